@@ -1,0 +1,101 @@
+"""Batch kernels of one game for the CPU: loops over games around the scalar kernels. Bound to a game by `bind.py`.
+
+The state is one record array, a game's fields side by side: one pointer to pass and one stretch of memory to read.
+n games, S mask rows per game (1 in sequential games, P in simultaneous ones), A actions.
+Rows [start, stop) are worked on, so that threads can share a batch.
+"""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
+
+import numpy as np
+from ludory.envs.unbound import legal, observe, redeal, reset, step
+from numba import njit
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def write_masks(state, i, masks):
+    """Legal masks of game i; all true when it is over."""
+    over = state.terminated[i] or state.truncated[i]
+    for s in range(masks.shape[1]):
+        for a in range(masks.shape[2]):
+            masks[i, s, a] = over
+        if not over:
+            legal(state, i, s if masks.shape[1] > 1 else int(state.to_move[i]), masks[i, s])
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def legal_rows(state, masks, start, stop):
+    """Fill masks [n, S, A]."""
+    for i in range(start, stop):
+        write_masks(state, i, masks)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def reset_rows(state, rows, masks, start, stop):
+    """Start the next game of each of `rows`."""
+    for k in range(start, stop):
+        i = rows[k]
+        for p in range(state.rewards.shape[1]):
+            state.rewards[i, p] = 0
+        reset(state, i)
+        write_masks(state, i, masks)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def first_illegal(state, actions, masks, offsets):
+    """First (game, mask row, head) with an action out of range or illegal, as a flat index, -1 if there is none.
+
+    actions [n, S, H]; offsets [H + 1] into the mask; finished games are passed over.
+    """
+    rows, heads = actions.shape[1], actions.shape[2]
+    for i in range(actions.shape[0]):
+        if state.terminated[i] or state.truncated[i]:
+            continue
+        for s in range(rows):
+            for head in range(heads):
+                a, low = actions[i, s, head], offsets[head]
+                if a < 0 or a >= offsets[head + 1] - low or not masks[i, s, low + a]:
+                    return (i * rows + s) * heads + head
+    return -1
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def step_rows(state, actions, masks, start, stop):
+    """Play `actions` (checked before) in every running game; finished games get reward 0."""
+    for i in range(start, stop):
+        for p in range(state.rewards.shape[1]):
+            state.rewards[i, p] = 0
+        if not (state.terminated[i] or state.truncated[i]):
+            step(state, i, actions[i])
+            write_masks(state, i, masks)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def observe_rows(state, rows, seats, out, start, stop):
+    """out [m, size]: what seats[k] sees of game rows[k]; seat -1 is the seat to move."""
+    for k in range(start, stop):
+        row = out[k]
+        row[:] = 0
+        observe(state, rows[k], seats[k] if seats[k] >= 0 else int(state.to_move[rows[k]]), row)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def observe_packed_rows(state, rows, seats, words, out, start, stop):
+    """As `observe_rows` for 0/1 observations: out [m, ceil(size / 8)], big-endian bits as `numpy.packbits` has them.
+
+    words: working memory of one thread, uint64 [ceil(size / 8)].
+    """
+    bits = words.view(np.uint8)
+    for k in range(start, stop):
+        words[:] = 0
+        observe(state, rows[k], seats[k] if seats[k] >= 0 else int(state.to_move[rows[k]]), bits)
+        row = out[k]
+        for j in range(out.shape[1]):  # eight 0/1 bytes to one byte by one multiplication
+            row[j] = (words[j] * np.uint64(0x8040201008040201)) >> np.uint64(56)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def redeal_rows(state, rows, seats, start, stop):
+    """Re-draw what seats[k] does not know in game rows[k]."""
+    for k in range(start, stop):
+        redeal(state, rows[k], seats[k])

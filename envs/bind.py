@@ -1,0 +1,146 @@
+"""Binds batch kernel files to a game's scalar kernels, with a disk cache that notices changed rules.
+
+Numba caches compiled code per source file, and does not see that a function called from there has changed. So each batch
+file is written out once per game with the game's kernels imported by name, under a name that carries a hash of every
+source the kernels reach: an edited rule gives another file, and so other compiled code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+import numba
+import numpy as np
+
+PLACEHOLDER = "from ludory.envs.unbound import "
+
+
+def cache_directory() -> Path:
+    """Where bound files and compiled code are kept: `LUDORY_CACHE_DIR`, else the user's cache folder, else a temporary one."""
+    named = os.environ.get("LUDORY_CACHE_DIR")
+    base = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "ludory"
+    folder = base / "kernels"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return folder
+    except OSError:
+        pass
+    folder = Path(tempfile.gettempdir()) / f"ludory-kernels-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def bind(template: str, kernels: Mapping[str, Callable[..., Any]]) -> ModuleType:
+    """Module of `template` (a file beside this one, without ".py") with its placeholders bound to `kernels`.
+
+    Kernels defined at the top level of an importable module are compiled once per machine; others (from a notebook or
+    a closure) are compiled in each process.
+    """
+    source = (Path(__file__).parent / f"{template}.py").read_text(encoding="utf-8")
+    if not all(map(_importable, kernels.values())):
+        return _bind_in_memory(template, source, kernels)
+    lines = [_import_line(name, kernel) if (kernel := kernels.get(name)) else "" for name in _placeholders(source)]
+    return _load(template, _replace_placeholder(source, "\n".join(lines)), source_hash(source, kernels.values()))
+
+
+def _placeholder_line(source: str) -> str:
+    return next(line for line in source.splitlines() if line.startswith(PLACEHOLDER))
+
+
+def _placeholders(source: str) -> list[str]:
+    return [name.strip() for name in _placeholder_line(source).removeprefix(PLACEHOLDER).split(",")]
+
+
+def _replace_placeholder(source: str, text: str) -> str:
+    return source.replace(_placeholder_line(source), text)
+
+
+def _python(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    return getattr(kernel, "py_func", kernel)
+
+
+def _importable(kernel: Callable[..., Any]) -> bool:
+    function = _python(kernel)
+    module = sys.modules.get(function.__module__)
+    return function.__module__ != "__main__" and getattr(module, function.__qualname__, None) is kernel
+
+
+def _import_line(name: str, kernel: Callable[..., Any]) -> str:
+    function = _python(kernel)
+    return f"from {function.__module__} import {function.__qualname__} as {name}"
+
+
+@cache
+def _load_named(path: Path) -> ModuleType:
+    name = f"ludory_bound_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _load(template: str, source: str, digest: str) -> ModuleType:
+    path = cache_directory() / f"{template}_{digest}.py"
+    if not path.exists():
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False, encoding="utf-8") as file:
+            file.write(source)
+        os.utime(file.name, (0, 0))  # Numba compares the time of the file: the same for whoever writes it first
+        os.replace(file.name, path)
+    return _load_named(path)
+
+
+def _bind_in_memory(template: str, source: str, kernels: Mapping[str, Callable[..., Any]]) -> ModuleType:
+    module = ModuleType(f"ludory_bound_{template}_uncached")
+    module.__dict__.update(kernels)
+    exec(compile(_replace_placeholder(source, "").replace("cache=True", "cache=False"), template, "exec"), module.__dict__)
+    return module
+
+
+def source_hash(template_source: str, kernels: Any) -> str:
+    """Hash of a template, of every function and constant that `kernels` reach, and of the versions that compile them."""
+    digest = hashlib.sha256(template_source.encode())
+    digest.update(f"{numba.__version__} {np.__version__} {sys.version_info[:2]} {_import_line_digest(kernels)}".encode())
+    for part in _reached(list(kernels)):
+        digest.update(part.encode())
+    return digest.hexdigest()[:20]
+
+
+def _import_line_digest(kernels: Any) -> str:
+    return ";".join(f"{_python(k).__module__}.{_python(k).__qualname__}" for k in kernels)
+
+
+def _reached(kernels: list[Callable[..., Any]]) -> Iterator[str]:
+    """Sources of the functions reached through global names, and values of the constants they read."""
+    queue, seen = [_python(kernel) for kernel in kernels], set()
+    while queue:
+        function = queue.pop(0)
+        if function in seen:
+            continue
+        seen.add(function)
+        yield inspect.getsource(function)
+        for name in sorted(_names(function.__code__)):
+            value = function.__globals__.get(name)
+            if hasattr(value, "py_func") or inspect.isfunction(value):
+                queue.append(_python(value))
+            elif isinstance(value, np.ndarray):
+                yield f"{name}={value.dtype}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}"
+            elif isinstance(value, int | float | str | tuple | np.generic):
+                yield f"{name}={value!r}"
+
+
+def _names(code: CodeType) -> set[str]:
+    nested = [_names(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*nested)

@@ -1,0 +1,47 @@
+"""Counter-based random numbers for kernels: a 64-bit key made of (seed, game, episode) and a counter, both in the state.
+
+The generator is SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014), used as a hash of key and counter.
+The state field `random` holds, per game, four int64: stream (seed and game index), episode, key, counter.
+"""
+
+import numpy as np
+
+from .kernel import kernel
+
+STREAM, EPISODE, KEY, COUNTER = 0, 1, 2, 3
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_A = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_B = np.uint64(0x94D049BB133111EB)
+_S30, _S27, _S31, _S32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+
+
+@kernel
+def mix(key, counter):  # type: ignore[no-untyped-def]
+    """Hash of two 64-bit integers, as int64."""
+    z = np.uint64(key) + (np.uint64(counter) + np.uint64(1)) * _GOLDEN
+    z = (z ^ (z >> _S30)) * _MIX_A
+    z = (z ^ (z >> _S27)) * _MIX_B
+    return np.int64(z ^ (z >> _S31))
+
+
+@kernel
+def begin_episode(state, i):  # type: ignore[no-untyped-def]
+    """Start row `i`'s next episode: its key depends on (seed, game index, episode number) and on nothing else."""
+    state.random[i, KEY] = mix(mix(state.random[i, STREAM], np.int64(0)), state.random[i, EPISODE])
+    state.random[i, EPISODE] += 1
+    state.random[i, COUNTER] = 0
+
+
+@kernel
+def draw(state, i, n):  # type: ignore[no-untyped-def]
+    """Uniform integer in 0..n-1 (1 <= n < 2**31), exact: Lemire's multiply-and-reject (arXiv 1805.10941)."""
+    bound = np.uint64(n)
+    threshold = ((_LOW + np.uint64(1)) - bound) % bound
+    while True:
+        bits = np.uint64(mix(state.random[i, KEY], state.random[i, COUNTER])) >> _S32
+        state.random[i, COUNTER] += 1
+        product = bits * bound
+        if (product & _LOW) >= threshold:
+            return np.int64(product >> _S32)

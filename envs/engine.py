@@ -1,0 +1,82 @@
+"""`Engine`: the one protocol that views, searches and samplers talk to. `KernelEngine` implements it for compiled games."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from .game import GameFacts, State
+
+Array = Any
+"""NumPy array on the CPU, torch tensor on CUDA."""
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """A batch of N games of one kind. It never resets by itself, never clips, never punishes.
+
+    P seats, H heads, A = sum of the head sizes. Arrays that a method or property returns are fresh, except `state`.
+    """
+
+    facts: GameFacts
+    num_games: int
+    device: str
+
+    def reset(self, rows: Array | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
+        """Start the next game in `rows` (default all); `options` hold arrays of len(rows); `seed` starts the random streams anew."""
+
+    def step(self, actions: Array) -> None:
+        """Play: (N,) one head, (N, H) several heads, (N, P, H) simultaneous. Rows of finished games are ignored and give reward 0.
+
+        Raises:
+            IllegalActionError: naming game, seat, action and the legal ones; nothing has been played then.
+        """
+
+    def legal(self) -> Array:
+        """Legal mask bool (N, A) for the seat to move, (N, P, A) in simultaneous games; all true for a finished game."""
+
+    def observe(self, seat: int | Array | None = None, rows: Array | None = None, packed: bool = False) -> Array:
+        """What `seat` sees, (N, *shape); None: the seat to move (in a finished game, who would be next); simultaneous (N, P, *shape).
+
+        rows: only these games. packed: 0/1 observations as bits, uint8 (N, ceil(size / 8)), the order of `numpy.packbits`.
+        """
+
+    @property
+    def state(self) -> State:
+        """NamedTuple of live arrays, first axis = game."""
+
+    @property
+    def to_move(self) -> Array:
+        """(N,) seat to move, -1 when the game is over; simultaneous games: 0 while running."""
+
+    @property
+    def rewards(self) -> Array:
+        """(N, P) float32, of the last step."""
+
+    @property
+    def terminated(self) -> Array:
+        """(N,) bool, ended by the rules."""
+
+    @property
+    def truncated(self) -> Array:
+        """(N,) bool, ended by an outside limit."""
+
+    def clone(self) -> Engine:
+        """Independent copy; clones diverge only by actions."""
+
+    def gather(self, rows: Array) -> Engine:
+        """Copy chosen games, repeats allowed, into a new batch."""
+
+    def redeal(self, seat: int | Array, seed: int) -> None:
+        """Re-draw in every game what `seat` (one, or (N,)) does not know, from its exact conditional distribution."""
+
+    def save(self, file: str | Path) -> None:
+        """Write all games to `file`, atomically."""
+
+    def restore(self, file: str | Path) -> None:
+        """Continue from a file of `save`, bit for bit, future random draws included.
+
+        Raises:
+            SnapshotError: unreadable, or of another game or size.
+        """

@@ -1,0 +1,171 @@
+"""What a game is: `GameFacts`, the kernels, and the frozen `Game` value that every view is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+State = Any
+"""A `NamedTuple` of arrays, one per field, first axis = game (NumPy on the CPU, torch on CUDA)."""
+
+
+class Head(NamedTuple):
+    """One categorical part of an action."""
+
+    name: str
+    size: int
+
+
+class Segment(NamedTuple):
+    """A named stretch of the flat observation."""
+
+    name: str
+    start: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class ObservationSpec:
+    """Shape and meaning of what a seat sees.
+
+    `bits` says that every entry is 0 or 1; such observations are stored eight to a byte.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: Literal["uint8", "float32"]
+    segments: tuple[Segment, ...]
+    low: float = 0.0
+    high: float = 1.0
+
+    @property
+    def size(self) -> int:
+        """Number of entries, the product of `shape`."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def bits(self) -> bool:
+        """True if every entry is 0 or 1."""
+        return self.dtype == "uint8" and self.low == 0 and self.high == 1
+
+
+@dataclass(frozen=True, slots=True)
+class GameFacts:
+    """All that a caller may need to know about a game without running it."""
+
+    name: str
+    players: int
+    turns: Literal["sequential", "simultaneous"]
+    reward: Literal["shared", "zero_sum", "general"]
+    hidden_information: bool
+    chance: bool
+    heads: tuple[Head, ...]
+    observation: ObservationSpec
+    longest_game: int
+    """Upper bound on the number of decisions (sequential) or rounds (simultaneous) of one game."""
+    min_return: float
+    """Smallest return a seat can end with; what `illegal="lose"` gives."""
+    max_return: float
+    privileged_observation: bool = False
+    """True if the observation shows hidden information on purpose; such a variant is not tested for leaks."""
+
+    @property
+    def head_sizes(self) -> tuple[int, ...]:
+        """Number of values of each head."""
+        return tuple(head.size for head in self.heads)
+
+    @property
+    def head_names(self) -> tuple[str, ...]:
+        """Name of each head."""
+        return tuple(head.name for head in self.heads)
+
+    @property
+    def num_actions(self) -> int:
+        """Length A of a legal mask: the sum of the head sizes."""
+        return sum(self.head_sizes)
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """Named segments of the flat observation."""
+        return self.observation.segments
+
+    @property
+    def simultaneous(self) -> bool:
+        """True if all seats move at once."""
+        return self.turns == "simultaneous"
+
+
+class Field(NamedTuple):
+    """dtype, shape per game and initial value of one state field."""
+
+    dtype: str
+    shape: tuple[int, ...] = ()
+    fill: Any = 0
+
+
+class Kernels(NamedTuple):
+    """The scalar kernels of a game, each decorated with `ludory.envs.kernel`.
+
+    reset(state, i)                  start row i's next game; what `options` gave already stands in the state
+    step(state, i, action)           play; action: int (one head), [H] (several heads) or [P, H] (simultaneous);
+                                     writes rewards[i], terminated[i], truncated[i], to_move[i] (also when the game ends: the seat that would move)
+    legal(state, i, seat, mask)      set mask[a] = True for the legal a; mask [A] arrives all False
+    observe(state, i, seat, out)     write what the seat sees; out [size] arrives all 0
+    redeal(state, i, seat)           re-draw all that the seat does not know from its exact conditional distribution; None where that is impossible
+    """
+
+    reset: Callable[..., None]
+    step: Callable[..., None]
+    legal: Callable[..., None]
+    observe: Callable[..., None]
+    redeal: Callable[..., None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """A game: facts, state layout, kernels, pictures. Everything else in Ludory is a view of such a value.
+
+    fields: dtype and shape of every field of the state, the header fields included:
+        random int64 (4,), to_move int32 (), rewards float32 (P,), terminated bool (), truncated bool (). `header(players)` gives these.
+    start: turns `reset(options=...)` into field values: `start(options, count) -> {field: array [count, ...]}`; raises `OptionError`.
+    """
+
+    facts: GameFacts
+    fields: Mapping[str, Field]
+    kernels: Kernels
+    action_name: Callable[[int, int], str]
+    """`action_name(head, value)`, e.g. "play 5"."""
+    info: Callable[[State, int], dict[str, Any]] = lambda state, i: {}
+    """Public facts of row i for the `info` of a view; nothing that the seat to move may not know."""
+    start: Callable[[Mapping[str, Any], int], dict[str, NDArray[Any]]] | None = None
+    text: Callable[[State, int, int | None], str] | None = None
+    """`text(state, i, seat)`: ANSI picture as `seat` sees the game; None: all cards face up."""
+    svg: Callable[[State, int, int | None], str] | None = None
+    """`svg(state, i, seat)`: one self-contained SVG document."""
+    id: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Id and keyword options that `make_engine` was called with: enough to build the same game again."""
+
+
+def header(players: int) -> dict[str, Field]:
+    """The fields that every state has."""
+    return {
+        "random": Field("int64", (4,)),
+        "to_move": Field("int32"),
+        "rewards": Field("float32", (players,)),
+        "terminated": Field("bool"),
+        "truncated": Field("bool"),
+    }
+
+
+def flat_segments(parts: Mapping[str, int]) -> tuple[Segment, ...]:
+    """Segments laid one after another; `parts` maps name to length."""
+    segments, start = [], 0
+    for name, length in parts.items():
+        segments.append(Segment(name, start, length))
+        start += length
+    return tuple(segments)

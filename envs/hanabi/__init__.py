@@ -1,0 +1,113 @@
+"""Hanabi: cooperative, hidden hands, 2 to 5 seats. Rules of hanabi-learning-environment (arXiv 1902.00506)."""
+
+from __future__ import annotations
+
+from dataclasses import fields as dataclass_fields
+from functools import partial
+from typing import Any
+
+from ludory.errors import OptionError
+
+from ..game import Game, GameFacts, Head, Kernels, State
+from .observation import OBSERVE, observation_spec
+from .redeal import redeal
+from .rules import legal, reset, step
+from .start import start_fields
+from .state import BOMB, DECK_OUT, MAX_REDEAL_HAND, PERFECT, fields
+from .state import ACTION, KIND, NO_MOVE
+from .variants import HanabiOptions
+
+__all__ = ["HanabiOptions", "make_game"]
+
+COLOR_NAMES = ("red", "yellow", "green", "white", "blue")
+END_NAMES = {BOMB: "bomb", PERFECT: "perfect", DECK_OUT: "deck"}
+
+
+def make_game(**options: Any) -> Game:
+    """Hanabi with keyword options, see `HanabiOptions`.
+
+    Raises:
+        OptionError: unknown option, or a value that is not allowed.
+    """
+    chosen = _options(options)
+    perfect = chosen.colors * chosen.ranks
+    facts = GameFacts(
+        name="Hanabi",
+        players=chosen.players,
+        turns="sequential",
+        reward="shared",
+        hidden_information=True,
+        chance=True,
+        heads=(Head("action", chosen.num_actions),),
+        observation=observation_spec(chosen),
+        longest_game=chosen.longest_game,
+        min_return=0,
+        max_return=perfect,
+        privileged_observation=chosen.observation == "seer",
+    )
+    return Game(
+        facts=facts,
+        fields=fields(chosen),
+        kernels=Kernels(
+            reset, step, legal, OBSERVE[chosen.observation], redeal if chosen.hand_size <= MAX_REDEAL_HAND else None
+        ),
+        action_name=partial(action_name, chosen),
+        info=partial(public_info, chosen),
+        start=partial(start_fields, chosen),
+        text=partial(_text, chosen),
+        svg=partial(_svg, chosen),
+        options=options,
+    )
+
+
+def _options(options: dict[str, Any]) -> HanabiOptions:
+    known = [field.name for field in dataclass_fields(HanabiOptions)]
+    for name in options:
+        if name not in known:
+            raise OptionError(f"Hanabi has no option {name!r}; it has {', '.join(known)}")
+    return HanabiOptions(**options)
+
+
+def action_name(options: HanabiOptions, head: int, action: int) -> str:
+    """An action id in words: "discard 1", "play 5", "tell +1 red", "tell +2 rank 3" (slots and ranks 1-based)."""
+    hand, hints = options.hand_size, action - 2 * options.hand_size
+    if action < hand:
+        return f"discard {action + 1}"
+    if hints < 0:
+        return f"play {action - hand + 1}"
+    if hints < (options.players - 1) * options.colors:
+        offset, color = divmod(hints, options.colors)
+        return f"tell +{offset + 1} {COLOR_NAMES[color]}"
+    offset, rank = divmod(hints - (options.players - 1) * options.colors, options.ranks)
+    return f"tell +{offset + 1} rank {rank + 1}"
+
+
+def public_info(options: HanabiOptions, state: State, i: int) -> dict[str, Any]:
+    """What everybody at the table knows of game i; `score` counts a bomb as 0, `stacks` does not."""
+    fireworks = [int(height) for height in state.fireworks[i]]
+    last = state.last[i]
+    info: dict[str, Any] = {
+        "last_action": options.num_actions if int(last[KIND]) == NO_MOVE else int(last[ACTION]),
+        "score": sum(fireworks) if int(state.lives[i]) > 0 else 0,
+        "stacks": sum(fireworks),
+        "fireworks": fireworks,
+        "lives": int(state.lives[i]),
+        "information_tokens": int(state.tokens[i]),
+        "deck_size": options.deck_size - int(state.deck_top[i]),
+        "turn": int(state.turn[i]),
+    }
+    if bool(state.terminated[i]):
+        info["end"] = END_NAMES[int(state.end[i])]
+    return info
+
+
+def _text(options: HanabiOptions, state: State, i: int, seat: int | None) -> str:
+    from .text import draw_text
+
+    return draw_text(options, state, i, seat)
+
+
+def _svg(options: HanabiOptions, state: State, i: int, seat: int | None) -> str:
+    from .svg import draw_svg
+
+    return draw_svg(options, state, i, seat)

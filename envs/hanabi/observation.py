@@ -1,0 +1,220 @@
+"""What a Hanabi seat sees, as kernels: the layout of hanabi-learning-environment's canonical encoder and its variants.
+
+The observer is always first; "relative" seats count from it. One-hots are all zero when there is nothing to show.
+"""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..game import ObservationSpec, flat_segments
+from ..kernel import kernel
+from .rules import copies_of, deck_left, rank_count
+from .state import (
+    ACTOR,
+    CARD,
+    COLOR_KNOWN,
+    DISCARD,
+    HINT_COLOR,
+    KIND,
+    MAX_LIVES,
+    MAX_TOKENS,
+    NO_MOVE,
+    PLAY,
+    RANK_KNOWN,
+    SCORED,
+    SLOT,
+    TARGET,
+    TOKEN,
+    TOUCHED,
+    VALUE,
+)
+from .variants import HanabiOptions
+
+
+def observation_spec(options: HanabiOptions) -> ObservationSpec:
+    """Segments, shape and dtype of `options.observation`."""
+    p, h, c, r = options.players, options.hand_size, options.colors, options.ranks
+    parts = {
+        "hands": (p - 1) * h * c * r,
+        "short_hand": p,
+        "deck": options.deck_size - p * h,
+        "fireworks": c * r,
+        "info": options.max_information_tokens,
+        "lives": options.max_life_tokens,
+        "discards": options.deck_size,
+        "last_actor": p,
+        "last_type": 4,
+        "last_target": p,
+        "last_color": c,
+        "last_rank": r,
+        "last_touched": h,
+        "last_slot": h,
+        "last_card": c * r,
+        "last_scored": 1,
+        "last_token": 1,
+        "knowledge": p * h * (c * r + c + r),
+    }
+    if options.observation == "minimal":
+        del parts["knowledge"]
+    dtype = "float32" if options.observation == "v0_belief" else "uint8"
+    return ObservationSpec(options.observation, (sum(parts.values()),), dtype, flat_segments(parts))
+
+
+@kernel
+def _others_hands(state, i, seat, out, at):
+    players, hand, cards = state.hands.shape[1], state.hands.shape[2], state.discards.shape[1]
+    for offset in range(1, players):
+        other = (seat + offset) % players
+        for slot in range(int(state.held[i, other])):
+            out[at + slot * cards + int(state.hands[i, other, slot])] = 1
+        at += hand * cards
+    for offset in range(players):
+        if int(state.held[i, (seat + offset) % players]) < hand:
+            out[at + offset] = 1
+    return at + players
+
+
+@kernel
+def _thermometer(out, at, value):
+    for k in range(value):
+        out[at + k] = 1
+
+
+@kernel
+def _board(state, i, out, at):
+    players, hand = state.hands.shape[1], state.hands.shape[2]
+    colors, ranks = state.fireworks.shape[1], rank_count(state)
+    _thermometer(out, at, deck_left(state, i))
+    at += state.deck.shape[1] - players * hand
+    for color in range(colors):
+        height = int(state.fireworks[i, color])
+        if height > 0:
+            out[at + color * ranks + height - 1] = 1
+    at += colors * ranks
+    _thermometer(out, at, int(state.tokens[i]))
+    at += int(state.setup[i, MAX_TOKENS])
+    _thermometer(out, at, int(state.lives[i]))
+    at += int(state.setup[i, MAX_LIVES])
+    for card in range(colors * ranks):
+        _thermometer(out, at, int(state.discards[i, card]))
+        at += copies_of(card % ranks, ranks)
+    return at
+
+
+@kernel
+def _last_move(state, i, seat, out, at):
+    players, hand = state.hands.shape[1], state.hands.shape[2]
+    colors, ranks = state.fireworks.shape[1], rank_count(state)
+    last_type = at + players
+    last_target = last_type + 4
+    last_color = last_target + players
+    last_rank = last_color + colors
+    last_touched = last_rank + ranks
+    last_slot = last_touched + hand
+    last_card = last_slot + hand
+    last_scored = last_card + colors * ranks
+    kind = int(state.last[i, KIND])
+    if kind != NO_MOVE:
+        out[at + (int(state.last[i, ACTOR]) - seat) % players] = 1
+        out[last_type + kind - 1] = 1
+        if kind == PLAY or kind == DISCARD:
+            out[last_slot + int(state.last[i, SLOT])] = 1
+            out[last_card + int(state.last[i, CARD])] = 1
+            out[last_scored] = int(state.last[i, SCORED])
+            out[last_scored + 1] = int(state.last[i, TOKEN])
+        else:
+            out[last_target + (int(state.last[i, TARGET]) - seat) % players] = 1
+            out[(last_color if kind == HINT_COLOR else last_rank) + int(state.last[i, VALUE])] = 1
+            touched = int(state.last[i, TOUCHED])
+            for slot in range(hand):
+                out[last_touched + slot] = (touched >> slot) & 1
+    return last_scored + 2
+
+
+@kernel
+def observe_minimal(state, i, seat, out):
+    """Everything but hint knowledge; gives the length written."""
+    at = _others_hands(state, i, seat, out, 0)
+    at = _board(state, i, out, at)
+    return _last_move(state, i, seat, out, at)
+
+
+@kernel
+def observe_card_knowledge(state, i, seat, out):
+    """The canonical observation: `minimal`, then for every slot what its hints leave open."""
+    at = observe_minimal(state, i, seat, out)
+    players, hand = state.hands.shape[1], state.hands.shape[2]
+    colors, ranks = state.fireworks.shape[1], rank_count(state)
+    width = colors * ranks + colors + ranks
+    for offset in range(players):
+        other = (seat + offset) % players
+        for slot in range(int(state.held[i, other])):
+            start = at + (offset * hand + slot) * width
+            color_set = int(state.colors[i, other, slot])
+            rank_set = int(state.ranks[i, other, slot])
+            for color in range(colors):
+                plausible = (color_set >> color) & 1
+                for rank in range(ranks):
+                    out[start + color * ranks + rank] = plausible & (rank_set >> rank)
+            hinted = int(state.hinted[i, other, slot])
+            for color in range(colors):
+                out[start + colors * ranks + color] = (color_set >> color) & (hinted & COLOR_KNOWN)
+            for rank in range(ranks):
+                out[start + colors * ranks + colors + rank] = (rank_set >> rank) & ((hinted & RANK_KNOWN) >> 1)
+
+
+@kernel
+def observe_seer(state, i, seat, out):
+    """As `card_knowledge`, but every card, one's own too, is shown as if fully hinted."""
+    at = observe_minimal(state, i, seat, out)
+    players, hand = state.hands.shape[1], state.hands.shape[2]
+    colors, ranks = state.fireworks.shape[1], rank_count(state)
+    width = colors * ranks + colors + ranks
+    for offset in range(players):
+        other = (seat + offset) % players
+        for slot in range(int(state.held[i, other])):
+            start = at + (offset * hand + slot) * width
+            card = int(state.hands[i, other, slot])
+            out[start + card] = 1
+            out[start + colors * ranks + card // ranks] = 1
+            out[start + colors * ranks + colors + card % ranks] = 1
+
+
+@kernel
+def observe_v0_belief(state, i, seat, out):
+    """As `card_knowledge`, each slot's plausible cards weighted by the copies neither discarded nor played."""
+    observe_card_knowledge(state, i, seat, out)
+    players, hand = state.hands.shape[1], state.hands.shape[2]
+    colors, ranks = state.fireworks.shape[1], rank_count(state)
+    cards = colors * ranks
+    width = cards + colors + ranks
+    at = out.shape[0] - players * hand * width
+    for offset in range(players):
+        for slot in range(int(state.held[i, (seat + offset) % players])):
+            start = at + (offset * hand + slot) * width
+            total = 0
+            for card in range(cards):
+                if out[start + card] > 0:
+                    total += _copies_left(state, i, card, ranks)
+            for card in range(cards):
+                if out[start + card] > 0:
+                    out[start + card] = np.float32(_copies_left(state, i, card, ranks)) / np.float32(total)
+
+
+@kernel
+def _copies_left(state, i, card, ranks):
+    """Copies of a card neither discarded nor played."""
+    played = 1 if card % ranks < int(state.fireworks[i, card // ranks]) else 0
+    return copies_of(card % ranks, ranks) - int(state.discards[i, card]) - played
+
+
+OBSERVE = {
+    "card_knowledge": observe_card_knowledge,
+    "minimal": observe_minimal,
+    "seer": observe_seer,
+    "v0_belief": observe_v0_belief,
+}
+"""Observation kernel by the name of the `observation` option."""

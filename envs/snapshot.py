@@ -1,0 +1,48 @@
+"""Engine states on disk: one .npz file without pickles, a JSON header that names the game, written atomically."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ludory.atomic import atomic_file
+from ludory.errors import SnapshotError
+from numpy.typing import NDArray
+
+FORMAT = 1
+
+
+def write_snapshot(file: str | Path, game: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write `arrays` with a header that holds `game` (id and options)."""
+    header = json.dumps({"format": FORMAT, "game": dict(game)})
+    with atomic_file(file) as handle:
+        np.savez_compressed(handle, header=np.array(header), **arrays)  # type: ignore[arg-type]
+
+
+def read_snapshot(file: str | Path, game: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """Arrays of a file that `write_snapshot` wrote for the same game.
+
+    Raises:
+        SnapshotError: the file is missing, not a snapshot, of another format or of another game.
+    """
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            header = json.loads(str(archive["header"]))
+            arrays = {name: archive[name] for name in archive.files if name != "header"}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise SnapshotError(f"{file}: not an engine snapshot ({error}); write one with engine.save(file)") from error
+    if header.get("format") != FORMAT:
+        raise SnapshotError(f"{file}: snapshot format {header.get('format')!r}, this version reads {FORMAT}")
+    if header["game"] != dict(game):
+        raise SnapshotError(
+            f"{file}: saved from {_describe(header['game'])}, this engine plays {_describe(game)}; make the engine with the saved id and options"
+        )
+    return arrays
+
+
+def _describe(game: Mapping[str, Any]) -> str:
+    return f"{game['id']} with options {game['options']}"

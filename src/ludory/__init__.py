@@ -1,0 +1,1 @@
+"""Ludory: games, agents and learning algorithms under one roof."""

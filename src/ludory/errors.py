@@ -1,0 +1,41 @@
+"""Errors that a caller can act on: each says what was got, what is allowed and what to type next."""
+
+
+class LudoryError(Exception):
+    """Base of all errors that Ludory raises on purpose."""
+
+
+class OptionError(LudoryError, ValueError):
+    """A game option, a reset option or an argument has a value that is not allowed."""
+
+
+class IllegalActionError(LudoryError, ValueError):
+    """An action is outside its range or not legal for the seat to move."""
+
+
+class NotResetError(LudoryError, RuntimeError):
+    """`step` or an observation was asked for before the first `reset`."""
+
+
+class SnapshotError(LudoryError, ValueError):
+    """A saved engine state can not be restored: unreadable, or of another game."""
+
+
+class OutputError(LudoryError, OSError):
+    """A file or folder can not be written."""
+
+
+class UnknownIdError(LudoryError, KeyError):
+    """No game, agent, algorithm, benchmark or command has this id."""
+
+    def __str__(self) -> str:
+        """The message without the quotes that KeyError adds."""
+        return str(self.args[0])
+
+
+class PluginError(LudoryError, ImportError):
+    """A plugin is broken, lacks a dependency, or two distributions offer one id."""
+
+
+class CheckpointError(LudoryError, ValueError):
+    """A checkpoint is unreadable, foreign, or of another game or algorithm."""
