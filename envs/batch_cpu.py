@@ -42,31 +42,33 @@ def reset_rows(state, rows, masks, start, stop):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def first_illegal(state, actions, masks, offsets):
-    """First (game, mask row, head) with an action out of range or illegal, as a flat index, -1 if there is none.
+def first_illegal(state, rows, actions, masks, offsets):
+    """First (k, mask row, head) with an action out of range or illegal in game rows[k], as a flat index, -1 if there is none.
 
-    actions [n, S, H]; offsets [H + 1] into the mask; finished games are passed over.
+    actions [m, S, H]; offsets [H + 1] into the mask; finished games are passed over.
     """
-    rows, heads = actions.shape[1], actions.shape[2]
-    for i in range(actions.shape[0]):
+    seats, heads = actions.shape[1], actions.shape[2]
+    for k in range(actions.shape[0]):
+        i = rows[k]
         if state.terminated[i] or state.truncated[i]:
             continue
-        for s in range(rows):
+        for s in range(seats):
             for head in range(heads):
-                a, low = actions[i, s, head], offsets[head]
+                a, low = actions[k, s, head], offsets[head]
                 if a < 0 or a >= offsets[head + 1] - low or not masks[i, s, low + a]:
-                    return (i * rows + s) * heads + head
+                    return (k * seats + s) * heads + head
     return -1
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def step_rows(state, actions, masks, start, stop):
-    """Play `actions` (checked before) in every running game; finished games get reward 0."""
-    for i in range(start, stop):
+def step_rows(state, rows, actions, masks, start, stop):
+    """Play `actions` (checked before) in the running games among `rows`; finished games get reward 0."""
+    for k in range(start, stop):
+        i = rows[k]
         for p in range(state.rewards.shape[1]):
             state.rewards[i, p] = 0
         if not (state.terminated[i] or state.truncated[i]):
-            step(state, i, actions[i])
+            step(state, i, actions[k])
             write_masks(state, i, masks)
 
 

@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
 from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -22,7 +23,11 @@ from typing import Any
 import numba
 import numpy as np
 
+from .storage import state_class
+
 PLACEHOLDER = "from ludory.envs.unbound import "
+STATE_CLASS = "GameState"
+"""Placeholder for the NamedTuple class of a state with the fields of the layout: CUDA kernels get the fields as a plain tuple."""
 
 
 def cache_directory() -> Path:
@@ -41,17 +46,26 @@ def cache_directory() -> Path:
     return folder
 
 
-def bind(template: str, kernels: Mapping[str, Callable[..., Any]]) -> ModuleType:
+def bind(template: str, kernels: Mapping[str, Callable[..., Any]], layout: np.dtype[Any]) -> ModuleType:
     """Module of `template` (a file beside this one, without ".py") with its placeholders bound to `kernels`.
+
+    layout: of the state's records. Each layout gets a file of its own: Numba gives functions of any two record types the
+    same name when two processes compile them, and a third process that loads both from the cache would run the wrong one.
 
     Kernels defined at the top level of an importable module are compiled once per machine; others (from a notebook or
     a closure) are compiled in each process.
     """
+    return _bind(template, tuple(kernels.items()), layout)
+
+
+@cache
+def _bind(template: str, items: tuple[tuple[str, Callable[..., Any]], ...], layout: np.dtype[Any]) -> ModuleType:
+    kernels = dict(items)
     source = (Path(__file__).parent / f"{template}.py").read_text(encoding="utf-8")
     if not all(map(_importable, kernels.values())):
-        return _bind_in_memory(template, source, kernels)
-    lines = [_import_line(name, kernel) if (kernel := kernels.get(name)) else "" for name in _placeholders(source)]
-    return _load(template, _replace_placeholder(source, "\n".join(lines)), source_hash(source, kernels.values()))
+        return _bind_in_memory(template, source, kernels, layout)
+    lines = [_bound_line(name, kernels.get(name), layout) for name in _placeholders(source)]
+    return _load(template, _replace_placeholder(source, "\n".join(lines)), source_hash(f"{source}{layout}", kernels.values()))
 
 
 def _placeholder_line(source: str) -> str:
@@ -76,7 +90,11 @@ def _importable(kernel: Callable[..., Any]) -> bool:
     return function.__module__ != "__main__" and getattr(module, function.__qualname__, None) is kernel
 
 
-def _import_line(name: str, kernel: Callable[..., Any]) -> str:
+def _bound_line(name: str, kernel: Callable[..., Any] | None, layout: np.dtype[Any]) -> str:
+    if name == STATE_CLASS:
+        return f"from ludory.envs.storage import state_class\n\n{STATE_CLASS} = state_class({layout.names!r})"
+    if kernel is None:
+        return ""
     function = _python(kernel)
     return f"from {function.__module__} import {function.__qualname__} as {name}"
 
@@ -102,9 +120,11 @@ def _load(template: str, source: str, digest: str) -> ModuleType:
     return _load_named(path)
 
 
-def _bind_in_memory(template: str, source: str, kernels: Mapping[str, Callable[..., Any]]) -> ModuleType:
+def _bind_in_memory(
+    template: str, source: str, kernels: Mapping[str, Callable[..., Any]], layout: np.dtype[Any]
+) -> ModuleType:
     module = ModuleType(f"ludory_bound_{template}_uncached")
-    module.__dict__.update(kernels)
+    module.__dict__.update(kernels, **{STATE_CLASS: state_class(layout.names or ())})
     exec(compile(_replace_placeholder(source, "").replace("cache=True", "cache=False"), template, "exec"), module.__dict__)
     return module
 
@@ -123,7 +143,7 @@ def _import_line_digest(kernels: Any) -> str:
 
 
 def _reached(kernels: list[Callable[..., Any]]) -> Iterator[str]:
-    """Sources of the functions reached through global names, and values of the constants they read."""
+    """Sources of the functions that are reached by name, and values of the constants they read."""
     queue, seen = [_python(kernel) for kernel in kernels], set()
     while queue:
         function = queue.pop(0)
@@ -131,14 +151,26 @@ def _reached(kernels: list[Callable[..., Any]]) -> Iterator[str]:
             continue
         seen.add(function)
         yield inspect.getsource(function)
-        for name in sorted(_names(function.__code__)):
-            value = function.__globals__.get(name)
+        for name, value in _read_by(function):
             if hasattr(value, "py_func") or inspect.isfunction(value):
                 queue.append(_python(value))
             elif isinstance(value, np.ndarray):
                 yield f"{name}={value.dtype}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}"
+            elif isinstance(value, type) and issubclass(value, Enum):
+                yield f"{name}={list(value)!r}"
             elif isinstance(value, int | float | str | tuple | np.generic):
                 yield f"{name}={value!r}"
+
+
+def _read_by(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
+    """Globals, enclosed variables and attributes of modules that the code names (those of NumPy never change)."""
+    names = _names(function.__code__)
+    cells = inspect.getclosurevars(function).nonlocals
+    found = cells | {name: function.__globals__[name] for name in names if name in function.__globals__}
+    for name, value in sorted(found.items()):
+        yield name, value
+        if inspect.ismodule(value) and value.__name__.split(".")[0] not in ("numpy", "numba", "math"):
+            yield from ((f"{name}.{part}", getattr(value, part)) for part in sorted(names) if hasattr(value, part))
 
 
 def _names(code: CodeType) -> set[str]:

@@ -5,6 +5,8 @@ The state field `random` holds, per game, four int64: stream (seed and game inde
 """
 
 import numpy as np
+from numba import config
+from numpy.typing import NDArray
 
 from .kernel import kernel
 
@@ -26,6 +28,10 @@ def mix(key, counter):  # type: ignore[no-untyped-def]
     return np.int64(z ^ (z >> _S31))
 
 
+if config.DISABLE_JIT:  # kernels run as Python, where NumPy warns of the overflow that a hash is made of
+    mix = np.errstate(over="ignore")(mix)
+
+
 @kernel
 def begin_episode(state, i):  # type: ignore[no-untyped-def]
     """Start row `i`'s next episode: its key depends on (seed, game index, episode number) and on nothing else."""
@@ -45,3 +51,18 @@ def draw(state, i, n):  # type: ignore[no-untyped-def]
         product = bits * bound
         if (product & _LOW) >= threshold:
             return np.int64(product >> _S32)
+
+
+def hash_rows(seed: int | NDArray[np.int64], rows: int | NDArray[np.int64]) -> NDArray[np.int64]:
+    """`mix` over arrays."""
+    plain = getattr(mix, "py_func", mix)
+    with np.errstate(over="ignore"):
+        return np.asarray(plain(np.asarray(seed, np.int64), np.asarray(rows, np.int64)))
+
+
+def redeal_streams(seed: int, count: int) -> NDArray[np.int64]:
+    """The field `random` (count, 4) from which games 0..count-1 of a batch draw after `redeal(..., seed)`."""
+    random = np.zeros((count, 4), np.int64)
+    random[:, STREAM] = hash_rows(seed, np.arange(count))
+    random[:, KEY] = hash_rows(random[:, STREAM], -1)
+    return random

@@ -26,8 +26,10 @@ class Engine(Protocol):
     def reset(self, rows: Array | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
         """Start the next game in `rows` (default all); `options` hold arrays of len(rows); `seed` starts the random streams anew."""
 
-    def step(self, actions: Array) -> None:
+    def step(self, actions: Array, rows: Array | None = None) -> None:
         """Play: (N,) one head, (N, H) several heads, (N, P, H) simultaneous. Rows of finished games are ignored and give reward 0.
+
+        rows: play in these games only; `actions` then has len(rows) entries, and all other games have reward 0.
 
         Raises:
             IllegalActionError: naming game, seat, action and the legal ones; nothing has been played then.
@@ -70,6 +72,12 @@ class Engine(Protocol):
 
     def redeal(self, seat: int | Array, seed: int) -> None:
         """Re-draw in every game what `seat` (one, or (N,)) does not know, from its exact conditional distribution."""
+
+    def fields(self) -> dict[str, Array]:
+        """All that a restored batch needs, by name; the arrays are live."""
+
+    def load_fields(self, fields: Mapping[str, Array]) -> None:
+        """Take up what `fields` gave; the number of games becomes that of the arrays."""
 
     def save(self, file: str | Path) -> None:
         """Write all games to `file`, atomically."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 State = Any
@@ -45,7 +45,7 @@ class ObservationSpec:
     @property
     def size(self) -> int:
         """Number of entries, the product of `shape`."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def bits(self) -> bool:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ludory.atomic import atomic_file
-from ludory.errors import SnapshotError
 from numpy.typing import NDArray
 
+from ludory.atomic import atomic_file
+from ludory.errors import SnapshotError
+
+from .game import Field, Game
+
 FORMAT = 1
+
+
+def identity(game: Game) -> dict[str, Any]:
+    """What a snapshot notes of its game: id and options."""
+    return {"id": game.id or game.facts.name, "options": dict(game.options)}
 
 
 def write_snapshot(file: str | Path, game: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -33,11 +42,15 @@ def read_snapshot(file: str | Path, game: Mapping[str, Any]) -> dict[str, NDArra
         with np.load(file, allow_pickle=False) as archive:
             header = json.loads(str(archive["header"]))
             arrays = {name: archive[name] for name in archive.files if name != "header"}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise SnapshotError(f"{file}: not an engine snapshot ({error}); write one with engine.save(file)") from error
+    if not isinstance(header, dict) or "game" not in header:
+        raise SnapshotError(
+            f"{file}: not an engine snapshot (its header names no game); write one with engine.save(file)"
+        )
     if header.get("format") != FORMAT:
         raise SnapshotError(f"{file}: snapshot format {header.get('format')!r}, this version reads {FORMAT}")
-    if header["game"] != dict(game):
+    if header["game"] != json.loads(json.dumps(dict(game))):
         raise SnapshotError(
             f"{file}: saved from {_describe(header['game'])}, this engine plays {_describe(game)}; make the engine with the saved id and options"
         )
@@ -46,3 +59,23 @@ def read_snapshot(file: str | Path, game: Mapping[str, Any]) -> dict[str, NDArra
 
 def _describe(game: Mapping[str, Any]) -> str:
     return f"{game['id']} with options {game['options']}"
+
+
+def check_fields(game: Game, fields: Mapping[str, Any]) -> None:
+    """Refuse arrays that are not the state of some number of games of `game`.
+
+    Raises:
+        SnapshotError: a field is missing, or has another shape or dtype.
+    """
+    count = len(fields.get("to_move", ()))
+    for name, spec in {**game.fields, "_started": Field("bool")}.items():
+        if name not in fields:
+            raise SnapshotError(
+                f"{game.facts.name}: the saved state lacks the field {name!r}; it is of another version or damaged"
+            )
+        shape, dtype = tuple(fields[name].shape), str(fields[name].dtype).removeprefix("torch.")
+        if (shape, dtype) != ((count, *spec.shape), spec.dtype):
+            raise SnapshotError(
+                f"{game.facts.name}: the saved field {name!r} is {dtype} {shape}, must be {spec.dtype} {(count, *spec.shape)}; "
+                "it is of another version or damaged"
+            )

@@ -19,3 +19,4 @@ observe: Any = _unbound
 redeal: Any = _unbound
 choose: Any = _unbound
 notice: Any = _unbound
+GameState: Any = _unbound

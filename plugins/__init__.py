@@ -1,4 +1,52 @@
-"""The registry: find, list, load games, agents, algorithms, benchmarks and commands."""
+"""The registry: find, list, load games, agents, algorithms, benchmarks and commands.
+
+Other packages add to it through the entry-point groups `ludory.games`, `ludory.agents`, `ludory.algorithms`, `ludory.benchmarks` and `ludory.commands`.
+Games are callables `make(**options) -> Game`, agents callables `make(game, **options) -> Agent`, algorithms subclasses of `Algorithm`,
+benchmarks callables `run(argv) -> int`, commands modules with a function `run(argv) -> int`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
 
 if not __name__.startswith("ludory."):
     raise ImportError("this is ludory's plugins room; type `import ludory.plugins`")
+
+from . import builtin
+from .entry import Entry
+from .registry import Description, Registry
+
+__all__ = ["Command", "Description", "Entry", "Registry", "agents", "algorithms", "benchmarks", "commands", "games"]
+
+
+class Command(Protocol):
+    """Module of a verb of the command line."""
+
+    def run(self, argv: list[str]) -> int:
+        """Do it; gives the exit code."""
+
+
+def _is_class(loaded: object) -> bool:
+    return isinstance(loaded, type)
+
+
+def _has_run(loaded: object) -> bool:
+    return callable(getattr(loaded, "run", None))
+
+
+games: Registry[Callable[..., object]] = Registry(
+    "game", builtin.GAMES, callable, "a function make(**options) that gives a Game"
+)
+agents: Registry[Callable[..., object]] = Registry(
+    "agent", builtin.AGENTS, callable, "a function make(game, **options) that gives an Agent"
+)
+algorithms: Registry[type[Any]] = Registry(
+    "algorithm", builtin.ALGORITHMS, _is_class, "a subclass of ludory.algorithms.algorithm.Algorithm"
+)
+benchmarks: Registry[Callable[[list[str]], int]] = Registry(
+    "benchmark", builtin.BENCHMARKS, callable, "a function run(argv) that gives an exit code"
+)
+commands: Registry[Command] = Registry(
+    "command", builtin.COMMANDS, _has_run, "a module with a function run(argv) that gives an exit code"
+)

@@ -84,7 +84,7 @@ def action_name(options: HanabiOptions, head: int, action: int) -> str:
 
 def public_info(options: HanabiOptions, state: State, i: int) -> dict[str, Any]:
     """What everybody at the table knows of game i; `score` counts a bomb as 0, `stacks` does not."""
-    fireworks = [int(height) for height in state.fireworks[i]]
+    fireworks = state.fireworks[i].tolist()
     last = state.last[i]
     info: dict[str, Any] = {
         "last_action": options.num_actions if int(last[KIND]) == NO_MOVE else int(last[ACTION]),
@@ -93,7 +93,7 @@ def public_info(options: HanabiOptions, state: State, i: int) -> dict[str, Any]:
         "fireworks": fireworks,
         "lives": int(state.lives[i]),
         "information_tokens": int(state.tokens[i]),
-        "deck_size": options.deck_size - int(state.deck_top[i]),
+        "deck_size": state.deck.shape[1] - int(state.deck_top[i]),
         "turn": int(state.turn[i]),
     }
     if bool(state.terminated[i]):

@@ -1,4 +1,4 @@
-"""Options of Hanabi, the numbers that follow from them, and the ids that fix some of them."""
+"""Options of Hanabi, and the numbers that follow from them. Which ids fix which options stands in `plugins/builtin.py`."""
 
 from __future__ import annotations
 
@@ -85,9 +85,3 @@ def _check_range(name: str, value: Any, low: int, high: int) -> None:
 def _check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise OptionError(f"{name}={value!r}: must be one of {', '.join(map(repr, allowed))}")
-
-
-SMALL = {"colors": 2, "ranks": 5, "hand_size": 2, "max_information_tokens": 3, "max_life_tokens": 1}
-VERY_SMALL = SMALL | {"colors": 1}
-TINY = {"colors": 2, "ranks": 2, "hand_size": 2, "max_information_tokens": 8, "max_life_tokens": 3}
-FULL = {"colors": 5, "ranks": 5, "max_information_tokens": 8, "max_life_tokens": 3}

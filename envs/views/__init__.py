@@ -1,1 +1,29 @@
-"""."""
+"""Views of games: Gymnasium, Gymnasium vector, PettingZoo and Stable-Baselines3, all on one engine."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .gymnasium_env import make_env
+    from .gymnasium_vector import make_vector_env
+    from .pettingzoo_aec import make_aec
+    from .pettingzoo_parallel import make_parallel
+    from .sb3 import to_sb3
+
+__all__ = ["make_aec", "make_env", "make_parallel", "make_vector_env", "to_sb3"]
+
+_MODULES = {
+    "make_env": "gymnasium_env",
+    "make_vector_env": "gymnasium_vector",
+    "make_aec": "pettingzoo_aec",
+    "make_parallel": "pettingzoo_parallel",
+    "to_sb3": "sb3",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'ludory.envs.views' has no attribute {name!r}")
+    return getattr(
+        importlib.import_module(f".{_MODULES[name]}", __name__), name
+    )  # imported when asked for: some pull in torch

@@ -1,1 +1,56 @@
-"""Ludory: games, agents and learning algorithms under one roof."""
+"""Ludory: games, agents and learning algorithms under one roof.
+
+The names below are loaded when they are first used: `import ludory` itself imports no torch, no numba, no numpy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .registration import register_on_import
+
+if TYPE_CHECKING:
+    from ludory import agents as agents
+    from ludory import algorithms as algorithms
+    from ludory import benchmarks as benchmarks
+    from ludory import data as data
+    from ludory import envs as envs
+    from ludory import errors as errors
+    from ludory import plugins as plugins
+    from ludory import testing as testing
+    from ludory.agents.evaluate import evaluate
+    from ludory.agents.make import make_agent
+    from ludory.algorithms.make import load, make_algorithm
+    from ludory.envs.make import make_engine, make_game
+
+    __version__: str
+
+__all__ = ["__version__", "evaluate", "load", "make_agent", "make_algorithm", "make_engine", "make_game"]
+
+_HOMES = {
+    "evaluate": "ludory.agents.evaluate",
+    "load": "ludory.algorithms.make",
+    "make_agent": "ludory.agents.make",
+    "make_algorithm": "ludory.algorithms.make",
+    "make_engine": "ludory.envs.make",
+    "make_game": "ludory.envs.make",
+}
+_ROOMS = ("agents", "algorithms", "benchmarks", "cli", "data", "envs", "errors", "plugins", "testing", "web")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _ROOMS:
+        return importlib.import_module(f"ludory.{name}")
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("ludory")
+    raise AttributeError(f"module 'ludory' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_ROOMS, *(name for name in globals() if name.startswith("__"))})
+
+
+register_on_import()

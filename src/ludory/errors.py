@@ -39,3 +39,15 @@ class PluginError(LudoryError, ImportError):
 
 class CheckpointError(LudoryError, ValueError):
     """A checkpoint is unreadable, foreign, or of another game or algorithm."""
+
+
+class ConformanceError(LudoryError, AssertionError):
+    """A game or an engine breaks its contract: the message names game, property, step and difference."""
+
+
+class ReplayError(LudoryError, ValueError):
+    """A recorded game is unreadable, or does not go as recorded under the rules of this version."""
+
+
+class GameLeftError(LudoryError):
+    """The person at the terminal left the game."""

@@ -1,1 +1,5 @@
-"""."""
+"""The `ludory` command."""
+
+from .dispatch import main
+
+__all__ = ["main"]

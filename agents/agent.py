@@ -1,0 +1,108 @@
+"""`Agent`: who chooses the moves, batched over games; and `KernelAgent`, whose choice is compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ludory.envs.bind import bind
+from ludory.envs.engine import Array, Engine
+from ludory.envs.kernel_engine import KernelEngine
+from ludory.envs.player import Memory
+from ludory.errors import OptionError
+
+
+class Agent:
+    """Chooses moves from observations. Subclasses write `act`; what needs more than an observation overrides `choose`."""
+
+    name = "agent"
+    privileged = False
+    """True if it looks at what its seat can not see."""
+
+    def initial_memory(self, rows: int) -> Memory:
+        """Memory of `rows` games before their first move: None, an array or a tuple of arrays, first axis = game."""
+        return None
+
+    def seed(self, seed: int) -> None:
+        """Start random choices anew from `seed`; agents that make none have nothing to do."""
+
+    def act(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
+        """Actions (m,) or (m, H), and the new memory.
+
+        Args:
+            observation: (m, *shape) of the seat to move.
+            mask: (m, A) bool, legal values of all heads one after another.
+            memory: of these m games.
+        """
+        raise NotImplementedError(f"{type(self).__name__} needs act()")
+
+    def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """Actions of `seat` in the games `rows`; updates `memory` (of all games) in place."""
+        mask = engine.legal()[rows]
+        actions, after = self.act(engine.observe(seat, rows), mask[:, seat] if mask.ndim == 3 else mask, _rows_of(memory, rows))
+        _write_rows(memory, after, rows)
+        return actions
+
+    def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
+        """Told of every move before it is applied; agents that remember the course of a game override it."""
+
+
+def _rows_of(memory: Memory, rows: Array) -> Memory:
+    if isinstance(memory, tuple):
+        return tuple(part[rows] for part in memory)
+    return None if memory is None else memory[rows]
+
+
+def _write_rows(memory: Memory, after: Memory, rows: Array) -> None:
+    if isinstance(memory, tuple):
+        for part, new in zip(memory, after, strict=True):
+            part[rows] = new
+    elif memory is not None:
+        memory[rows] = after
+
+
+class BotKernels(NamedTuple):
+    """A rule bot as scalar kernels.
+
+    choose(state, i, seat, memory) -> action id; notice(state, i, seat, action, memory), called for every seat after an
+    action is chosen and before it is applied. memory: int32 [memory_size] of that seat, all 0 before the first move.
+    """
+
+    choose: Callable[..., Any]
+    notice: Callable[..., Any] | None = None
+    memory_size: int = 0
+
+
+class KernelAgent(Agent):
+    """A rule bot; its moves never leave compiled code."""
+
+    def __init__(self, name: str, kernels: BotKernels, privileged: bool = False) -> None:
+        self.name, self.kernels, self.privileged = name, kernels, privileged
+        self._scalar = {"choose": kernels.choose} | ({"notice": kernels.notice} if kernels.notice else {})
+
+    def initial_memory(self, rows: int) -> Memory:
+        """Zeros int32 (rows, memory_size)."""
+        return np.zeros((rows, self.kernels.memory_size), np.int32)
+
+    def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """Actions (m,) of `seat` in the games `rows`."""
+        actions = np.empty(len(rows), np.int64)
+        kernel_engine = _kernel_engine(engine, self.name)
+        choose_rows = bind("bot_cpu", self._scalar, kernel_engine.records.dtype).choose_rows
+        kernel_engine.run(choose_rows, len(rows), kernel_engine.records, rows, seat, memory, actions)
+        return actions
+
+    def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
+        """Update the memory of `seat` by the moves about to be made in the games `rows`."""
+        if self.kernels.notice:
+            kernel_engine = _kernel_engine(engine, self.name)
+            notice_rows = bind("bot_cpu", self._scalar, kernel_engine.records.dtype).notice_rows
+            kernel_engine.run(notice_rows, len(rows), kernel_engine.records, rows, seat, actions, memory)
+
+
+def _kernel_engine(engine: Engine, name: str) -> KernelEngine:
+    if not isinstance(engine, KernelEngine):
+        raise OptionError(f"{name} plays on device='cpu' engines, got {type(engine).__name__}")
+    return engine

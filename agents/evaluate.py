@@ -1,0 +1,128 @@
+"""`evaluate`: agents play games that are the same for whoever plays them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.game import Game
+from ludory.envs.make import make_engine, make_game
+from ludory.envs.table import Table
+from ludory.errors import OptionError
+
+from .agent import Agent
+from .evaluation_result import EvaluationResult, bootstrap_interval, paired_difference
+from .make import make_agent
+
+__all__ = ["EvaluationResult", "bootstrap_interval", "evaluate", "paired_difference"]
+
+IDS_OF_MOVES = ("last_action",)
+"""Entries of `Game.info` whose mean says nothing."""
+
+
+def evaluate(
+    agents: str | Agent | Sequence[str | Agent],
+    game: str | Game,
+    games: int = 1000,
+    seed: int = 0,
+    *,
+    first_game: int = 0,
+    device: str = "cpu",
+    batch: int = 4096,
+    progress: Callable[[int], None] | None = None,
+    **options: Any,
+) -> EvaluationResult:
+    """Let agents play `games` games to their end.
+
+    Game k draws from the stream (seed, first_game + k), so two calls with one seed are paired game by game. Agents that
+    draw their moves are seeded from `seed` before each batch, so a call repeats to the last bit.
+
+    Args:
+        agents: one per seat, or one for all seats; specs (see `make_agent`) or agents.
+        game: id, or a game.
+        games: how many.
+        seed: of the deals, and of agents that draw.
+        first_game: index of the first game.
+        device: where the games run.
+        batch: most games that run at once.
+        progress: called after each batch with the number of games in it.
+        options: of the game, when it is given by id.
+
+    Raises:
+        OptionError: wrong number of agents, games or batch below 1, or as `make_game` and `make_agent`.
+        UnknownIdError: naming the nearest ids.
+    """
+    made = make_game(game, **options)
+    seated, names = _seat(agents, made)
+    check_count("games", games)
+    check_count("batch", batch)
+    parts = []
+    for first in range(first_game, first_game + games, batch):
+        count = min(batch, first_game + games - first)
+        parts.append(_play(seated, made, first, count, seed, device))
+        if progress:
+            progress(count)
+    return EvaluationResult(
+        names,
+        made.id or made.facts.name,
+        made.options,
+        seed,
+        first_game,
+        made.facts.reward == "shared",
+        np.concatenate([returns for returns, _ in parts]),
+        _columns([info for _, infos in parts for info in infos]),
+    )
+
+
+def check_count(name: str, number: object) -> None:
+    """Refuse what is not an integer of at least 1.
+
+    Raises:
+        OptionError: naming it.
+    """
+    if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 1:
+        raise OptionError(f"{name}={number!r}: must be an integer of at least 1")
+
+
+def _seat(agents: str | Agent | Sequence[str | Agent], game: Game) -> tuple[list[Agent], tuple[str, ...]]:
+    """An agent for each seat, and its name; a spec named twice is made once."""
+    players = game.facts.players
+    named = [agents] if isinstance(agents, str | Agent) else list(agents)
+    if len(named) not in (1, players):
+        raise OptionError(
+            f"{game.id or game.facts.name} has {players} seats, got {len(named)} agents; give {players}, or one for all seats"
+        )
+    made = {spec: make_agent(spec, game) for spec in named}
+    named = named * (players // len(named))
+    return [made[spec] for spec in named], tuple(spec if isinstance(spec, str) else spec.name for spec in named)
+
+
+def _play(
+    agents: Sequence[Agent], game: Game, first: int, count: int, seed: int, device: str
+) -> tuple[NDArray[np.float32], list[dict[str, Any]]]:
+    """Returns (count, P) and final public facts of the games first, first + 1, ..."""
+    engine = make_engine(game, count, device=device, seed=seed, first_game=first)
+    for seat, agent in enumerate(agents):
+        if agent not in agents[:seat]:
+            agent.seed(int(np.random.SeedSequence([seed, first, seat]).generate_state(1)[0]))
+    table = Table(engine, agents)
+    table.start()
+    table.run()
+    return table.rewards, [game.info(engine.state, i) for i in range(count)]
+
+
+def _columns(infos: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[Any] | list[Any]]:
+    """The entries that every game has, each as an array if it is made of numbers of one shape, else as a list."""
+    names = [name for name in infos[0] if name not in IDS_OF_MOVES and all(name in info for info in infos)]
+    return {name: _numbers_or_list([info[name] for info in infos]) for name in names}
+
+
+def _numbers_or_list(values: list[Any]) -> NDArray[Any] | list[Any]:
+    try:
+        array = np.array(values)
+    except ValueError:  # lists of different lengths
+        return values
+    return array if array.dtype.kind in "biuf" else values

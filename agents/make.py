@@ -1,0 +1,58 @@
+"""`make_agent`: an agent by its name."""
+
+from __future__ import annotations
+
+import importlib
+
+from ludory.envs.game import Game
+from ludory.envs.make import make_game
+from ludory.errors import CheckpointError, PluginError
+from ludory.plugins import agents
+from ludory.plugins.call import call
+from ludory.plugins.spec import Spec, parse_spec
+
+from .agent import Agent
+
+
+def make_agent(spec: str | Agent, game: str | Game) -> Agent:
+    """The agent that `spec` names, for `game` (an id or a `Game`); an `Agent` is given back as it is.
+
+    A spec is an id (`hanabi/iggi`), an id with arguments (`random(seed=3)`) or the path of a checkpoint (`run/hanabi.ludory`).
+
+    Raises:
+        UnknownIdError: naming the nearest ids.
+        OptionError: the spec can not be read, or the agent does not take these arguments or this game.
+        CheckpointError: the file is unreadable, or was trained on a game with other observations or actions.
+        PluginError: the agent's package is broken or lacks a dependency.
+    """
+    if isinstance(spec, Agent):
+        return spec
+    parsed, made = parse_spec(spec), make_game(game)
+    if parsed.checkpoint:
+        return _from_checkpoint(parsed, made)
+    entry = agents.get(parsed.name)
+    agent = call(entry.id, agents.load(parsed.name), made, *parsed.args, **{**entry.fixed, **parsed.kwargs})
+    return _checked(agent, entry.id)
+
+
+def _from_checkpoint(spec: Spec, game: Game) -> Agent:
+    # Algorithms stand above agents, so the front door is asked by name: no room below imports one above.
+    model = importlib.import_module("ludory").load(spec.name)
+    learnt, asked = model.game.facts, game.facts
+    if (learnt.observation, learnt.heads) != (asked.observation, asked.heads):
+        raise CheckpointError(
+            f"{spec.name}: trained on {model.game.id}, where a seat sees {_shapes(model.game)}; "
+            f"it can not play {game.id} with {_shapes(game)}"
+        )
+    return _checked(call(spec.name, model.as_agent, *spec.args, **spec.kwargs), spec.name)
+
+
+def _shapes(game: Game) -> str:
+    facts = game.facts
+    return f"{facts.observation.name} {facts.observation.shape} and chooses among {facts.head_sizes}"
+
+
+def _checked(agent: object, name: str) -> Agent:
+    if not isinstance(agent, Agent):
+        raise PluginError(f"agent {name!r} is a {type(agent).__name__}, must be a ludory.agents.agent.Agent")
+    return agent

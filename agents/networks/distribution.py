@@ -1,0 +1,57 @@
+"""One distribution for every action: a tuple of independent categorical heads under a legal mask.
+
+Logits (..., A) and masks (..., A) hold the heads one after another, A = sum of sizes. Actions are (..., H).
+Log-softmax is taken in float32 or wider, whatever the network's dtype; illegal values have probability 0 and no gradient.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+class MaskedHeads:
+    """Factorised masked categorical distribution.
+
+    Args:
+        logits: (..., A), any float dtype.
+        mask: (..., A) bool, at least one legal value per head.
+        sizes: values per head.
+    """
+
+    def __init__(self, logits: Tensor, mask: Tensor, sizes: tuple[int, ...]) -> None:
+        self.sizes = sizes
+        wide = logits if logits.dtype == torch.float64 else logits.float()
+        self.mask = mask
+        legal = wide.masked_fill(~mask, -torch.inf)
+        self._log_p = [part.log_softmax(-1) for part in legal.split(sizes, -1)]
+
+    def log_prob(self, actions: Tensor) -> Tensor:
+        """(..., H): log-probability of each head's value; their sum is the joint one."""
+        parts = [log_p.gather(-1, actions[..., head : head + 1].long()) for head, log_p in enumerate(self._log_p)]
+        return torch.cat(parts, -1)
+
+    def entropy(self) -> Tensor:
+        """(..., H): entropy of each head in nats."""
+        return torch.stack([-_times(log_p.exp(), log_p).sum(-1) for log_p in self._log_p], -1)
+
+    def normalised_entropy(self) -> Tensor:
+        """(..., H): entropy divided by the log of the number of legal values, 0 where only one is legal."""
+        legal = torch.stack([part.sum(-1) for part in self.mask.split(self.sizes, -1)], -1)
+        entropy = self.entropy()
+        return torch.where(legal > 1, entropy / legal.clamp(min=2).to(entropy.dtype).log(), 0)
+
+    def sample(self, generator: torch.Generator | None = None) -> Tensor:
+        """(..., H) int64: one draw, by one tensor of exponential noise for all heads (argmax of p / noise)."""
+        log_p = torch.cat(self._log_p, -1)
+        noise = torch.empty_like(log_p).exponential_(generator=generator).log_()
+        return torch.stack([part.argmax(-1) for part in (log_p - noise).split(self.sizes, -1)], -1)
+
+    def mode(self) -> Tensor:
+        """(..., H) int64: the most probable value of each head, the first on ties."""
+        return torch.stack([log_p.argmax(-1) for log_p in self._log_p], -1)
+
+
+def _times(p: Tensor, log_p: Tensor) -> Tensor:
+    """P log p with 0 where p is 0; selected before multiplying, so that gradients stay finite."""
+    return p * torch.where(p > 0, log_p, 0)

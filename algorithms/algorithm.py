@@ -1,0 +1,303 @@
+"""`Algorithm`: what every learner is to its user; shaped like Stable-Baselines3's, so that its callbacks work."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
+from stable_baselines3.common.logger import Logger, configure
+from torch import Tensor
+from typing_extensions import Self
+
+from ludory.agents.make import make_agent
+from ludory.agents.networks.policy import build_policy, numpy_to_bits
+from ludory.agents.neural import NeuralAgent
+from ludory.envs.engine import Engine
+from ludory.envs.game import Game
+from ludory.envs.make import make_engine, make_game
+from ludory.errors import CheckpointError, OptionError
+
+from .checkpoint import read_checkpoint, write_checkpoint
+from .config import AlgorithmConfig, make_config
+from .progress import Progress
+from .sampler import Sampler
+
+MaybeCallback = BaseCallback | Callable[[dict[str, Any], dict[str, Any]], bool] | list[BaseCallback] | None
+
+
+class Algorithm(ABC):
+    """A learner, its policy and its games.
+
+    Subclasses name `id` and `config_class` and write `setup` and `iterate`; what must survive a resume beside the weights
+    goes through `training_state` and `restore_training_state`.
+
+    Args:
+        policy: name of the network, "auto" for the algorithm's default.
+        env: game id, `Game`, or a Gymnasium vector or Stable-Baselines3 environment made by Ludory.
+        **config: fields of `config_class`.
+    """
+
+    id: ClassVar[str]
+    config_class: ClassVar[type[AlgorithmConfig]] = AlgorithmConfig
+    config: Any
+
+    def __init__(self, policy: str = "auto", env: Any = None, **config: Any) -> None:
+        if env is None:
+            raise OptionError(f"{self.id} needs env=: a game id such as 'Hanabi2P-v0' (`ludory list games`)")
+        game = _game_of(env)
+        self.config = make_config(self.config_class, config)
+        self.game: Game = game
+        self.policy_id = "mlp" if policy in ("auto", "MlpPolicy") else policy
+        self.device = torch.device(self.config.device)
+        self.engine: Engine = make_engine(game, self.config.num_envs, device=self.config.device, seed=self.config.seed)
+        self.sampler = Sampler(self.engine, *self._seats())
+        with torch.random.fork_rng():
+            torch.manual_seed(self.config.seed)
+            self.policy = build_policy(self.policy_id, game.facts, self._policy_arguments()).to(self.device)
+        self.generator = torch.Generator(self.device).manual_seed(self.config.seed)
+        self.num_timesteps = 0
+        self.logger: Logger = configure(None, [])
+        self._total_timesteps = 0
+        self._stopping = False
+        self.setup()
+
+    def _policy_arguments(self) -> dict[str, Any]:
+        config = self.config
+        return {"hidden": config.hidden, "activation": config.activation, "separate_value": config.separate_value}
+
+    def _seats(self) -> tuple[int | str, list[Any]]:
+        seats, facts = self.config.seats, self.game.facts
+        if seats == "auto":
+            seats = "all" if facts.reward == "shared" and not facts.simultaneous else "0"
+        if seats == "all":
+            return "all", []
+        if not str(seats).isdigit():
+            raise OptionError(f"seats={seats!r}: must be 'auto', 'all' or a seat number")
+        return int(seats), [make_agent(self.config.others, game=self.game) for _ in range(facts.players - 1)]
+
+    @abstractmethod
+    def setup(self) -> None:
+        """Make optimisers and whatever else training needs; called once, after the policy is built."""
+
+    @abstractmethod
+    def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
+        """Sample and learn once; gives numbers to log, None when `on_step` asked to stop.
+
+        `on_step` is called after every step of all games and counts timesteps.
+        """
+
+    def training_state(self) -> dict[str, Tensor]:
+        """Tensors beside weights, games and random state that a resumed run needs."""
+        return {}
+
+    def restore_training_state(self, state: dict[str, Tensor]) -> None:  # noqa: B027
+        """Take up what `training_state` gave."""
+
+    def learn(
+        self,
+        total_timesteps: int,
+        callback: MaybeCallback = None,
+        progress_bar: bool = False,
+        reset_num_timesteps: bool = True,
+    ) -> Self:
+        """Train until `total_timesteps` decisions were made (whole iterations).
+
+        Args:
+            total_timesteps: decisions of the learner, over all games.
+            callback: of Stable-Baselines3: one, a list, or a function (locals, globals) -> bool.
+            progress_bar: show rate and time left.
+            reset_num_timesteps: count from 0; False goes on counting, as after `load`.
+        """
+        if reset_num_timesteps:
+            self.num_timesteps = 0
+        self._total_timesteps = total_timesteps
+        callbacks = self._callback(callback)
+        callbacks.on_training_start(locals(), globals())
+        self._stopping = False
+        with Progress(self.id, total_timesteps, self.num_timesteps, progress_bar) as progress:
+            while self.num_timesteps < total_timesteps:
+                callbacks.on_rollout_start()
+                if self._stopping or not self._iteration(callbacks, progress):
+                    break
+        callbacks.on_training_end()
+        return self
+
+    def stop(self) -> None:
+        """End `learn` before its next iteration; what was learnt can be saved and gone on with exactly."""
+        self._stopping = True
+
+    def _iteration(self, callbacks: BaseCallback, progress: Progress) -> bool:
+        started, before = perf_counter(), self.num_timesteps
+
+        def on_step() -> bool:
+            self.num_timesteps += self.engine.num_games
+            return callbacks.on_step()
+
+        metrics = self.iterate(on_step)
+        if metrics is None:
+            return False
+        callbacks.on_rollout_end()
+        metrics = {**metrics, "time/fps": (self.num_timesteps - before) / (perf_counter() - started)}
+        self._log(metrics)
+        progress.update(self.num_timesteps, metrics)
+        return True
+
+    def _log(self, metrics: Mapping[str, float]) -> None:
+        for name, value in metrics.items():
+            self.logger.record(name, value)
+        self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
+        self.logger.dump(self.num_timesteps)
+
+    def _callback(self, callback: MaybeCallback) -> BaseCallback:
+        if isinstance(callback, list):
+            callback = CallbackList(callback)
+        elif not isinstance(callback, BaseCallback):
+            callback = ConvertCallback(callback) if callback else CallbackList([])
+        callback.init_callback(self)  # type: ignore[arg-type]  # our shape is SB3's
+        return callback
+
+    @property
+    def progress_remaining(self) -> float:
+        """Share of the training still to come, 1 at the start."""
+        return 1.0 - min(1.0, self.num_timesteps / max(1, self._total_timesteps))
+
+    @torch.no_grad()
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+        action_masks: Any = None,
+    ) -> tuple[Any, Any]:
+        """Actions for one observation (*shape) or a batch (m, *shape), and the state after them.
+
+        Args:
+            observation: as the game's views give it.
+            state: memory of recurrent policies, as returned before.
+            episode_start: (m,) bool; where true, `state` starts anew.
+            deterministic: most probable action instead of a draw.
+            action_masks: (m, A) or (A,) bool; None: everything is allowed.
+        """
+        shape = self.game.facts.observation.shape
+        array = np.asarray(observation)
+        single = array.shape == shape
+        batch = array[None] if single else array
+        if batch.shape[1:] != shape:
+            raise OptionError(
+                f"observation has shape {array.shape}, must be {shape} or (m, {', '.join(map(str, shape))})"
+            )
+        width = self.game.facts.num_actions
+        mask = np.ones((len(batch), width), bool) if action_masks is None else np.asarray(action_masks, bool)
+        output = self.policy(numpy_to_bits(batch, self.policy.observation).to(self.device), state)
+        legal = torch.from_numpy(mask.reshape(len(batch), width)).to(self.device)
+        distribution = self.policy.distribution(output.logits, legal)
+        actions = distribution.mode() if deterministic else distribution.sample(self.generator)
+        chosen = actions.cpu().numpy()
+        chosen = chosen[:, 0] if chosen.shape[1] == 1 else chosen
+        return (chosen[0] if single else chosen), output.memory
+
+    def as_agent(self, deterministic: bool = True) -> NeuralAgent:
+        """The policy as an agent that can sit at a table."""
+        return NeuralAgent(self.policy, self.id, deterministic, self.config.seed)
+
+    def get_env(self) -> Any:
+        """The games as a Stable-Baselines3 `VecEnv` of their own (one environment), for callbacks that ask for one."""
+        from ludory.envs.views.gymnasium_vector import make_vector_env
+        from ludory.envs.views.sb3 import to_sb3
+
+        if not hasattr(self, "_env"):
+            self._env = to_sb3(make_vector_env(self.game, num_envs=1))
+        return self._env
+
+    def get_vec_normalize_env(self) -> None:
+        """None: observations are not normalised (asked by Stable-Baselines3's callbacks)."""
+        return
+
+    def set_logger(self, logger: Logger) -> None:
+        """Log to a `stable_baselines3.common.logger.Logger`."""
+        self.logger = logger
+
+    def save(self, file: str | Path) -> None:
+        """Write everything that goes on from here: weights, optimiser, games, random state. Atomic.
+
+        Raises:
+            OutputError: the place can not be written to.
+        """
+        header = {
+            "algorithm": self.id,
+            "config": dataclasses.asdict(self.config),
+            "policy": self.policy_id,
+            "env": {"id": self.game.id, "options": dict(self.game.options)},
+            "num_timesteps": self.num_timesteps,
+            "total_timesteps": self._total_timesteps,
+            "sampling": self.sampler.started,
+        }
+        write_checkpoint(file, header, self._tensors())
+
+    def _tensors(self) -> dict[str, Tensor]:
+        groups = {
+            "policy": self.policy.state_dict(),
+            "training": self.training_state(),
+            "sampler": self.sampler.state(),
+            "games": {name: torch.as_tensor(value) for name, value in self.engine.fields().items()},
+            "random": {"torch": self.generator.get_state()},
+        }
+        return {f"{group}/{name}": tensor for group, part in groups.items() for name, tensor in part.items()}
+
+    @classmethod
+    def load(cls, file: str | Path, env: Any = None, **changes: Any) -> Self:
+        """A model that goes on where `save` was called.
+
+        Args:
+            file: checkpoint.
+            env: only needed for games that are not registered; must be the game of the checkpoint.
+            **changes: config fields to change, e.g. device.
+
+        Raises:
+            CheckpointError: damaged, foreign, of another algorithm or another game.
+        """
+        header, tensors = read_checkpoint(file)
+        if header.get("algorithm") != cls.id:
+            raise CheckpointError(
+                f"{file}: written by {header.get('algorithm')!r}, this is {cls.id!r}; use ludory.load(file)"
+            )
+        saved = header["env"]
+        game = make_game(saved["id"], **saved["options"]) if env is None else _game_of(env)
+        if (game.id, dict(game.options)) != (saved["id"], saved["options"]):
+            raise CheckpointError(
+                f"{file}: trained on {saved['id']} with options {saved['options']}, got {game.id} with options {dict(game.options)}"
+            )
+        model = cls(header["policy"], game, **{**header["config"], **changes})
+        model._restore(file, header, tensors)
+        return model
+
+    def _restore(self, file: str | Path, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+        def group(prefix: str) -> dict[str, Tensor]:
+            return {name.partition("/")[2]: t for name, t in tensors.items() if name.startswith(prefix + "/")}
+
+        try:
+            self.policy.load_state_dict(group("policy"))
+        except RuntimeError as error:
+            raise CheckpointError(f"{file}: weights do not fit the network of {self.game.id} ({error})") from error
+        self.restore_training_state(group("training"))
+        self.num_timesteps, self._total_timesteps = header["num_timesteps"], header["total_timesteps"]
+        if header["sampling"] and len(tensors["games/to_move"]) == self.engine.num_games:
+            self.engine.load_fields(group("games"))
+            self.sampler.restore(group("sampler"))
+            self.generator.set_state(tensors["random/torch"])
+
+
+def _game_of(env: Any) -> Game:
+    """The game behind an id, a `Game`, or one of Ludory's environments."""
+    game = getattr(getattr(env, "unwrapped", env), "game", env)
+    if isinstance(game, str | Game):
+        return make_game(game)
+    raise OptionError(f"env={env!r}: must be a game id, a Game, or an environment made by Ludory")

@@ -1,0 +1,50 @@
+"""Options that every algorithm has. Field docstrings are the command line's help."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ludory.errors import OptionError
+
+C = TypeVar("C", bound="AlgorithmConfig")
+
+
+@dataclass(frozen=True, slots=True)
+class AlgorithmConfig:
+    """Where and with whom an algorithm plays, and its network."""
+
+    num_envs: int = 1024
+    """Games played side by side."""
+    seed: int = 0
+    """Of the games, the weights and all draws."""
+    device: str = "cpu"
+    """"cpu" or "cuda", for the games and the network."""
+    seats: str = "auto"
+    """Seats that learn: "all" (shared rewards only), a seat number, or "auto": all under a shared reward, else 0."""
+    others: str = "random"
+    """Agent in the other seats when one seat learns."""
+    hidden: tuple[int, ...] = (256, 256)
+    """Width of each hidden layer."""
+    activation: str = "relu"
+    """"relu" or "tanh"."""
+    separate_value: bool = False
+    """Give the value function hidden layers of its own, as Stable-Baselines3 does."""
+
+
+def make_config(kind: type[C], values: Mapping[str, Any]) -> C:
+    """A config of `kind` from keyword arguments.
+
+    Raises:
+        OptionError: unknown name or a number out of range.
+    """
+    known = [field.name for field in dataclasses.fields(kind)]
+    for name in values:
+        if name not in known:
+            raise OptionError(f"{kind.__name__} has no option {name!r}; it has {', '.join(known)}")
+    config = kind(**values)
+    if config.num_envs < 1:
+        raise OptionError(f"num_envs={config.num_envs}: must be at least 1")
+    return dataclasses.replace(config, hidden=tuple(config.hidden))

@@ -1,0 +1,24 @@
+"""Adam's moments as named tensors, so that a checkpoint needs no pickles."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.optim import Adam
+
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+
+
+def save_adam(optimizer: Adam) -> dict[str, Tensor]:
+    """One tensor per parameter and moment; empty before the first step."""
+    states = optimizer.state_dict()["state"]
+    return {f"adam/{index}/{name}": state[name] for index, state in states.items() for name in MOMENTS}
+
+
+def load_adam(optimizer: Adam, tensors: dict[str, Tensor]) -> None:
+    """Take up what `save_adam` gave."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, tensor in tensors.items():
+        kind, index, name = key.split("/")
+        if kind == "adam":
+            state.setdefault(int(index), {})[name] = tensor
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})

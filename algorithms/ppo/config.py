@@ -1,0 +1,57 @@
+"""Options of PPO; names as in Stable-Baselines3 where it has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ludory.errors import OptionError
+
+from ..config import AlgorithmConfig
+
+
+@dataclass(frozen=True, slots=True)
+class PPOConfig(AlgorithmConfig):
+    """Proximal policy optimisation (arXiv 1707.06347)."""
+
+    learning_rate: float = 5e-4
+    """Step size of Adam."""
+    anneal_learning_rate: bool = False
+    """Lower the step size linearly to 0 over the run."""
+    n_steps: int = 64
+    """Decisions per game and iteration."""
+    batch_size: int = 8192
+    """Decisions per gradient step."""
+    n_epochs: int = 2
+    """Passes over the decisions of an iteration."""
+    gamma: float = 0.99
+    """Discount."""
+    gae_lambda: float = 0.95
+    """Mixes one-step (0) and Monte Carlo (1) advantages."""
+    clip_range: float = 0.2
+    """How far the probability ratio may move from 1."""
+    normalize_advantage: bool = True
+    """Scale the advantages of a batch to mean 0, deviation 1."""
+    ent_coef: float = 0.01
+    """Weight of the entropy bonus."""
+    vf_coef: float = 0.5
+    """Weight of the value loss."""
+    max_grad_norm: float = 0.5
+    """Longest gradient that is not shortened."""
+    target_kl: float | None = None
+    """Stop the passes of an iteration when the policy moved further than 1.5 times this."""
+
+    def __post_init__(self) -> None:
+        """Check ranges.
+
+        Raises:
+            OptionError: naming the field, the value and the range.
+        """
+        for name in ("n_steps", "batch_size", "n_epochs"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name}={getattr(self, name)}: must be at least 1")
+        for name in ("gamma", "gae_lambda"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise OptionError(f"{name}={getattr(self, name)}: must lie in [0, 1]")
+        for name in ("learning_rate", "clip_range", "max_grad_norm"):
+            if not getattr(self, name) > 0:
+                raise OptionError(f"{name}={getattr(self, name)}: must be greater than 0")

@@ -1,0 +1,183 @@
+"""Plays games with a policy and records every decision. Observations go from the engine to the network as bits, on its device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ludory.agents.networks.policy import Policy
+from ludory.envs.engine import Engine
+from ludory.envs.player import Player
+from ludory.envs.table import Table
+from ludory.errors import OptionError
+
+from .rollout import Rollout
+
+
+class EpisodeStats(NamedTuple):
+    """Games that ended during a rollout."""
+
+    returns: np.ndarray[Any, Any]  # (games,) return of the learner's seat
+    lengths: np.ndarray[Any, Any]  # (games,) decisions of the learner
+
+
+class Sampler:
+    """Runs a batch of games in which the learner plays one seat, or every seat of a game with a shared reward.
+
+    Args:
+        engine: the batch of games.
+        seat: "all" (shared rewards only) or the learner's seat.
+        others: players of the other seats, in seat order, when `seat` is a number.
+    """
+
+    def __init__(self, engine: Engine, seat: int | str, others: Sequence[Player] = ()) -> None:
+        facts = engine.facts
+        self.engine, self.seat = engine, seat
+        if seat == "all":
+            if facts.reward != "shared":
+                raise OptionError(
+                    f"seats='all' needs a shared reward, {facts.name} is {facts.reward}: give seats=0 and others=..."
+                )
+            if facts.simultaneous:
+                raise OptionError(
+                    f"seats='all' needs moves in turn, {facts.name} is simultaneous: give seats=0 and others=..."
+                )
+        elif not (isinstance(seat, int) and 0 <= seat < facts.players):
+            raise OptionError(f"seats={seat!r}: must be 'all' or 0..{facts.players - 1}")
+        self._own = 0 if seat == "all" else int(seat)
+        seated = [*others[: self._own], None, *others[self._own :]]
+        self._table = None if seat == "all" else Table(engine, seated)
+        self.bits = facts.observation.bits
+        self.device = torch.device(engine.device)
+        self._returns = np.zeros(engine.num_games)
+        self._lengths = np.zeros(engine.num_games, np.int64)
+        self.started = False
+
+    def start(self) -> None:
+        """Start all games."""
+        self._begin(np.arange(self.engine.num_games))
+        self.started = True
+
+    def state(self) -> dict[str, Tensor]:
+        """Running sums of unfinished games; with the engine's state, all that a resumed run needs."""
+        return {"returns": torch.from_numpy(self._returns), "lengths": torch.from_numpy(self._lengths)}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Take up what `state` gave."""
+        self._returns, self._lengths = state["returns"].numpy().copy(), state["lengths"].numpy().copy()
+        self.started = True
+
+    def observe(self, rows: Any | None = None) -> Tensor:
+        """The learner's view: bits (n, bytes) or floats (n, size)."""
+        seat = None if self.seat == "all" else self._own
+        seen = torch.as_tensor(self.engine.observe(seat, rows, packed=self.bits))
+        return seen.flatten(1) if self.bits else seen.flatten(1).float()
+
+    def masks(self) -> Tensor:
+        """Legal masks (n, A) bool of the learner's seat."""
+        masks = torch.as_tensor(self.engine.legal())
+        return masks[:, self._own] if masks.ndim == 3 else masks
+
+    @torch.no_grad()
+    def collect(
+        self, policy: Policy, steps: int, generator: torch.Generator, on_step: Callable[[], bool] | None = None
+    ) -> tuple[Rollout | None, EpisodeStats]:
+        """Play `steps` decisions in every game.
+
+        `on_step` is called after each; when it gives False, sampling stops and there is no rollout.
+        """
+        if not self.started:
+            self.start()
+        rows: list[tuple[Tensor, ...]] = []
+        ended: list[tuple[Any, Any]] = []
+        observation = self.observe()
+        for _ in range(steps):
+            mask = self.masks()
+            output = policy(observation)
+            distribution = policy.distribution(output.logits, mask)
+            actions = distribution.sample(generator)
+            log_probs = distribution.log_prob(actions)
+            reward, terminated, truncated = self._step(actions)
+            done = np.flatnonzero(terminated | truncated)
+            cut_value = self._value_of(policy, np.flatnonzero(truncated & ~terminated), output.values)
+            ended.append(self._close(done, reward))
+            flags = (torch.as_tensor(reward), torch.as_tensor(terminated), torch.as_tensor(truncated & ~terminated))
+            rows.append((observation, _pack(mask), actions, log_probs, output.values, cut_value, *flags))
+            observation = self.observe()
+            if on_step is not None and not on_step():
+                return None, _stats(ended)
+        last = policy(observation).values
+        return self._assemble(rows, last), _stats(ended)
+
+    def _assemble(self, rows: list[tuple[Tensor, ...]], last: Tensor) -> Rollout:
+        observations, masks, actions, log_probs, values, cuts, rewards, terminated, truncated = (
+            torch.stack(column) for column in zip(*rows, strict=True)
+        )
+        following = torch.cat([values[1:], last.unsqueeze(0)])
+        next_values = torch.where(truncated, cuts, following)
+        return Rollout(observations, masks, actions, log_probs, values, next_values, rewards, terminated, truncated)
+
+    def _step(self, actions: Tensor) -> tuple[Any, Any, Any]:
+        """Play; gives the learner's reward (n,) float32, terminated and truncated (n,) as NumPy arrays."""
+        facts = self.engine.facts
+        if facts.simultaneous:
+            played = torch.zeros(
+                len(actions), facts.players, len(facts.heads), dtype=torch.int64, device=actions.device
+            )
+            played[:, self._own] = actions
+        else:
+            played = actions[:, 0] if len(facts.heads) == 1 else actions
+        if self._table is None:
+            self.engine.step(played)
+            rewards = self.engine.rewards
+        else:
+            self._table.play(played)
+            rewards = self._table.rewards
+        return _numpy(rewards)[:, self._own].copy(), _numpy(self.engine.terminated), _numpy(self.engine.truncated)
+
+    def _value_of(self, policy: Policy, rows: Any, like: Tensor) -> Tensor:
+        """Values of the final observations of truncated games, 0 elsewhere."""
+        values = torch.zeros_like(like)
+        if len(rows):
+            values[rows] = policy(self.observe(rows)).values
+        return values
+
+    def _close(self, done: Any, reward: Any) -> tuple[Any, Any]:
+        """Start the next game where one ended; gives returns and lengths of those that did."""
+        self._returns += reward
+        self._lengths += 1
+        ended = self._returns[done], self._lengths[done]
+        if len(done):
+            self._begin(done)
+        return ended
+
+    def _begin(self, rows: Any) -> None:
+        self._returns[rows], self._lengths[rows] = 0, 0
+        if self._table is None:
+            self.engine.reset(rows)
+            return
+        while len(rows):  # a game may end before the learner's first move
+            self._table.start(rows)
+            rows = rows[_numpy(self.engine.to_move)[rows] < 0]
+
+
+def _stats(ended: list[tuple[Any, Any]]) -> EpisodeStats:
+    return EpisodeStats(np.concatenate([r for r, _ in ended]), np.concatenate([n for _, n in ended]))
+
+
+def _numpy(array: Any) -> Any:
+    return array.cpu().numpy() if isinstance(array, Tensor) else array
+
+
+def _pack(mask: Tensor) -> Tensor:
+    """Bits (n, ceil(A / 8)) of a bool mask (n, A), big-endian as `numpy.packbits` has them."""
+    if mask.device.type == "cpu":
+        return torch.from_numpy(np.packbits(mask.numpy(), axis=1))
+    padded = torch.nn.functional.pad(mask, (0, -mask.shape[1] % 8)).unflatten(1, (-1, 8))
+    weights = torch.tensor([128, 64, 32, 16, 8, 4, 2, 1], device=mask.device)
+    packed: Tensor = (padded * weights).sum(-1).to(torch.uint8)
+    return packed

@@ -1,0 +1,20 @@
+"""Batch kernels of a rule bot for the CPU. Bound to a bot by `bind.py`."""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
+
+from ludory.envs.unbound import choose, notice
+from numba import njit
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def choose_rows(state, rows, seat, memory, actions, start, stop):
+    """actions[k] = move of `seat` in game rows[k]; memory [n, memory_size]."""
+    for k in range(start, stop):
+        actions[k] = choose(state, rows[k], seat, memory[rows[k]])
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def notice_rows(state, rows, seat, actions, memory, start, stop):
+    """Let `seat` take note of actions[k], about to be played in game rows[k]."""
+    for k in range(start, stop):
+        notice(state, rows[k], seat, actions[k], memory[rows[k]])

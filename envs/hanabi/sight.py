@@ -1,0 +1,148 @@
+"""`Sight`: what one seat may see of a game, as plain values. Both pictures are drawn from it and from nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..game import State
+from .state import (
+    ACTOR,
+    BOMB,
+    CARD,
+    COLOR_KNOWN,
+    DECK_OUT,
+    DISCARD,
+    HINT_COLOR,
+    HINT_RANK,
+    KIND,
+    NO_MOVE,
+    PERFECT,
+    PLAY,
+    RANK_KNOWN,
+    SCORED,
+    SLOT,
+    TARGET,
+    TOKEN,
+    TOUCHED,
+    VALUE,
+)
+from .variants import HanabiOptions
+
+LETTERS = "RYGWB"
+COLOR_NAMES = ("red", "yellow", "green", "white", "blue")
+END_WORDS = {BOMB: "all lives are lost", PERFECT: "all stacks are complete", DECK_OUT: "the deck ran out"}
+
+
+@dataclass(frozen=True, slots=True)
+class SeenCard:
+    """A card in a hand and what hints have told its holder. `card` is (colour, rank), 0-based, None if face down."""
+
+    card: tuple[int, int] | None
+    colors: tuple[bool, ...]
+    """Which colours the hints leave open."""
+    ranks: tuple[bool, ...]
+    told_color: int | None
+    """The colour that a hint named."""
+    told_rank: int | None
+    touched: bool
+    """True if the last move was a hint that named this card."""
+
+    @property
+    def told(self) -> str:
+        """What hints named: "R3", "R?", "?3" or "??"."""
+        color = "?" if self.told_color is None else LETTERS[self.told_color]
+        return color + ("?" if self.told_rank is None else str(self.told_rank + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A game as `seat` sees it; None: all cards face up."""
+
+    seat: int | None
+    to_move: int | None
+    """None when the game is over."""
+    hands: tuple[tuple[SeenCard, ...], ...]
+    fireworks: tuple[int, ...]
+    discards: tuple[tuple[int, ...], ...]
+    """Discarded copies by colour and rank."""
+    tokens: int
+    lives: int
+    deck: int
+    turns_left: int | None
+    """Moves left once the deck is empty."""
+    turn: int
+    score: int
+    last: str
+    """The last move in words, "" before the first."""
+    end: str
+    """Why the game is over, "" while it runs."""
+
+
+def look(options: HanabiOptions, state: State, i: int, seat: int | None) -> Sight:
+    """Game `i` as `seat` sees it."""
+    fireworks = tuple(int(height) for height in state.fireworks[i])
+    deck, over = options.deck_size - int(state.deck_top[i]), bool(state.terminated[i])
+    bombed = int(state.lives[i]) == 0 and options.bomb == "zero"
+    return Sight(
+        seat=seat,
+        to_move=None if over else int(state.to_move[i]),
+        hands=tuple(_hand(options, state, i, holder, holder == seat) for holder in range(options.players)),
+        fireworks=fireworks,
+        discards=tuple(
+            tuple(int(state.discards[i, color * options.ranks + rank]) for rank in range(options.ranks))
+            for color in range(options.colors)
+        ),
+        tokens=int(state.tokens[i]),
+        lives=int(state.lives[i]),
+        deck=deck,
+        turns_left=int(state.turns_left[i]) if deck == 0 and not over else None,
+        turn=int(state.turn[i]),
+        score=0 if bombed else sum(fireworks),
+        last=_last_move(options, state, i),
+        end=END_WORDS[int(state.end[i])] if over else "",
+    )
+
+
+def _hand(options: HanabiOptions, state: State, i: int, holder: int, hidden: bool) -> tuple[SeenCard, ...]:
+    last = [int(value) for value in state.last[i]]
+    hinted = last[KIND] in (HINT_COLOR, HINT_RANK) and last[TARGET] == holder
+    touched = last[TOUCHED] if hinted else 0
+    return tuple(
+        _card(options, state, i, holder, slot, hidden, bool(touched >> slot & 1))
+        for slot in range(int(state.held[i, holder]))
+    )
+
+
+def _card(
+    options: HanabiOptions, state: State, i: int, holder: int, slot: int, hidden: bool, touched: bool
+) -> SeenCard:
+    colors = _members(int(state.colors[i, holder, slot]), options.colors)
+    ranks = _members(int(state.ranks[i, holder, slot]), options.ranks)
+    flags = int(state.hinted[i, holder, slot])
+    return SeenCard(
+        card=None if hidden else divmod(int(state.hands[i, holder, slot]), options.ranks),
+        colors=colors,
+        ranks=ranks,
+        told_color=colors.index(True) if flags & COLOR_KNOWN else None,
+        told_rank=ranks.index(True) if flags & RANK_KNOWN else None,
+        touched=touched,
+    )
+
+
+def _members(bits: int, size: int) -> tuple[bool, ...]:
+    return tuple(bool(bits >> k & 1) for k in range(size))
+
+
+def _last_move(options: HanabiOptions, state: State, i: int) -> str:
+    last = [int(value) for value in state.last[i]]
+    if last[KIND] == NO_MOVE:
+        return ""
+    who = f"seat {last[ACTOR]}"
+    if last[KIND] in (PLAY, DISCARD):
+        color, rank = divmod(last[CARD], options.ranks)
+        verb = "discarded" if last[KIND] == DISCARD else "played" if last[SCORED] else "misplayed"
+        result = ", a hint is back" if last[TOKEN] else ", a life is lost" if verb == "misplayed" else ""
+        return f"{who} {verb} {LETTERS[color]}{rank + 1} from slot {last[SLOT] + 1}{result}"
+    value = COLOR_NAMES[last[VALUE]] if last[KIND] == HINT_COLOR else f"rank {last[VALUE] + 1}"
+    slots = [str(slot + 1) for slot in range(options.hand_size) if last[TOUCHED] >> slot & 1]
+    return f"{who} told seat {last[TARGET]} {value}: slot{'s' if len(slots) > 1 else ''} {', '.join(slots)}"

@@ -1,0 +1,78 @@
+"""Hanabi as one self-contained SVG document; every colour is a shape and a letter too, so it reads in monochrome.
+
+Each card and each part of the board is one line of the document, so that a page of many pictures can keep shared lines once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..game import State
+from .sight import LETTERS, Sight, look
+from .svg_board import BOARD_HEIGHT, board, board_width, burst
+from .svg_hands import hand_panel, panel_size
+from .svg_marks import FAINT, GOLD, NIGHT, TEXT, at, words
+from .symbols import SYMBOLS
+from .variants import HanabiOptions
+
+MARGIN, HEADER, FOOTER = 18, 46, 46
+MOST_WIDTH = 1020
+"""Hands stand side by side up to this width."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where things stand, in pixels: header, board, hands in a grid, footer."""
+
+    width: int
+    height: int
+    hands: tuple[tuple[float, float], ...]
+
+
+def draw_svg(options: HanabiOptions, state: State, i: int, seat: int | None) -> str:
+    """Game `i` as `seat` sees it; None: all cards face up."""
+    sight, layout = look(options, state, i, seat), _layout(options)
+    width, height = layout.width, layout.height
+    symbols = "".join(f'<path id="hanabi-{LETTERS[c]}" d="{SYMBOLS[c].path}"/>' for c in range(options.colors))
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        'role="img" font-family="system-ui, -apple-system, \'Segoe UI\', \'DejaVu Sans\', sans-serif">',
+        f"<title>{_title(options, sight)}</title>",
+        f"<defs>{symbols}{burst()}</defs>",
+        f'<rect width="{width}" height="{height}" rx="18" fill="{NIGHT}"/>',
+        words(MARGIN, 31, f'Hanabi<tspan dx="12" {_aside(FAINT)}>move {sight.turn}</tspan>{_end(sight)}', 20, TEXT, 700),
+        words(width - MARGIN, 31, f"score {sight.score} / {options.colors * options.ranks}", 18, GOLD, 700, "end"),
+        *(at(MARGIN, HEADER, line) for line in board(options, sight, width - 2 * MARGIN)),
+        *(at(*place, line) for seat, place in enumerate(layout.hands) for line in hand_panel(options, sight, seat)),
+        words(MARGIN, height - 18, sight.last or "no move yet", 15, TEXT),
+        "</svg>",
+    ]
+    return "\n".join(lines)
+
+
+def _layout(options: HanabiOptions) -> Layout:
+    panel_width, panel_height = panel_size(options)
+    step_x, step_y = panel_width + MARGIN, panel_height + MARGIN
+    rows = -(-options.players // ((MOST_WIDTH - MARGIN) // step_x))
+    columns = -(-options.players // rows)
+    width = max(board_width(options) + 2 * MARGIN, columns * step_x + MARGIN)
+    top, hands = HEADER + BOARD_HEIGHT + MARGIN, []
+    for seat in range(options.players):
+        row, column = divmod(seat, columns)
+        in_row = min(columns, options.players - row * columns)
+        left = (width - in_row * step_x + MARGIN) / 2
+        hands.append((left + column * step_x, float(top + row * step_y)))
+    return Layout(width, top + rows * step_y - MARGIN + FOOTER, tuple(hands))
+
+
+def _aside(fill: str) -> str:
+    return f'font-size="15" font-weight="400" fill="{fill}"'
+
+
+def _end(sight: Sight) -> str:
+    return sight.end and f'<tspan dx="12" {_aside(GOLD)}>{sight.end}</tspan>'
+
+
+def _title(options: HanabiOptions, sight: Sight) -> str:
+    view = "all cards face up" if sight.seat is None else f"as seat {sight.seat} sees it"
+    return f"Hanabi for {options.players}, move {sight.turn}, score {sight.score}, {view}"

@@ -1,0 +1,101 @@
+"""`Table`: an engine with players in some seats. Views, evaluation and samplers all play their games here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .engine import Array, Engine
+from .player import Memory, Player, forget
+
+
+class Table:
+    """Seats taken by players move by themselves; free seats (None) wait for `play`.
+
+    `rewards` (N, P) sums what fell since the last decision of a free seat, the moves of the players included.
+    """
+
+    def __init__(self, engine: Engine, players: Sequence[Player | None]) -> None:
+        self.engine, self.players = engine, list(players)
+        self.taken = np.array([player is not None for player in players])
+        self.memories: list[Memory] = [player.initial_memory(engine.num_games) if player else None for player in players]
+        self.rewards: Array = np.zeros((engine.num_games, len(players)), np.float32)
+
+    def start(
+        self, rows: Array | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None
+    ) -> None:
+        """Start new games in `rows` (default all) and play up to the first decision of a free seat."""
+        rows = self._rows(rows)
+        self.engine.reset(rows, options=options, seed=seed)
+        for player, memory in zip(self.players, self.memories, strict=True):
+            if player:
+                forget(memory, player.initial_memory(len(rows)), rows)
+        self.rewards[rows] = 0
+        self._play_taken_seats()
+
+    def play(self, actions: Array, rows: Array | None = None) -> None:
+        """Play the free seats' actions (as for `Engine.step`), then the players' up to the next decision of a free seat.
+
+        rows: play in these games only; `actions` then has len(rows) entries, and all other games have reward 0.
+        """
+        self.rewards[:] = 0
+        if self.engine.facts.simultaneous:
+            self._step(self._fill_taken(np.array(actions), rows), rows)
+            return
+        actions, chosen = np.asarray(actions), self._rows(rows)
+        waiting = self.engine.to_move[chosen] >= 0
+        self._notify(chosen[waiting], actions[waiting])
+        self._step(actions, rows)
+        self._play_taken_seats()
+
+    def _rows(self, rows: Array | None) -> Array:
+        return np.arange(self.engine.num_games) if rows is None else np.asarray(rows)
+
+    def run(self) -> None:
+        """Play all games to their end; every seat must be taken."""
+        facts = self.engine.facts
+        while facts.simultaneous and (self.engine.to_move >= 0).any():
+            shape = (self.engine.num_games, facts.players, len(facts.heads))
+            self._step(self._fill_taken(np.zeros(shape, np.int64)))
+        self._play_taken_seats()
+
+    def _play_taken_seats(self) -> None:
+        if self.engine.facts.simultaneous or not self.taken.any():
+            return
+        while len(rows := self._rows_of_taken_seats()):
+            seats = self.engine.to_move[rows]
+            shape = (len(rows), len(self.engine.facts.heads)) if len(self.engine.facts.heads) > 1 else (len(rows),)
+            actions = np.zeros(shape, np.int64)
+            for seat in np.unique(seats):
+                part = seats == seat
+                actions[part] = self._choose(int(seat), rows[part])
+            self._notify(rows, actions)
+            self._step(actions, rows)
+
+    def _rows_of_taken_seats(self) -> Array:
+        to_move = self.engine.to_move
+        return np.flatnonzero((to_move >= 0) & self.taken[to_move])
+
+    def _choose(self, seat: int, rows: Array) -> Array:
+        player = self.players[seat]
+        assert player is not None
+        return player.choose(self.engine, seat, rows, self.memories[seat])
+
+    def _fill_taken(self, actions: Array, rows: Array | None = None) -> Array:
+        rows = self._rows(rows)
+        waiting = self.engine.to_move[rows] >= 0
+        for seat in np.flatnonzero(self.taken):
+            chosen = self._choose(int(seat), rows[waiting])
+            actions[waiting, seat] = np.asarray(chosen).reshape(waiting.sum(), -1)
+        return actions
+
+    def _notify(self, rows: Array, actions: Array) -> None:
+        for seat, player in enumerate(self.players):
+            if player and len(rows):
+                player.notice(self.engine, seat, rows, actions, self.memories[seat])
+
+    def _step(self, actions: Array, rows: Array | None = None) -> None:
+        self.engine.step(actions, rows)
+        self.rewards += np.asarray(self.engine.rewards)

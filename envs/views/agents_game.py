@@ -1,0 +1,138 @@
+"""`AgentsGame`: one game with an agent in every seat, which is what PettingZoo's two kinds of environments share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Dict, Discrete
+from numpy.typing import NDArray
+
+from ludory.errors import NotResetError, OptionError
+
+from ..game import Game
+from ..make import make_engine
+from .forfeit import checked_illegal, forfeit_rewards
+from .rendering import FRAMES_PER_SECOND, checked_render_mode, draw, render_modes
+from .spaces import HeadsSpace, action_space, mask_space, observation_space
+
+
+class AgentsGame:
+    """One game; agents are `player_0`, `player_1`, ... by seat.
+
+    An observation is `{"observation": (*shape), "action_mask": int8 (A,)}`; masks are all 1 when the game is over.
+    `info` of an agent: `player`, the seat to move (-1 when the game is over, 0 in simultaneous games); what the game tells
+    everybody; at the end `returns` float32 (P,), and `illegal_action` in words if one ended the game.
+
+    Args:
+        game: what is played.
+        illegal: "lose": an illegal action ends the game, the return of who made it (of everybody under a shared reward)
+            becomes the worst possible, others get 0; or "raise".
+        render_mode: None, "ansi", "human" or "svg".
+        idle: mask int8 of a seat that is not to move, at least A long; what is beyond A are ids of the view.
+
+    Raises:
+        OptionError: an argument that is not allowed.
+    """
+
+    def __init__(self, game: Game, illegal: str, render_mode: str | None, idle: NDArray[np.int8]) -> None:
+        self.game, self.facts, self.engine = game, game.facts, make_engine(game)
+        self.possible_agents = [f"player_{seat}" for seat in range(game.facts.players)]
+        self.agents: list[str] = []
+        self.render_mode = checked_render_mode(game, render_mode, render_modes(game))
+        self.metadata = {
+            "name": game.id or game.facts.name,
+            "render_modes": render_modes(game),
+            "render_fps": FRAMES_PER_SECOND,
+            "is_parallelizable": game.facts.simultaneous,
+        }
+        self._illegal, self._idle = checked_illegal(illegal), idle
+        self._observation_spaces = {agent: self._seen_space() for agent in self.possible_agents}
+        extra = len(idle) - game.facts.num_actions
+        self._action_spaces = {agent: action_space(game.facts, extra) for agent in self.possible_agents}
+        self._returns = np.zeros((1, game.facts.players), np.float32)
+        self._forfeit = ""
+
+    def _seen_space(self) -> Dict:
+        return Dict({"observation": observation_space(self.facts), "action_mask": mask_space(len(self._idle))})
+
+    def observation_space(self, agent: str) -> Dict:
+        """Space of what `agent` sees: the same object in every call."""
+        return self._observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Discrete[Any] | HeadsSpace:
+        """Space of the actions of `agent`: the same object in every call."""
+        return self._action_spaces[agent]
+
+    def _start(self, seed: int | None, options: Mapping[str, Any] | None) -> None:
+        # PettingZoo's api_test passes {"options": 1} to every environment to see that options are taken.
+        given = {key: value for key, value in (options or {}).items() if key != "options"}
+        self.engine.reset(options=given, seed=seed)
+        self.agents = list(self.possible_agents)
+        self._returns[:] = 0
+        self._forfeit = ""
+
+    def _require_running(self) -> None:
+        if not self.agents:
+            raise NotResetError(f"{self.facts.name}: no game is running; call reset() first")
+
+    @property
+    def _over(self) -> bool:
+        return bool(self._forfeit) or int(self.engine.to_move[0]) < 0
+
+    def _mask(self, seat: int) -> NDArray[np.int8]:
+        if self._over:
+            return np.ones(len(self._idle), np.int8)
+        masks: NDArray[np.int8] = self.engine.legal()[0].view(np.int8)
+        if self.facts.simultaneous:
+            seat_mask: NDArray[np.int8] = masks[seat]
+            return seat_mask
+        if seat != int(self.engine.to_move[0]):
+            return self._idle.copy()
+        padded = np.zeros(len(self._idle), np.int8)
+        padded[: len(masks)] = masks
+        return padded
+
+    def _seen(self, seat: int) -> dict[str, Any]:
+        return {"observation": self.engine.observe(seat)[0], "action_mask": self._mask(seat)}
+
+    def _info(self) -> dict[str, Any]:
+        over = self._over
+        info: dict[str, Any] = {"player": -1 if over else int(self.engine.to_move[0])}
+        info |= self.game.info(self.engine.state, 0)
+        if over:
+            info["returns"] = self._returns[0].copy()
+        if self._forfeit:
+            info["illegal_action"] = self._forfeit
+        return info
+
+    def _credit(self, rewards: NDArray[np.float32]) -> dict[str, float]:
+        """Add rewards (1, P) to the returns; gives them by agent."""
+        self._returns += rewards
+        return {agent: float(reward) for agent, reward in zip(self.possible_agents, rewards[0], strict=True)}
+
+    def _lose(self, seats: list[int], words: str) -> NDArray[np.float32]:
+        """End the game because `seats` acted illegally; gives the rewards (1, P)."""
+        self._forfeit = words
+        rewards: NDArray[np.float32] = forfeit_rewards(self.facts, self._returns, seats)
+        return rewards
+
+    def _flags(self) -> tuple[dict[str, bool], dict[str, bool]]:
+        """Terminations and truncations by agent."""
+        terminated = bool(self._forfeit) or bool(self.engine.terminated[0])
+        truncated = bool(self.engine.truncated[0])
+        return dict.fromkeys(self.possible_agents, terminated), dict.fromkeys(self.possible_agents, truncated)
+
+    def _picture(self, seat: int | None) -> str | None:
+        if self.render_mode is None:
+            modes = ", ".join(map(repr, render_modes(self.game))) or "none: the game draws no pictures"
+            raise OptionError(f"render() needs a render mode; make the environment with one of {modes}")
+        picture = draw(self.game, self.engine, 0, seat, self.render_mode)
+        if self.render_mode != "human":
+            return picture
+        print(picture)
+        return None
+
+    def close(self) -> None:
+        """Nothing is held open."""

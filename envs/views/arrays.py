@@ -1,0 +1,124 @@
+"""The few array operations whose names differ between NumPy (CPU engines) and torch (CUDA engines)."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..engine import Array
+
+
+class Arrays(Protocol):
+    """Arrays on one device."""
+
+    def zeros(self, *shape: int, dtype: str) -> Array:
+        """Zeros of a dtype named as in NumPy."""
+
+    def arange(self, count: int) -> Array:
+        """0..count-1, int64."""
+
+    def asarray(self, values: Any) -> Array:
+        """`values` on this device, not copied if they are there already."""
+
+    def copy(self, array: Array) -> Array:
+        """A contiguous copy."""
+
+    def integers(self, array: Array) -> bool:
+        """Whether the dtype is an integer type."""
+
+    def where(self, mask: Array) -> Array:
+        """Numbers of the rows where `mask` (n,) is true."""
+
+    def int8(self, mask: Array) -> Array:
+        """A bool array as 0 and 1, in the same memory."""
+
+    def boxed(self, mask: Array, values: Array) -> Array:
+        """`values` (m, ...) in the m rows of (n,) where `mask` is true: an object array with None elsewhere, on CUDA dense with zeros."""
+
+
+class NumpyArrays:
+    """`Arrays` on the CPU."""
+
+    def zeros(self, *shape: int, dtype: str) -> Array:
+        """See `Arrays`."""
+        return np.zeros(shape, dtype)
+
+    def arange(self, count: int) -> Array:
+        """See `Arrays`."""
+        return np.arange(count)
+
+    def asarray(self, values: Any) -> Array:
+        """See `Arrays`."""
+        return np.asarray(values)
+
+    def copy(self, array: Array) -> Array:
+        """See `Arrays`."""
+        return np.array(array, order="C")
+
+    def integers(self, array: Array) -> bool:
+        """See `Arrays`."""
+        return array.dtype.kind in "iu"
+
+    def where(self, mask: Array) -> Array:
+        """See `Arrays`."""
+        return np.flatnonzero(mask)
+
+    def int8(self, mask: Array) -> Array:
+        """See `Arrays`."""
+        return mask.view(np.int8)
+
+    def boxed(self, mask: Array, values: Array) -> Array:
+        """See `Arrays`."""
+        boxes = np.full(len(mask), None, object)
+        for row, value in zip(np.flatnonzero(mask), values, strict=True):
+            boxes[row] = value
+        return boxes
+
+
+class TorchArrays:
+    """`Arrays` on a CUDA device."""
+
+    def __init__(self, device: str) -> None:
+        import torch
+
+        self._torch, self._device = torch, torch.device(device)
+
+    def zeros(self, *shape: int, dtype: str) -> Array:
+        """See `Arrays`."""
+        return self._torch.zeros(shape, dtype=getattr(self._torch, dtype), device=self._device)
+
+    def arange(self, count: int) -> Array:
+        """See `Arrays`."""
+        return self._torch.arange(count, device=self._device)
+
+    def asarray(self, values: Any) -> Array:
+        """See `Arrays`."""
+        return self._torch.as_tensor(values, device=self._device)
+
+    def copy(self, array: Array) -> Array:
+        """See `Arrays`."""
+        return array.clone(memory_format=self._torch.contiguous_format)
+
+    def integers(self, array: Array) -> bool:
+        """See `Arrays`."""
+        return not array.is_floating_point() and array.dtype != self._torch.bool
+
+    def where(self, mask: Array) -> Array:
+        """See `Arrays`."""
+        return mask.nonzero().flatten()
+
+    def int8(self, mask: Array) -> Array:
+        """See `Arrays`."""
+        return mask.view(self._torch.int8)
+
+    def boxed(self, mask: Array, values: Array) -> Array:
+        """See `Arrays`."""
+        dense = self._torch.zeros((len(mask), *values.shape[1:]), dtype=values.dtype, device=self._device)
+        dense[mask] = values
+        return dense
+
+
+def arrays_on(device: str) -> Arrays:
+    """Array operations for engines on `device`."""
+    return NumpyArrays() if device == "cpu" else TorchArrays(device)

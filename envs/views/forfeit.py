@@ -1,0 +1,36 @@
+"""What an illegal action costs when a view plays on instead of raising."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from ludory.errors import OptionError
+
+from ..engine import Array
+from ..game import GameFacts
+
+Illegal = Literal["lose", "raise"]
+
+
+def checked_illegal(illegal: str) -> str:
+    """`illegal`.
+
+    Raises:
+        OptionError: it is neither "lose" nor "raise".
+    """
+    if illegal not in get_args(Illegal):
+        raise OptionError(f"illegal={illegal!r}: must be 'lose' (the game ends with the worst return) or 'raise'")
+    return illegal
+
+
+def forfeit_rewards(facts: GameFacts, returns: Array, seats: Sequence[int]) -> Array:
+    """Rewards (m, P) that end m games which `seats` have lost by an illegal action, given the returns (m, P) so far.
+
+    The return of a seat that lost becomes the worst possible; a shared reward is shared, other seats get 0.
+    """
+    rewards = returns * 0
+    losers = range(facts.players) if facts.reward == "shared" else seats
+    for seat in losers:
+        rewards[:, seat] = facts.min_return - returns[:, seat]
+    return rewards

@@ -1,0 +1,161 @@
+"""Gymnasium view: one game as a `gymnasium.Env`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.errors import IllegalActionError, NotResetError
+
+from ..engine import Array
+from ..game import Game
+from ..make import make_engine, make_game
+from .forfeit import checked_illegal
+from .rendering import FRAMES_PER_SECOND, checked_render_mode, draw, render_modes
+from .seating import Others, Seats
+from .side import Side
+from .single_action import action_row
+from .spaces import action_space, observation_space
+
+
+def make_env(
+    game: str | Game,
+    *,
+    seats: Seats = None,
+    others: Others = "random",
+    illegal: str = "lose",
+    render_mode: str | None = None,
+    **options: Any,
+) -> GameEnv:
+    """Gymnasium environment of a game: an id with its options, or a `Game`; the other arguments as for `GameEnv`."""
+    return GameEnv(make_game(game, **options), seats, others, illegal, render_mode)
+
+
+class GameEnv(gym.Env[NDArray[Any], Any]):
+    """One game, as one policy plays it.
+
+    `info` of every step: `action_mask` int8 (A,), all 1 when the game is over; `player`, the seat to move (-1 when the game is
+    over, 0 in simultaneous games); what the game tells everybody. At the end also `returns` float32 (P,), and `illegal_action`
+    in words if an illegal action ended it.
+
+    `reset(seed=s)` starts game 0 of seed s, the same as `make_engine(..., num_games=1, seed=s)` plays; `reset()` starts the
+    next game of that seed. `reset(options=...)` goes to the game.
+
+    Args:
+        game: what is played.
+        seats: "all": the policy plays every seat in turn (shared rewards only); or the seat that it plays.
+            None: "all" where that is possible, else 0.
+        others: who plays the other seats: an agent or its name, or P - 1 of them in seat order.
+        illegal: "lose": an illegal action ends the game, and the return becomes the worst possible; or "raise".
+        render_mode: None; "ansi": `render` gives text, as the policy's seat (the seat to move) sees the game; "human": text is
+            printed after every step; "svg": `render` gives an SVG document.
+
+    Raises:
+        OptionError: an argument that is not allowed.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        seats: Seats = None,
+        others: Others = "random",
+        illegal: str = "lose",
+        render_mode: str | None = None,
+    ) -> None:
+        self.game, self.facts = game, game.facts
+        self.engine = make_engine(game)
+        self.metadata = {"render_modes": render_modes(game), "render_fps": FRAMES_PER_SECOND}
+        self.render_mode = checked_render_mode(game, render_mode, render_modes(game))
+        self.observation_space = observation_space(game.facts)
+        self.action_space = action_space(game.facts)
+        self._illegal = checked_illegal(illegal)
+        self._side = Side(game, self.engine, seats, others)
+        self._returns = np.zeros((1, game.facts.players), np.float32)
+        self._seeded, self._over = False, True
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        """Start a game; gives observation and info.
+
+        Raises:
+            OptionError: a seed or options that are not allowed.
+        """
+        super().reset(seed=seed)
+        if seed is None and not self._seeded:
+            seed = int(self.np_random.integers(2**62))
+        self._side.start(options=options, seed=seed)
+        self._seeded, self._over = True, False
+        self._returns[:] = 0
+        if self.render_mode == "human":
+            self.render()
+        return self._side.observe()[0], self._info()
+
+    def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
+        """Play one action; gives observation, the reward of the policy's seat, terminated, truncated and info.
+
+        Raises:
+            IllegalActionError: the action is no integer (one head) or no H integers; or it is not legal and `illegal` is "raise".
+            NotResetError: the game is over, or none was started.
+        """
+        if self._over:
+            raise NotResetError(f"{self.facts.name}: no game is running; call env.reset() first")
+        chosen, forfeit = action_row(self.facts, action), None
+        try:
+            rewards = self._side.play(chosen)
+        except IllegalActionError as error:
+            if self._illegal == "raise":
+                raise
+            rewards, forfeit = self._side.forfeit(self._returns), str(error)
+        self._returns += rewards
+        terminated = forfeit is not None or bool(self.engine.terminated[0])
+        truncated = bool(self.engine.truncated[0])
+        self._over = terminated or truncated
+        info = self._info()
+        if forfeit is not None:
+            info["illegal_action"] = forfeit
+        if self.render_mode == "human":
+            self.render()
+        return self._side.observe()[0], float(rewards[0, self._side.reward_seat]), terminated, truncated, info
+
+    def _info(self) -> dict[str, Any]:
+        over = self._over
+        info: dict[str, Any] = {
+            "action_mask": self._mask().view(np.int8),
+            "player": -1 if over else int(self.engine.to_move[0]),
+        }
+        info |= self.game.info(self.engine.state, 0)
+        if over:
+            info["returns"] = self._returns[0].copy()
+        return info
+
+    def _mask(self) -> Array:
+        return np.ones(self.facts.num_actions, bool) if self._over else self._side.legal()[0]
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Legal mask bool (A,) of the next action, all true when the game is over; the name that sb3-contrib looks for."""
+        mask: NDArray[np.bool_] = self._mask()
+        return mask
+
+    def render(self) -> str | None:
+        """The picture that `render_mode` asks for.
+
+        Raises:
+            NotResetError: no game was started.
+        """
+        if self.render_mode is None:
+            gym.logger.warn(
+                f"render() without a render mode; make the environment with one of {render_modes(self.game)}"
+            )
+            return None
+        if not self._seeded:
+            raise NotResetError(f"{self.facts.name}: nothing to draw before env.reset()")
+        seat = self._side.own if self._side.own is not None else int(self.engine.state.to_move[0])
+        picture = draw(self.game, self.engine, 0, seat, self.render_mode)
+        if self.render_mode != "human":
+            return picture
+        print(picture)
+        return None

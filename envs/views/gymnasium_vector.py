@@ -1,0 +1,262 @@
+"""Gymnasium vector view: a batch of games on one engine as a `gymnasium.vector.VectorEnv`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from ludory.errors import IllegalActionError, NotResetError, OptionError
+
+from ..engine import Array
+from ..game import Game
+from ..make import make_engine, make_game
+from .forfeit import checked_illegal
+from .rendering import FRAMES_PER_SECOND, checked_render_mode, draw, render_modes
+from .seating import Others, Seats
+from .side import Side
+from .spaces import action_space, observation_space
+
+
+def make_vector_env(
+    game: str | Game,
+    num_envs: int = 1,
+    *,
+    device: str = "cpu",
+    autoreset_mode: str | AutoresetMode = AutoresetMode.SAME_STEP,
+    seats: Seats = None,
+    others: Others = "random",
+    illegal: str = "lose",
+    render_mode: str | None = None,
+    **options: Any,
+) -> GameVectorEnv:
+    """Gymnasium vector environment of a game: an id with its options, or a `Game`; the other arguments as for `GameVectorEnv`."""
+    made = make_game(game, **options)
+    return GameVectorEnv(made, num_envs, device, autoreset_mode, seats, others, illegal, render_mode)
+
+
+class GameVectorEnv(VectorEnv[Array, Array, Array]):
+    """n games, as one policy plays them. Arrays are NumPy on the CPU and torch tensors on CUDA, new ones in every call.
+
+    `reset(seed=s)` starts game k of seed s in row k, the same as `make_engine(..., num_games=n, seed=s)` plays. In `options`,
+    `reset_mask` bool (n,) names the rows to reset (default all); the rest goes to the game, with arrays for the rows reset.
+
+    `info` of `reset` and `step`: `action_mask` int8 (n, A), all 1 in rows whose game is over; `player` int64 (n,), the seat to
+    move (-1 when the game is over, 0 in simultaneous games). In a step in which games end also, zero in the other rows:
+    `returns` float32 (n, P) and `illegal_action` bool (n,), true where an illegal action ended it. With SAME_STEP, where the
+    rows returned are those of the next games already, what belongs to the ended games is in `final_info` (the same keys) and
+    `final_obs` (an object array as of gymnasium's SyncVectorEnv; on CUDA a tensor (n, *shape)). As everywhere in Gymnasium,
+    `_key` bool (n,) tells in which rows `key` has a value. What games tell in words or dicts is not collected: read it from
+    `engine.state`, or ask `game.info(engine.state, row)`.
+
+    Args:
+        game: what is played.
+        num_envs: n.
+        device: "cpu" or "cuda".
+        autoreset_mode: SAME_STEP, NEXT_STEP or DISABLED.
+        seats, others, illegal: as for `GameEnv`; an illegal action ends the game of its row only.
+        render_mode: None, "ansi" or "svg": `render` gives one picture per game.
+
+    Raises:
+        OptionError: an argument that is not allowed.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        num_envs: int = 1,
+        device: str = "cpu",
+        autoreset_mode: str | AutoresetMode = AutoresetMode.SAME_STEP,
+        seats: Seats = None,
+        others: Others = "random",
+        illegal: str = "lose",
+        render_mode: str | None = None,
+    ) -> None:
+        self.game, self.facts, self.num_envs = game, game.facts, num_envs
+        self.engine = make_engine(game, num_envs, device)
+        self.autoreset_mode = _checked_mode(autoreset_mode)
+        modes = [mode for mode in render_modes(game) if mode != "human"]
+        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": modes, "render_fps": FRAMES_PER_SECOND}
+        self.render_mode = checked_render_mode(game, render_mode, modes)
+        self.single_observation_space = observation_space(game.facts)
+        self.single_action_space = action_space(game.facts)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._illegal = checked_illegal(illegal)
+        self._side = Side(game, self.engine, seats, others)
+        self._arrays = self._side.arrays
+        self._returns = self._arrays.zeros(num_envs, game.facts.players, dtype="float32")
+        self._over = self._arrays.zeros(num_envs, dtype="bool")  # ended, and not started anew yet
+        self._seeded = False
+
+    @property
+    def reward_seat(self) -> int:
+        """Column of `returns` that is the policy's."""
+        return self._side.reward_seat
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
+        """Start games in all rows, or in those of `options["reset_mask"]`; gives observations (n, *shape) and info.
+
+        Raises:
+            OptionError: a seed or options that are not allowed.
+            NotResetError: the first reset leaves rows out.
+        """
+        if seed is not None and not isinstance(seed, int | np.integer):
+            raise OptionError(f"seed={seed!r}: must be one integer; row k plays game k of that seed")
+        super().reset(seed=seed)
+        given = dict(options or {})
+        rows = self._masked_rows(given.pop("reset_mask", None))
+        if rows is not None and seed is not None:
+            raise OptionError("seed starts the games of all rows anew: give either a seed or a reset_mask")
+        if rows is not None and not self._seeded:
+            raise NotResetError("the first reset starts all games; leave reset_mask out")
+        if seed is None and not self._seeded:
+            seed = int(self.np_random.integers(2**62))
+        self._begin(rows, given, seed)
+        self._seeded = True
+        return self._side.observe(), self._info()
+
+    def _masked_rows(self, mask: Any) -> Array | None:
+        if mask is None:
+            return None
+        array = self._arrays.asarray(mask)
+        if tuple(array.shape) != (self.num_envs,) or "bool" not in str(array.dtype):
+            got = f"{array.dtype} {tuple(array.shape)}"
+            raise OptionError(f"reset_mask: must be a bool array ({self.num_envs},), got {got}")
+        if not array.any():
+            raise OptionError("reset_mask: must be true somewhere")
+        return self._arrays.where(array)
+
+    def _begin(self, rows: Array | None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
+        self._side.start(rows, options, seed)
+        where = slice(None) if rows is None else rows
+        self._returns[where] = 0
+        self._over[where] = False
+
+    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        """Play one action in every row.
+
+        Args:
+            actions: integers (n,) for one head, (n, H) for several. With NEXT_STEP, rows whose game is over ignore theirs.
+
+        Returns:
+            Observations (n, *shape), the policy's rewards float32 (n,), terminated and truncated bool (n,), info.
+
+        Raises:
+            IllegalActionError: wrong shape or dtype; or an action is not legal and `illegal` is "raise" (nothing has been played).
+            NotResetError: no games were started; or, with DISABLED, a game is over.
+        """
+        chosen, ended = self._checked_actions(actions), self._ended_rows()
+        rewards, lost = self._play(chosen, None if ended is None else self._arrays.where(~self._over))
+        self._returns += rewards
+        if ended is not None:
+            self._begin(ended)
+        terminated, truncated = self.engine.terminated, self.engine.truncated
+        if lost is not None:
+            terminated |= lost
+        self._over = terminated | truncated
+        endings: dict[str, Any] = {}
+        rows = self._arrays.where(self._over)
+        if len(rows):
+            endings = self._endings(self._arrays.copy(self._over), lost)
+            if self.autoreset_mode is AutoresetMode.SAME_STEP:
+                endings = self._final(rows, endings)
+                self._begin(rows)
+        reward = self._arrays.copy(rewards[:, self._side.reward_seat])
+        return self._side.observe(), reward, terminated, truncated, self._info() | endings
+
+    def _checked_actions(self, actions: Any) -> Array:
+        chosen, heads = self._arrays.asarray(actions), len(self.facts.heads)
+        shape = (self.num_envs,) if heads == 1 else (self.num_envs, heads)
+        if tuple(chosen.shape) != shape or not self._arrays.integers(chosen):
+            got = f"{chosen.dtype} {tuple(chosen.shape)}"
+            raise IllegalActionError(f"{self.facts.name}: actions must be integers {shape}, got {got}")
+        return chosen
+
+    def _ended_rows(self) -> Array | None:
+        """Rows to start anew in this step, None if there are none."""
+        if not self._seeded:
+            raise NotResetError(f"{self.facts.name}: no games are running; call reset() first")
+        if self.autoreset_mode is AutoresetMode.SAME_STEP or not len(rows := self._arrays.where(self._over)):
+            return None
+        if self.autoreset_mode is AutoresetMode.DISABLED:
+            raise NotResetError(f"{len(rows)} games are over, the first in row {int(rows[0])}: {HOW_TO_RESET}")
+        return rows
+
+    def _play(self, chosen: Array, rows: Array | None) -> tuple[Array, Array | None]:
+        """Rewards (n, P), and the rows lost by an illegal action, bool (n,), None if there are none."""
+        try:
+            return self._side.play(chosen if rows is None else chosen[rows], rows), None
+        except IllegalActionError:
+            if self._illegal == "raise":
+                raise
+        legal = self._side.legal_rows(chosen)
+        rows, lost = self._arrays.where(legal & ~self._over), ~legal & ~self._over
+        rewards = self._side.play(chosen[rows], rows)
+        rewards[lost] = self._side.forfeit(self._returns[lost])
+        return rewards, lost
+
+    def _endings(self, over: Array, lost: Array | None) -> dict[str, Any]:
+        """`returns` and `illegal_action` of the rows that are `over`, zero elsewhere."""
+        illegal = self._arrays.zeros(self.num_envs, dtype="bool") if lost is None else lost
+        return _in_rows(over, returns=self._returns * over[:, None], illegal_action=illegal)
+
+    def _final(self, rows: Array, endings: dict[str, Any]) -> dict[str, Any]:
+        """What info holds of games that ended, before their rows are started anew."""
+        over = self._arrays.copy(self._over)
+        masks = self._arrays.zeros(self.num_envs, self.facts.num_actions, dtype="int8")
+        masks[rows] = 1
+        player = self._arrays.zeros(self.num_envs, dtype="int64")
+        player[rows] = -1
+        ended = endings | _in_rows(over, action_mask=masks, player=player)
+        return _in_rows(over, final_obs=self._arrays.boxed(over, self._side.observe(rows)), final_info=ended)
+
+    def _info(self) -> dict[str, Any]:
+        player = self.engine.to_move
+        player[self._over] = -1
+        everywhere = player == player
+        return _in_rows(everywhere, action_mask=self._arrays.int8(self.action_masks()), player=player)
+
+    def action_masks(self) -> Array:
+        """Legal masks bool (n, A) of the next actions, all true in rows whose game is over."""
+        masks = self._side.legal()
+        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
+            masks[self._over] = True
+        return masks
+
+    def render(self) -> tuple[str, ...] | None:
+        """The pictures that `render_mode` asks for, one per game.
+
+        Raises:
+            OptionError: the environment has no render mode.
+            NotResetError: no games were started.
+        """
+        if self.render_mode is None:
+            raise OptionError(
+                f"render() needs a render mode; make the environment with one of {self.metadata['render_modes']}"
+            )
+        if not self._seeded:
+            raise NotResetError(f"{self.facts.name}: nothing to draw before reset()")
+        own, to_move = self._side.own, self.engine.state.to_move
+        seats = [int(to_move[row]) if own is None else own for row in range(self.num_envs)]
+        return tuple(draw(self.game, self.engine, row, seat, self.render_mode) for row, seat in enumerate(seats))
+
+
+HOW_TO_RESET = 'call reset(options={"reset_mask": terminated | truncated}) first'
+
+
+def _in_rows(mask: Array, **values: Any) -> dict[str, Any]:
+    """`values`, each with a `_key` that tells in which rows it has a value."""
+    return values | {f"_{key}": mask | False for key in values}
+
+
+def _checked_mode(mode: str | AutoresetMode) -> AutoresetMode:
+    names = {name: kind for kind in AutoresetMode for name in (kind, kind.name, kind.value)}
+    if mode not in names:
+        raise OptionError(
+            f"autoreset_mode={mode!r}: must be {', '.join(repr(kind.value) for kind in AutoresetMode)} or an AutoresetMode"
+        )
+    return names[mode]

@@ -1,0 +1,98 @@
+"""PettingZoo view, agents in turn: one game as an `AECEnv`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from pettingzoo import AECEnv
+from pettingzoo.utils.conversions import parallel_to_aec
+
+from ludory.errors import IllegalActionError
+
+from ..game import Game
+from ..make import make_game
+from .agents_game import AgentsGame
+from .pettingzoo_parallel import GameParallelEnv
+from .single_action import action_row
+
+
+def make_aec(
+    game: str | Game, *, illegal: str = "lose", render_mode: str | None = None, **options: Any
+) -> AECEnv[str, Any, Any]:
+    """PettingZoo AEC environment of a game: an id with its options, or a `Game`; other arguments as for `AgentsGame`.
+
+    Games in which all seats move at once are played through PettingZoo's own `parallel_to_aec`.
+    """
+    made = make_game(game, **options)
+    if made.facts.simultaneous:
+        converted: AECEnv[str, Any, Any] = parallel_to_aec(GameParallelEnv(made, illegal, render_mode))
+        return converted
+    return GameAECEnv(made, illegal, render_mode)
+
+
+class GameAECEnv(AgentsGame, AECEnv[str, Any, Any]):  # type: ignore[misc]
+    """One game with moves in turn; see `AgentsGame`. The mask of an agent that is not to move is all 0."""
+
+    def __init__(self, game: Game, illegal: str = "lose", render_mode: str | None = None) -> None:
+        super().__init__(game, illegal, render_mode, idle=np.zeros(game.facts.num_actions, np.int8))
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start a game: game 0 of `seed`, or the next one; `options` go to the game.
+
+        Raises:
+            OptionError: a seed or options that are not allowed.
+        """
+        self._start(seed, options)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self._skip_agent_selection = None  # of PettingZoo's _was_dead_step
+        self._publish()
+
+    def _publish(self) -> None:
+        self.terminations, self.truncations = self._flags()
+        self.infos = {agent: self._info() for agent in self.agents}
+        self.agent_selection = self.possible_agents[int(self.engine.state.to_move[0])]
+        if self.render_mode == "human":
+            self.render()
+
+    def observe(self, agent: str) -> dict[str, Any]:
+        """What `agent` sees now, its turn or not.
+
+        Raises:
+            NotResetError: no game was started.
+        """
+        return self._seen(self.possible_agents.index(agent))
+
+    def step(self, action: Any) -> None:
+        """Play the action of `agent_selection`; None once the game is over.
+
+        Raises:
+            IllegalActionError: no integer (one head) or no H integers; or not legal and `illegal` is "raise".
+            NotResetError: no game is running.
+        """
+        self._require_running()
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        chosen = action_row(self.facts, action)
+        try:
+            self.engine.step(chosen)
+            rewards = self.engine.rewards
+        except IllegalActionError as error:
+            if self._illegal == "raise":
+                raise
+            rewards = self._lose([self.possible_agents.index(agent)], str(error))
+        self.rewards = self._credit(rewards)
+        self._cumulative_rewards[agent] = 0.0
+        self._accumulate_rewards()
+        self._publish()
+
+    def render(self) -> str | None:
+        """The picture that `render_mode` asks for, as the agent to move sees the game.
+
+        Raises:
+            OptionError: there is no render mode.
+        """
+        return self._picture(int(self.engine.state.to_move[0]))

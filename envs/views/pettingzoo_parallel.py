@@ -1,0 +1,119 @@
+"""PettingZoo view, all agents at once: one game as a `ParallelEnv`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pettingzoo import ParallelEnv
+
+from ludory.errors import IllegalActionError
+
+from ..game import Game
+from ..make import make_game
+from .agents_game import AgentsGame
+from .single_action import action_row
+
+Seen = dict[str, Any]
+Step = tuple[dict[str, Seen], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]
+
+
+def make_parallel(
+    game: str | Game, *, illegal: str = "lose", render_mode: str | None = None, **options: Any
+) -> GameParallelEnv:
+    """PettingZoo parallel environment of a game: an id with its options, or a `Game`; other arguments as for `AgentsGame`."""
+    return GameParallelEnv(make_game(game, **options), illegal, render_mode)
+
+
+class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[misc]
+    """One game in which every agent acts in every step; see `AgentsGame`.
+
+    Where seats move in turn, actions of one head have one more id, A, "wait": the only legal id of a seat that is not to
+    move. With several heads there is no such id; a seat that is not to move may then choose anything, and it is ignored.
+    """
+
+    def __init__(self, game: Game, illegal: str = "lose", render_mode: str | None = None) -> None:
+        self._wait = not game.facts.simultaneous and len(game.facts.heads) == 1
+        idle = np.ones(game.facts.num_actions, np.int8)
+        super().__init__(game, illegal, render_mode, idle=np.append(idle * 0, np.int8(1)) if self._wait else idle)
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Seen], dict[str, dict[str, Any]]]:
+        """Start a game: game 0 of `seed`, or the next one; `options` go to the game. Gives observations and infos by agent.
+
+        Raises:
+            OptionError: a seed or options that are not allowed.
+        """
+        self._start(seed, options)
+        if self.render_mode == "human":
+            self.render()
+        return self._by_agent()
+
+    def _by_agent(self) -> tuple[dict[str, Seen], dict[str, dict[str, Any]]]:
+        seen = {agent: self._seen(seat) for seat, agent in enumerate(self.possible_agents)}
+        return seen, {agent: self._info() for agent in self.possible_agents}
+
+    def step(self, actions: dict[str, Any]) -> Step:
+        """Play one action of every agent; gives observations, rewards, terminations, truncations and infos by agent.
+
+        Raises:
+            IllegalActionError: an agent has no action, or no integer (one head), or no H integers; or one that is not legal and
+                `illegal` is "raise". Nothing has been played then.
+            NotResetError: no game is running.
+        """
+        self._require_running()
+        missing = [agent for agent in self.agents if agent not in actions]
+        if missing:
+            raise IllegalActionError(
+                f"{self.facts.name}: no action for {', '.join(missing)}; every agent acts in every step"
+            )
+        rows = [action_row(self.facts, actions[agent]) for agent in self.possible_agents]
+        faults = {seat: words for seat, row in enumerate(rows) if (words := self._fault(seat, row))}
+        if faults and self._illegal == "raise":
+            raise IllegalActionError("; ".join(faults.values()))
+        rewards = self._lose(list(faults), "; ".join(faults.values())) if faults else self._play(rows)
+        credited = self._credit(rewards)
+        terminated, truncated = self._flags()
+        if self._over:
+            self.agents = []
+        if self.render_mode == "human":
+            self.render()
+        seen, infos = self._by_agent()
+        return seen, credited, terminated, truncated, infos
+
+    def _play(self, rows: list[NDArray[np.int64]]) -> NDArray[np.float32]:
+        if self.facts.simultaneous:
+            self.engine.step(np.stack([row.reshape(1, -1) for row in rows], 1))
+        else:
+            self.engine.step(rows[int(self.engine.to_move[0])])
+        rewards: NDArray[np.float32] = self.engine.rewards
+        return rewards
+
+    def _fault(self, seat: int, row: NDArray[np.int64]) -> str:
+        """Why the action of `seat` is not legal, "" if it is."""
+        mask, values, offset = self._mask(seat), row.reshape(-1), 0
+        ignored = not self._wait and not self.facts.simultaneous and seat != int(self.engine.to_move[0])
+        if ignored:
+            return ""
+        sizes = (len(mask),) if self._wait else self.facts.head_sizes
+        for head, (value, size) in enumerate(zip(values, sizes, strict=True)):
+            allowed = np.flatnonzero(mask[offset : offset + size])
+            if value not in allowed:
+                listed = ", ".join(f"{a} ({self._action_name(head, int(a))})" for a in allowed)
+                where = f" of head {self.facts.heads[head].name}" if len(sizes) > 1 else ""
+                return f"{self.facts.name}: action {value}{where} of {self.possible_agents[seat]} is not legal; legal: {listed}"
+            offset += size
+        return ""
+
+    def _action_name(self, head: int, value: int) -> str:
+        return "wait" if self._wait and value == self.facts.num_actions else self.game.action_name(head, value)
+
+    def render(self) -> str | None:
+        """The picture that `render_mode` asks for, as the seat to move sees the game; face up where all move at once.
+
+        Raises:
+            OptionError: there is no render mode.
+        """
+        return self._picture(None if self.facts.simultaneous else int(self.engine.state.to_move[0]))

@@ -1,0 +1,143 @@
+"""`Side`: a batch of games as one policy plays them, every seat of a cooperative game or one seat against players."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ludory.errors import OptionError
+
+from ..engine import Array, Engine
+from ..game import Game
+from ..table import Table
+from .arrays import arrays_on
+from .forfeit import forfeit_rewards
+from .seating import Others, Seats, own_seat, seat_players
+
+MOST_STARTS = 1000
+"""How many games in a row may end before the policy's first move."""
+
+
+class Side:
+    """The policy's side of a table. N games, P seats, H heads, A = sum of the head sizes.
+
+    Args:
+        game: what is played.
+        engine: a batch of it.
+        seats: "all", or the policy's seat; None: "all" where that is possible, else 0.
+        others: players of the other seats, as for `seat_players`.
+    """
+
+    def __init__(self, game: Game, engine: Engine, seats: Seats = None, others: Others = "random") -> None:
+        self.game, self.engine, self.facts = game, engine, game.facts
+        self.arrays = arrays_on(engine.device)
+        self.own = own_seat(game.facts, seats)
+        """The policy's seat; None: all seats, with the reward that they share."""
+        self._table: Table | None = None
+        self._early: Array = self.arrays.zeros(engine.num_games, game.facts.players, dtype="float32")
+        if self.own is not None:
+            if engine.device != "cpu":
+                raise OptionError(
+                    f"seats={self.own}: players sit at device='cpu' engines, this one is on {engine.device!r}"
+                )
+            self._table = Table(engine, seat_players(game, self.own, others))
+
+    @property
+    def reward_seat(self) -> int:
+        """Column of the policy's reward."""
+        return self.own or 0
+
+    def start(
+        self, rows: Array | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None
+    ) -> None:
+        """Start new games in `rows` (default all) up to the policy's first decision; games that end before it are played anew.
+
+        Players that can be seeded are seeded with `seed` too.
+
+        Raises:
+            OptionError: `options` not allowed, or they give games that end before the policy's first move.
+        """
+        if self._table is None:
+            self.engine.reset(rows, options=options, seed=seed)
+            return
+        if seed is not None:
+            self._seed_players(self._table, seed)
+        rows = self.arrays.arange(self.engine.num_games) if rows is None else rows
+        for _ in range(MOST_STARTS):
+            self._table.start(rows, options, seed)
+            self._early[rows] = self._table.rewards[rows]
+            rows, seed = rows[self.engine.to_move[rows] < 0], None
+            if not len(rows):
+                return
+            if options:
+                raise OptionError(f"options: game {rows[0]} is over before seat {self.own} moves; give another start")
+        raise OptionError(
+            f"seat {self.own} of {self.facts.name} did not come to move in {MOST_STARTS} games; choose another seat or other players"
+        )
+
+    @staticmethod
+    def _seed_players(table: Table, seed: int) -> None:
+        for seat, player in enumerate(table.players):
+            if callable(start_anew := getattr(player, "seed", None)):
+                start_anew((seed + seat) % 2**31)
+
+    def play(self, actions: Array, rows: Array | None = None) -> Array:
+        """Play the policy's actions, (N,) or (N, H), then the players' up to its next decision; gives the rewards (N, P).
+
+        rows: play in these games only; `actions` then has len(rows) entries, all other games have reward 0.
+
+        Raises:
+            IllegalActionError: nothing has been played then.
+        """
+        if self._table is None:
+            self.engine.step(actions, rows)
+            return self.engine.rewards
+        if not self.legal_rows(actions, rows).all():
+            self.engine.step(
+                self._at_table(actions, self._first_legal(rows)), rows
+            )  # raises before a player takes notice
+        self._table.play(self._at_table(actions, 0), rows)
+        rewards = self._table.rewards + self._early
+        self._early[:] = 0
+        return rewards
+
+    def _at_table(self, actions: Array, others: Array | int) -> Array:
+        """As the engine takes it; in simultaneous games (n, P, H), with `others` for the seats of players."""
+        if not self.facts.simultaneous:
+            return actions
+        cube = self.arrays.zeros(len(actions), self.facts.players, len(self.facts.heads), dtype="int64")
+        cube[:] = others
+        cube[:, self.own] = actions.reshape(len(actions), -1)
+        return cube
+
+    def _first_legal(self, rows: Array | None) -> Array:
+        masks = self.engine.legal() if rows is None else self.engine.legal()[rows]
+        edges = np.cumsum(self.facts.head_sizes)[:-1]
+        return np.stack([part.argmax(-1) for part in np.split(masks, edges, -1)], -1)
+
+    def observe(self, rows: Array | None = None) -> Array:
+        """What the policy sees, (N, *shape): its seat's view, or that of the seat to move."""
+        return self.engine.observe(self.own, rows)
+
+    def legal(self) -> Array:
+        """Legal masks (N, A) bool of the policy's decision, all true in finished games."""
+        masks = self.engine.legal()
+        return masks[:, self.own] if self.facts.simultaneous else masks
+
+    def legal_rows(self, actions: Array, rows: Array | None = None) -> Array:
+        """(n,) bool: the action is in range and legal."""
+        masks = self.legal() if rows is None else self.legal()[rows]
+        columns = actions.reshape(len(actions), -1)
+        index = self.arrays.arange(len(masks))
+        fits, offset = index >= 0, 0
+        for head, size in enumerate(self.facts.head_sizes):
+            chosen = columns[:, head].clip(0, size - 1)
+            fits &= (chosen == columns[:, head]) & masks[index, offset + chosen]
+            offset += size
+        return fits
+
+    def forfeit(self, returns: Array) -> Array:
+        """Rewards (m, P) of games that the policy has lost by an illegal action, given the returns (m, P) so far."""
+        return forfeit_rewards(self.facts, returns, [self.reward_seat])

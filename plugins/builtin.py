@@ -1,0 +1,50 @@
+"""What Ludory itself offers: a literal table that imports nothing. Plugins are merged over it by `registry.py`."""
+
+from .entry import Entry
+
+_HANABI = "ludory.envs.hanabi:make_game"
+_FULL = {"colors": 5, "ranks": 5, "max_information_tokens": 8, "max_life_tokens": 3}
+_SMALL = {"colors": 2, "ranks": 5, "hand_size": 2, "max_information_tokens": 3, "max_life_tokens": 1}
+_VERY_SMALL = _SMALL | {"colors": 1}
+_TINY = {"colors": 2, "ranks": 2, "hand_size": 2, "max_information_tokens": 8, "max_life_tokens": 3}
+
+GAMES = (
+    Entry("Hanabi2P-v0", _HANABI, "Hanabi for 2: five colours, five ranks", _FULL | {"players": 2, "hand_size": 5}),
+    Entry("Hanabi3P-v0", _HANABI, "Hanabi for 3", _FULL | {"players": 3, "hand_size": 5}),
+    Entry("Hanabi4P-v0", _HANABI, "Hanabi for 4", _FULL | {"players": 4, "hand_size": 4}),
+    Entry("Hanabi5P-v0", _HANABI, "Hanabi for 5", _FULL | {"players": 5, "hand_size": 4}),
+    Entry("HanabiSmall2P-v0", _HANABI, "Hanabi for 2 with two colours, one life", _SMALL | {"players": 2}),
+    Entry("HanabiSmall3P-v0", _HANABI, "Hanabi for 3 with two colours, one life", _SMALL | {"players": 3}),
+    Entry("HanabiSmall4P-v0", _HANABI, "Hanabi for 4 with two colours, one life", _SMALL | {"players": 4}),
+    Entry("HanabiSmall5P-v0", _HANABI, "Hanabi for 5 with two colours, one life", _SMALL | {"players": 5}),
+    Entry("HanabiVerySmall2P-v0", _HANABI, "Hanabi for 2 with one colour, one life", _VERY_SMALL | {"players": 2}),
+    Entry("HanabiVerySmall3P-v0", _HANABI, "Hanabi for 3 with one colour, one life", _VERY_SMALL | {"players": 3}),
+    Entry("HanabiVerySmall4P-v0", _HANABI, "Hanabi for 4 with one colour, one life", _VERY_SMALL | {"players": 4}),
+    Entry("HanabiVerySmall5P-v0", _HANABI, "Hanabi for 5 with one colour, one life", _VERY_SMALL | {"players": 5}),
+    Entry("HanabiTiny2P-v0", _HANABI, "Hanabi for 2 with two colours, two ranks", _TINY | {"players": 2}),
+    Entry("Hanabi-v0", _HANABI, "Hanabi with every number by keyword: players, colors, ranks, hand_size, ..."),
+)
+
+AGENTS = (
+    Entry("random", "ludory.agents.random:make", "uniform over legal moves (seed=)"),
+    Entry("human", "ludory.agents.human:make", "a person at this terminal"),
+    Entry("hanabi/iggi", "ludory.agents.hanabi.bots:make_iggi", "Hanabi rule bot: IGGI"),
+    Entry("hanabi/piers", "ludory.agents.hanabi.bots:make_piers", "Hanabi rule bot: Piers"),
+    Entry("hanabi/cheatbot", "ludory.agents.hanabi.bots:make_cheatbot", "Hanabi ceiling: sees its own hand"),
+)
+
+ALGORITHMS = (Entry("ppo-v1", "ludory.algorithms.ppo:PPO", "proximal policy optimisation with legal masks"),)
+
+BENCHMARKS = (Entry("throughput", "ludory.benchmarks.throughput:run", "steps per second beside other engines"),)
+
+COMMANDS = (
+    Entry("list", "ludory.cli.list", "show games, agents, algorithms, benchmarks and commands"),
+    Entry("play", "ludory.cli.play", "play a game at this terminal"),
+    Entry("watch", "ludory.cli.watch", "watch agents play, here or as one HTML file"),
+    Entry("train", "ludory.cli.train", "train an agent and keep it in a file"),
+    Entry("eval", "ludory.cli.eval", "scores of agents with each other, with intervals"),
+    Entry("bench", "ludory.cli.bench", "run a benchmark"),
+    Entry("check", "ludory.cli.check", "prove that a game keeps the contract"),
+    Entry("new", "ludory.cli.new", "write the package of a new game, agent or algorithm"),
+    Entry("doctor", "ludory.cli.doctor", "say what works on this machine and what does not"),
+)

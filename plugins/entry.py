@@ -1,0 +1,37 @@
+"""`Entry`: one thing that can be asked for by its id, and how ids are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+ID = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z0-9][\w.-]*")
+"""`name` or `family/name`; a version at the end is `-v` and a number. Gymnasium and PettingZoo take the same names."""
+TARGET = re.compile(r"(?P<module>\w+(?:\.\w+)*)(?::(?P<attribute>\w+(?:\.\w+)*))?")
+"""`package.module:attribute` or `package.module`."""
+_VERSION = re.compile(r"(?P<name>.+)-v(?P<number>\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A game, agent, algorithm, benchmark or command, known by name only; nothing is imported for it."""
+
+    id: str
+    target: str
+    """`package.module:attribute`, or `package.module` for a command."""
+    summary: str = ""
+    """One line for people."""
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """Keyword options that the id stands for."""
+    distribution: str = "ludory"
+    """Name of the installed package that offers it."""
+    extras: tuple[str, ...] = ()
+    """Extras of that package which the entry says it needs."""
+
+
+def split_version(id: str) -> tuple[str, int | None]:
+    """("ppo", 1) for "ppo-v1", ("random", None) for "random"."""
+    match = _VERSION.fullmatch(id)
+    return (match["name"], int(match["number"])) if match else (id, None)

@@ -1,0 +1,180 @@
+"""`Registry`: finds, lists and loads what is known by id, built in or from plugins."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Generic, NamedTuple, TypeVar, cast
+
+from ludory.errors import LudoryError, PluginError, UnknownIdError
+
+from .discovery import Broken, Discovered, discover, plugins_off
+from .entry import TARGET, Entry, split_version
+from .requirements import missing_dependency
+
+T = TypeVar("T")
+
+
+class Description(NamedTuple):
+    """What can be said of an id without importing it."""
+
+    id: str
+    summary: str
+    distribution: str
+    target: str
+    fixed: Mapping[str, Any]
+    problem: str
+    """What is wrong with it, "" if nothing is known to be."""
+
+
+class Registry(Generic[T]):
+    """One kind of thing, by id. Nothing is imported before `load`.
+
+    Args:
+        kind: singular, e.g. "game"; the entry-point group is "ludory.games".
+        builtins: what Ludory itself offers.
+        accepts: tells whether a loaded object is of this kind.
+        wanted: what it should have been, for the error.
+        discovered: gives the offers of other packages.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        builtins: Sequence[Entry],
+        accepts: Callable[[object], bool],
+        wanted: str,
+        discovered: Callable[[], Discovered] = discover,
+    ) -> None:
+        self.kind, self.group = kind, f"ludory.{kind}s"
+        self._builtins, self._accepts, self._wanted, self._discovered = builtins, accepts, wanted, discovered
+
+    @cached_property
+    def _offers(self) -> dict[str, list[Entry]]:
+        offers: dict[str, list[Entry]] = {}
+        for entry in [*self._builtins, *self._discovered().entries[self.group]]:
+            offers.setdefault(entry.id, []).append(entry)
+        return offers
+
+    def ids(self) -> list[str]:
+        """All ids: built-in ones in the order of their table, then plugins by package and name."""
+        return list(self._offers)
+
+    def broken(self) -> list[Broken]:
+        """Offers of this kind that have no usable id, and packages whose metadata can not be read."""
+        return [offer for offer in self._discovered().broken if offer.group in ("", self.group)]
+
+    def get(self, id: str) -> Entry:
+        """Entry of an id; a name without version means its newest one.
+
+        Raises:
+            UnknownIdError: naming the nearest ids.
+            PluginError: two packages offer it.
+        """
+        offers = self._offers.get(id) or self._newest(id)
+        if not offers:
+            raise UnknownIdError(self._unknown(id))
+        if len(offers) > 1:
+            raise PluginError(f"{self.kind} {id!r} is {_two_offers(offers)}")
+        return offers[0]
+
+    def _newest(self, name: str) -> list[Entry]:
+        versions = {id: number for id in self._offers if (number := _version_of(name, id)) is not None}
+        offers = [entry for id in versions for entry in self._offers[id]]
+        if len({entry.distribution for entry in offers}) > 1:  # a plugin must not take over a bare name unseen
+            return offers
+        return self._offers[max(versions, key=versions.__getitem__)] if versions else []
+
+    def _unknown(self, id: str) -> str:
+        stems = {split_version(known)[0].lower(): known for known in self._offers}
+        stems = {stem.rpartition("/")[2]: known for stem, known in stems.items()} | stems
+        near = difflib.get_close_matches(split_version(str(id))[0].lower(), stems, 3, 0.6)
+        nearest = " or ".join(dict.fromkeys(repr(stems[stem]) for stem in near))
+        hint = f"did you mean {nearest}? All of them: " if nearest else "all of them: "
+        off = " (LUDORY_PLUGINS=off: plugins are not looked for)" if plugins_off() else ""
+        return f"no {self.kind} has the id {id!r}; {hint}ludory list {self.kind}s{off}"
+
+    def describe(self, id: str) -> Description:
+        """What is known of an id without importing it.
+
+        Raises:
+            UnknownIdError: naming the nearest ids.
+        """
+        try:
+            entry, problem = self.get(id), ""
+        except PluginError as error:
+            entry, problem = (self._offers.get(id) or self._newest(id))[0], str(error)
+        problem = problem or _module_problem(entry)
+        return Description(entry.id, entry.summary, entry.distribution, entry.target, entry.fixed, problem)
+
+    def load(self, id: str) -> T:
+        """Import what an id stands for.
+
+        Raises:
+            UnknownIdError: naming the nearest ids.
+            PluginError: two packages offer it, it lacks a dependency (the message has the `pip install` to type), or it is broken.
+        """
+        entry = self.get(id)
+        loaded = self._import(entry)
+        if not self._accepts(loaded):
+            raise PluginError(
+                self._broken(entry, f"{entry.target} is a {type(loaded).__name__}, must be {self._wanted}")
+            )
+        return cast(T, loaded)
+
+    def _import(self, entry: Entry) -> object:
+        match = TARGET.fullmatch(entry.target)
+        assert match is not None, entry
+        try:
+            loaded: object = importlib.import_module(match["module"])
+            for name in filter(None, (match["attribute"] or "").split(".")):
+                loaded = getattr(loaded, name)
+        except LudoryError:
+            raise
+        except ModuleNotFoundError as error:
+            own = match["module"].partition(".")[0]
+            if error.name and error.name.partition(".")[0] != own:
+                what = f"{self.kind} {entry.id!r}"
+                raise missing_dependency(what, error.name, entry.distribution, entry.extras) from error
+            raise PluginError(self._broken(entry, str(error))) from error
+        except Exception as error:  # whatever a plugin does when it is imported
+            raise PluginError(self._broken(entry, f"{type(error).__name__}: {error}")) from error
+        return loaded
+
+    def _broken(self, entry: Entry, reason: str) -> str:
+        cure = (
+            "reinstall it"
+            if entry.distribution == "ludory"
+            else f"tell the authors of {entry.distribution}, or uninstall it"
+        )
+        return f"{self.kind} {entry.id!r} of the package {entry.distribution} is broken ({reason}); {cure}"
+
+
+def _version_of(name: str, id: str) -> int | None:
+    stem, number = split_version(id)
+    return number if stem == name else None
+
+
+def _two_offers(offers: Sequence[Entry]) -> str:
+    named = " and ".join(f"{entry.distribution} ({entry.id} = {entry.target})" for entry in offers)
+    if len({entry.id for entry in offers}) > 1:
+        return f"ambiguous: {named}; give the version too"
+    return f"offered twice: by {named}; uninstall one of them"
+
+
+def _module_problem(entry: Entry) -> str:
+    """Says that the target's module does not exist, without running any code of its packages."""
+    match = TARGET.fullmatch(entry.target)
+    assert match is not None, entry
+    path: Sequence[str] | None = None
+    names = match["module"].split(".")
+    for depth in range(1, len(names) + 1):
+        name = ".".join(names[:depth])
+        spec = next((found for finder in sys.meta_path if (found := finder.find_spec(name, path, None))), None)
+        if spec is None:
+            return f"the module {name} does not exist"
+        path = spec.submodule_search_locations
+    return ""

@@ -1,0 +1,62 @@
+"""Which `pip install` brings a missing module, from what the packages themselves declare."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from importlib import metadata
+
+from ludory.errors import PluginError
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_EXTRA = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
+_OTHER_NAMES = {"PIL": "pillow", "cv2": "opencv-python", "sklearn": "scikit-learn", "yaml": "pyyaml"}
+"""Modules whose package has another name."""
+
+
+def missing_dependency(
+    what: str, module: str, distribution: str = "ludory", extras: tuple[str, ...] = ()
+) -> PluginError:
+    """The error that says how to install `module`, without which `what` can not be used.
+
+    Args:
+        what: e.g. "agent 'texas42/net'".
+        module: name of the missing module; only its top level counts.
+        distribution: the package that needs it; its metadata say which extra brings it.
+        extras: extras that its entry point named.
+    """
+    top = module.partition(".")[0]
+    command = install_command(distribution, top, extras)
+    cure = f"type: {command}" if command else f"{distribution} does not say which package brings it; ask its authors"
+    return PluginError(f"{what} needs the module {top!r}, which is not installed; {cure}", name=module)
+
+
+def install_command(distribution: str, module: str, extras: tuple[str, ...] = ()) -> str | None:
+    """`pip install "distribution[extra]"`, the smallest extra that brings `module`; None if nothing declared does."""
+    wanted = _canonical(_OTHER_NAMES.get(module, module))
+    declared = _declared(distribution)
+    brings = [extra for name, extra in declared if name == wanted]
+    if "" in brings:
+        return f'pip install "{distribution}"'
+    if brings:
+        size = Counter(extra for _, extra in declared)
+        return f'pip install "{distribution}[{min(brings, key=lambda extra: size[extra])}]"'
+    return f'pip install "{distribution}[{",".join(extras)}]"' if extras else None
+
+
+def _declared(distribution: str) -> list[tuple[str, str]]:
+    """(package, extra) of every requirement; extra "" if it is always needed."""
+    try:
+        requirements = metadata.requires(distribution) or []
+    except metadata.PackageNotFoundError:
+        return []
+    pairs = []
+    for requirement in requirements:
+        name, extra = _NAME.match(requirement), _EXTRA.search(requirement)
+        if name:
+            pairs.append((_canonical(name[0]), extra[1] if extra else ""))
+    return pairs
+
+
+def _canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,0 +1,99 @@
+"""Agents and such as people type them: `random`, `pimc(worlds=10)`, `sparta(hanabi/smartbot, joint=True)`, `run/hanabi.ludory`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ludory.errors import OptionError
+
+CHECKPOINT_SUFFIX = ".ludory"
+_CALL = re.compile(r"(?P<name>[^()]*?)\s*\((?P<arguments>.*)\)", re.DOTALL)
+_KEYWORD = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*=\s*(?P<value>.+)", re.DOTALL)
+_WORDS = {"true": True, "false": False, "none": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A name with arguments. Arguments that are names themselves, also names with arguments, stay strings."""
+
+    name: str
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    checkpoint: bool = False
+    """True if `name` is the path of a checkpoint file."""
+
+
+def parse_spec(text: str) -> Spec:
+    """Take a spec apart: `name`, `name(value, key=value)`, or the path of a checkpoint (ends in .ludory, or is an existing file).
+
+    Values are Python literals (also `true`, `false`, `none`); anything else is a string, so names need no quotes.
+
+    Raises:
+        OptionError: the text is empty or its brackets or arguments are wrong.
+    """
+    text = text.strip()
+    if _is_checkpoint(text):
+        return Spec(text, checkpoint=True)
+    match = _CALL.fullmatch(text)
+    name = match["name"] if match else text
+    if not name or (re.search(r"[\s(),=]", name) and not _is_checkpoint(name)):
+        raise OptionError(
+            f"{text!r} is not a name; type one like random, name(option=1) or a path that ends in {CHECKPOINT_SUFFIX}"
+        )
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for argument in _split(match["arguments"], text) if match else []:
+        keyword = _KEYWORD.fullmatch(argument)
+        if keyword and keyword["key"] in kwargs:
+            raise OptionError(f"{text!r} gives {keyword['key']} twice")
+        if keyword:
+            kwargs[keyword["key"]] = parse_value(keyword["value"])
+        elif kwargs or not argument:
+            raise OptionError(f"{text!r}: arguments are values first, then key=value, with commas between")
+        else:
+            args.append(parse_value(argument))
+    return Spec(name, tuple(args), kwargs, _is_checkpoint(name))
+
+
+def parse_value(text: str) -> Any:
+    """A Python literal, `true`, `false` or `none`; any other text is a string."""
+    text = text.strip()
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _is_checkpoint(text: str) -> bool:
+    if text.endswith(CHECKPOINT_SUFFIX):
+        return True
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long for a path, or a zero byte
+        return False
+
+
+def _split(arguments: str, text: str) -> list[str]:
+    """Parts between commas that stand outside of brackets and quotes."""
+    parts, start, closing, quote = [], 0, [], ""
+    for k, character in enumerate(arguments):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif character in "([{":
+            closing.append(")]}"["([{".index(character)])
+        elif character in ")]}" and (not closing or closing.pop() != character):
+            raise OptionError(f"{text!r} has a {character!r} too many")
+        elif character == "," and not closing:
+            parts.append(arguments[start:k].strip())
+            start = k + 1
+    if quote or closing:
+        raise OptionError(f"{text!r} lacks a closing {quote or closing[-1]!r}")
+    return [*parts, arguments[start:].strip()] if arguments.strip() else []

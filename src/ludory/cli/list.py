@@ -1,0 +1,57 @@
+"""`ludory list`: what there is, by id. No plugin's code is imported."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from ludory import plugins
+from ludory.plugins import Description, Registry
+
+KINDS: dict[str, Registry[Any]] = {
+    "games": plugins.games,
+    "agents": plugins.agents,
+    "algorithms": plugins.algorithms,
+    "benchmarks": plugins.benchmarks,
+    "commands": plugins.commands,
+}
+
+
+def run(argv: list[str]) -> int:
+    """Print ids, summaries and the packages that they come from."""
+    parser = argparse.ArgumentParser("ludory list", description="Show what is installed, plugins included.")
+    parser.add_argument("kind", nargs="?", choices=list(KINDS), help="default: everything")
+    parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
+    chosen = parser.parse_args(argv)
+    kinds = [chosen.kind] if chosen.kind else list(KINDS)
+    if chosen.json:
+        print(json.dumps({kind: _rows(kind) for kind in kinds} | {"broken": _broken(kinds)}, indent=2))
+    else:
+        print("\n\n".join(_table(kind) for kind in kinds))
+        for offer in _broken(kinds):
+            print(f"\nbroken: {offer['distribution']}: {offer['problem']}")
+    return 0
+
+
+def _descriptions(kind: str) -> list[Description]:
+    return [KINDS[kind].describe(id) for id in KINDS[kind].ids()]
+
+
+def _rows(kind: str) -> list[dict[str, Any]]:
+    return [one._asdict() | {"fixed": dict(one.fixed)} for one in _descriptions(kind)]
+
+
+def _broken(kinds: list[str]) -> list[dict[str, str]]:
+    return list({offer: offer._asdict() for kind in kinds for offer in KINDS[kind].broken()}.values())
+
+
+def _table(kind: str) -> str:
+    found = _descriptions(kind)
+    widths = [max([len(one[column]) for one in found], default=0) for column in (0, 1)]
+    lines = [f"{kind}:"]
+    for one in found:
+        lines.append(f"  {one.id:{widths[0]}}  {one.summary:{widths[1]}}  {one.distribution}")
+        if one.problem:
+            lines.append(f"  {'':{widths[0]}}  broken: {one.problem}")
+    return "\n".join(lines)

@@ -1,0 +1,41 @@
+"""`--option KEY=VALUE` of the commands that make a game."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from ludory.errors import OptionError
+from ludory.plugins.spec import parse_value
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Give `parser` the argument `--option`, to be read by `parse_options`."""
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="option of the game, may be repeated; e.g. --option players=3",
+    )
+
+
+def parse_options(texts: Sequence[str]) -> dict[str, Any]:
+    """{"players": 3, "observation": "minimal"} for ["players=3", "observation=minimal"].
+
+    Values are numbers, `true`, `false`, `none` or other Python literals; anything else is a string.
+
+    Raises:
+        OptionError: a text is not KEY=VALUE, or a key comes twice.
+    """
+    options: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        key = key.strip().replace("-", "_")
+        if not equals or not key.isidentifier():
+            raise OptionError(f"--option {text}: must be KEY=VALUE, e.g. --option players=3")
+        if key in options:
+            raise OptionError(f"--option {key} is given twice; leave one out")
+        options[key] = parse_value(value)
+    return options

@@ -1,0 +1,125 @@
+"""`ludory train`: train an algorithm on a game, with the model in one file."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from pathlib import Path
+from typing import Any
+
+from ludory.errors import OptionError, UnknownIdError
+
+from .options import parse_options
+
+
+def run(argv: list[str]) -> int:
+    """Train, or go on with a run; gives the exit code."""
+    arguments, rest = _parser().parse_known_args(argv)
+    if arguments.help or arguments.algorithm is None:
+        return _help(arguments.algorithm)
+    from ludory.algorithms.run import train_to_file
+
+    model = _model(arguments, rest)
+    file = _file(arguments)
+    if model.num_timesteps >= arguments.timesteps:
+        print(f"{file} has {model.num_timesteps:,} timesteps already; ask for more with --timesteps")
+        return 0
+    interrupted = train_to_file(
+        model,
+        arguments.timesteps,
+        file,
+        save_every=arguments.save_every,
+        minutes=arguments.minutes,
+        progress_bar=sys.stderr.isatty() or arguments.progress,
+    )
+    again = f"; go on with `ludory train {arguments.algorithm} --env {model.game.id} --out {file} --resume`" if interrupted else ""
+    print(f"{'interrupted' if interrupted else 'trained'}: {model.num_timesteps:,} timesteps, model in {file}{again}")
+    return 130 if interrupted else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ludory train", description="Train an algorithm on a game.", add_help=False, allow_abbrev=False
+    )
+    parser.add_argument("algorithm", nargs="?", help="id of an algorithm, see `ludory list algorithms`")
+    parser.add_argument("--env", help="id of a game, see `ludory list games`")
+    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="option of the game, repeatable")
+    parser.add_argument("--timesteps", type=_count, default=2_000_000, help="decisions to make in all (default 2,000,000)")
+    parser.add_argument("--minutes", type=float, help="stop after so many minutes, even if timesteps are left")
+    parser.add_argument("--out", type=Path, help="file of the model (default runs/ALGORITHM-GAME.ludory)")
+    parser.add_argument("--resume", action="store_true", help="go on with the run in --out, if there is one")
+    parser.add_argument("--save-every", type=float, default=60.0, metavar="SECONDS", help="between checkpoints (default 60)")
+    parser.add_argument("--progress", action="store_true", help="show progress even when stderr is not a terminal")
+    parser.add_argument("-h", "--help", action="store_true", help="this, and the options of ALGORITHM if one is named")
+    return parser
+
+
+def _count(text: str) -> int:
+    return int(float(text.replace("_", "").replace(",", "")))
+
+
+def _help(algorithm: str | None) -> int:
+    _parser().print_help()
+    if algorithm is None:
+        print("\nName an algorithm to see its own options: ludory train ppo --help")
+        return 0
+    import tyro
+
+    from ludory.plugins import algorithms
+
+    print()
+    tyro.cli(algorithms.load(algorithm).config_class, prog=f"ludory train {algorithm}", args=["--help"])
+    return 0
+
+
+def _file(arguments: argparse.Namespace) -> Path:
+    if arguments.out is not None:
+        return arguments.out.with_suffix(".ludory")
+    return Path("runs") / f"{arguments.algorithm}-{arguments.env}.ludory"
+
+
+def _model(arguments: argparse.Namespace, rest: list[str]) -> Any:
+    """The model of --out, or a new one."""
+    from ludory.plugins import algorithms
+
+    kind = algorithms.load(arguments.algorithm)
+    file = _file(arguments)
+    if file.exists():
+        if not arguments.resume:
+            raise OptionError(f"{file} exists; add --resume to go on with it, or name another file with --out")
+        model = kind.load(file)
+        _refuse_changes(arguments, model, _config(kind, arguments.algorithm, rest) if rest else {})
+        return model
+    if arguments.env is None:
+        raise UnknownIdError("--env is missing: name a game, see `ludory list games`")
+    from ludory.envs.make import make_game
+
+    game = make_game(arguments.env, **parse_options(arguments.option))
+    return kind("auto", game, **_config(kind, arguments.algorithm, rest))
+
+
+def _config(kind: Any, name: str, rest: list[str]) -> dict[str, Any]:
+    import tyro
+
+    config = tyro.cli(kind.config_class, prog=f"ludory train {name}", args=rest)
+    return {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
+
+
+def _refuse_changes(arguments: argparse.Namespace, model: Any, config: dict[str, Any]) -> None:
+    """A resumed run goes on as it began: another game or option is a mistake, not a wish."""
+    from ludory.envs.make import make_game
+
+    for name, value in config.items():
+        if (before := getattr(model.config, name)) != value:
+            raise OptionError(
+                f"{_file(arguments)} was trained with {name}={before!r}, not {value!r}; leave the options out, or name another file with --out"
+            )
+    if arguments.env is None:
+        return
+    game = make_game(arguments.env, **parse_options(arguments.option))
+    if (game.id, dict(game.options)) != (model.game.id, dict(model.game.options)):
+        raise OptionError(
+            f"{_file(arguments)} was trained on {model.game.id} with options {dict(model.game.options)}, "
+            f"not {game.id} with {dict(game.options)}; name another file with --out"
+        )

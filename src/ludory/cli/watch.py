@@ -1,0 +1,171 @@
+"""`ludory watch`: see agents play, or a replay, at this terminal, as one HTML file or as one SVG picture."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ludory.atomic import atomic_file
+from ludory.errors import OptionError
+
+from .options import add_options, parse_options
+from .outcome import outcome
+
+if TYPE_CHECKING:
+    from ludory.data.playthrough import Move, Playthrough
+    from ludory.data.replay import Replay
+    from ludory.envs.engine import Engine
+    from ludory.envs.game import Game
+
+    Position = tuple[Engine, Move | None]
+    """An engine, and the move that led to where it stands."""
+
+DELAY = 0.8
+CLEAR = "\x1b[2J\x1b[H"
+
+
+def run(argv: list[str]) -> int:
+    """Show a game move by move; with --html or --svg, write that instead and say where it is."""
+    chosen = _parser().parse_args(argv)
+    if Path(chosen.game).is_file() or chosen.game.endswith(".json"):
+        _watch_replay(chosen)
+    else:
+        _watch_agents(chosen)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("ludory watch", description="Watch agents play a game, or a recorded one.")
+    parser.add_argument("game", help="id of a game, or a replay file (.json)")
+    parser.add_argument("agents", nargs="*", metavar="agent", help="one agent for all seats, or one for each seat")
+    parser.add_argument("--seed", type=int, help="of the deal; a fresh one is drawn and shown without it")
+    add_options(parser)
+    parser.add_argument("--seat", type=_seat, metavar="all|N", help="whose view; default all: cards face up")
+    parser.add_argument("--delay", type=float, help=f"seconds between moves (default {DELAY} at a terminal, else 0)")
+    parser.add_argument("--html", metavar="FILE", help="write a page with the whole game instead of showing it here")
+    parser.add_argument("--svg", metavar="FILE", help="write one picture instead of showing the game here")
+    parser.add_argument("--move", type=int, metavar="N", help="which picture --svg writes: after N moves (default: the last)")
+    parser.add_argument("--replay", metavar="FILE", help="write the game to FILE (JSON); watch it later by this name")
+    return parser
+
+
+def _seat(text: str) -> int | None:
+    if text == "all":
+        return None
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: must be all or the number of a seat")
+    return int(text)
+
+
+def _watch_replay(chosen: argparse.Namespace) -> None:
+    from ludory.data.replay import read_replay
+    from ludory.envs.make import make_game
+
+    if chosen.agents or chosen.option or chosen.seed is not None:
+        raise OptionError(f"{chosen.game} is a replay: it already has its agents, seed and options; leave these out")
+    replay = read_replay(chosen.game)
+    game = make_game(replay.game, **replay.options)
+    _check_seat(chosen.seat, game)
+    if not (chosen.html or chosen.svg):
+        _animate(game, replay.agents, _again(replay), chosen)
+    _write(chosen, replay, game)
+
+
+def _watch_agents(chosen: argparse.Namespace) -> None:
+    from ludory.agents.make import make_agent
+    from ludory.data.playthrough import Playthrough
+    from ludory.data.replay import as_replay
+    from ludory.envs.make import make_game
+
+    game = make_game(chosen.game, **parse_options(chosen.option))
+    _check_seat(chosen.seat, game)
+    names = seat_names(game.facts.players, chosen.agents)
+    playthrough = Playthrough(game, [make_agent(name, game) for name in names], chosen.seed)
+    try:
+        if chosen.html or chosen.svg:
+            for _ in playthrough:
+                pass
+        else:
+            _animate(game, names, _live(playthrough), chosen)
+    finally:
+        _write(chosen, as_replay(playthrough, names), game)
+
+
+def seat_names(players: int, agents: Sequence[str]) -> list[str]:
+    """The agent of every seat.
+
+    Raises:
+        OptionError: neither one agent nor one for each seat.
+    """
+    if len(agents) not in (1, players):
+        raise OptionError(f"got {len(agents)} agents for {players} seats: name one for all seats, or one for each, e.g. random")
+    return list(agents) * players if len(agents) == 1 else list(agents)
+
+
+def _check_seat(seat: int | None, game: Game) -> None:
+    if seat is not None and seat >= game.facts.players:
+        raise OptionError(f"--seat {seat}: must be all or 0 to {game.facts.players - 1}")
+
+
+def _live(playthrough: Playthrough) -> Iterator[Position]:
+    yield playthrough.engine, None
+    for move in playthrough:
+        yield playthrough.engine, move
+
+
+def _again(replay: Replay) -> Iterator[Position]:
+    from ludory.data.replay import frames
+
+    return zip(frames(replay), [None, *replay.moves], strict=True)
+
+
+def _animate(game: Game, names: Sequence[str], positions: Iterator[Position], chosen: argparse.Namespace) -> None:
+    from ludory.data.playthrough import ALL_SEATS, move_name
+    from ludory.envs.pictures import show, text_picture
+
+    terminal = sys.stdout.isatty()
+    delay = chosen.delay if chosen.delay is not None else DELAY if terminal else 0.0
+    for engine, move in positions:
+        who = "" if move is None or move.seat == ALL_SEATS else f"seat {move.seat} ({names[move.seat]}): "
+        title = "Start" if move is None else f"{who}{move_name(game, move)}"
+        show(f"{CLEAR if terminal else ''}-- {title}\n\n{text_picture(game, engine.state, 0, chosen.seat)}\n")
+        time.sleep(delay)
+
+
+def _write(chosen: argparse.Namespace, replay: Replay, game: Game) -> None:
+    from ludory.data.replay import write_replay
+
+    print(f"{replay.game}, seed {replay.seed}. {outcome(game.facts, replay)}")
+    if chosen.replay:
+        write_replay(chosen.replay, replay)
+        print(f"The replay is in {chosen.replay}; watch it with `ludory watch {chosen.replay}`")
+    if chosen.svg:
+        _write_text(chosen.svg, _picture(game, replay, chosen.move, chosen.seat))
+        print(f"The picture is in {chosen.svg}")
+    if chosen.html:
+        from ludory.web.replay_page import replay_html
+
+        _write_text(chosen.html, replay_html(replay, chosen.seat))
+        print(f"The page is in {chosen.html}; open it in a browser")
+
+
+def _picture(game: Game, replay: Replay, move: int | None, seat: int | None) -> str:
+    from ludory.data.replay import frames
+
+    number = len(replay.moves) if move is None else move
+    if not 0 <= number <= len(replay.moves):
+        raise OptionError(f"--move {number}: this game has the positions 0 to {len(replay.moves)}")
+    if game.svg is None:
+        raise OptionError(f"{game.id} draws no SVG pictures; leave --svg out")
+    engine = next(islice(frames(replay), number, None))
+    return game.svg(engine.state, 0, seat)
+
+
+def _write_text(file: str, text: str) -> None:
+    with atomic_file(file, "w") as handle:
+        handle.write(text)

@@ -1,0 +1,115 @@
+"""`Playthrough`: one game played move by move. Playing, watching and recording all go through it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from ludory.envs.engine import Array, Engine
+from ludory.envs.game import Game
+from ludory.envs.make import make_engine
+from ludory.envs.player import Memory, Player
+from ludory.errors import OptionError
+
+ALL_SEATS = -1
+
+
+class Move(NamedTuple):
+    """What was chosen at one decision.
+
+    seat: who moved, or `ALL_SEATS` in a simultaneous game.
+    action: an int (one head), a tuple of H ints (several heads) or a tuple of P such tuples (simultaneous).
+    """
+
+    seat: int
+    action: Any
+
+
+class Playthrough:
+    """One game between players; iterate to play it, one `Move` at a time.
+
+    A move is given out after it was made: `engine` then stands in the position behind it.
+
+    Args:
+        game: what is played.
+        players: one for each seat.
+        seed: of the game's random draws; None takes a fresh one from the operating system.
+        game_index: index of the game in the sequence of games that the seed stands for.
+        start: reset options, such as Hanabi's `deck`.
+
+    Raises:
+        OptionError: the number of players is not the number of seats, or a reset option is not allowed.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        players: Sequence[Player],
+        seed: int | None = None,
+        game_index: int = 0,
+        start: Mapping[str, Any] | None = None,
+    ) -> None:
+        if len(players) != game.facts.players:
+            raise OptionError(f"{game.id or game.facts.name} has {game.facts.players} seats, got {len(players)} players")
+        self.game, self.players = game, list(players)
+        self.seed, self.game_index = secrets.randbits(31) if seed is None else seed, game_index
+        self.start = dict(start or {})
+        self.engine: Engine = make_engine(game, seed=self.seed, first_game=game_index)
+        self.engine.reset(options=self.start)
+        self.moves: list[Move] = []
+        self.returns = np.zeros(game.facts.players, np.float64)
+        self._rows = np.zeros(1, np.int64)
+        self._memories: list[Memory] = [player.initial_memory(1) for player in players]
+
+    @property
+    def over(self) -> bool:
+        """True at the end of the game."""
+        return int(self.engine.to_move[0]) < 0
+
+    def __iter__(self) -> Iterator[Move]:
+        """Play on to the end."""
+        while not self.over:
+            actions = self._choose_together() if self.game.facts.simultaneous else self._choose_in_turn()
+            seat = ALL_SEATS if self.game.facts.simultaneous else int(self.engine.to_move[0])
+            self.engine.step(actions)
+            self.returns += np.asarray(self.engine.rewards[0])
+            self.moves.append(Move(seat, as_tuples(actions[0])))
+            yield self.moves[-1]
+
+    def _choose_in_turn(self) -> Array:
+        """Actions (1,) or (1, H) of the seat to move, made known to all seats."""
+        seat = int(self.engine.to_move[0])
+        actions = self.players[seat].choose(self.engine, seat, self._rows, self._memories[seat])
+        for other, (player, memory) in enumerate(zip(self.players, self._memories, strict=True)):
+            player.notice(self.engine, other, self._rows, actions, memory)
+        return actions
+
+    def _choose_together(self) -> Array:
+        """Actions (1, P, H)."""
+        seats = enumerate(zip(self.players, self._memories, strict=True))
+        chosen = [player.choose(self.engine, seat, self._rows, memory) for seat, (player, memory) in seats]
+        return np.stack([np.asarray(part).reshape(1, -1) for part in chosen], axis=1)
+
+
+def as_tuples(action: Any) -> Any:
+    """An action, array or lists, as nested tuples of int."""
+    values = action.tolist() if hasattr(action, "tolist") else action
+    return tuple(as_tuples(value) for value in values) if isinstance(values, list | tuple) else int(values)
+
+
+def move_name(game: Game, move: Move) -> str:
+    """A move in words: "play 5"; several heads or seats each with their names."""
+    if not game.facts.simultaneous:
+        return _action_name(game, move.action)
+    return "; ".join(f"seat {seat}: {_action_name(game, action)}" for seat, action in enumerate(move.action))
+
+
+def _action_name(game: Game, action: Any) -> str:
+    if not isinstance(action, tuple):
+        return game.action_name(0, action)
+    names = [game.action_name(head, value) for head, value in enumerate(action)]
+    if len(names) == 1:
+        return names[0]
+    return ", ".join(f"{head} {name}" for head, name in zip(game.facts.head_names, names, strict=True))

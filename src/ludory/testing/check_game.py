@@ -1,0 +1,95 @@
+"""`check_game`: the contract of a game and of its views, property by property."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ludory.envs.game import Game
+from ludory.envs.kernel_engine import KernelEngine
+from ludory.errors import ConformanceError, OptionError
+
+from . import batches, copies, facts, hidden, kernels, masks, observations, outcomes, pictures, randomness
+from .trial import EngineMaker, Trial
+
+Report = Callable[[str, bool, str], None]
+"""`report(name, ok, message)`; message: what is wrong, a remark (why a property does not apply), or ""."""
+
+PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
+    "facts": facts.facts_hold_together,
+    "segments": facts.segments_tile_the_observation,
+    "action names": facts.actions_have_names,
+    "reset options": facts.unknown_reset_options_are_refused,
+    "masks": masks.masks_have_their_form,
+    "longest game": outcomes.games_end_in_time,
+    "rewards": outcomes.rewards_are_of_the_declared_kind,
+    "observations": observations.observations_fit_their_spec,
+    "seeds repeat": randomness.seeds_repeat,
+    "seeds differ": randomness.seeds_differ,
+    "alone": batches.games_are_the_same_alone,
+    "stepping rows": batches.games_can_be_stepped_apart,
+    "resetting rows": batches.games_can_be_reset_apart,
+    "finished games": outcomes.finished_games_are_frozen,
+    "fresh arrays": observations.arrays_are_fresh,
+    "clone": copies.clones_diverge_only_by_actions,
+    "gather": copies.gather_copies,
+    "save and restore": copies.restored_games_continue,
+    "legal actions": masks.legal_actions_can_be_played,
+    "illegal actions": masks.illegal_actions_are_refused,
+    "kernels": kernels.kernels_stay_in_their_row,
+    "pictures": pictures.pictures_are_drawn,
+    "hidden information": hidden.hidden_information_stays_hidden,
+    "redeal": hidden.redeal_draws_what_is_hidden,
+}
+
+
+def check_game(
+    game: Game, *, games: int = 64, seed: int = 0, report: Report | None = None, maker: EngineMaker = KernelEngine
+) -> None:
+    """Play random games and raise at the first property that a game, its engine or a view of it does not have.
+
+    Games are played to their ends with random legal moves, in a batch. Then, for the same seed and actions:
+
+    * facts: counts are positive, bounds in order; segments tile the observation; each action has a name of its own;
+      an unknown reset option is refused.
+    * masks: their form; a running game has a legal action for every head; every legal action can be played; every
+      illegal one raises IllegalActionError and changes nothing.
+    * outcomes: games end within `longest_game`; rewards are of the declared kind over a whole game (shared: equal
+      returns; zero_sum: they sum to 0; within min_return..max_return); finished games are frozen, with an all-true mask.
+    * observations: shape, dtype, range; packed ones are the bits of whole ones; returned arrays are the caller's own.
+    * seeds: the same seed repeats; another seed, index or episode differs (or does not, in a game without chance).
+    * batches: a game is the same alone, in a batch, stepped or reset by `rows`.
+    * copies: clones diverge only by actions; gather copies; restored games go on bit for bit, later draws included.
+    * kernels: interpreted, they touch their own row only, inside the bounds, and agree with the compiled code.
+    * hidden information: a seat's observation, mask, info and pictures stay when only hidden information changes
+      (`redeal`), and `redeal` does change it. Not tested where the observation is privileged on purpose.
+    * pictures: text and SVG are drawn at every stage.
+
+    Args:
+        game: what is examined.
+        games: size of the batch.
+        seed: of deals and moves.
+        report: called for every property with its name, the result and a message; all properties are tried then.
+        maker: makes the engine, called as `maker(game, num_games, seed=, first_game=)`.
+
+    Raises:
+        ConformanceError: naming the property, the game, the step and the difference.
+    """
+    if games < 1:
+        raise OptionError(f"games={games}: must be at least 1")
+    trial = Trial(game, maker, games, seed)
+    first: ConformanceError | None = None
+    for name, holds in PROPERTIES.items():
+        try:
+            remark = holds(trial) or ""
+            violation = None
+        except Exception as error:  # a broken kernel may raise anything
+            remark = str(error) if isinstance(error, ConformanceError) else f"{type(error).__name__}: {error}"
+            violation = ConformanceError(f"{game.id or game.facts.name}: {name}: {remark}")
+            violation.__cause__ = error
+        if report:
+            report(name, violation is None, remark)
+        elif violation:
+            raise violation
+        first = first or violation
+    if first:
+        raise first

@@ -1,0 +1,101 @@
+"""Kernels as plain Python, on arrays that notice when a kernel breaks its contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.errors import ConformanceError
+
+
+def interpreted(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel as a plain Python function; the kernels that it calls are plain Python too."""
+    return _twin(getattr(kernel, "py_func", kernel), {})
+
+
+def _twin(function: Any, made: dict[Any, Any]) -> Any:
+    if function in made:
+        return made[function]
+    namespace: dict[str, Any] = {"__builtins__": __builtins__}
+    cells = tuple(CellType() for _ in function.__closure__ or ())
+    made[function] = FunctionType(function.__code__, namespace, function.__name__, function.__defaults__, cells)
+    for name in _names(function.__code__) & function.__globals__.keys():
+        namespace[name] = _plain(function.__globals__[name], function.__code__, made)
+    for cell, original in zip(cells, function.__closure__ or (), strict=True):
+        cell.cell_contents = _plain(original.cell_contents, function.__code__, made)
+    return made[function]
+
+
+def _plain(value: Any, code: CodeType, made: dict[Any, Any]) -> Any:
+    """`value`, or its plain twin if it is a kernel, or a module with the kernels in it that `code` names as twins."""
+    if hasattr(value, "py_func"):
+        return _twin(value.py_func, made)
+    if isinstance(value, ModuleType):
+        parts = {name: getattr(value, name) for name in _names(code) if hasattr(value, name)}
+        if any(hasattr(part, "py_func") for part in parts.values()):
+            return SimpleNamespace(**{name: _plain(part, code, made) for name, part in parts.items()})
+    return value
+
+
+def _names(code: CodeType) -> set[str]:
+    nested = [_names(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*nested)
+
+
+class GuardedField:
+    """A state field as one kernel call may use it: row `row` only, inside the bounds, with values that fit.
+
+    row: the only index allowed on the first axis; None allows every one inside the bounds.
+    """
+
+    def __init__(self, name: str, array: NDArray[Any], row: int | None = None) -> None:
+        self._name, self._array, self._row = name, array, row
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the whole field."""
+        return self._array.shape
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __getitem__(self, index: Any) -> Any:
+        self._check(index, "reads")
+        value = self._array[index]
+        if isinstance(value, np.ndarray):
+            return GuardedField(f"{self._name}[{index}]", value)
+        # Compiled code reckons with narrow integers in 64 bits.
+        return np.int64(value) if value.dtype.kind in "iu" and value.dtype.itemsize < 8 else value
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._check(index, "writes")
+        kind = self._array.dtype
+        if kind.kind in "iu" and kind.itemsize < 8 and not isinstance(value, slice | np.ndarray):
+            low, high = np.iinfo(kind).min, np.iinfo(kind).max
+            if not low <= value <= high:
+                raise ConformanceError(f"writes {value} to {self._name}, which is {kind} and holds {low}..{high}")
+        self._array[index] = value
+
+    def _check(self, index: Any, verb: str) -> None:
+        places = index if isinstance(index, tuple) else (index,)
+        if self._row is not None and not _is_number(places[0]):
+            raise ConformanceError(f"{verb} {self._name}[{_shown(places)}]: a kernel for game {self._row} may use that row only")
+        for axis, (place, size) in enumerate(zip(places, self._array.shape, strict=False)):
+            if not _is_number(place):
+                continue
+            if self._row is not None and axis == 0 and place != self._row:
+                raise ConformanceError(f"{verb} {self._name}[{_shown(places)}] in the kernel call for game {self._row}: another game's row")
+            if not 0 <= place < size:
+                raise ConformanceError(f"{verb} {self._name}[{_shown(places)}], outside its shape {self._array.shape}")
+
+
+def _is_number(place: Any) -> bool:
+    return isinstance(place, int | np.integer) and not isinstance(place, bool)
+
+
+def _shown(places: tuple[Any, ...]) -> str:
+    return ", ".join(str(place) for place in places)

@@ -1,0 +1,114 @@
+"""Properties of legal masks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.engine import Engine
+from ludory.errors import ConformanceError, IllegalActionError
+
+from .random_moves import RandomMoves
+from .recording import Array, compare, look, same_state, to_numpy
+from .trial import Trial, require
+
+
+def masks_have_their_form(trial: Trial) -> str | None:
+    """Masks are bool (N, A) or (N, P, A), and a running game has a legal action for every head."""
+    facts, n = trial.facts, trial.games
+    shape = (n, facts.players, facts.num_actions) if facts.simultaneous else (n, facts.num_actions)
+    ever = np.zeros(facts.num_actions, bool)
+    for step, moment in enumerate(trial.recording.moments):
+        masks = moment.masks
+        require(masks.shape == shape, f"step {step}: legal() has shape {masks.shape}, must be {shape}")
+        require(masks.dtype == bool, f"step {step}: legal() has dtype {masks.dtype}, must be bool")
+        parts = np.split(masks, np.cumsum(facts.head_sizes)[:-1], axis=-1)
+        for name, part in zip(facts.head_names, parts, strict=True):
+            for game in np.flatnonzero(~part.any(axis=-1).reshape(n, -1).all(axis=1) & ~moment.over):
+                require(False, f"step {step}, game {game}: no action of head {name!r} is legal, but the game is not over")
+        ever |= masks[~moment.over].reshape(-1, facts.num_actions).any(axis=0)
+    never = np.flatnonzero(~ever).tolist()
+    return f"never legal in {n} random games: actions {never}" if never else None
+
+
+def legal_actions_can_be_played(trial: Trial) -> None:
+    """Every legal value of every head can be played."""
+    for step, engine in trial.positions():
+        for try_ in _tries(trial, engine, legal=True, most=16):
+            try:
+                engine.gather(try_.rows).step(try_.actions)
+            except Exception as error:
+                raise ConformanceError(f"step {step}, {try_.what} is legal, but playing it failed: {error}") from error
+
+
+def illegal_actions_are_refused(trial: Trial) -> None:
+    """Every illegal value and every value out of range raises IllegalActionError, and nothing changes then."""
+    for step, engine in trial.positions(12):
+        copy, before = engine.clone(), look(engine)
+        for try_ in (*_tries(trial, engine, legal=False, most=4), *_out_of_range(trial, engine)):
+            row, action = try_.rows[:1], try_.actions[:1]
+            require(_is_refused(copy, action, row), f"step {step}, {try_.what} is not legal, but it was played")
+        compare(trial.facts, look(copy), before, f"step {step}, after refused actions")
+        same_state(copy.state, engine.state, f"step {step}, after refused actions")
+
+
+class Try(NamedTuple):
+    """One value of one head in games in which it is legal, or in which it is not; all else in `actions` is legal."""
+
+    rows: NDArray[np.int64]
+    actions: NDArray[np.int64]
+    what: str
+
+
+def _tries(trial: Trial, engine: Engine, legal: bool, most: int) -> Iterator[Try]:
+    """For every value, at most `most` running games in which it is legal (or is not)."""
+    running = np.flatnonzero(to_numpy(engine.to_move) >= 0)
+    masks, start = _cube(to_numpy(engine.legal())), 0
+    base = _legal_moves(trial, engine)
+    for head, (_, size) in enumerate(trial.facts.heads):
+        for seat in range(masks.shape[1]):
+            for value in range(size):
+                rows = running[masks[running, seat, start + value] == legal][:most]
+                if len(rows):
+                    what = f"game {rows[0]}: {_in_words(trial, engine, int(rows[0]), seat, head, value)}"
+                    yield Try(rows, _with(base[rows], seat, head, value), what)
+        start += size
+
+
+def _out_of_range(trial: Trial, engine: Engine) -> Iterator[Try]:
+    rows, base = np.flatnonzero(to_numpy(engine.to_move) >= 0)[:1], _legal_moves(trial, engine)
+    for head, (name, size) in enumerate(trial.facts.heads):
+        for value in (-1, size, 2**40) if len(rows) else ():
+            yield Try(rows, _with(base[rows], 0, head, value), f"game {rows[0]}: {value} of head {name!r} (size {size})")
+
+
+def _legal_moves(trial: Trial, engine: Engine) -> Array:
+    return RandomMoves(trial.facts.head_sizes, engine.num_games, trial.generator("masks"))(to_numpy(engine.legal()))
+
+
+def _cube(array: Array) -> Array:
+    return array if array.ndim == 3 else array[:, None]
+
+
+def _with(actions: Array, seat: int, head: int, value: int) -> Array:
+    """`actions` with another value in one place."""
+    changed = actions.copy()
+    place = {1: (), 2: (head,), 3: (seat, head)}[actions.ndim]  # (N,), (N, H) or (N, P, H)
+    changed[(slice(None), *place)] = value
+    return changed
+
+
+def _is_refused(engine: Engine, actions: Array, rows: Array) -> bool:
+    try:
+        engine.step(actions, rows)
+    except IllegalActionError:
+        return True
+    return False
+
+
+def _in_words(trial: Trial, engine: Engine, row: int, seat: int, head: int, value: int) -> str:
+    who: Any = seat if trial.facts.simultaneous else int(engine.to_move[row])
+    return f"seat {who}, action {value} ({trial.game.action_name(head, value)})"

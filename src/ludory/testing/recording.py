@@ -1,0 +1,122 @@
+"""What an engine shows from move to move, and where two engines differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.engine import Engine
+from ludory.envs.game import GameFacts
+from ludory.errors import ConformanceError
+
+from .random_moves import RandomMoves
+
+Array = NDArray[Any]
+
+
+class Moment(NamedTuple):
+    """All that an engine of N games shows between two moves."""
+
+    to_move: Array  # (N,)
+    terminated: Array  # (N,)
+    truncated: Array  # (N,)
+    rewards: Array  # (N, P)
+    masks: Array  # (N, A) or (N, P, A)
+    observations: Array  # (N, P, *shape), every seat's, also in sequential games
+
+    @property
+    def over(self) -> Array:
+        """(N,) bool."""
+        return np.asarray(self.terminated | self.truncated)
+
+
+class Recording(NamedTuple):
+    """Games from start to end: `moments[t]` stands before `actions[t]`; there is one moment more than actions."""
+
+    moments: list[Moment]
+    actions: list[Array]
+
+    def rows(self, rows: Any) -> Recording:
+        """The same of some games only."""
+        return Recording([Moment(*(part[rows] for part in m)) for m in self.moments], [a[rows] for a in self.actions])
+
+
+def to_numpy(array: Any) -> Array:
+    """An engine's array, which is a torch tensor on CUDA, as a NumPy array of its own."""
+    return np.array(array.cpu() if hasattr(array, "cpu") else array)
+
+
+def look(engine: Engine) -> Moment:
+    """The present moment of `engine`, as copies."""
+    seats = [to_numpy(engine.observe(seat=seat)) for seat in range(engine.facts.players)]
+    parts = (engine.to_move, engine.terminated, engine.truncated, engine.rewards, engine.legal())
+    return Moment(*map(to_numpy, parts), np.stack(seats, axis=1))
+
+
+def record(engine: Engine, generator: np.random.Generator) -> Recording:
+    """Play the games of `engine` to their ends (or one move longer than the longest game) with random legal moves."""
+    choose = RandomMoves(engine.facts.head_sizes, engine.num_games, generator)
+    recording = Recording([look(engine)], [])
+    while not recording.moments[-1].over.all() and len(recording.actions) <= engine.facts.longest_game:
+        recording.actions.append(choose(recording.moments[-1].masks))
+        engine.step(recording.actions[-1])
+        recording.moments.append(look(engine))
+    return recording
+
+
+def replay(engine: Engine, recording: Recording, start: int = 0, what: str = "the second engine") -> None:
+    """Play the recorded actions from move `start` on; `engine` stands there already.
+
+    Raises:
+        ConformanceError: at the first difference.
+    """
+    for step in range(start, len(recording.moments)):
+        compare(engine.facts, look(engine), recording.moments[step], f"step {step}, {what}")
+        if step < len(recording.actions):
+            engine.step(recording.actions[step])
+
+
+def compare(facts: GameFacts, got: Moment, expected: Moment, where: str) -> None:
+    """Raise ConformanceError with the first difference between two moments of the same games."""
+    for difference in differences(facts, got, expected):
+        raise ConformanceError(f"{where}: {difference}")
+
+
+def differences(facts: GameFacts, got: Moment, expected: Moment) -> Iterator[str]:
+    """Where two moments of the same games differ, in words."""
+    for name, mine, theirs in zip(Moment._fields, got, expected, strict=True):
+        if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
+            yield f"{name} is {mine.dtype}{mine.shape}, expected {theirs.dtype}{theirs.shape}"
+            continue
+        unequal = np.argwhere(mine != theirs)
+        if len(unequal):
+            index = tuple(int(k) for k in unequal[0])
+            yield f"game {index[0]}: {_place(facts, name, index)} is {mine[index]}, expected {theirs[index]}"
+
+
+def _place(facts: GameFacts, name: str, index: tuple[int, ...]) -> str:
+    if name == "observations":
+        flat = int(np.ravel_multi_index(index[2:], facts.observation.shape))
+        return f"observation of seat {index[1]} at {segment_place(facts, flat)}"
+    if name == "masks":
+        return f"mask{f' of seat {index[1]}' if len(index) > 2 else ''} at action {index[-1]}"
+    return f"{name}{f' of seat {index[1]}' if len(index) > 1 else ''}"
+
+
+def segment_place(facts: GameFacts, entry: int) -> str:
+    """Entry of the flat observation by the name of its segment: "hands[3]"."""
+    for segment in facts.segments:
+        if segment.start <= entry < segment.start + segment.length:
+            return f"{segment.name}[{entry - segment.start}]"
+    return f"entry {entry}"
+
+
+def same_state(got: Any, expected: Any, where: str, ignore: Iterable[str] = ()) -> None:
+    """Raise ConformanceError if a field of two states differs by a bit."""
+    for name in (name for name in expected._fields if name not in set(ignore)):
+        mine, theirs = to_numpy(getattr(got, name)), to_numpy(getattr(expected, name))
+        if mine.tobytes() != theirs.tobytes():
+            raise ConformanceError(f"{where}: state field {name!r} is {mine.tolist()}, expected {theirs.tolist()}")

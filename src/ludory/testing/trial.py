@@ -1,0 +1,66 @@
+"""`Trial`: a game under examination, and the games that were played with it."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ludory.envs.engine import Engine
+from ludory.envs.game import Game, GameFacts
+from ludory.errors import ConformanceError
+
+from .recording import Recording, record
+
+EngineMaker = Callable[..., Engine]
+"""`maker(game, num_games, seed=, first_game=)`, as `KernelEngine`."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What every property is given: the game, how to make an engine for it, and how much to try."""
+
+    game: Game
+    maker: EngineMaker
+    games: int
+    seed: int
+
+    @property
+    def facts(self) -> GameFacts:
+        """Facts of the game."""
+        return self.game.facts
+
+    def engine(self, games: int | None = None, seed: int | None = None, first_game: int = 0) -> Engine:
+        """A started engine; by default of as many games and the seed of the trial."""
+        count, chosen = self.games if games is None else games, self.seed if seed is None else seed
+        engine = self.maker(self.game, count, seed=chosen, first_game=first_game)
+        engine.reset()
+        return engine
+
+    def generator(self, purpose: str) -> np.random.Generator:
+        """Random numbers for `purpose`, the same in every run."""
+        return np.random.default_rng([self.seed, zlib.crc32(purpose.encode())])
+
+    @cached_property
+    def recording(self) -> Recording:
+        """All games from start to end, in one batch."""
+        return record(self.engine(), self.generator("recording"))
+
+    def positions(self, most: int = 24) -> Iterator[tuple[int, Engine]]:
+        """(step, engine standing there) at the start, the end and evenly between, `most` in all; ends of games included."""
+        engine, last = self.engine(), len(self.recording.actions)
+        wanted = set(np.linspace(0, last, min(most, last + 1)).astype(int).tolist())
+        for step in range(last + 1):
+            if step in wanted:
+                yield step, engine.clone()
+            if step < last:
+                engine.step(self.recording.actions[step])
+
+
+def require(condition: object, message: str) -> None:
+    """Raise ConformanceError with `message` unless `condition` holds."""
+    if not condition:
+        raise ConformanceError(message)

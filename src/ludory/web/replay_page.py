@@ -1,0 +1,94 @@
+"""`replay_html`: a recorded game as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from ludory.data.playthrough import ALL_SEATS, Move, move_name
+from ludory.data.replay import Replay, frames
+from ludory.envs.game import Game, State
+from ludory.envs.make import make_game
+from ludory.envs.pictures import plain, text_picture
+from ludory.errors import OptionError
+
+from .line_table import LineTable
+
+PLACEHOLDER = "{{data}}"
+
+
+def replay_html(replay: Replay, seat: int | None = None, game: Game | None = None) -> str:
+    """A page to step through a replay, seen by any seat; it loads nothing from anywhere.
+
+    A game without `svg` is shown as text. The page holds all views, so whoever has it can see all cards.
+
+    Args:
+        replay: what to show.
+        seat: whose view is shown first; None: everything.
+        game: the game itself, where its id is not registered.
+
+    Raises:
+        OptionError: there is no such seat.
+        ReplayError: the rules of this version do not lead where the replay says.
+    """
+    game = game or make_game(replay.game, **replay.options)
+    if seat is not None and not 0 <= seat < game.facts.players:
+        raise OptionError(f"seat={seat!r}: must be None or 0 to {game.facts.players - 1}")
+    seats = range(game.facts.players) if game.facts.hidden_information else []
+    views, lines = [None, *seats], LineTable()
+    content = {
+        "title": f"{game.facts.name}, {_returns(game, replay.returns)}{'' if replay.finished else ', left before its end'}",
+        "subtitle": ", ".join(f"seat {number}: {name}" for number, name in enumerate(replay.agents)),
+        "about": {"game": replay.game, "options": replay.options, "seed": str(replay.seed), "game index": replay.game_index}
+        | {key: np.asarray(value).tolist() for key, value in replay.start.items()},
+        "views": ["everything" if view is None else f"seat {view} ({replay.agents[view]})" for view in views],
+        "view": views.index(seat) if seat in views else 0,
+        "moves": [_move_words(game, move) for move in replay.moves],
+        "positions": list(_positions(replay, game, views, lines)),
+        "lines": lines.lines,
+    }
+    data = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")  # no text may end the script element
+    page = resources.files(__package__).joinpath("replay.html").read_text(encoding="utf-8")
+    return page.replace(PLACEHOLDER, data)
+
+
+def _positions(replay: Replay, game: Game, views: Sequence[int | None], lines: LineTable) -> Iterator[dict[str, Any]]:
+    returns = np.zeros(game.facts.players)
+    for number, engine in enumerate(frames(replay, game)):
+        rewards = np.asarray(engine.rewards[0]) if number else np.zeros_like(returns)
+        returns += rewards
+        yield {
+            "gain": _gain(game, rewards),
+            "returns": _returns(game, returns.tolist()),
+            "info": game.info(engine.state, 0),
+            **_pictures(game, engine.state, views, lines),
+        }
+
+
+def _pictures(game: Game, state: State, views: Sequence[int | None], lines: LineTable) -> dict[str, list[list[int]]]:
+    """Line numbers of the pictures of each view: "text", and "svg" where the game has it."""
+    pictures = {"text": [lines.add(plain(text_picture(game, state, 0, view))) for view in views]}
+    if game.svg is not None:
+        pictures["svg"] = [lines.add(game.svg(state, 0, view)) for view in views]
+    return pictures
+
+
+def _move_words(game: Game, move: Move) -> str:
+    name = move_name(game, move)
+    return name if move.seat == ALL_SEATS else f"seat {move.seat}: {name}"
+
+
+def _returns(game: Game, returns: Sequence[float]) -> str:
+    if game.facts.reward == "shared":
+        return f"return {returns[0]:g}"
+    return f"returns {', '.join(f'{value:g}' for value in returns)}"
+
+
+def _gain(game: Game, rewards: Any) -> str:
+    """The rewards of a move, "" if there were none."""
+    if not rewards.any():
+        return ""
+    return f"{rewards[0]:+g}" if game.facts.reward == "shared" else " ".join(f"{value:+g}" for value in rewards)

@@ -1,0 +1,103 @@
+"""The layer on bits, and the distribution over several heads, against the obvious way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ludory.agents.networks.distribution import MaskedHeads
+from ludory.agents.networks.packed_linear import PackedLinear, unpack
+from torch.distributions import Categorical
+from torch.nn.functional import linear
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 70), st.integers(1, 33), st.integers(0, 40), st.integers(0, 1000))
+def test_packed_linear_is_a_linear_layer_on_the_unpacked_bits(size, width, rows, seed):
+    torch.manual_seed(seed)
+    bits = torch.rand(rows, size) < 0.3
+    packed = torch.from_numpy(np.packbits(bits.numpy(), axis=1))
+    layer, upstream = PackedLinear(size, width), torch.randn(rows, width)
+    assert torch.equal(unpack(packed, size).bool(), bits)
+    out, dense = layer(packed), linear(bits.float(), layer.weight, layer.bias)
+    torch.testing.assert_close(out, dense, rtol=1e-5, atol=1e-5)
+    ours = torch.autograd.grad(out, [layer.weight, layer.bias], upstream)
+    plain = torch.autograd.grad(dense, [layer.weight, layer.bias], upstream)
+    torch.testing.assert_close(ours, plain, rtol=1e-5, atol=1e-4)
+
+
+def test_packed_linear_gives_the_same_in_parts_on_threads(monkeypatch):
+    torch.manual_seed(0)
+    packed = torch.randint(0, 256, (2000, 9), dtype=torch.uint8)
+    layer, upstream = PackedLinear(70, 16), torch.randn(2000, 16)
+
+    def run(threads: str) -> tuple[torch.Tensor, torch.Tensor]:
+        monkeypatch.setenv("LUDORY_NUM_THREADS", threads)
+        out = layer(packed)
+        return out, torch.autograd.grad(out, layer.weight, upstream)[0]
+
+    one, three = run("1"), run("3")
+    assert torch.equal(one[0], three[0])
+    torch.testing.assert_close(one[1], three[1], rtol=1e-5, atol=1e-4)
+
+
+SIZES = (3, 1, 5)
+
+
+def masked(rows: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn(rows, sum(SIZES), generator=generator, dtype=torch.float64) * 3
+    mask = torch.rand(rows, sum(SIZES), generator=generator) < 0.5
+    for start in (0, 3, 4):
+        mask[:, start] = True
+    return logits, mask
+
+
+def per_head(logits: torch.Tensor, mask: torch.Tensor) -> list[Categorical]:
+    parts = logits.masked_fill(~mask, -torch.inf).split(SIZES, -1)
+    return [Categorical(probs=part.softmax(-1)) for part in parts]
+
+
+def test_log_prob_entropy_and_mode_are_those_of_independent_categoricals():
+    logits, mask = masked(50, 1)
+    ours, plain = MaskedHeads(logits, mask, SIZES), per_head(logits, mask)
+    actions = ours.sample(torch.Generator().manual_seed(2))
+    for head, categorical in enumerate(plain):
+        torch.testing.assert_close(ours.log_prob(actions)[:, head], categorical.log_prob(actions[:, head]))
+        torch.testing.assert_close(ours.entropy()[:, head], categorical.entropy(), rtol=1e-6, atol=1e-12)
+        assert torch.equal(ours.mode()[:, head], categorical.probs.argmax(-1))
+
+
+def test_samples_are_legal_and_have_the_right_frequencies():
+    logits, mask = masked(1, 3)
+    many = MaskedHeads(logits.expand(200_000, -1), mask.expand(200_000, -1), SIZES)
+    actions = many.sample(torch.Generator().manual_seed(4))
+    for head, categorical in enumerate(per_head(logits, mask)):
+        share = torch.bincount(actions[:, head], minlength=SIZES[head]) / len(actions)
+        torch.testing.assert_close(share.double(), categorical.probs[0], rtol=0, atol=0.005)
+        assert (share[categorical.probs[0] == 0] == 0).all()
+
+
+def test_normalised_entropy_is_one_for_a_uniform_choice_and_zero_without_a_choice():
+    mask = torch.tensor([[True, True, False, True, True, True, True, False, False]])
+    entropy = MaskedHeads(torch.zeros(1, 9), mask, SIZES).normalised_entropy()
+    torch.testing.assert_close(entropy, torch.tensor([[1.0, 0.0, 1.0]]))
+
+
+def test_illegal_logits_get_no_gradient_and_no_nan():
+    logits, mask = masked(20, 5)
+    logits.requires_grad_()
+    heads = MaskedHeads(logits, mask, SIZES)
+    (heads.entropy().sum() + heads.log_prob(heads.mode()).sum()).backward()
+    assert torch.isfinite(logits.grad).all()
+    assert (logits.grad[~mask] == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_ten_thousand_actions_in_low_precision_work(dtype):
+    logits = torch.randn(4, 10_000).to(dtype)
+    heads = MaskedHeads(logits, torch.ones(4, 10_000, dtype=torch.bool), (10_000,))
+    assert heads.log_prob(heads.sample()).dtype == torch.float32
+    assert torch.isfinite(heads.entropy()).all()

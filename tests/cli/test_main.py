@@ -1,0 +1,126 @@
+"""The command finds its verbs lazily and answers errors with one line and an exit code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from types import SimpleNamespace
+
+import pytest
+from ludory import plugins
+from ludory.cli import main
+from ludory.errors import OptionError
+from ludory.plugins import Entry, builtin
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def verb(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[list[str]], int]], None]:
+    """Makes every command run the given function."""
+
+    def put(run: Callable[[list[str]], int]) -> None:
+        monkeypatch.setattr(plugins.commands, "load", lambda id: SimpleNamespace(run=run))
+
+    return put
+
+
+def test_help_names_every_command_and_imports_none() -> None:
+    code = """
+import sys
+from ludory.cli import main
+from ludory.plugins import commands
+assert main(["--help"]) == 0
+print("imported:", *[commands.get(id).target for id in commands.ids() if commands.get(id).target in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "imported:"
+    for entry in builtin.COMMANDS:
+        assert f"  {entry.id} " in done.stdout
+        assert entry.summary in done.stdout
+
+
+def test_no_command_is_answered_with_the_help(capsys: Capture) -> None:
+    assert main([]) == 2
+    assert "usage: ludory" in capsys.readouterr().out
+
+
+def test_the_version_is_that_of_the_distribution(capsys: Capture) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"ludory {version('ludory')}\n"
+
+
+@pytest.mark.parametrize("module", ["ludory", "ludory.cli"])
+def test_python_m_is_the_command_too(module: str) -> None:
+    done = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("ludory ")
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"), [("lits", "did you mean 'list'"), ("--jsn", "unknown option '--jsn'"), ("xyzzy", "ludory list commands")]
+)
+def test_a_wrong_command_is_one_line_on_stderr(capsys: Capture, typed: str, said: str) -> None:
+    assert main([typed]) == 2
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert printed.out == ""
+    assert "Traceback" not in printed.err
+
+
+def test_an_error_that_the_user_can_cure_is_one_line(verb: Callable[..., None], capsys: Capture) -> None:
+    def run(argv: list[str]) -> int:
+        raise OptionError("players=9: must be 2 to 5")
+
+    verb(run)
+    assert main(["play"]) == 2
+    assert capsys.readouterr().err == "ludory: players=9: must be 2 to 5\n"
+    with pytest.raises(OptionError):
+        main(["play", "--debug"])
+
+
+def test_a_fault_of_ours_keeps_its_traceback(verb: Callable[..., None]) -> None:
+    verb(lambda argv: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        main(["play"])
+
+
+def test_ctrl_c_is_exit_code_130(verb: Callable[..., None], capsys: Capture) -> None:
+    def run(argv: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    verb(run)
+    assert main(["play"]) == 130
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_a_verb_gets_its_arguments_and_gives_the_exit_code(verb: Callable[..., None]) -> None:
+    seen: list[list[str]] = []
+
+    def run(argv: list[str]) -> int:
+        seen.append(argv)
+        return 7
+
+    verb(run)
+    assert main(["play", "Hanabi2P-v0", "--debug", "--seed", "3"]) == 7
+    assert seen == [["Hanabi2P-v0", "--seed", "3"]]
+
+
+def test_wrong_options_of_a_verb_are_exit_code_2(capsys: Capture) -> None:
+    assert main(["list", "--jsn"]) == 2
+    assert "unrecognized arguments" in capsys.readouterr().err
+    assert main(["list", "--help"]) == 0
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    done = subprocess.run(f"{sys.executable} -m ludory list --json | head -1", shell=True, capture_output=True, text=True, check=True)
+    assert done.stdout == "{\n"
+    assert done.stderr == ""
+
+
+def test_a_plugin_may_add_a_verb(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = Entry("texas42", "sys", "a verb of somebody else")
+    monkeypatch.setitem(plugins.commands._offers, "texas42", [entry])
+    monkeypatch.setattr(sys, "run", lambda argv: len(argv), raising=False)
+    assert main(["texas42", "a", "b"]) == 2

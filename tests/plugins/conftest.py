@@ -1,0 +1,37 @@
+"""Packages that stand on the path as pip would have put them there."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+Install = Callable[..., Path]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """`install(name, points, modules, requires)`: points by group as `{"ludory.games": "Nim-v0 = nim:make"}`."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def put(
+        name: str,
+        points: Mapping[str, str] | str = "",
+        modules: Mapping[str, str] | None = None,
+        requires: tuple[str, ...] = (),
+    ) -> Path:
+        info = tmp_path / f"{name.replace('-', '_')}-1.0.dist-info"
+        info.mkdir()
+        needed = "".join(f"Requires-Dist: {requirement}\n" for requirement in requires)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nSummary: What {name} is\n{needed}")
+        if not isinstance(points, str):
+            points = "\n".join(f"[{group}]\n{lines}\n" for group, lines in points.items())
+        (info / "entry_points.txt").write_text(points)
+        for module, source in (modules or {}).items():
+            (tmp_path / f"{module}.py").write_text(source)
+        importlib.invalidate_caches()
+        return tmp_path
+
+    return put

@@ -1,0 +1,1 @@
+"""Nim for Ludory: an example of a package by somebody else."""

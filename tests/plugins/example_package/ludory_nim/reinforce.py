@@ -1,0 +1,35 @@
+"""REINFORCE with a learnt baseline (Williams 1992), as short as it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import torch
+from ludory.algorithms.algorithm import Algorithm
+from ludory.algorithms.returns import gae
+from ludory.algorithms.rollout import minibatches
+from torch.nn.functional import mse_loss
+
+
+class Reinforce(Algorithm):
+    """One gradient step per iteration of 16 decisions in every game."""
+
+    id = "nim-reinforce-v1"
+
+    def setup(self) -> None:
+        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=3e-3)
+
+    def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
+        rollout, stats = self.sampler.collect(self.policy, 16, self.generator, on_step)
+        if rollout is None:
+            return None
+        ends = rollout.terminated, rollout.truncated
+        gains, returns = gae(rollout.rewards, rollout.values, rollout.next_values, *ends, gamma=1.0, lam=1.0)
+        (batch,) = minibatches(rollout, gains, returns, self.game.facts.num_actions, returns.numel(), self.generator)
+        output = self.policy(batch.observations)
+        log_prob = self.policy.distribution(output.logits, batch.masks).log_prob(batch.actions).sum(-1)
+        loss = mse_loss(output.values, batch.returns) - (log_prob * batch.advantages).mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return {"rollout/ep_rew_mean": float(stats.returns.mean())}

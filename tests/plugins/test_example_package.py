@@ -1,0 +1,95 @@
+"""A package by somebody else, really installed by pip: its game, agent and algorithm are as good as built in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parent / "example_package"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that pip installed the example into; takes about 2 seconds."""
+    source = shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("example") / "source")
+    target = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", str(target), str(source)]
+    subprocess.run(command, check=True)
+    return target
+
+
+def python(site: Path, *arguments: str) -> str:
+    """What a new process with the example installed prints."""
+    done = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(site)}
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_it_is_listed_with_its_package(site: Path) -> None:
+    lines = python(site, "-m", "ludory", "list").splitlines()
+    for id in ("Nim-v0", "nim/perfect", "nim-reinforce-v1"):
+        (line,) = (line for line in lines if line.split()[:1] == [id])
+        assert line.endswith("ludory-nim")
+
+
+def test_its_game_is_played_through_every_door(site: Path) -> None:
+    code = """
+import gymnasium, ludory, pettingzoo
+game = ludory.make_game("Nim", heaps=4)
+assert (game.id, game.options) == ("Nim-v0", {"heaps": 4})
+engine = ludory.make_engine("Nim-v0", num_games=100, seed=1)
+engine.reset()
+assert engine.facts.num_actions == 15
+
+env = gymnasium.make("Nim-v0", seats=0, others="nim/perfect")
+observation, info = env.reset(seed=1)
+ended = False
+while not ended:
+    observation, reward, terminated, truncated, info = env.step(int(info["action_mask"].argmax()))
+    ended = terminated or truncated
+assert reward in (-1, 1)
+assert gymnasium.make_vec("Nim-v0", num_envs=3).reset(seed=1)[0].shape == (3, 15)
+
+table = pettingzoo.make("aec", "ludory/nim-v0")
+table.reset(seed=1)
+assert len(table.possible_agents) == 2
+assert len(pettingzoo.make("parallel", "ludory/nim-v0").reset(seed=1)[0]) == 2
+"""
+    python(site, "-c", code)
+
+
+def test_its_agent_wins(site: Path) -> None:
+    code = """
+import ludory
+result = ludory.evaluate(["nim/perfect", "random"], game="Nim-v0", games=500, seed=1)
+assert result.mean[0] > 0.9, result.mean
+"""
+    python(site, "-c", code)
+
+
+def test_its_algorithm_learns_and_is_loaded_again_by_its_id(site: Path, tmp_path: Path) -> None:
+    code = f"""
+import ludory
+model = ludory.make_algorithm("nim-reinforce", env="Nim-v0", num_envs=128, hidden=(64,), seed=1)
+untrained = ludory.evaluate([model.as_agent(), "random"], game="Nim-v0", games=500, seed=1).mean[0]
+model.learn(60_000).save({str(tmp_path / "nim.ludory")!r})
+again = ludory.evaluate([{str(tmp_path / "nim.ludory")!r}, "random"], game="Nim-v0", games=500, seed=1).mean[0]
+assert type(ludory.load({str(tmp_path / "nim.ludory")!r})).__name__ == "Reinforce"
+assert again > untrained + 0.2, (untrained, again)
+"""
+    python(site, "-c", code)
+
+
+def test_without_plugins_it_is_not_there(site: Path) -> None:
+    code = "import ludory; ludory.make_game('Nim-v0')"
+    env = {**os.environ, "PYTHONPATH": str(site), "LUDORY_PLUGINS": "off"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+    assert "no game has the id 'Nim-v0'" in done.stderr
+    assert "LUDORY_PLUGINS=off" in done.stderr

@@ -1,0 +1,116 @@
+"""`import ludory` is light, and still every game is known to Gymnasium and PettingZoo."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def python(code: str, **environment: str) -> str:
+    """What `code` prints in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY / "tests", env={**os.environ, **environment}
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Warning" not in done.stderr, done.stderr
+    return done.stdout.strip()
+
+
+def test_import_takes_less_than_a_fifth_of_a_second_and_no_library() -> None:
+    code = """
+import sys, time
+start = time.perf_counter()
+import ludory
+seconds = time.perf_counter() - start
+heavy = {"torch", "numba", "numpy", "gymnasium", "pettingzoo", "rich", "tyro"} & set(sys.modules)
+print(seconds, *heavy)
+"""
+    runs = [python(code).split() for _ in range(3)]
+    assert all(len(run) == 1 for run in runs), runs
+    assert min(float(run[0]) for run in runs) < 0.2
+
+
+def test_rooms_and_names_are_reachable_after_a_bare_import() -> None:
+    code = """
+import ludory
+for name in ludory.__all__ + ["agents", "algorithms", "envs", "errors", "plugins", "testing"]:
+    getattr(ludory, name)
+    assert name in dir(ludory), name
+ludory.envs.hanabi_v0.env
+print(ludory.__version__)
+"""
+    from importlib.metadata import version
+
+    assert python(code) == version("ludory")
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
+    import ludory
+
+    with pytest.raises(AttributeError, match="module 'ludory' has no attribute 'make_gam'"):
+        ludory.make_gam  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import gymnasium, ludory; from gymnasium.envs.registration import registry",
+        "import ludory, gymnasium; from gymnasium.envs.registration import registry",
+        "import ludory; from gymnasium.envs.registration import registry",
+        "import gymnasium; gymnasium.make('ludory:HanabiTiny2P-v0'); from gymnasium.envs.registration import registry",
+    ],
+)
+def test_gymnasium_knows_every_game_whatever_is_imported_first(code: str) -> None:
+    check = "from ludory.plugins import games; assert set(games.ids()) <= set(registry); print(registry['Hanabi2P-v0'].kwargs)"
+    assert python(f"{code}; {check}") == "{'game': 'Hanabi2P-v0'}"
+
+
+@pytest.mark.parametrize("modules", ["pettingzoo, ludory", "ludory, pettingzoo"])
+def test_pettingzoo_knows_every_game_whatever_is_imported_first(modules: str) -> None:
+    check = """
+for kind, registry in (("aec", pettingzoo.aec_registry), ("parallel", pettingzoo.parallel_registry)):
+    assert {f"ludory/{id.lower()}" for id in ludory.plugins.games.ids()} <= set(registry), kind
+"""
+    python(f"import {modules}{check}")
+
+
+def test_registering_twice_says_nothing_and_changes_nothing() -> None:
+    code = """
+import warnings
+warnings.simplefilter("error")
+import gymnasium, pettingzoo, ludory
+before = dict(gymnasium.registry)
+from ludory.registration import register_with_gymnasium, register_with_pettingzoo
+register_with_gymnasium(); register_with_pettingzoo()
+assert gymnasium.registry == before
+"""
+    python(code)
+
+
+def test_a_registered_game_is_imported_only_when_it_is_made() -> None:
+    code = "import sys, ludory, gymnasium; gymnasium.spec('Hanabi2P-v0'); print('ludory.envs.hanabi' in sys.modules, 'numba' in sys.modules)"
+    assert python(code) == "False False"
+
+
+def test_the_import_hook_leaves_modules_as_they_are() -> None:
+    code = """
+import ludory, importlib.util
+spec = importlib.util.find_spec("gymnasium")
+import gymnasium
+loader = gymnasium.__spec__.loader
+print(spec.origin == gymnasium.__file__, type(loader).__name__, loader is gymnasium.__loader__)
+"""
+    assert python(code) == "True SourceFileLoader True"
+
+
+@pytest.mark.parametrize("room", ["agents", "algorithms", "benchmarks", "envs", "plugins"])
+def test_a_room_refuses_its_bare_name(room: str) -> None:
+    done = subprocess.run([sys.executable, "-c", f"import {room}"], capture_output=True, text=True, cwd=REPOSITORY)
+    assert done.returncode == 1
+    assert f"this is ludory's {room} room; type `import ludory.{room}`" in done.stderr
