@@ -88,6 +88,10 @@ class KernelAgent(Agent):
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions (m,) of `seat` in the games `rows`."""
+        if engine.device != "cpu":
+            from .cuda_bots import choose_rows as choose_on_cuda
+
+            return choose_on_cuda(self.name, self._scalar, engine, seat, rows, memory)
         actions = np.empty(len(rows), np.int64)
         kernel_engine = _kernel_engine(engine, self.name)
         choose_rows = bind("bot_cpu", self._scalar, kernel_engine.records.dtype).choose_rows
@@ -96,7 +100,11 @@ class KernelAgent(Agent):
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
         """Update the memory of `seat` by the moves about to be made in the games `rows`."""
-        if self.kernels.notice:
+        if self.kernels.notice and engine.device != "cpu":
+            from .cuda_bots import notice_rows as notice_on_cuda
+
+            notice_on_cuda(self.name, self._scalar, engine, seat, rows, actions, memory)
+        elif self.kernels.notice:
             kernel_engine = _kernel_engine(engine, self.name)
             notice_rows = bind("bot_cpu", self._scalar, kernel_engine.records.dtype).notice_rows
             kernel_engine.run(notice_rows, len(rows), kernel_engine.records, rows, seat, actions, memory)
@@ -104,5 +112,5 @@ class KernelAgent(Agent):
 
 def _kernel_engine(engine: Engine, name: str) -> KernelEngine:
     if not isinstance(engine, KernelEngine):
-        raise OptionError(f"{name} plays on device='cpu' engines, got {type(engine).__name__}")
+        raise OptionError(f"{name} plays on engines of compiled games, got {type(engine).__name__}")
     return engine

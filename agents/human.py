@@ -13,8 +13,10 @@ from ludory.errors import GameLeftError, OptionError
 
 from .agent import Agent
 
-HELP = """Type the number of an action or its name; the beginnings of its words are enough where they fit one action only,
-such as "p 1" for "play 1". Names count slots from 1. "?" shows this, "q" leaves the game."""
+HELP = """\
+Type the number of an action or its name. The beginnings of its words are
+enough where they fit one action only, such as "p 1" for "play 1".
+"?" shows this, "q" leaves the game."""
 
 
 class HumanAgent(Agent):
@@ -42,7 +44,7 @@ class HumanAgent(Agent):
         facts, masks = self._game.facts, engine.legal()
         chosen = []
         for row in rows:
-            self._tell(text_picture(self._game, engine.state, int(row), seat))
+            self._tell(text_picture(self._game, engine.state, int(row), seat) + "\n")
             mask = masks[row, seat] if facts.simultaneous else masks[row]
             parts = np.split(mask, np.cumsum(facts.head_sizes)[:-1])
             chosen.append([self._ask_head(head, np.flatnonzero(part)) for head, part in enumerate(parts)])
@@ -104,7 +106,7 @@ def understand(answer: str, names: Mapping[int, str]) -> int:
         return fitting[0]
     if fitting:
         raise OptionError(f"{answer!r} could be {', '.join(names[number] for number in fitting)}: type more of it")
-    raise OptionError(f"{answer!r} is not a legal move now: type a number or a name from the list, ? for help, q to leave")
+    raise OptionError(f"{answer!r} is not possible now: type a number or a name, ? for help, q to leave")
 
 
 def _begins(typed: list[str], words: list[str]) -> bool:

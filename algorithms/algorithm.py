@@ -290,7 +290,7 @@ class Algorithm(ABC):
         self.restore_training_state(group("training"))
         self.num_timesteps, self._total_timesteps = header["num_timesteps"], header["total_timesteps"]
         if header["sampling"] and len(tensors["games/to_move"]) == self.engine.num_games:
-            self.engine.load_fields(group("games"))
+            self.engine.load_fields({name: tensor.numpy() for name, tensor in group("games").items()})
             self.sampler.restore(group("sampler"))
             self.generator.set_state(tensors["random/torch"])
 

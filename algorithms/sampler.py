@@ -135,7 +135,7 @@ class Sampler:
             self.engine.step(played)
             rewards = self.engine.rewards
         else:
-            self._table.play(played)
+            self._table.play(_numpy(played))
             rewards = self._table.rewards
         return _numpy(rewards)[:, self._own].copy(), _numpy(self.engine.terminated), _numpy(self.engine.truncated)
 

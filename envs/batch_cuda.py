@@ -8,16 +8,19 @@ n games, m rows to work on, S mask rows per game (1 in sequential games, P in si
 Every loop runs in strides of the grid, so any grid does the work; rows name each game at most once.
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,attr-defined,misc"
+
+from numba import cuda
 
 from ludory.envs.kernel import kernel
 from ludory.envs.unbound import GameState, legal, observe, redeal, reset, step
-from numba import cuda
 
 NO_FAULT = 1 << 62
 """What `fault` holds while no illegal action was found."""
 TILE = 32
-"""Side of the tiles in which observations are turned over; a tile's rows are one entry longer, so that columns spread over the memory banks."""
+"""Side of the tiles in which observations are turned over."""
+TILE_ROW = TILE + 1
+"""Length of a tile's rows in memory: one more than is used, so that the entries of a column lie in different banks."""
 
 
 @kernel
@@ -87,7 +90,7 @@ def step_rows(fields, rows, actions, masks, fault):
 
 
 def observe_rows(fields, rows, seats, columns):
-    """columns [size, m], all 0 before: what seats[k] sees of game rows[k]; seat -1 is the seat to move."""
+    """Write what seats[k] sees of game rows[k] into columns [size, m], all 0 before; seat -1 is the seat to move."""
     state = GameState(*fields)
     for k in range(cuda.grid(1), rows.shape[0], cuda.gridsize(1)):
         i = int(rows[k])
@@ -95,8 +98,8 @@ def observe_rows(fields, rows, seats, columns):
 
 
 def turn_tiles(columns, out):
-    """out [m, size] = columns [size, m] turned over, a tile per block, so that reads and writes both run along memory."""
-    tile = cuda.shared.array((TILE, TILE + 1), columns.dtype)
+    """Turn columns [size, m] over into out [m, size], a tile per block, so that reads and writes both run along memory."""
+    tile = cuda.shared.array((TILE, TILE_ROW), columns.dtype)
     size, rows = columns.shape
     across = (size + TILE - 1) // TILE
     for block in range(cuda.blockIdx.x, across * ((rows + TILE - 1) // TILE), cuda.gridDim.x):
@@ -112,7 +115,7 @@ def turn_tiles(columns, out):
 
 
 def pack_bits(columns, out):
-    """out [m, ceil(size / 8)] = the 0/1 bytes of columns [size, m] as big-endian bits, the order of `numpy.packbits`."""
+    """Pack the 0/1 bytes of columns [size, m] into out [m, ceil(size / 8)], big-endian bits as `numpy.packbits` has them."""
     size, rows = columns.shape
     for e in range(cuda.grid(1), rows * out.shape[1], cuda.gridsize(1)):
         j, k = e // rows, e % rows

@@ -30,18 +30,18 @@ STATE_CLASS = "GameState"
 """Placeholder for the NamedTuple class of a state with the fields of the layout: CUDA kernels get the fields as a plain tuple."""
 
 
-def cache_directory() -> Path:
-    """Where bound files and compiled code are kept: `LUDORY_CACHE_DIR`, else the user's cache folder, else a temporary one."""
+def cache_directory(part: str = "kernels") -> Path:
+    """Where bound files and compiled code, or another `part`, are kept: `LUDORY_CACHE_DIR`, else the user's cache folder, else a temporary one."""
     named = os.environ.get("LUDORY_CACHE_DIR")
     base = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "ludory"
-    folder = base / "kernels"
+    folder = base / part
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK):
             return folder
     except OSError:
         pass
-    folder = Path(tempfile.gettempdir()) / f"ludory-kernels-{os.getuid()}"
+    folder = Path(tempfile.gettempdir()) / f"ludory-{part}-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder
 
@@ -124,7 +124,7 @@ def _bind_in_memory(
     template: str, source: str, kernels: Mapping[str, Callable[..., Any]], layout: np.dtype[Any]
 ) -> ModuleType:
     module = ModuleType(f"ludory_bound_{template}_uncached")
-    module.__dict__.update(kernels, **{STATE_CLASS: state_class(layout.names or ())})
+    module.__dict__.update({**kernels, STATE_CLASS: state_class(layout.names or ())})
     exec(compile(_replace_placeholder(source, "").replace("cache=True", "cache=False"), template, "exec"), module.__dict__)
     return module
 
@@ -166,7 +166,7 @@ def _read_by(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
     """Globals, enclosed variables and attributes of modules that the code names (those of NumPy never change)."""
     names = _names(function.__code__)
     cells = inspect.getclosurevars(function).nonlocals
-    found = cells | {name: function.__globals__[name] for name in names if name in function.__globals__}
+    found = dict(cells) | {name: function.__globals__[name] for name in names if name in function.__globals__}
     for name, value in sorted(found.items()):
         yield name, value
         if inspect.ismodule(value) and value.__name__.split(".")[0] not in ("numpy", "numba", "math"):

@@ -1,9 +1,10 @@
 """Batch kernels of a rule bot for CUDA: one thread per game. Bound to a bot by `bind.py`; arrays as in `batch_cuda.py`."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,attr-defined,misc"
+
+from numba import cuda
 
 from ludory.envs.unbound import GameState, choose, notice
-from numba import cuda
 
 
 def choose_rows(fields, rows, seat, memory, actions):

@@ -4,8 +4,8 @@ The generator is SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom nu
 The state field `random` holds, per game, four int64: stream (seed and game index), episode, key, counter.
 """
 
+import numba
 import numpy as np
-from numba import config
 from numpy.typing import NDArray
 
 from .kernel import kernel
@@ -28,7 +28,8 @@ def mix(key, counter):  # type: ignore[no-untyped-def]
     return np.int64(z ^ (z >> _S31))
 
 
-if config.DISABLE_JIT:  # kernels run as Python, where NumPy warns of the overflow that a hash is made of
+# Kernels may run as Python (in the CUDA simulator), where NumPy warns of the overflow that a hash is made of.
+if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
     mix = np.errstate(over="ignore")(mix)
 
 

@@ -5,12 +5,13 @@ Torch and Numba work on the same memory and, on a GPU, in the same stream, so th
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from functools import cache, lru_cache
 from importlib import metadata
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
@@ -85,7 +86,7 @@ def _checked_numba_cuda(name: str) -> Any:
     except Exception as error:  # numba-cuda reaches into Numba, and breaks in many ways when the versions do not fit
         versions = " with ".join(f"{package} {metadata.version(package)}" for package in ("numba-cuda", "numba"))
         raise OptionError(
-            f"device={name!r}: {versions} can not be imported ({error}); type: pip install --upgrade \"ludory[cuda]\""
+            f'device={name!r}: {versions} can not be imported ({error}); type: pip install --upgrade "ludory[cuda]"'
         ) from error
     return config
 
@@ -100,39 +101,32 @@ class GpuDevice:
 
     def state(self, state: State, dtype: np.dtype[Any]) -> DeviceState:
         """See `Device`."""
-        from numba import cuda
-
+        cuda = _numba_cuda()
         with cuda.gpus[self._index]:
             return DeviceState(state, dtype, cuda.as_cuda_array)
 
     def launch(self, kernel: Kernel, blocks: int, threads: tuple[int, ...], *args: Any) -> None:
         """See `Device`."""
-        from numba import cuda
-
-        with cuda.gpus[self._index]:
+        with _numba_cuda().gpus[self._index]:
             key = (kernel, *map(_kind, args))
             if key not in self._compiled:
-                saved = hasattr(__import__(kernel.__module__), "__file__")
-                self._compiled[key] = cuda.jit(signature(args), cache=saved)(kernel)
+                saved = hasattr(sys.modules.get(kernel.__module__), "__file__")
+                self._compiled[key] = _numba_cuda().jit(signature(args), cache=saved)(kernel)
             stream = torch.cuda.current_stream(self.torch_device).cuda_stream
             _configured(self._compiled[key], blocks, threads, stream)(*map(_on_gpu, args))
 
 
 def _on_gpu(argument: Any) -> Any:
-    from numba import cuda
-
     if isinstance(argument, DeviceState):
         return argument.arrays
-    return cuda.as_cuda_array(argument) if isinstance(argument, Tensor) else argument
+    return _numba_cuda().as_cuda_array(argument) if isinstance(argument, Tensor) else argument
 
 
 @lru_cache(maxsize=4096)
 def _configured(compiled: Any, blocks: int, threads: tuple[int, ...], stream: int) -> Any:
-    from numba import cuda
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Numba warns of small grids; resetting three games is one
-        return compiled[blocks, threads, cuda.external_stream(stream) if stream else 0]
+        return compiled[blocks, threads, _numba_cuda().external_stream(stream) if stream else 0]
 
 
 class SimulatedDevice:
@@ -146,9 +140,8 @@ class SimulatedDevice:
 
     def launch(self, kernel: Kernel, blocks: int, threads: tuple[int, ...], *args: Any) -> None:
         """See `Device`."""
-        from numba import cuda
-
-        cuda.jit(kernel)[min(blocks, 2), tuple(min(count, 2) for count in threads)](*map(_in_simulator, args))
+        grid = min(blocks, 2), tuple(min(count, 2) for count in threads)
+        _numba_cuda().jit(kernel)[grid](*map(_in_simulator, args))
 
 
 def _in_simulator(argument: Any) -> Any:
@@ -159,16 +152,16 @@ def _in_simulator(argument: Any) -> Any:
 
 def signature(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Numba types of a kernel's arguments."""
-    from numba import types
+    return tuple(map(_numba_type, args))
 
-    return tuple(
-        types.BaseTuple.from_types([_array_type(*kind) for kind in arg.kind])
-        if isinstance(arg, DeviceState)
-        else _array_type(*_kind(arg))
-        if isinstance(arg, Tensor)
-        else types.int64
-        for arg in args
-    )
+
+def _numba_type(argument: Any) -> Any:
+    import numba
+
+    types: Any = numba.types
+    if isinstance(argument, DeviceState):
+        return types.BaseTuple.from_types([_array_type(*kind) for kind in argument.kind])
+    return _array_type(*_kind(argument)) if isinstance(argument, Tensor) else types.int64
 
 
 def _kind(argument: Any) -> Any:
@@ -180,7 +173,13 @@ def _kind(argument: Any) -> Any:
     return int
 
 
-def _array_type(dtype: torch.dtype, ndim: int, layout: str) -> Any:
-    from numba import from_dtype, types
+def _array_type(dtype: torch.dtype, ndim: int, layout: Literal["C", "F", "A"]) -> Any:
+    import numba
 
-    return types.Array(from_dtype(np.dtype(str(dtype).removeprefix("torch."))), ndim, layout)
+    return numba.types.Array(numba.from_dtype(np.dtype(str(dtype).removeprefix("torch."))), ndim, layout)
+
+
+def _numba_cuda() -> Any:
+    from numba import cuda
+
+    return cuda

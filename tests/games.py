@@ -1,13 +1,14 @@
-"""Two tiny games for tests of what is not Hanabi: several heads, simultaneous turns, competition, truncation, float observations."""
+"""Two tiny games for tests of what is not Hanabi (several heads, simultaneous turns, competition, truncation, float observations), and a fixed policy."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
 from ludory.envs.chance import begin_episode, draw
 from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
 from ludory.envs.kernel import kernel
@@ -81,7 +82,9 @@ def nim(players: int = 2, heaps: int = 3, largest: int = 4, limit: int = 100) ->
         hidden_information=False,
         chance=True,
         heads=(Head("take", heaps * LARGEST_TAKE),),
-        observation=ObservationSpec("heaps", (heaps + 1,), "float32", flat_segments({"heaps": heaps, "turns": 1}), 0, max(largest, players)),
+        observation=ObservationSpec(
+            "heaps", (heaps + 1,), "float32", flat_segments({"heaps": heaps, "turns": 1}), 0, max(largest, players)
+        ),
         longest_game=min(limit, heaps * largest),
         min_return=-1,
         max_return=players - 1,
@@ -192,3 +195,12 @@ def matching(rounds: int = 4, shared: bool = False) -> Game:
         info=lambda state, i: {"round": int(state.round[i]), "bonus": int(state.bonus[i])},
         id="Matching",
     )
+
+
+# --- A fixed policy: the same mask and turn always give the same legal action. -------------------------------------------
+
+
+def scripted(mask: np.ndarray, turn: int, head_sizes: Sequence[int]) -> np.ndarray:
+    """Legal values (H,) under a flat mask (A,)."""
+    parts = np.split(np.asarray(mask), np.cumsum(head_sizes)[:-1])
+    return np.array([np.flatnonzero(part)[(7 * turn + 3) % np.count_nonzero(part)] for part in parts])

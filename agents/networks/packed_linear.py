@@ -39,7 +39,9 @@ class _BitSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, packed: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         rows = np.ascontiguousarray(packed.numpy())
-        columns = np.zeros((rows.shape[1] * 8, len(weight)), np.float32)  # one contiguous row per bit; padding bits add 0
+        columns = np.zeros(
+            (rows.shape[1] * 8, len(weight)), np.float32
+        )  # one contiguous row per bit; padding bits add 0
         columns[: weight.shape[1]] = weight.detach().t().numpy()
         out = torch.empty(len(rows), weight.shape[0])
         run_parts(_add_rows, len(rows), rows, columns, bias.detach().numpy(), out.numpy())

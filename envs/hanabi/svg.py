@@ -1,17 +1,18 @@
 """Hanabi as one self-contained SVG document; every colour is a shape and a letter too, so it reads in monochrome.
 
-Each card and each part of the board is one line of the document, so that a page of many pictures can keep shared lines once.
+Parts that come again in other positions, such as a card's face, are lines of their own: a page of many pictures keeps them once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 from ..game import State
 from .sight import LETTERS, Sight, look
 from .svg_board import BOARD_HEIGHT, board, board_width, burst
 from .svg_hands import hand_panel, panel_size
-from .svg_marks import FAINT, GOLD, NIGHT, TEXT, at, words
+from .svg_marks import FAINT, GOLD, NIGHT, TEXT, group, words
 from .symbols import SYMBOLS
 from .variants import HanabiOptions
 
@@ -42,8 +43,10 @@ def draw_svg(options: HanabiOptions, state: State, i: int, seat: int | None) -> 
         f'<rect width="{width}" height="{height}" rx="18" fill="{NIGHT}"/>',
         words(MARGIN, 31, f'Hanabi<tspan dx="12" {_aside(FAINT)}>move {sight.turn}</tspan>{_end(sight)}', 20, TEXT, 700),
         words(width - MARGIN, 31, f"score {sight.score} / {options.colors * options.ranks}", 18, GOLD, 700, "end"),
-        *(at(MARGIN, HEADER, line) for line in board(options, sight, width - 2 * MARGIN)),
-        *(at(*place, line) for seat, place in enumerate(layout.hands) for line in hand_panel(options, sight, seat)),
+        *group(MARGIN, HEADER, board(options, sight, width - 2 * MARGIN)),
+        *chain.from_iterable(
+            group(*place, hand_panel(options, sight, holder)) for holder, place in enumerate(layout.hands)
+        ),
         words(MARGIN, height - 18, sight.last or "no move yet", 15, TEXT),
         "</svg>",
     ]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from .sight import SeenCard, Sight
-from .svg_marks import CARD_HEIGHT, CARD_WIDTH, FAINT, GOLD, LINE, PANEL, PITCH, TEXT, at, back, face, shape, words
+from .svg_marks import CARD_HEIGHT, CARD_WIDTH, FAINT, GOLD, LINE, PANEL, PITCH, TEXT, at, back, face, group, shape, words
 from .symbols import SYMBOLS
 from .variants import HanabiOptions
 
@@ -33,8 +34,8 @@ def hand_panel(options: HanabiOptions, sight: Sight, holder: int) -> list[str]:
     if mover:
         marks.append(words(width - PADDING, 25, "to move", 14, GOLD, 700, "end"))
     places = [(left + slot % across * PITCH, NAME_HEIGHT + slot // across * LINE_HEIGHT) for slot in range(options.hand_size)]
-    cards = [at(*place, _card(card)) for card, place in zip(sight.hands[holder], places, strict=False)]
-    return ["".join(marks), *cards]
+    cards = [group(*place, _card(card)) for card, place in zip(sight.hands[holder], places, strict=False)]
+    return ["".join(marks), *chain.from_iterable(cards)]
 
 
 def _name(sight: Sight, options: HanabiOptions, holder: int) -> str:
@@ -45,14 +46,14 @@ def _name(sight: Sight, options: HanabiOptions, holder: int) -> str:
     return words(PADDING, 25, f"seat {holder}{aside}", 16, TEXT, 700)
 
 
-def _card(card: SeenCard) -> str:
-    marks = [back(card.told_color, card.told_rank) if card.card is None else face(*card.card)]
+def _card(card: SeenCard) -> list[str]:
+    lines = [back(card.told_color, card.told_rank) if card.card is None else face(*card.card)]
     if card.touched:
         size = f'width="{CARD_WIDTH + 8}" height="{CARD_HEIGHT + 8}" rx="11"'
-        marks.append(f'<rect x="-4" y="-4" {size} fill="none" stroke="{GOLD}" stroke-width="2.5"/>')
-    marks.append(at(CARD_WIDTH / 2, CARD_HEIGHT + 15, *_open_colors(card)))
-    marks.append(at(CARD_WIDTH / 2, CARD_HEIGHT + 34, *_open_ranks(card)))
-    return "".join(marks)
+        lines.append(f'<rect x="-4" y="-4" {size} fill="none" stroke="{GOLD}" stroke-width="2.5"/>')
+    lines.append(at(CARD_WIDTH / 2, CARD_HEIGHT + 15, *_open_colors(card)))
+    lines.append(at(CARD_WIDTH / 2, CARD_HEIGHT + 34, *_open_ranks(card)))
+    return lines
 
 
 def _open_colors(card: SeenCard) -> Iterator[str]:

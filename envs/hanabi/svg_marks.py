@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .sight import LETTERS
 from .symbols import SYMBOLS
 
@@ -25,6 +27,11 @@ def shape(color: int, x: float, y: float, radius: float, fill: str, extra: str =
 def at(x: float, y: float, *marks: str) -> str:
     """Marks drawn with their origin at (x, y), as one line of the document."""
     return f'<g transform="translate({x:g} {y:g})">{"".join(marks)}</g>'
+
+
+def group(x: float, y: float, lines: Iterable[str]) -> list[str]:
+    """Lines of the document drawn with their origin at (x, y)."""
+    return [f'<g transform="translate({x:g} {y:g})">', *lines, "</g>"]
 
 
 def frame(fill: str, stroke: str, extra: str = "") -> str:

@@ -13,7 +13,7 @@ CHIPS = ("1;97;41", "30;103", "30;42", "30;107", "1;97;44")
 INKS = ("91", "93", "92", "1", "94")
 STRONG, FAINT = "1", "2"
 LABEL, COLUMN, SLOTS = 13, 13, 5
-"""Widths of the label and of a slot, and slots side by side; a larger hand goes on below."""
+"""Widths of the label and of a slot, and slots side by side; a larger hand goes on below. Text stands one column in, as in a chip."""
 
 
 def draw_text(options: HanabiOptions, state: State, i: int, seat: int | None) -> str:
@@ -36,9 +36,9 @@ def _board(options: HanabiOptions, sight: Sight) -> list[str]:
     return [
         "   ".join(counters),
         _labelled("stacks", " ".join(stacks)),
-        _labelled("discards", "  ".join(_discards(color, counts) for color, counts in enumerate(sight.discards))),
-        _labelled("last move", sight.last or "none yet"),
-        *([_labelled("game over", f"{sight.end}, score {sight.score}")] if sight.end else []),
+        _labelled("discards", " " + "  ".join(_discards(color, counts) for color, counts in enumerate(sight.discards))),
+        _labelled("last move", f" {sight.last or 'none yet'}"),
+        *([_labelled("game over", f" {sight.end}, score {sight.score}")] if sight.end else []),
     ]
 
 
@@ -59,7 +59,7 @@ def _hands(options: HanabiOptions, sight: Sight) -> list[str]:
     lines: list[str] = []
     for first in range(0, options.hand_size, SLOTS):
         slots = range(first, min(first + SLOTS, options.hand_size))
-        lines += ["", " " * LABEL + "".join(f"{f'slot {slot + 1}':<{COLUMN}}" for slot in slots).rstrip()]
+        lines += ["", " " * LABEL + "".join(f"{f' slot {slot + 1}':<{COLUMN}}" for slot in slots).rstrip()]
         for holder, hand in enumerate(sight.hands):
             lines += [""] if holder else []
             lines += _hand_lines(sight, options.players, holder, hand[first : first + SLOTS])
@@ -70,8 +70,8 @@ def _hand_lines(sight: Sight, players: int, holder: int, cards: tuple[SeenCard, 
     marker = ">" if sight.to_move == holder else " "
     distance = "" if sight.seat is None else " you" if sight.seat == holder else f" +{(holder - sight.seat) % players}"
     name = f"{marker} seat {holder}{distance}"
-    told = [(_told(card), 2) for card in cards]
-    may_be = _row("  may be", [(_may_be(card), len(card.colors) + 1 + len(card.ranks)) for card in cards])
+    told = [(f" {_told(card)}", 3) for card in cards]
+    may_be = _row("  may be", [(f" {_may_be(card)}", len(card.colors) + 2 + len(card.ranks)) for card in cards])
     if sight.seat == holder:
         return [_row(name, told), may_be]
     return [_row(name, [(_face(card), 4) for card in cards]), _row("  told", told), may_be]

@@ -44,6 +44,8 @@ def register_with_gymnasium() -> None:
                 entry_point="ludory.envs.views.gymnasium_env:make_env",
                 vector_entry_point="ludory.envs.views.gymnasium_vector:make_vector_env",
                 kwargs={"game": id},
+                order_enforce=False,  # the view checks its use itself, and unwrapped has `action_masks()` at hand
+                disable_env_checker=True,
             )
         except Error:  # a plugin's id that Gymnasium refuses, for instance one without version beside one with
             continue
@@ -65,7 +67,7 @@ def register_with_pettingzoo() -> None:
         for kind, (registry, entry_point) in makers.items():
             name = f"ludory/{id.lower()}"
             if name not in registry:
-                pettingzoo.register(kind, name, entry_point, kwargs={"game_id": id})
+                pettingzoo.register(kind, name, entry_point, kwargs={"game": id})
 
 
 class _AfterImport:

@@ -7,10 +7,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ludory.agents.networks.distribution import MaskedHeads
-from ludory.agents.networks.packed_linear import PackedLinear, unpack
 from torch.distributions import Categorical
 from torch.nn.functional import linear
+
+from ludory.agents.networks.distribution import MaskedHeads
+from ludory.agents.networks.packed_linear import PackedLinear, unpack
 
 
 @settings(max_examples=30, deadline=None)

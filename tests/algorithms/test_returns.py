@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from ludory.algorithms.returns import affine_scan, gae
 
 
@@ -39,9 +40,7 @@ def example(seed: int, steps: int, columns: int) -> dict[str, torch.Tensor]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.integers(0, 10_000), st.integers(1, 40), st.integers(1, 5), st.sampled_from([0.0, 0.9, 1.0]), st.floats(0, 1)
-)
+@given(st.integers(0, 10_000), st.integers(1, 40), st.integers(1, 5), st.sampled_from([0.0, 0.9, 1.0]), st.floats(0, 1))
 def test_gae_equals_the_loop(seed, steps, columns, gamma, lam):
     data = example(seed, steps, columns)
     result = gae(**data, gamma=gamma, lam=lam)
@@ -56,7 +55,9 @@ def test_two_episodes_in_one_column_equal_two_columns():
     data["next_values"] = torch.nan_to_num(data["next_values"])
     data["terminated"][9] = True
     whole = gae(**data, gamma=0.9, lam=0.8).advantages
-    parts = [gae(**{k: v[s] for k, v in data.items()}, gamma=0.9, lam=0.8).advantages for s in (slice(10), slice(10, 20))]
+    parts = [
+        gae(**{k: v[s] for k, v in data.items()}, gamma=0.9, lam=0.8).advantages for s in (slice(10), slice(10, 20))
+    ]
     torch.testing.assert_close(whole, torch.cat(parts), rtol=0, atol=1e-12)
 
 

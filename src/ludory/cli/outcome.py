@@ -16,4 +16,5 @@ def outcome(facts: GameFacts, replay: Replay) -> str:
         returns = f"return {replay.returns[0]:g}"
     else:
         returns = "returns " + ", ".join(f"seat {seat}: {value:g}" for seat, value in enumerate(replay.returns))
-    return f"{state} after {len(replay.moves)} moves, {returns}."
+    moves = len(replay.moves)
+    return f"{state} after {moves} move{'' if moves == 1 else 's'}, {returns}."

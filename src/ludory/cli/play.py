@@ -83,8 +83,8 @@ def _play(playthrough: Playthrough, names: Sequence[str], seat: int) -> None:
     from ludory.envs.pictures import show, text_picture
 
     game = playthrough.game
-    seats = ", ".join("you" if other == seat else name for other, name in enumerate(names))
-    show(f'{game.id}, seed {playthrough.seed}. Seats from 0: {seats}. Type "?" for help, "q" to leave.\n')
+    seats = ", ".join(f"{other} {'you' if other == seat else name}" for other, name in enumerate(names))
+    show(f'{game.id}, seed {playthrough.seed}\nSeats: {seats}\nType "?" for help, "q" to leave.\n')
     try:
         for move in playthrough:
             who = "" if move.seat == ALL_SEATS else f"seat {move.seat} ({names[move.seat]}): "

@@ -8,7 +8,20 @@ from ludory.envs.game import Game
 from ludory.envs.kernel_engine import KernelEngine
 from ludory.errors import ConformanceError, OptionError
 
-from . import batches, copies, facts, hidden, kernels, masks, observations, outcomes, pictures, randomness
+from . import (
+    batches,
+    copies,
+    facts,
+    gymnasium_views,
+    hidden,
+    kernels,
+    masks,
+    observations,
+    outcomes,
+    pettingzoo_views,
+    pictures,
+    randomness,
+)
 from .trial import EngineMaker, Trial
 
 Report = Callable[[str, bool, str], None]
@@ -36,6 +49,10 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "legal actions": masks.legal_actions_can_be_played,
     "illegal actions": masks.illegal_actions_are_refused,
     "kernels": kernels.kernels_stay_in_their_row,
+    "Gymnasium env": gymnasium_views.gymnasium_env_agrees,
+    "Gymnasium vector": gymnasium_views.gymnasium_vector_agrees,
+    "PettingZoo AEC": pettingzoo_views.pettingzoo_aec_agrees,
+    "PettingZoo parallel": pettingzoo_views.pettingzoo_parallel_agrees,
     "pictures": pictures.pictures_are_drawn,
     "hidden information": hidden.hidden_information_stays_hidden,
     "redeal": hidden.redeal_draws_what_is_hidden,

@@ -21,6 +21,7 @@ class Moment(NamedTuple):
     """All that an engine of N games shows between two moves."""
 
     to_move: Array  # (N,)
+    next_seat: Array  # (N,) who is to move or, in a finished game, would be; simultaneous games: 0
     terminated: Array  # (N,)
     truncated: Array  # (N,)
     rewards: Array  # (N, P)
@@ -52,7 +53,8 @@ def to_numpy(array: Any) -> Array:
 def look(engine: Engine) -> Moment:
     """The present moment of `engine`, as copies."""
     seats = [to_numpy(engine.observe(seat=seat)) for seat in range(engine.facts.players)]
-    parts = (engine.to_move, engine.terminated, engine.truncated, engine.rewards, engine.legal())
+    next_seat = engine.to_move * 0 if engine.facts.simultaneous else engine.state.to_move
+    parts = (engine.to_move, next_seat, engine.terminated, engine.truncated, engine.rewards, engine.legal())
     return Moment(*map(to_numpy, parts), np.stack(seats, axis=1))
 
 

@@ -17,7 +17,7 @@ class Reinforce(Algorithm):
     id = "nim-reinforce-v1"
 
     def setup(self) -> None:
-        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=3e-3)
+        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=1e-2)
 
     def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
         rollout, stats = self.sampler.collect(self.policy, 16, self.generator, on_step)

@@ -1,0 +1,48 @@
+"""What machine a benchmark ran on, in words; nothing that names its owner."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+CPUINFO = Path("/proc/cpuinfo")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine and what else it had to do."""
+
+    name: str
+    """E.g. "2-core x86_64 VM, AMD EPYC"."""
+    cores: int
+    system: str
+    python: str
+    load: float | None
+    """Processes that ran or waited to run in the last minute, on average, before the benchmark started; None: unknown."""
+
+
+def this_machine(cpuinfo: Path = CPUINFO) -> Machine:
+    """The machine that this process runs on."""
+    cores, facts = os.cpu_count() or 1, _cpu_facts(cpuinfo)
+    kind = "VM" if "hypervisor" in facts.get("flags", "").split() else "machine"
+    model = " ".join(facts.get("model name", "").split()) or platform.processor()
+    name = f"{cores}-core {platform.machine()} {kind}{f', {model}' if model else ''}"
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    return Machine(name, cores, platform.system(), platform.python_version(), load)
+
+
+def usable_cores() -> list[int]:
+    """Numbers of the cores that this process may use; empty where processes can not be tied to cores."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+def _cpu_facts(cpuinfo: Path) -> dict[str, str]:
+    """Facts of the first core."""
+    try:
+        text = cpuinfo.read_text(encoding="utf-8", errors="replace")
+    except OSError:  # no Linux
+        return {}
+    pairs = (line.partition(":") for line in text.split("\n\n")[0].splitlines())
+    return {key.strip(): value.strip() for key, _, value in pairs}

@@ -1,0 +1,61 @@
+"""Measures several contestants in turns, so that a machine that slows down slows all of them alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from statistics import median
+from typing import NamedTuple
+
+from .worker_process import MissingContestant, Sample
+
+WARM_UP = 0.25
+"""Share of a measurement's time that is played before the first one, and not counted."""
+BUSY = 0.9
+"""A contestant that got less than this share of its cores was disturbed."""
+
+Measure = Callable[[float], Sample]
+"""Plays for so many seconds."""
+
+
+class Rates(NamedTuple):
+    """Decisions per second of one contestant, one number per round."""
+
+    rounds: tuple[float, ...]
+    processor: float
+    """Processor seconds per second, over all rounds."""
+
+    @property
+    def median(self) -> float:
+        """The middle one."""
+        return median(self.rounds)
+
+
+def take_turns(
+    measures: Mapping[str, Measure], seconds: float, repeats: int, tick: Callable[[], None] = lambda: None
+) -> tuple[dict[str, Rates], dict[str, str]]:
+    """Measure every contestant once per round, `repeats` rounds of `seconds` each.
+
+    Gives the rates of those that played to the end, and of the others the reason. `tick` is called after every measurement.
+    """
+    samples: dict[str, list[Sample]] = {name: [] for name in measures}
+    failed: dict[str, str] = {}
+    for turn in range(repeats + 1):
+        for name, measure in measures.items():
+            if name not in failed:
+                try:
+                    sample = measure(seconds if turn else seconds * WARM_UP)
+                    samples[name] += [sample] if turn else []
+                except MissingContestant as error:
+                    failed[name] = str(error)
+            tick()
+    return {name: _rates(taken) for name, taken in samples.items() if name not in failed}, failed
+
+
+def _rates(samples: list[Sample]) -> Rates:
+    processor = sum(sample.cpu_seconds for sample in samples) / sum(sample.seconds for sample in samples)
+    return Rates(tuple(sample.rate for sample in samples), processor)
+
+
+def ratio(one: Rates, other: Rates) -> float:
+    """How many times faster `one` is: the median over rounds, each of which met both under like conditions."""
+    return median(a / b for a, b in zip(one.rounds, other.rounds, strict=True))

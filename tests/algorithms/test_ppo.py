@@ -1,0 +1,200 @@
+"""PPO learns, saves, loads and resumes to the same numbers; bad input is refused."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from games import matching, nim
+from games_identity import make_identity
+from safetensors.torch import save_file
+from stable_baselines3.common.callbacks import CheckpointCallback
+
+from ludory.algorithms.checkpoint import read_checkpoint, read_header, write_checkpoint
+from ludory.algorithms.ppo import PPO
+from ludory.algorithms.run import train_to_file
+from ludory.envs.make import make_game
+from ludory.errors import CheckpointError, OptionError, OutputError
+
+SMALL = {"num_envs": 16, "n_steps": 8, "batch_size": 64, "hidden": (16,), "seed": 3}
+TINY = "HanabiTiny2P-v0"
+
+
+def weights(model: PPO) -> dict[str, torch.Tensor]:
+    return {name: tensor.clone() for name, tensor in model.policy.state_dict().items()}
+
+
+def equal(a: PPO, b: PPO) -> bool:
+    return all(torch.equal(x, y) for x, y in zip(weights(a).values(), weights(b).values(), strict=True))
+
+
+def test_learns_the_identity_game_in_a_second():
+    model = PPO(
+        "mlp", make_identity(), num_envs=64, n_steps=8, batch_size=256, hidden=(32,), learning_rate=3e-3, seed=0
+    )
+    model.learn(20_000)
+    actions, _ = model.predict(np.eye(4, dtype=np.uint8), deterministic=True)
+    assert actions.tolist() == [0, 1, 2, 3]
+
+
+def test_learns_nearly_the_best_play_against_random_when_it_has_one_seat():
+    """Nim with one heap of 1 to 6 sticks, take 1 or 2: the best play wins all but heaps 3 (even) and 6 (+0.5), mean 0.75."""
+    game = nim(heaps=1, largest=6)
+    model = PPO(
+        "mlp", game, num_envs=128, n_steps=16, batch_size=512, n_epochs=8, hidden=(64, 64), learning_rate=3e-3, seed=0
+    )
+    assert model.iterate(lambda: True)["rollout/ep_rew_mean"] < 0.4
+    model.learn(60_000)
+    assert model.iterate(lambda: True)["rollout/ep_rew_mean"] > 0.6
+
+
+def test_trains_on_a_simultaneous_game_with_several_heads():
+    model = PPO("mlp", matching(), **SMALL).learn(512)
+    assert model.num_timesteps == 512
+    observation = np.zeros((5, *model.game.facts.observation.shape), np.float32)
+    actions, _ = model.predict(observation)
+    assert actions.shape == (5, len(model.game.facts.heads))
+
+
+def test_same_seed_gives_the_same_weights_and_another_seed_others():
+    first, second = (PPO("mlp", TINY, **SMALL).learn(512) for _ in range(2))
+    assert equal(first, second)
+    assert not equal(first, PPO("mlp", TINY, **SMALL | {"seed": 4}).learn(512))
+
+
+def test_a_resumed_run_ends_at_the_same_numbers(tmp_path):
+    whole = PPO("mlp", TINY, **SMALL).learn(1024)
+    half = PPO("mlp", TINY, **SMALL).learn(512)
+    half.save(tmp_path / "half.ludory")
+    rest = PPO.load(tmp_path / "half.ludory").learn(1024, reset_num_timesteps=False)
+    assert rest.num_timesteps == whole.num_timesteps == 1024
+    assert equal(whole, rest)
+
+
+def test_a_loaded_model_predicts_the_same(tmp_path):
+    model = PPO("mlp", TINY, **SMALL).learn(256)
+    model.save(tmp_path / "m.ludory")
+    observations = np.random.default_rng(0).integers(0, 2, (20, 91)).astype(np.uint8)
+    same = PPO.load(tmp_path / "m.ludory").predict(observations, deterministic=True)[0]
+    assert (same == model.predict(observations, deterministic=True)[0]).all()
+
+
+def test_predict_honours_the_mask_and_takes_single_observations():
+    model = PPO("mlp", TINY, **SMALL)
+    mask = np.zeros(8, bool)
+    mask[5] = True
+    action, state = model.predict(np.zeros(91, np.uint8), action_masks=mask)
+    assert (int(action), state) == (5, None)
+    with pytest.raises(OptionError, match=r"shape \(90,\), must be \(91,\)"):
+        model.predict(np.zeros(90, np.uint8))
+
+
+def test_a_function_and_a_list_of_sb3_callbacks_are_called_and_can_stop(tmp_path):
+    model = PPO("mlp", TINY, **SMALL)
+    model.learn(10_000, callback=lambda inner, outer: model.num_timesteps < 64)
+    assert model.num_timesteps == 64
+    saver = CheckpointCallback(save_freq=4, save_path=str(tmp_path), name_prefix="tiny")
+    model.learn(256, callback=[saver])
+    assert sorted(p.name for p in tmp_path.iterdir())[:1] == ["tiny_128_steps.zip"]
+    assert PPO.load(tmp_path / "tiny_128_steps.zip").game.id == TINY
+
+
+def test_stop_ends_a_run_between_iterations_and_it_goes_on_exactly(tmp_path):
+    whole = PPO("mlp", TINY, **SMALL).learn(1024)
+    model = PPO("mlp", TINY, **SMALL)
+    model.learn(1024, callback=lambda inner, outer: model.stop() or True)
+    assert model.num_timesteps == 128
+    model.save(tmp_path / "m.ludory")
+    assert equal(whole, PPO.load(tmp_path / "m.ludory").learn(1024, reset_num_timesteps=False))
+
+
+def test_training_to_a_file_writes_model_and_metrics(tmp_path):
+    file = tmp_path / "run" / "m.ludory"
+    assert not train_to_file(PPO("mlp", TINY, **SMALL), 512, file, save_every=0)
+    assert read_header(file)["num_timesteps"] == 512
+    table = file.with_suffix(".csv").read_text().splitlines()
+    assert len(table) == 1 + 512 // 128
+    assert "rollout/ep_rew_mean" in table[0]
+
+
+def test_a_file_of_another_game_is_refused_with_both_names(tmp_path):
+    PPO("mlp", TINY, **SMALL).save(tmp_path / "m.ludory")
+    with pytest.raises(CheckpointError, match=r"trained on HanabiTiny2P-v0.*got HanabiSmall2P-v0"):
+        PPO.load(tmp_path / "m.ludory", env="HanabiSmall2P-v0")
+
+
+def test_nothing_in_a_foreign_file_is_executed(tmp_path):
+    class Bomb:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "executed"), "w"))
+
+    (tmp_path / "pickle.ludory").write_bytes(pickle.dumps(Bomb()))
+    torch.save({"model": Bomb()}, tmp_path / "torch.ludory")
+    (tmp_path / "empty.ludory").write_bytes(b"")
+    (tmp_path / "text.ludory").write_text("hello")
+    for name in ("pickle", "torch", "empty", "text"):
+        with pytest.raises(CheckpointError, match="not a checkpoint of Ludory, or damaged"):
+            PPO.load(tmp_path / f"{name}.ludory")
+    assert not (tmp_path / "executed").exists()
+
+
+def test_damaged_foreign_and_missing_files_are_named(tmp_path):
+    PPO("mlp", TINY, **SMALL).save(tmp_path / "m.ludory")
+    data = (tmp_path / "m.ludory").read_bytes()
+    (tmp_path / "cut.ludory").write_bytes(data[: len(data) // 2])
+    with pytest.raises(CheckpointError, match="damaged"):
+        PPO.load(tmp_path / "cut.ludory")
+    save_file({"x": torch.zeros(1)}, tmp_path / "plain.ludory")
+    with pytest.raises(CheckpointError, match="no 'ludory' header"):
+        PPO.load(tmp_path / "plain.ludory")
+    with pytest.raises(CheckpointError, match="no such file"):
+        PPO.load(tmp_path / "none.ludory")
+    header, tensors = read_checkpoint(tmp_path / "m.ludory")
+    write_checkpoint(tmp_path / "other.ludory", header | {"algorithm": "vtrace-v1"}, tensors)
+    with pytest.raises(CheckpointError, match="written by 'vtrace-v1'"):
+        PPO.load(tmp_path / "other.ludory")
+    del tensors["policy/logits.bias"]
+    write_checkpoint(tmp_path / "part.ludory", header, tensors)
+    with pytest.raises(CheckpointError, match="weights do not fit"):
+        PPO.load(tmp_path / "part.ludory")
+
+
+def test_the_header_is_plain_json_and_names_what_it_needs(tmp_path):
+    PPO("mlp", TINY, **SMALL).save(tmp_path / "m.ludory")
+    header = read_header(tmp_path / "m.ludory")
+    assert json.loads(json.dumps(header)) == header
+    assert header["env"] == {"id": TINY, "options": {}}
+    assert header["versions"]["torch"] == torch.__version__
+
+
+def test_an_unwritable_place_is_refused_before_training(tmp_path):
+    (tmp_path / "file").write_text("")
+    model = PPO("mlp", TINY, **SMALL)
+    with pytest.raises(OutputError, match="name a folder that you may write to"):
+        train_to_file(model, 10_000, tmp_path / "file" / "m.ludory")
+    assert model.num_timesteps == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_step": 3}, "no option 'n_step'"),
+        ({"gamma": 1.5}, r"gamma=1\.5"),
+        ({"batch_size": 0}, "batch_size=0"),
+        ({"seats": "both"}, "seats='both'"),
+        ({"seats": "2"}, "seats=2"),
+        ({"activation": "cos"}, "activation='cos'"),
+        ({"num_envs": 0}, "num_envs=0"),
+    ],
+)
+def test_wrong_options_are_named(options, message):
+    with pytest.raises(OptionError, match=message):
+        PPO("mlp", make_game(TINY), **SMALL | options)
+
+
+def test_all_seats_need_a_shared_reward():
+    with pytest.raises(OptionError, match="give seats=0 and others="):
+        PPO("mlp", nim(), **SMALL, seats="all")

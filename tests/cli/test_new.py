@@ -1,0 +1,75 @@
+"""`ludory new` writes packages whose own tests pass at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ludory.cli import main
+from ludory.cli.scaffold import SCAFFOLDS
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.mark.parametrize("kind", SCAFFOLDS)
+def test_the_test_of_a_new_package_passes(kind: str, tmp_path: Path) -> None:
+    assert main(["new", kind, "Twenty-One", "--into", str(tmp_path)]) == 0
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=tmp_path / "ludory-twenty-one", capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("kind", SCAFFOLDS)
+def test_a_new_package_keeps_the_house_s_style(kind: str, tmp_path: Path) -> None:
+    main(["new", kind, "Race", "--into", str(tmp_path)])
+    rules = ["--select", "B,E,F,I,PIE,RUF,SIM,UP,W", "--line-length", "120", "--target-version", "py310"]
+    for command in (["check", *rules], ["format", "--check", "--line-length", "120"]):
+        done = subprocess.run(["ruff", *command, "."], cwd=tmp_path / "ludory-race", capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("kind", "id"), [("game", "Race-v0"), ("agent", "Race"), ("algorithm", "Race-v1")])
+def test_a_new_package_is_known_once_it_is_installed(kind: str, id: str, tmp_path: Path) -> None:
+    main(["new", kind, "Race", "--into", str(tmp_path)])
+    site = tmp_path / "site"
+    source = str(tmp_path / "ludory-race")
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", str(site), source]
+    subprocess.run(pip, check=True)
+    code = f"from ludory import plugins; print(plugins.{kind}s.load({id!r}).__module__)"
+    env = {**os.environ, "PYTHONPATH": str(site)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env, cwd=tmp_path)
+    assert done.stdout == "ludory_race\n"
+
+
+def test_nothing_is_overwritten(tmp_path: Path, capsys: Capture) -> None:
+    kept = tmp_path / "ludory-race" / "pyproject.toml"
+    kept.parent.mkdir()
+    kept.write_text("mine")
+    assert main(["new", "game", "Race", "--into", str(tmp_path)]) == 2
+    assert "is there already; nothing was written" in capsys.readouterr().err
+    assert [file.name for file in kept.parent.iterdir()] == ["pyproject.toml"]
+    assert kept.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["", "3d", "two words", "a/b", "Race-v0", "x--y", "naïve"])
+def test_a_name_that_can_not_be_an_id_is_refused(name: str, tmp_path: Path, capsys: Capture) -> None:
+    assert main(["new", "game", name, "--into", str(tmp_path)]) == 2
+    assert "must be letters, digits and single dashes" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_can_not_be_written_is_one_line(tmp_path: Path, capsys: Capture) -> None:
+    blocked = tmp_path / "file"
+    blocked.touch()
+    assert main(["new", "agent", "Race", "--into", str(blocked)]) == 2
+    assert "can not write" in capsys.readouterr().err
+
+
+def test_it_says_what_to_type_next(tmp_path: Path, capsys: Capture) -> None:
+    main(["new", "agent", "Race", "--into", str(tmp_path)])
+    said = capsys.readouterr().out
+    assert f"cd {tmp_path / 'ludory-race'}" in said
+    assert "ludory list agents" in said
