@@ -41,7 +41,9 @@ class Agent:
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions of `seat` in the games `rows`; updates `memory` (of all games) in place."""
         mask = engine.legal()[rows]
-        actions, after = self.act(engine.observe(seat, rows), mask[:, seat] if mask.ndim == 3 else mask, _rows_of(memory, rows))
+        actions, after = self.act(
+            engine.observe(seat, rows), mask[:, seat] if mask.ndim == 3 else mask, _rows_of(memory, rows)
+        )
         _write_rows(memory, after, rows)
         return actions
 

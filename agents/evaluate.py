@@ -52,13 +52,14 @@ def evaluate(
         options: of the game, when it is given by id.
 
     Raises:
-        OptionError: wrong number of agents, games or batch below 1, or as `make_game` and `make_agent`.
+        OptionError: wrong number of agents, a number out of range, or as `make_game` and `make_agent`.
         UnknownIdError: naming the nearest ids.
     """
     made = make_game(game, **options)
     seated, names = _seat(agents, made)
     check_count("games", games)
     check_count("batch", batch)
+    check_count("first_game", first_game, least=0)
     parts = []
     for first in range(first_game, first_game + games, batch):
         count = min(batch, first_game + games - first)
@@ -77,14 +78,14 @@ def evaluate(
     )
 
 
-def check_count(name: str, number: object) -> None:
-    """Refuse what is not an integer of at least 1.
+def check_count(name: str, number: object, least: int = 1) -> None:
+    """Refuse what is not an integer of at least `least`.
 
     Raises:
         OptionError: naming it.
     """
-    if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 1:
-        raise OptionError(f"{name}={number!r}: must be an integer of at least 1")
+    if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < least:
+        raise OptionError(f"{name}={number!r}: must be an integer of at least {least}")
 
 
 def _seat(agents: str | Agent | Sequence[str | Agent], game: Game) -> tuple[list[Agent], tuple[str, ...]]:

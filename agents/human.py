@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
+
 from ludory.envs.engine import Array, Engine
 from ludory.envs.game import Game
 from ludory.envs.pictures import show, text_picture
@@ -30,9 +31,7 @@ class HumanAgent(Agent):
 
     name = "human"
 
-    def __init__(
-        self, game: Game, ask: Callable[[str], str] = input, tell: Callable[[str], None] = show
-    ) -> None:
+    def __init__(self, game: Game, ask: Callable[[str], str] = input, tell: Callable[[str], None] = show) -> None:
         self._game, self._ask, self._tell = game, ask, tell
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ludory.envs.engine import Array
+from ludory.envs.engine import Array, on_host
 from ludory.envs.game import Game, GameFacts
 from ludory.envs.player import Memory
 
@@ -27,7 +27,7 @@ class RandomAgent(Agent):
     def act(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
         """Actions (m,) for one head, (m, H) for several."""
         noise = self._generator.random(mask.shape, dtype=np.float32) + 1e-6
-        heads = np.split(np.where(mask, noise, 0), self._edges, axis=1)
+        heads = np.split(np.where(on_host(mask), noise, 0), self._edges, axis=1)
         actions = np.stack([part.argmax(axis=1) for part in heads], axis=1)
         return (actions[:, 0] if len(heads) == 1 else actions), memory
 

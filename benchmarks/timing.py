@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from statistics import median
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from .worker_process import MissingContestant, Sample
 
 WARM_UP = 0.25
 """Share of a measurement's time that is played before the first one, and not counted."""
-BUSY = 0.9
-"""A contestant that got less than this share of its cores was disturbed."""
 
+K = TypeVar("K")
 Measure = Callable[[float], Sample]
 """Plays for so many seconds."""
 
@@ -31,14 +30,14 @@ class Rates(NamedTuple):
 
 
 def take_turns(
-    measures: Mapping[str, Measure], seconds: float, repeats: int, tick: Callable[[], None] = lambda: None
-) -> tuple[dict[str, Rates], dict[str, str]]:
+    measures: Mapping[K, Measure], seconds: float, repeats: int, tick: Callable[[], None] = lambda: None
+) -> tuple[dict[K, Rates], dict[K, str]]:
     """Measure every contestant once per round, `repeats` rounds of `seconds` each.
 
     Gives the rates of those that played to the end, and of the others the reason. `tick` is called after every measurement.
     """
-    samples: dict[str, list[Sample]] = {name: [] for name in measures}
-    failed: dict[str, str] = {}
+    samples: dict[K, list[Sample]] = {name: [] for name in measures}
+    failed: dict[K, str] = {}
     for turn in range(repeats + 1):
         for name, measure in measures.items():
             if name not in failed:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,19 +54,17 @@ class WorkerProcess:
     """
 
     def __init__(self, command: Sequence[str], threads: int = 1, cores: Sequence[int] = ()) -> None:
+        if shutil.which(command[0]) is None:
+            raise MissingContestant(f"{command[0]}: there is no such program")
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
-        environment = os.environ | dict.fromkeys(THREADS, str(threads))
-        try:
-            self._process = subprocess.Popen(
-                [*_tied(cores), *command],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                text=True,
-                env=environment,
-            )
-        except OSError as error:
-            raise MissingContestant(f"{command[0]} does not start: {error.strerror}") from error
+        self._process = subprocess.Popen(
+            [*_tied(cores), *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            env=os.environ | dict.fromkeys(THREADS, str(threads)),
+        )
         hello = self._read()
         if "missing" in hello:
             self.close()
@@ -78,19 +78,20 @@ class WorkerProcess:
             MissingContestant: it died.
         """
         assert self._process.stdin is not None
-        try:
+        with suppress(BrokenPipeError):  # `_read` finds it dead, and tells what it said last
             self._process.stdin.write(f"{seconds} {int(observe)}\n")
             self._process.stdin.flush()
-        except BrokenPipeError:
-            pass  # `_read` finds it dead, and says what it said last
         answer = self._read()
         return Sample(answer["steps"], answer["seconds"], answer["cpu_seconds"])
 
     def close(self) -> None:
-        """End the process."""
+        """End the process, if it has not ended."""
         self._process.kill()
-        self._process.communicate()
-        self._errors.close()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            assert stream is not None
+            with suppress(BrokenPipeError):
+                stream.close()
 
     def _read(self) -> dict[str, Any]:
         assert self._process.stdout is not None

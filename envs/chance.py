@@ -4,6 +4,8 @@ The generator is SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom nu
 The state field `random` holds, per game, four int64: stream (seed and game index), episode, key, counter.
 """
 
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
 import numba
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 
 @kernel
-def mix(key, counter):  # type: ignore[no-untyped-def]
+def mix(key, counter):
     """Hash of two 64-bit integers, as int64."""
     z = np.uint64(key) + (np.uint64(counter) + np.uint64(1)) * _GOLDEN
     z = (z ^ (z >> _S30)) * _MIX_A
@@ -34,7 +36,7 @@ if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
 
 
 @kernel
-def begin_episode(state, i):  # type: ignore[no-untyped-def]
+def begin_episode(state, i):
     """Start row `i`'s next episode: its key depends on (seed, game index, episode number) and on nothing else."""
     state.random[i, KEY] = mix(mix(state.random[i, STREAM], np.int64(0)), state.random[i, EPISODE])
     state.random[i, EPISODE] += 1
@@ -42,7 +44,7 @@ def begin_episode(state, i):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def draw(state, i, n):  # type: ignore[no-untyped-def]
+def draw(state, i, n):
     """Uniform integer in 0..n-1 (1 <= n < 2**31), exact: Lemire's multiply-and-reject (arXiv 1805.10941)."""
     bound = np.uint64(n)
     threshold = ((_LOW + np.uint64(1)) - bound) % bound

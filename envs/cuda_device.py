@@ -24,6 +24,8 @@ from .game import State
 
 Kernel = Callable[..., None]
 """A function of a bound batch file."""
+Layout = Literal["C", "F", "A"]
+"""Numba's names: last axis fastest, first axis fastest, any strides."""
 
 
 class DeviceState:
@@ -36,7 +38,7 @@ class DeviceState:
         tensors = [getattr(state, name) for name in dtype.names or ()]
         self.dtype = dtype
         self.arrays = tuple(as_argument(tensor) for tensor in tensors)
-        self.kind = tuple((tensor.dtype, tensor.ndim, "C" if tensor.ndim == 1 else "F") for tensor in tensors)
+        self.kind = tuple(_tensor_kind(tensor, "C" if tensor.ndim == 1 else "F") for tensor in tensors)
 
 
 class Device(Protocol):
@@ -169,11 +171,15 @@ def _kind(argument: Any) -> Any:
     if isinstance(argument, DeviceState):
         return argument.kind
     if isinstance(argument, Tensor):
-        return argument.dtype, argument.ndim, "C" if argument.is_contiguous() else "A"
+        return _tensor_kind(argument, "C" if argument.is_contiguous() else "A")
     return int
 
 
-def _array_type(dtype: torch.dtype, ndim: int, layout: Literal["C", "F", "A"]) -> Any:
+def _tensor_kind(tensor: Tensor, layout: Layout) -> tuple[torch.dtype, int, Layout]:
+    return tensor.dtype, tensor.ndim, layout
+
+
+def _array_type(dtype: torch.dtype, ndim: int, layout: Layout) -> Any:
     import numba
 
     return numba.types.Array(numba.from_dtype(np.dtype(str(dtype).removeprefix("torch."))), ndim, layout)

@@ -174,7 +174,7 @@ class CudaEngine:
     def legal(self) -> Tensor:
         """Legal masks; see `Engine.legal`."""
         masks = self._masks.permute(2, 1, 0) if self.facts.simultaneous else self._masks[:, 0].T
-        return masks.clone(memory_format=torch.contiguous_format)
+        return _copied(masks)
 
     def observe(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> Tensor:
         """What a seat sees; see `Engine.observe`."""
@@ -208,7 +208,7 @@ class CudaEngine:
     @property
     def over(self) -> Tensor:
         """(N,) bool: terminated or truncated."""
-        return self.state.terminated | self.state.truncated
+        return torch.logical_or(self.state.terminated, self.state.truncated)
 
     @property
     def to_move(self) -> Tensor:
@@ -219,17 +219,17 @@ class CudaEngine:
     @property
     def rewards(self) -> Tensor:
         """(N, P) float32, of the last step."""
-        return self.state.rewards.clone(memory_format=torch.contiguous_format)
+        return _copied(self.state.rewards)
 
     @property
     def terminated(self) -> Tensor:
         """(N,) bool, ended by the rules."""
-        return self.state.terminated.clone()
+        return _copied(self.state.terminated)
 
     @property
     def truncated(self) -> Tensor:
         """(N,) bool, ended by an outside limit."""
-        return self.state.truncated.clone()
+        return _copied(self.state.truncated)
 
     def clone(self) -> CudaEngine:
         """Independent copy of all games."""
@@ -276,6 +276,10 @@ class CudaEngine:
             field.copy_(self.tensor(fields[name]))
         self._adopt(pools, np.array(_on_host(fields["_started"]), bool))
         self.run(self._bound.legal_rows, count, self._fields, self._masks)
+
+
+def _copied(values: Tensor) -> Tensor:
+    return values.clone(memory_format=torch.contiguous_format)
 
 
 def _on_host(values: Any) -> Any:

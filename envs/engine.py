@@ -6,10 +6,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .game import GameFacts, State
 
 Array = Any
 """NumPy array on the CPU, torch tensor on CUDA."""
+
+
+def on_host(array: Array) -> NDArray[Any]:
+    """`array` as NumPy: itself, or a tensor copied from its device."""
+    return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
 
 
 @runtime_checkable

@@ -146,6 +146,8 @@ class Game:
     """`text(state, i, seat)`: ANSI picture as `seat` sees the game; None: all cards face up."""
     svg: Callable[[State, int, int | None], str] | None = None
     """`svg(state, i, seat)`: one self-contained SVG document."""
+    last_move: Callable[[State, int], str] | None = None
+    """`last_move(state, i)`: the last move in words, with what it showed to everybody; "" before the first."""
     id: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Id and keyword options that `make_engine` was called with: enough to build the same game again."""

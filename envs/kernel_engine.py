@@ -158,7 +158,8 @@ class KernelEngine:
     @property
     def over(self) -> NDArray[np.bool_]:
         """(N,) bool: terminated or truncated."""
-        return self._records["terminated"] | self._records["truncated"]
+        over: NDArray[np.bool_] = self._records["terminated"] | self._records["truncated"]
+        return over
 
     @property
     def to_move(self) -> NDArray[np.int64]:
@@ -191,7 +192,7 @@ class KernelEngine:
     def gather(self, rows: Any) -> KernelEngine:
         """Copy chosen games, repeats allowed, into a new batch."""
         rows = checked_rows(rows, self.num_games)
-        other = object.__new__(KernelEngine)
+        other = object.__new__(type(self))
         other.game, other.facts, other.num_games = self.game, self.facts, len(rows)
         other.threads, other.seed, other._first_game = self.threads, self.seed, self._first_game
         other._records, other._masks, other._started = self._records[rows], self._masks[rows], self._started[rows]

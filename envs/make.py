@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import Any
 
 from ludory.errors import OptionError, PluginError
 from ludory.plugins import Entry, games
 from ludory.plugins.call import call
-from ludory.plugins.requirements import missing_dependency
 
 from .engine import Engine
 from .game import Game
 from .kernel_engine import KernelEngine
+
+_CUDA = re.compile(r"cuda(:\d+)?")
 
 
 def make_game(id: str | Game, **options: Any) -> Game:
@@ -38,9 +39,7 @@ def make_game(id: str | Game, **options: Any) -> Game:
     _refuse_fixed(entry, options)
     game = call(entry.id, games.load(id), **entry.fixed, **options)
     if not isinstance(game, Game):
-        raise PluginError(
-            f"game {entry.id!r}: {entry.target} gave a {type(game).__name__}, must give a ludory.envs.game.Game"
-        )
+        raise PluginError(f"game {entry.id!r}: {entry.target} gave a {type(game).__name__}, must give a Game")
     return replace(game, id=entry.id, options=options)
 
 
@@ -83,17 +82,11 @@ def make_engine(
         OptionError: unknown device, no GPU, or as `make_game`.
         UnknownIdError, PluginError: as `make_game`.
     """
-    game, kind = make_game(id, **options), str(device).partition(":")[0]
-    if kind == "cuda":
-        return _cuda_engine(game, num_games, str(device), seed, first_game)
-    if str(device) != "cpu":
-        raise OptionError(f"device={device!r}: must be 'cpu' or 'cuda'")
+    game, place = make_game(id, **options), str(device)
+    if _CUDA.fullmatch(place):
+        from .cuda_engine import CudaEngine  # imports torch, which the CPU engine does without
+
+        return CudaEngine(game, num_games, seed, first_game, place)
+    if place != "cpu":
+        raise OptionError(f"device={device!r}: must be 'cpu', 'cuda' or 'cuda:<number>'")
     return KernelEngine(game, num_games, seed, first_game, threads)
-
-
-def _cuda_engine(game: Game, num_games: int, device: str, seed: int | None, first_game: int) -> Engine:
-    if find_spec("numba_cuda") is None:
-        raise missing_dependency(f"device={device!r}", "numba_cuda")
-    from .cuda_engine import CudaEngine
-
-    return CudaEngine(game, num_games, seed, first_game, device=device)

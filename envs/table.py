@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .engine import Array, Engine
+from .engine import Array, Engine, on_host
 from .player import Memory, Player, forget
 
 
@@ -15,6 +15,7 @@ class Table:
     """Seats taken by players move by themselves; free seats (None) wait for `play`.
 
     `rewards` (N, P) sums what fell since the last decision of a free seat, the moves of the players included.
+    Who moves where is decided on the host, so rows and rewards are NumPy arrays on every device.
     """
 
     def __init__(self, engine: Engine, players: Sequence[Player | None]) -> None:
@@ -42,21 +43,25 @@ class Table:
         """
         self.rewards[:] = 0
         if self.engine.facts.simultaneous:
-            self._step(self._fill_taken(np.array(actions), rows), rows)
+            self._step(self._fill_taken(on_host(actions).copy(), rows), rows)
             return
-        actions, chosen = np.asarray(actions), self._rows(rows)
-        waiting = self.engine.to_move[chosen] >= 0
+        actions, chosen = on_host(actions), self._rows(rows)
+        waiting = self._to_move[chosen] >= 0
         self._notify(chosen[waiting], actions[waiting])
         self._step(actions, rows)
         self._play_taken_seats()
 
     def _rows(self, rows: Array | None) -> Array:
-        return np.arange(self.engine.num_games) if rows is None else np.asarray(rows)
+        return np.arange(self.engine.num_games) if rows is None else on_host(rows)
+
+    @property
+    def _to_move(self) -> Array:
+        return on_host(self.engine.to_move)
 
     def run(self) -> None:
         """Play all games to their end; every seat must be taken."""
         facts = self.engine.facts
-        while facts.simultaneous and (self.engine.to_move >= 0).any():
+        while facts.simultaneous and (self._to_move >= 0).any():
             shape = (self.engine.num_games, facts.players, len(facts.heads))
             self._step(self._fill_taken(np.zeros(shape, np.int64)))
         self._play_taken_seats()
@@ -65,7 +70,7 @@ class Table:
         if self.engine.facts.simultaneous or not self.taken.any():
             return
         while len(rows := self._rows_of_taken_seats()):
-            seats = self.engine.to_move[rows]
+            seats = self._to_move[rows]
             shape = (len(rows), len(self.engine.facts.heads)) if len(self.engine.facts.heads) > 1 else (len(rows),)
             actions = np.zeros(shape, np.int64)
             for seat in np.unique(seats):
@@ -75,20 +80,20 @@ class Table:
             self._step(actions, rows)
 
     def _rows_of_taken_seats(self) -> Array:
-        to_move = self.engine.to_move
+        to_move = self._to_move
         return np.flatnonzero((to_move >= 0) & self.taken[to_move])
 
     def _choose(self, seat: int, rows: Array) -> Array:
         player = self.players[seat]
         assert player is not None
-        return player.choose(self.engine, seat, rows, self.memories[seat])
+        return on_host(player.choose(self.engine, seat, rows, self.memories[seat]))
 
     def _fill_taken(self, actions: Array, rows: Array | None = None) -> Array:
         rows = self._rows(rows)
-        waiting = self.engine.to_move[rows] >= 0
-        for seat in np.flatnonzero(self.taken):
+        waiting = self._to_move[rows] >= 0
+        for seat in np.flatnonzero(self.taken) if waiting.any() else ():
             chosen = self._choose(int(seat), rows[waiting])
-            actions[waiting, seat] = np.asarray(chosen).reshape(waiting.sum(), -1)
+            actions[waiting, seat] = chosen.reshape(waiting.sum(), -1)
         return actions
 
     def _notify(self, rows: Array, actions: Array) -> None:
@@ -98,4 +103,4 @@ class Table:
 
     def _step(self, actions: Array, rows: Array | None = None) -> None:
         self.engine.step(actions, rows)
-        self.rewards += np.asarray(self.engine.rewards)
+        self.rewards += on_host(self.engine.rewards)

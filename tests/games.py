@@ -24,7 +24,8 @@ def nim_reset(state, i):
     begin_episode(state, i)
     heaps, largest = state.heaps.shape[1], int(state.largest[i])
     for heap in range(heaps):
-        state.heaps[i, heap] = 1 + draw(state, i, largest) if int(state.given[i]) == 0 else state.given_heaps[i, heap]
+        drawn = 1 + draw(state, i, largest) if heap == 0 else draw(state, i, largest + 1)
+        state.heaps[i, heap] = drawn if int(state.given[i]) == 0 else state.given_heaps[i, heap]
     state.given[i] = 0
     state.to_move[i] = 0
     state.turn[i] = 0
@@ -40,12 +41,12 @@ def nim_legal(state, i, seat, mask):
 
 
 @kernel
-def nim_step(state, i, action):
+def take_sticks(state, i, heap, count):
     players, seat = state.rewards.shape[1], int(state.to_move[i])
-    state.heaps[i, action // LARGEST_TAKE] -= action % LARGEST_TAKE + 1
+    state.heaps[i, heap] -= min(count, int(state.heaps[i, heap]))
     left = 0
-    for heap in range(state.heaps.shape[1]):
-        left += int(state.heaps[i, heap])
+    for other in range(state.heaps.shape[1]):
+        left += int(state.heaps[i, other])
     if left == 0:
         for s in range(players):
             state.rewards[i, s] = players - 1 if s == seat else -1
@@ -57,6 +58,25 @@ def nim_step(state, i, action):
 
 
 @kernel
+def nim_step(state, i, action):
+    take_sticks(state, i, action // LARGEST_TAKE, action % LARGEST_TAKE + 1)
+
+
+@kernel
+def nim_legal_by_heads(state, i, seat, mask):
+    heaps = state.heaps.shape[1]
+    for heap in range(heaps):
+        mask[heap] = int(state.heaps[i, heap]) > 0
+    for take in range(LARGEST_TAKE):
+        mask[heaps + take] = True
+
+
+@kernel
+def nim_step_by_heads(state, i, action):
+    take_sticks(state, i, action[0], action[1] + 1)
+
+
+@kernel
 def nim_observe(state, i, seat, out):
     """Heap sizes, then how many turns away the own move is."""
     heaps, players = state.heaps.shape[1], state.rewards.shape[1]
@@ -65,8 +85,11 @@ def nim_observe(state, i, seat, out):
     out[heaps] = (seat - int(state.to_move[i])) % players
 
 
-def nim(players: int = 2, heaps: int = 3, largest: int = 4, limit: int = 100) -> Game:
-    """Nim: sequential, zero sum, open; truncated after `limit` moves. `reset(options={"heaps": ...})` sets the heaps."""
+def nim(players: int = 2, heaps: int = 3, largest: int = 4, limit: int = 100, two_heads: bool = False) -> Game:
+    """Nim: sequential, zero sum, open; truncated after `limit` moves. `reset(options={"heaps": ...})` sets the heaps.
+
+    two_heads: heap and number of sticks are chosen by a head each; of a heap with one stick, 2 takes that one.
+    """
 
     def start(options: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
         if set(options) != {"heaps"}:
@@ -81,7 +104,7 @@ def nim(players: int = 2, heaps: int = 3, largest: int = 4, limit: int = 100) ->
         reward="zero_sum",
         hidden_information=False,
         chance=True,
-        heads=(Head("take", heaps * LARGEST_TAKE),),
+        heads=(Head("heap", heaps), Head("take", LARGEST_TAKE)) if two_heads else (Head("take", heaps * LARGEST_TAKE),),
         observation=ObservationSpec(
             "heaps", (heaps + 1,), "float32", flat_segments({"heaps": heaps, "turns": 1}), 0, max(largest, players)
         ),
@@ -97,11 +120,16 @@ def nim(players: int = 2, heaps: int = 3, largest: int = 4, limit: int = 100) ->
         "given": Field("int8"),
         "given_heaps": Field("int32", (heaps,)),
     }
+    rules = (nim_step_by_heads, nim_legal_by_heads) if two_heads else (nim_step, nim_legal)
     return Game(
         facts=facts,
         fields=header(players) | fields,
-        kernels=Kernels(nim_reset, nim_step, nim_legal, nim_observe),
-        action_name=lambda head, action: f"take {action % LARGEST_TAKE + 1} from heap {action // LARGEST_TAKE + 1}",
+        kernels=Kernels(nim_reset, *rules, nim_observe),
+        action_name=lambda head, action: (
+            f"{facts.heads[head].name} {action + 1}"
+            if two_heads
+            else f"take {action % LARGEST_TAKE + 1} from heap {action // LARGEST_TAKE + 1}"
+        ),
         info=lambda state, i: {"turn": int(state.turn[i])},
         start=start,
         text=lambda state, i, seat: " ".join("|" * int(heap) or "-" for heap in state.heaps[i]),

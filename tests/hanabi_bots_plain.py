@@ -44,7 +44,9 @@ class Position:
 
     def possible(self, slot: int) -> Counter[tuple[int, int]]:
         seen = Counter(card for _, other in self.others for card in self.hands[other])
-        left = {card: self.options.copies[card[1]] - self.gone(card) - seen[card] for card in self.plausible[self.me][slot]}
+        left = {
+            card: self.options.copies[card[1]] - self.gone(card) - seen[card] for card in self.plausible[self.me][slot]
+        }
         return Counter({card: count for card, count in left.items() if count > 0})
 
     def chance(self, slot: int) -> Fraction:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from importlib.metadata import version
 from time import perf_counter
 
-import ludory
 import torch
+
+import ludory
 
 BURST_SECONDS = 0.02
 """Moves are queued on the GPU for about so long before it is waited for."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.metadata import version
 
-import ludory
 import numpy as np
-from ludory.envs.chance import mix
 from numba import njit
+
+import ludory
+from ludory.envs.chance import mix
 
 
 @njit(error_model="numpy")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 import gymnasium as gym
+
 import ludory  # noqa: F401 (registers its games)
 
 MOVES = 64

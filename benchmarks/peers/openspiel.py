@@ -31,7 +31,7 @@ def start(way: str) -> tuple[dict[str, str], Callable[[bool], int]]:
             if state.is_terminal():
                 state = game.new_initial_state()
             while state.is_chance_node():
-                cards, weights = zip(*state.chance_outcomes())
+                cards, weights = zip(*state.chance_outcomes(), strict=True)
                 state.apply_action(generator.choices(cards, weights)[0])
             if observe:
                 look(state)

@@ -12,14 +12,13 @@ from ..game import Game, GameFacts, Head, Kernels, State
 from .observation import OBSERVE, observation_spec
 from .redeal import redeal
 from .rules import legal, reset, step
+from .sight import COLOR_NAMES, last_move
 from .start import start_fields
-from .state import BOMB, DECK_OUT, MAX_REDEAL_HAND, PERFECT, fields
-from .state import ACTION, KIND, NO_MOVE
+from .state import ACTION, BOMB, DECK_OUT, KIND, MAX_REDEAL_HAND, NO_MOVE, PERFECT, fields
 from .variants import HanabiOptions
 
 __all__ = ["HanabiOptions", "make_game"]
 
-COLOR_NAMES = ("red", "yellow", "green", "white", "blue")
 END_NAMES = {BOMB: "bomb", PERFECT: "perfect", DECK_OUT: "deck"}
 
 
@@ -56,6 +55,7 @@ def make_game(**options: Any) -> Game:
         start=partial(start_fields, chosen),
         text=partial(_text, chosen),
         svg=partial(_svg, chosen),
+        last_move=partial(last_move, chosen),
         options=options,
     )
 

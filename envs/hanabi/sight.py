@@ -98,7 +98,7 @@ def look(options: HanabiOptions, state: State, i: int, seat: int | None) -> Sigh
         turns_left=int(state.turns_left[i]) if deck == 0 and not over else None,
         turn=int(state.turn[i]),
         score=0 if bombed else sum(fireworks),
-        last=_last_move(options, state, i),
+        last=last_move(options, state, i),
         end=END_WORDS[int(state.end[i])] if over else "",
     )
 
@@ -133,7 +133,8 @@ def _members(bits: int, size: int) -> tuple[bool, ...]:
     return tuple(bool(bits >> k & 1) for k in range(size))
 
 
-def _last_move(options: HanabiOptions, state: State, i: int) -> str:
+def last_move(options: HanabiOptions, state: State, i: int) -> str:
+    """The last move of game `i` in words, with the card it showed to everybody; "" before the first."""
     last = [int(value) for value in state.last[i]]
     if last[KIND] == NO_MOVE:
         return ""

@@ -37,11 +37,13 @@ def draw_svg(options: HanabiOptions, state: State, i: int, seat: int | None) -> 
     symbols = "".join(f'<path id="hanabi-{LETTERS[c]}" d="{SYMBOLS[c].path}"/>' for c in range(options.colors))
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        'role="img" font-family="system-ui, -apple-system, \'Segoe UI\', \'DejaVu Sans\', sans-serif">',
+        "role=\"img\" font-family=\"system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif\">",
         f"<title>{_title(options, sight)}</title>",
         f"<defs>{symbols}{burst()}</defs>",
         f'<rect width="{width}" height="{height}" rx="18" fill="{NIGHT}"/>',
-        words(MARGIN, 31, f'Hanabi<tspan dx="12" {_aside(FAINT)}>move {sight.turn}</tspan>{_end(sight)}', 20, TEXT, 700),
+        words(
+            MARGIN, 31, f'Hanabi<tspan dx="12" {_aside(FAINT)}>move {sight.turn}</tspan>{_end(sight)}', 20, TEXT, 700
+        ),
         words(width - MARGIN, 31, f"score {sight.score} / {options.colors * options.ranks}", 18, GOLD, 700, "end"),
         *group(MARGIN, HEADER, board(options, sight, width - 2 * MARGIN)),
         *chain.from_iterable(

@@ -20,7 +20,9 @@ MOST_DOTS = 10
 
 def board_width(options: HanabiOptions) -> int:
     """Width of the board without margins."""
-    return options.colors * PITCH + COUNTERS_WIDTH + DISCARDS_LEFT + max(sum(options.copies) * COPY_WIDTH - COPY_GAP, 60)
+    return (
+        options.colors * PITCH + COUNTERS_WIDTH + DISCARDS_LEFT + max(sum(options.copies) * COPY_WIDTH - COPY_GAP, 60)
+    )
 
 
 def board(options: HanabiOptions, sight: Sight, width: int) -> list[str]:
@@ -93,5 +95,13 @@ def _copies(options: HanabiOptions, color: int, counts: tuple[int, ...]) -> list
 def _copy(x: int, color: int, rank: int, gone: bool) -> str:
     symbol = SYMBOLS[color]
     box = f'<rect x="{x}" width="{COPY_WIDTH - COPY_GAP}" height="19" rx="3" fill="{symbol.fill if gone else "none"}" stroke="{LINE}"/>'
-    number = words(x + (COPY_WIDTH - COPY_GAP) / 2, 14, str(rank + 1), 13, symbol.ink if gone else LINE, 700 if gone else 400, "middle")
+    number = words(
+        x + (COPY_WIDTH - COPY_GAP) / 2,
+        14,
+        str(rank + 1),
+        13,
+        symbol.ink if gone else LINE,
+        700 if gone else 400,
+        "middle",
+    )
     return box + number

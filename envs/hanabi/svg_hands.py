@@ -6,7 +6,22 @@ from collections.abc import Iterator
 from itertools import chain
 
 from .sight import SeenCard, Sight
-from .svg_marks import CARD_HEIGHT, CARD_WIDTH, FAINT, GOLD, LINE, PANEL, PITCH, TEXT, at, back, face, group, shape, words
+from .svg_marks import (
+    CARD_HEIGHT,
+    CARD_WIDTH,
+    FAINT,
+    GOLD,
+    LINE,
+    PANEL,
+    PITCH,
+    TEXT,
+    at,
+    back,
+    face,
+    group,
+    shape,
+    words,
+)
 from .symbols import SYMBOLS
 from .variants import HanabiOptions
 
@@ -30,10 +45,15 @@ def hand_panel(options: HanabiOptions, sight: Sight, holder: int) -> list[str]:
     left = (width - (across - 1) * PITCH - CARD_WIDTH) / 2
     mover = sight.to_move == holder
     border = f'stroke="{GOLD}" stroke-width="2.5"' if mover else f'stroke="{LINE}"'
-    marks = [f'<rect width="{width}" height="{height}" rx="12" fill="{PANEL}" {border}/>', _name(sight, options, holder)]
+    marks = [
+        f'<rect width="{width}" height="{height}" rx="12" fill="{PANEL}" {border}/>',
+        _name(sight, options, holder),
+    ]
     if mover:
         marks.append(words(width - PADDING, 25, "to move", 14, GOLD, 700, "end"))
-    places = [(left + slot % across * PITCH, NAME_HEIGHT + slot // across * LINE_HEIGHT) for slot in range(options.hand_size)]
+    places = [
+        (left + slot % across * PITCH, NAME_HEIGHT + slot // across * LINE_HEIGHT) for slot in range(options.hand_size)
+    ]
     cards = [group(*place, _card(card)) for card, place in zip(sight.hands[holder], places, strict=False)]
     return ["".join(marks), *chain.from_iterable(cards)]
 

@@ -13,9 +13,7 @@ CARD_WIDTH, CARD_HEIGHT, PITCH = 62, 86, 74
 
 def words(x: float, y: float, text: str, size: float, fill: str, weight: int = 400, anchor: str = "start") -> str:
     """A line of text that begins, is centred or ends at (x, y)."""
-    return (
-        f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" font-weight="{weight}" text-anchor="{anchor}" fill="{fill}">{text}</text>'
-    )
+    return f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" font-weight="{weight}" text-anchor="{anchor}" fill="{fill}">{text}</text>'
 
 
 def shape(color: int, x: float, y: float, radius: float, fill: str, extra: str = "") -> str:

@@ -80,7 +80,9 @@ def _hand_lines(sight: Sight, players: int, holder: int, cards: tuple[SeenCard, 
 def _row(label: str, cells: list[tuple[str, int]]) -> str:
     """A label and cells of (text, its width on the screen)."""
     padded = [text + " " * (COLUMN - width) for text, width in cells]
-    return (paint(f"{label:<{LABEL}}", STRONG) if label.startswith(">") else f"{label:<{LABEL}}") + "".join(padded).rstrip()
+    return (paint(f"{label:<{LABEL}}", STRONG) if label.startswith(">") else f"{label:<{LABEL}}") + "".join(
+        padded
+    ).rstrip()
 
 
 def _face(card: SeenCard) -> str:

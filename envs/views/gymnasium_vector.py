@@ -183,7 +183,9 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         if self.autoreset_mode is AutoresetMode.SAME_STEP or not len(rows := self._arrays.where(self._over)):
             return None
         if self.autoreset_mode is AutoresetMode.DISABLED:
-            raise NotResetError(f"{len(rows)} games are over, the first in row {int(rows[0])}: {HOW_TO_RESET}")
+            raise NotResetError(
+                f"{len(rows)} of {self.num_envs} games are over, the first in row {int(rows[0])}: {HOW_TO_RESET}"
+            )
         return rows
 
     def _play(self, chosen: Array, rows: Array | None) -> tuple[Array, Array | None]:

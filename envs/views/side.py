@@ -109,7 +109,7 @@ class Side:
             return actions
         cube = self.arrays.zeros(len(actions), self.facts.players, len(self.facts.heads), dtype="int64")
         cube[:] = others
-        cube[:, self.own] = actions.reshape(len(actions), -1)
+        cube[:, self.own] = actions.reshape(len(actions), len(self.facts.heads))
         return cube
 
     def _first_legal(self, rows: Array | None) -> Array:
@@ -129,7 +129,7 @@ class Side:
     def legal_rows(self, actions: Array, rows: Array | None = None) -> Array:
         """(n,) bool: the action is in range and legal."""
         masks = self.legal() if rows is None else self.legal()[rows]
-        columns = actions.reshape(len(actions), -1)
+        columns = actions.reshape(len(actions), len(self.facts.heads))
         index = self.arrays.arange(len(masks))
         fits, offset = index >= 0, 0
         for head, size in enumerate(self.facts.head_sizes):

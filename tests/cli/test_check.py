@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from ludory.cli import main
 from ludory.envs import make
 from ludory.envs.make import make_game

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from ludory.cli import main
 from ludory.plugins import builtin
 

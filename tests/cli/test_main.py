@@ -9,6 +9,7 @@ from importlib.metadata import version
 from types import SimpleNamespace
 
 import pytest
+
 from ludory import plugins
 from ludory.cli import main
 from ludory.errors import OptionError
@@ -59,7 +60,8 @@ def test_python_m_is_the_command_too(module: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"), [("lits", "did you mean 'list'"), ("--jsn", "unknown option '--jsn'"), ("xyzzy", "ludory list commands")]
+    ("typed", "said"),
+    [("lits", "did you mean 'list'"), ("--jsn", "unknown option '--jsn'"), ("xyzzy", "ludory list commands")],
 )
 def test_a_wrong_command_is_one_line_on_stderr(capsys: Capture, typed: str, said: str) -> None:
     assert main([typed]) == 2
@@ -114,7 +116,9 @@ def test_wrong_options_of_a_verb_are_exit_code_2(capsys: Capture) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
-    done = subprocess.run(f"{sys.executable} -m ludory list --json | head -1", shell=True, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        f"{sys.executable} -m ludory list --json | head -1", shell=True, capture_output=True, text=True, check=True
+    )
     assert done.stdout == "{\n"
     assert done.stderr == ""
 

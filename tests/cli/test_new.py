@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from ludory.cli import main
 from ludory.cli.scaffold import SCAFFOLDS
 
@@ -27,21 +28,42 @@ def test_a_new_package_keeps_the_house_s_style(kind: str, tmp_path: Path) -> Non
     main(["new", kind, "Race", "--into", str(tmp_path)])
     rules = ["--select", "B,E,F,I,PIE,RUF,SIM,UP,W", "--line-length", "120", "--target-version", "py310"]
     for command in (["check", *rules], ["format", "--check", "--line-length", "120"]):
-        done = subprocess.run(["ruff", *command, "."], cwd=tmp_path / "ludory-race", capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "."], cwd=tmp_path / "ludory-race", capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(("kind", "id"), [("game", "Race-v0"), ("agent", "Race"), ("algorithm", "Race-v1")])
-def test_a_new_package_is_known_once_it_is_installed(kind: str, id: str, tmp_path: Path) -> None:
-    main(["new", kind, "Race", "--into", str(tmp_path)])
-    site = tmp_path / "site"
-    source = str(tmp_path / "ludory-race")
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", str(site), source]
+def test_new_packages_are_known_once_they_are_installed(tmp_path: Path) -> None:
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        "--target",
+        str(tmp_path / "site"),
+    ]
+    for kind in SCAFFOLDS:
+        main(["new", kind, f"my-{kind}", "--into", str(tmp_path)])
+        pip.append(str(tmp_path / f"ludory-my-{kind}"))
     subprocess.run(pip, check=True)
-    code = f"from ludory import plugins; print(plugins.{kind}s.load({id!r}).__module__)"
-    env = {**os.environ, "PYTHONPATH": str(site)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env, cwd=tmp_path)
-    assert done.stdout == "ludory_race\n"
+    code = """
+from ludory import plugins
+for found in (plugins.games.load("my-game"), plugins.agents.load("my-agent"), plugins.algorithms.load("my-algorithm")):
+    print(found.__module__, found.__name__)
+"""
+    env = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env, cwd=tmp_path
+    )
+    assert done.stdout.splitlines() == [
+        "ludory_my_game make_game",
+        "ludory_my_agent make",
+        "ludory_my_algorithm MyAlgorithm",
+    ]
 
 
 def test_nothing_is_overwritten(tmp_path: Path, capsys: Capture) -> None:

@@ -25,7 +25,9 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
         info = tmp_path / f"{name.replace('-', '_')}-1.0.dist-info"
         info.mkdir()
         needed = "".join(f"Requires-Dist: {requirement}\n" for requirement in requires)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nSummary: What {name} is\n{needed}")
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nSummary: What {name} is\n{needed}"
+        )
         if not isinstance(points, str):
             points = "\n".join(f"[{group}]\n{lines}\n" for group, lines in points.items())
         (info / "entry_points.txt").write_text(points)

@@ -18,7 +18,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that pip installed the example into; takes about 2 seconds."""
     source = shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("example") / "source")
     target = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", str(target), str(source)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        "--target",
+        str(target),
+        str(source),
+    ]
     subprocess.run(command, check=True)
     return target
 

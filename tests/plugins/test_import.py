@@ -15,7 +15,11 @@ REPOSITORY = Path(__file__).parents[2]
 def python(code: str, **environment: str) -> str:
     """What `code` prints in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY / "tests", env={**os.environ, **environment}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY / "tests",
+        env={**os.environ, **environment},
     )
     assert done.returncode == 0, done.stderr
     assert "Warning" not in done.stderr, done.stderr
@@ -78,6 +82,20 @@ for kind, registry in (("aec", pettingzoo.aec_registry), ("parallel", pettingzoo
     assert {f"ludory/{id.lower()}" for id in ludory.plugins.games.ids()} <= set(registry), kind
 """
     python(f"import {modules}{check}")
+
+
+def test_hanabi_is_made_in_pettingzoo_s_ways() -> None:
+    code = """
+import ludory, pettingzoo
+tiny = dict(players=2, colors=2, ranks=2, hand_size=2)
+made = [getattr(ludory.envs.hanabi_v0, name)(**tiny) for name in ("env", "raw_env", "parallel_env")]
+made += [pettingzoo.make(kind, "ludory/hanabi-v0", **tiny) for kind in ("aec", "parallel")]
+for env in made:
+    env.reset(seed=1)
+    assert len(env.agents) == 2
+print(*[isinstance(env, pettingzoo.AECEnv) for env in made])
+"""
+    assert python(code) == "True True False True False"
 
 
 def test_registering_twice_says_nothing_and_changes_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -16,17 +17,16 @@ else:
     import tomli as tomllib
 
 REPOSITORY = Path(__file__).parents[2]
+SHIPPED = {".py", ".typed", ".cc", ".html", ".js", ".css"}
 ROOMS = ("agents", "algorithms", "benchmarks", "envs", "plugins")
 
 
 def sources() -> dict[str, Path]:
-    """Every Python file of the package by the name it has when installed, e.g. ludory/envs/game.py."""
-    found = {f"ludory/{path.relative_to(REPOSITORY)}": path for room in ROOMS for path in (REPOSITORY / room).rglob("*.py")}
+    """Every file of the package by the name it has when installed, e.g. ludory/envs/game.py."""
     front = REPOSITORY / "src" / "ludory"
-    for path in front.rglob("*.py"):
-        if path.relative_to(front).parts[0] not in ROOMS:
-            found[f"ludory/{path.relative_to(front)}"] = path
-    return {name.replace("\\", "/"): path for name, path in found.items()}
+    inside = [(path, path.relative_to(REPOSITORY)) for room in ROOMS for path in (REPOSITORY / room).rglob("*.*")]
+    inside += [(path, name) for path in front.rglob("*.*") if (name := path.relative_to(front)).parts[0] not in ROOMS]
+    return {f"ludory/{name.as_posix()}": path for path, name in inside if path.suffix in SHIPPED}
 
 
 def listed_packages() -> list[str]:
@@ -36,7 +36,7 @@ def listed_packages() -> list[str]:
 
 
 def test_every_folder_with_code_is_a_listed_package() -> None:
-    folders = {name.rpartition("/")[0].replace("/", ".") for name in sources()}
+    folders = {name.rpartition("/")[0].replace("/", ".") for name in sources() if name.endswith(".py")}
     assert folders == set(listed_packages())
     assert all(f"{name.replace('.', '/')}/__init__.py" in sources() for name in folders)
 
@@ -54,11 +54,24 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Names in a wheel built from a copy of the tree; takes about 5 seconds."""
     copy = tmp_path_factory.mktemp("tree")
     for name in (*ROOMS, "src"):
-        shutil.copytree(REPOSITORY / name, copy / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+        shutil.copytree(
+            REPOSITORY / name, copy / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
+        )
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(REPOSITORY / name, copy)
     out = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(out), str(copy)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        str(out),
+        str(copy),
+    ]
     subprocess.run(command, check=True)
     (file,) = out.glob("ludory-*.whl")
     with zipfile.ZipFile(file) as archive:
@@ -66,9 +79,15 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def test_a_wheel_holds_the_whole_tree_and_nothing_else(wheel: list[str]) -> None:
-    assert {name for name in wheel if name.endswith(".py")} == set(sources())
+    assert {name for name in wheel if ".dist-info/" not in name} == set(sources())
 
 
-def test_a_wheel_says_that_it_is_typed_and_brings_the_command(wheel: list[str]) -> None:
-    assert "ludory/py.typed" in wheel
+def test_a_wheel_brings_the_command(wheel: list[str]) -> None:
     assert any(name.endswith("dist-info/entry_points.txt") for name in wheel)
+
+
+def test_contributing_names_files_that_exist() -> None:
+    text = (REPOSITORY / "CONTRIBUTING.md").read_text()
+    named = re.findall(r"`((?:agents|algorithms|benchmarks|envs|plugins|src|tests)/[\w./-]*)`", text)
+    assert len(named) > 10
+    assert [name for name in named if not (REPOSITORY / name).exists()] == []

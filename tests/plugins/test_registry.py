@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from ludory.errors import PluginError, UnknownIdError
 from ludory.plugins import Entry, Registry, builtin
 from ludory.plugins.discovery import discover
@@ -115,7 +116,9 @@ def test_a_module_that_does_not_exist_is_seen_without_an_import(install: Any) ->
     assert fresh().describe("ghost").problem == "the module ghost_module does not exist"
 
 
-@pytest.mark.parametrize("point", ["two words = math:floor", "fish = not a module", "fish = :make", "fish(3) = math:floor"])
+@pytest.mark.parametrize(
+    "point", ["two words = math:floor", "fish = not a module", "fish = :make", "fish(3) = math:floor"]
+)
 def test_an_entry_point_of_the_wrong_form_is_reported_with_its_package(install: Any, point: str) -> None:
     install("odd", {AGENTS: point})
     (offer,) = fresh().broken()

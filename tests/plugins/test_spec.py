@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from ludory.errors import OptionError
 from ludory.plugins.spec import Spec, parse_spec, parse_value
 
@@ -20,13 +21,19 @@ from ludory.plugins.spec import Spec, parse_spec, parse_value
         ("net-v1()", Spec("net-v1")),
         ("pimc(worlds=10)", Spec("pimc", (), {"worlds": 10})),
         ("sparta(hanabi/smartbot, joint=True)", Spec("sparta", ("hanabi/smartbot",), {"joint": True})),
-        ("sparta(pimc(worlds=10, base=random), joint=true)", Spec("sparta", ("pimc(worlds=10, base=random)",), {"joint": True})),
+        (
+            "sparta(pimc(worlds=10, base=random), joint=true)",
+            Spec("sparta", ("pimc(worlds=10, base=random)",), {"joint": True}),
+        ),
         ("mix([1, 2], weights=(0.5, 0.5))", Spec("mix", ([1, 2],), {"weights": (0.5, 0.5)})),
         ("say('a, b) c', x=none)", Spec("say", ("a, b) c",), {"x": None})),
         ("pimc(base=run/x.ludory)", Spec("pimc", (), {"base": "run/x.ludory"})),
         ("run/hanabi.ludory", Spec("run/hanabi.ludory", checkpoint=True)),
         ("my runs/a (1), b.ludory", Spec("my runs/a (1), b.ludory", checkpoint=True)),
-        ("run/hanabi.ludory(deterministic=False)", Spec("run/hanabi.ludory", (), {"deterministic": False}, checkpoint=True)),
+        (
+            "run/hanabi.ludory(deterministic=False)",
+            Spec("run/hanabi.ludory", (), {"deterministic": False}, checkpoint=True),
+        ),
     ],
 )
 def test_specs_are_read(text: str, spec: Spec) -> None:
@@ -68,7 +75,9 @@ literals = st.recursive(
 )
 
 
-@given(st.lists(literals, max_size=3), st.dictionaries(st.from_regex("[a-z_]{1,8}", fullmatch=True), literals, max_size=3))
+@given(
+    st.lists(literals, max_size=3), st.dictionaries(st.from_regex("[a-z_]{1,8}", fullmatch=True), literals, max_size=3)
+)
 def test_python_literals_survive(args: list[object], kwargs: dict[str, object]) -> None:
     text = ", ".join([*map(repr, args), *(f"{key}={value!r}" for key, value in kwargs.items())])
     assert parse_spec(f"agent({text})") == Spec("agent", tuple(args), kwargs)

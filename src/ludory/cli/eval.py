@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from .options import parse_options
+from .options import add_options, parse_options
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -49,9 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         "agents", nargs="+", metavar="AGENT", help="id, id(option=1) or checkpoint; one: it plays all seats"
     )
     parser.add_argument("--game", required=True, help="e.g. Hanabi2P-v0; `ludory list games` shows all")
-    parser.add_argument(
-        "--option", action="append", default=[], metavar="KEY=VALUE", help="option of the game, may be repeated"
-    )
+    add_options(parser)
     parser.add_argument("--games", type=int, default=1000, help="games of each pair (default 1000)")
     parser.add_argument(
         "--seed", type=int, default=0, help="of the deals, and of agents that draw their moves (default 0)"
@@ -99,11 +97,11 @@ def _table(found: EvaluationResult | CrossPlay) -> Table:
 
     games = f"{found.games} games, seed {found.seed}"
     if isinstance(found, CrossPlay):
-        table = Table(
-            "", *found.agents, title=f"{found.game}: mean return of the row's agent; {games}, the same for each pair"
-        )
+        table = Table(title=f"{found.game}: mean return of the row's agent; {games}, the same for each pair")
+        for name in ("", *found.agents):
+            table.add_column(name, overflow="fold")
         for name, row in zip(found.agents, found.estimates(), strict=True):
-            table.add_row(name, *(f"{one.mean:.2f} ± {one.stderr:.2f}\n{one.low:.2f} .. {one.high:.2f}" for one in row))
+            table.add_row(name, *(f"{one.mean:.2f} ± {one.stderr:.2f}\n{one.low:.2f}..{one.high:.2f}" for one in row))
         return table
     table = Table("", "mean", "s.e.", "95 % interval", title=f"{found.game}: {', '.join(found.agents)}; {games}")
     for name, one in found.estimates().items():

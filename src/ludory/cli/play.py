@@ -45,7 +45,9 @@ def run(argv: list[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("ludory play", description="Play a game at this terminal.")
-    parser.add_argument("game", nargs="?", default=DEFAULT_GAME, help=f"default {DEFAULT_GAME}; `ludory list games` shows all")
+    parser.add_argument(
+        "game", nargs="?", default=DEFAULT_GAME, help=f"default {DEFAULT_GAME}; `ludory list games` shows all"
+    )
     parser.add_argument(
         "--with",
         nargs="+",
@@ -79,7 +81,7 @@ def seat_names(players: int, seat: int, partners: Sequence[str]) -> list[str]:
 
 
 def _play(playthrough: Playthrough, names: Sequence[str], seat: int) -> None:
-    from ludory.data.playthrough import ALL_SEATS, move_name
+    from ludory.data.playthrough import move_words
     from ludory.envs.pictures import show, text_picture
 
     game = playthrough.game
@@ -87,8 +89,7 @@ def _play(playthrough: Playthrough, names: Sequence[str], seat: int) -> None:
     show(f'{game.id}, seed {playthrough.seed}\nSeats: {seats}\nType "?" for help, "q" to leave.\n')
     try:
         for move in playthrough:
-            who = "" if move.seat == ALL_SEATS else f"seat {move.seat} ({names[move.seat]}): "
-            show(f"-- {who}{move_name(game, move)}\n")
+            show(f"-- {move_words(game, playthrough.engine, move)}\n")
     except GameLeftError as left:
         show(f"\n{left}")
     show("All cards face up:\n\n" + text_picture(game, playthrough.engine.state, 0, None) + "\n")

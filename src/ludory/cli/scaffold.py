@@ -113,9 +113,10 @@ def make_game() -> Game:
 
 _GAME_TEST = '''"""The rules of $name, and the contract of all games."""
 
-from $module import GOAL, make_game
 from ludory.envs.make import make_engine
 from ludory.testing import check_game
+
+from $module import GOAL, make_game
 
 
 def test_who_says_the_goal_wins() -> None:
@@ -164,8 +165,9 @@ def make(game: Game) -> Agent:
 
 _AGENT_TEST = '''"""$name plays whole games."""
 
-from $module import make
 from ludory import evaluate, make_game
+
+from $module import make
 
 
 def test_it_plays_whole_games_and_the_same_ones_again() -> None:
@@ -231,7 +233,7 @@ class ${class_name}(Algorithm):
             self.optimizer.zero_grad()
             loss.backward()
             self.optimizer.step()
-            losses.append(float(loss))
+            losses.append(loss.item())
         return {"train/loss": sum(losses) / len(losses)}
 
     def training_state(self) -> dict[str, Tensor]:
@@ -247,8 +249,9 @@ _ALGORITHM_TEST = '''"""$name learns, and its checkpoints play as it does."""
 
 from pathlib import Path
 
-from $module import ${class_name}
 from ludory import evaluate
+
+from $module import ${class_name}
 
 GAME = "HanabiTiny2P-v0"
 
@@ -258,9 +261,10 @@ def score(model: ${class_name}) -> float:
 
 
 def test_it_learns_and_is_saved(tmp_path: Path) -> None:
-    model = ${class_name}("auto", GAME, num_envs=64, hidden=(32,), seed=1)
+    small = {"num_envs": 32, "n_steps": 16, "batch_size": 128, "hidden": (32,)}
+    model = ${class_name}("auto", GAME, learning_rate=3e-3, seed=1, **small)
     before = score(model)
-    model.learn(40_000)
+    model.learn(20_000)
     assert score(model) > before
     model.save(tmp_path / "model.ludory")
     assert score(${class_name}.load(tmp_path / "model.ludory")) == score(model)

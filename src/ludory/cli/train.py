@@ -10,7 +10,7 @@ from typing import Any
 
 from ludory.errors import OptionError, UnknownIdError
 
-from .options import parse_options
+from .options import add_options, parse_options
 
 
 def run(argv: list[str]) -> int:
@@ -44,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("algorithm", nargs="?", help="id of an algorithm, see `ludory list algorithms`")
     parser.add_argument("--env", help="id of a game, see `ludory list games`")
-    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="option of the game, repeatable")
+    add_options(parser)
     parser.add_argument("--timesteps", type=_count, default=2_000_000, help="decisions to make in all (default 2,000,000)")
     parser.add_argument("--minutes", type=float, help="stop after so many minutes, even if timesteps are left")
     parser.add_argument("--out", type=Path, help="file of the model (default runs/ALGORITHM-GAME.ludory)")

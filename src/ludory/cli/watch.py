@@ -49,7 +49,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--delay", type=float, help=f"seconds between moves (default {DELAY} at a terminal, else 0)")
     parser.add_argument("--html", metavar="FILE", help="write a page with the whole game instead of showing it here")
     parser.add_argument("--svg", metavar="FILE", help="write one picture instead of showing the game here")
-    parser.add_argument("--move", type=int, metavar="N", help="which picture --svg writes: after N moves (default: the last)")
+    parser.add_argument(
+        "--move", type=int, metavar="N", help="which picture --svg writes: after N moves (default: the last)"
+    )
     parser.add_argument("--replay", metavar="FILE", help="write the game to FILE (JSON); watch it later by this name")
     return parser
 
@@ -103,7 +105,9 @@ def seat_names(players: int, agents: Sequence[str]) -> list[str]:
         OptionError: neither one agent nor one for each seat.
     """
     if len(agents) not in (1, players):
-        raise OptionError(f"got {len(agents)} agents for {players} seats: name one for all seats, or one for each, e.g. random")
+        raise OptionError(
+            f"got {len(agents)} agents for {players} seats: name one for all seats, or one for each, e.g. random"
+        )
     return list(agents) * players if len(agents) == 1 else list(agents)
 
 
@@ -125,15 +129,14 @@ def _again(replay: Replay) -> Iterator[Position]:
 
 
 def _animate(game: Game, names: Sequence[str], positions: Iterator[Position], chosen: argparse.Namespace) -> None:
-    from ludory.data.playthrough import ALL_SEATS, move_name
+    from ludory.data.playthrough import move_words
     from ludory.envs.pictures import show, text_picture
 
     terminal = sys.stdout.isatty()
     delay = chosen.delay if chosen.delay is not None else DELAY if terminal else 0.0
     for engine, move in positions:
-        who = "" if move is None or move.seat == ALL_SEATS else f"seat {move.seat} ({names[move.seat]}): "
-        title = "Start" if move is None else f"{who}{move_name(game, move)}"
-        show(f"{CLEAR if terminal else ''}-- {title}\n\n{text_picture(game, engine.state, 0, chosen.seat)}\n")
+        words = ", ".join(names) if move is None else move_words(game, engine, move)
+        show(f"{CLEAR if terminal else ''}-- {words}\n\n{text_picture(game, engine.state, 0, chosen.seat)}\n")
         time.sleep(delay)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+
 from ludory.envs.engine import Array, Engine
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine
@@ -52,7 +53,9 @@ class Playthrough:
         start: Mapping[str, Any] | None = None,
     ) -> None:
         if len(players) != game.facts.players:
-            raise OptionError(f"{game.id or game.facts.name} has {game.facts.players} seats, got {len(players)} players")
+            raise OptionError(
+                f"{game.id or game.facts.name} has {game.facts.players} seats, got {len(players)} players"
+            )
         self.game, self.players = game, list(players)
         self.seed, self.game_index = secrets.randbits(31) if seed is None else seed, game_index
         self.start = dict(start or {})
@@ -99,10 +102,12 @@ def as_tuples(action: Any) -> Any:
     return tuple(as_tuples(value) for value in values) if isinstance(values, list | tuple) else int(values)
 
 
-def move_name(game: Game, move: Move) -> str:
-    """A move in words: "play 5"; several heads or seats each with their names."""
+def move_words(game: Game, engine: Engine, move: Move) -> str:
+    """The move that led to the position of `engine`, in words: what came of it where the game tells, else who chose what."""
+    if game.last_move is not None:
+        return game.last_move(engine.state, 0)
     if not game.facts.simultaneous:
-        return _action_name(game, move.action)
+        return f"seat {move.seat}: {_action_name(game, move.action)}"
     return "; ".join(f"seat {seat}: {_action_name(game, action)}" for seat, action in enumerate(move.action))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from ludory.atomic import atomic_file
 from ludory.envs.engine import Engine
 from ludory.envs.game import Game
@@ -111,7 +112,9 @@ def frames(replay: Replay, game: Game | None = None) -> Iterator[Engine]:
     over = int(engine.to_move[0]) < 0
     if over != replay.finished or tuple(returns.tolist()) != replay.returns:
         recorded = _ending(replay.finished, replay.returns)
-        raise ReplayError(f"the replay ends {recorded} as recorded, but {_ending(over, returns.tolist())} when played again")
+        raise ReplayError(
+            f"the replay ends {recorded} as recorded, but {_ending(over, returns.tolist())} when played again"
+        )
 
 
 def _ending(over: bool, returns: Sequence[float]) -> str:

@@ -28,7 +28,9 @@ def games_can_be_stepped_apart(trial: Trial) -> None:
             waiting = np.setdiff1d(order, rows)
             require(not got.rewards[waiting].any(), f"step {step}: games that were not stepped have a reward")
             rewards += got.rewards
-        compare(facts, look(engine)._replace(rewards=rewards), moments[step + 1], f"step {step + 1}, stepped in two parts")
+        compare(
+            facts, look(engine)._replace(rewards=rewards), moments[step + 1], f"step {step + 1}, stepped in two parts"
+        )
 
 
 def games_can_be_reset_apart(trial: Trial) -> None:

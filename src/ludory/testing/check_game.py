@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 from ludory.envs.game import Game
 from ludory.envs.kernel_engine import KernelEngine
@@ -21,6 +22,7 @@ from . import (
     pettingzoo_views,
     pictures,
     randomness,
+    simulator,
 )
 from .trial import EngineMaker, Trial
 
@@ -35,17 +37,17 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "masks": masks.masks_have_their_form,
     "longest game": outcomes.games_end_in_time,
     "rewards": outcomes.rewards_are_of_the_declared_kind,
+    "finished games": outcomes.finished_games_are_frozen,
     "observations": observations.observations_fit_their_spec,
+    "fresh arrays": observations.arrays_are_fresh,
     "seeds repeat": randomness.seeds_repeat,
     "seeds differ": randomness.seeds_differ,
     "alone": batches.games_are_the_same_alone,
-    "stepping rows": batches.games_can_be_stepped_apart,
-    "resetting rows": batches.games_can_be_reset_apart,
-    "finished games": outcomes.finished_games_are_frozen,
-    "fresh arrays": observations.arrays_are_fresh,
     "clone": copies.clones_diverge_only_by_actions,
     "gather": copies.gather_copies,
     "save and restore": copies.restored_games_continue,
+    "stepping rows": batches.games_can_be_stepped_apart,
+    "resetting rows": batches.games_can_be_reset_apart,
     "legal actions": masks.legal_actions_can_be_played,
     "illegal actions": masks.illegal_actions_are_refused,
     "kernels": kernels.kernels_stay_in_their_row,
@@ -54,13 +56,20 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "PettingZoo AEC": pettingzoo_views.pettingzoo_aec_agrees,
     "PettingZoo parallel": pettingzoo_views.pettingzoo_parallel_agrees,
     "pictures": pictures.pictures_are_drawn,
+    "CUDA simulator": simulator.cuda_simulator_agrees,
     "hidden information": hidden.hidden_information_stays_hidden,
     "redeal": hidden.redeal_draws_what_is_hidden,
 }
 
 
 def check_game(
-    game: Game, *, games: int = 64, seed: int = 0, report: Report | None = None, maker: EngineMaker = KernelEngine
+    game: Game,
+    *,
+    games: int = 64,
+    seed: int = 0,
+    report: Report | None = None,
+    cuda: Literal["auto", "skip"] = "auto",
+    maker: EngineMaker = KernelEngine,
 ) -> None:
     """Play random games and raise at the first property that a game, its engine or a view of it does not have.
 
@@ -76,9 +85,12 @@ def check_game(
     * seeds: the same seed repeats; another seed, index or episode differs (or does not, in a game without chance).
     * batches: a game is the same alone, in a batch, stepped or reset by `rows`.
     * copies: clones diverge only by actions; gather copies; restored games go on bit for bit, later draws included.
+    * views: Gymnasium (every seat that a policy can play), Gymnasium vector, PettingZoo AEC and parallel show what the
+      engine shows, step by step, in arrays that are the caller's own.
     * kernels: interpreted, they touch their own row only, inside the bounds, and agree with the compiled code.
     * hidden information: a seat's observation, mask, info and pictures stay when only hidden information changes
       (`redeal`), and `redeal` does change it. Not tested where the observation is privileged on purpose.
+    * CUDA: in Numba's CUDA simulator, the kernels play the games of the CPU, bit for bit.
     * pictures: text and SVG are drawn at every stage.
 
     Args:
@@ -86,6 +98,7 @@ def check_game(
         games: size of the batch.
         seed: of deals and moves.
         report: called for every property with its name, the result and a message; all properties are tried then.
+        cuda: "auto": run the CUDA simulator if numba-cuda is installed and another process can make the game; or "skip".
         maker: makes the engine, called as `maker(game, num_games, seed=, first_game=)`.
 
     Raises:
@@ -93,7 +106,9 @@ def check_game(
     """
     if games < 1:
         raise OptionError(f"games={games}: must be at least 1")
-    trial = Trial(game, maker, games, seed)
+    if cuda not in ("auto", "skip"):
+        raise OptionError(f"cuda={cuda!r}: must be 'auto' or 'skip'")
+    trial = Trial(game, maker, games, seed, cuda)
     first: ConformanceError | None = None
     for name, holds in PROPERTIES.items():
         try:

@@ -17,14 +17,19 @@ def facts_hold_together(trial: Trial) -> None:
     facts, spec = trial.facts, trial.facts.observation
     require(facts.players >= 1, f"players={facts.players}, must be at least 1")
     require(facts.longest_game >= 1, f"longest_game={facts.longest_game}, must be at least 1")
-    require(facts.min_return <= facts.max_return, f"min_return={facts.min_return} is above max_return={facts.max_return}")
+    require(
+        facts.min_return <= facts.max_return, f"min_return={facts.min_return} is above max_return={facts.max_return}"
+    )
     require(facts.heads, "no action heads; give at least one Head(name, size)")
     require(min(facts.head_sizes) >= 1, f"head sizes {facts.head_sizes}, must be at least 1")
     require(len(set(facts.head_names)) == len(facts.heads), f"two heads share a name: {facts.head_names}")
     require(spec.low <= spec.high, f"observation low={spec.low} is above high={spec.high}")
     for name, field in header(facts.players).items():
         given = trial.game.fields.get(name)
-        require(given is not None and given[:2] == field[:2], f"state field {name!r} is {given}, must be {field}; add ludory.envs.game.header(players)")
+        require(
+            given is not None and given[:2] == field[:2],
+            f"state field {name!r} is {given}, must be {field}; add ludory.envs.game.header(players)",
+        )
 
 
 def segments_tile_the_observation(trial: Trial) -> None:
@@ -32,9 +37,13 @@ def segments_tile_the_observation(trial: Trial) -> None:
     facts, end = trial.facts, 0
     for segment in facts.segments:
         require(segment.length >= 0, f"segment {segment.name!r} has length {segment.length}")
-        require(segment.start == end, f"segment {segment.name!r} starts at {segment.start}, the one before ends at {end}")
+        require(
+            segment.start == end, f"segment {segment.name!r} starts at {segment.start}, the one before ends at {end}"
+        )
         end += segment.length
-    require(end == facts.observation.size, f"segments end at {end}, the observation has {facts.observation.size} entries")
+    require(
+        end == facts.observation.size, f"segments end at {end}, the observation has {facts.observation.size} entries"
+    )
     names = [segment.name for segment in facts.segments]
     require(len(set(names)) == len(names), f"two segments share a name: {names}")
 
@@ -46,7 +55,9 @@ def actions_have_names(trial: Trial) -> None:
         for action in range(size):
             name = trial.game.action_name(head, action)
             require(isinstance(name, str) and name.strip(), f"head {head_name!r}, action {action}: name is {name!r}")
-            require(name not in seen, f"head {head_name!r}: actions {seen.get(name)} and {action} are both called {name!r}")
+            require(
+                name not in seen, f"head {head_name!r}: actions {seen.get(name)} and {action} are both called {name!r}"
+            )
             seen[name] = action
 
 

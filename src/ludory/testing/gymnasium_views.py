@@ -63,18 +63,29 @@ def _follow(
         compare_decisions(facts, got, decision, where)
         require((env.action_masks() == decision.mask).all(), f"{where}: action_masks() differs from the engine's")
         for key, value in infos[decision.step].items():
-            require(repr(info.get(key)) == repr(value), f"{where}: info[{key!r}] is {info.get(key)!r}, the game tells {value!r}")
+            require(
+                repr(info.get(key)) == repr(value),
+                f"{where}: info[{key!r}] is {info.get(key)!r}, the game tells {value!r}",
+            )
         returned += [(array, array.copy()) for array in (observation, info["action_mask"])]
         if number + 1 < len(path):
             action = move_of(facts, recording.actions[decision.step][0], own)
             observation, reward, terminated, truncated, info = env.step(action)
-    require(all((array == copy).all() for array, copy in returned), f"seed {seed}: a later step changed an array returned before")
+    require(
+        all((array == copy).all() for array, copy in returned),
+        f"seed {seed}: a later step changed an array returned before",
+    )
 
 
 def compare_decisions(facts: GameFacts, got: Decision, expected: Decision, where: str) -> None:
     """Raise ConformanceError at the first difference."""
-    same_form = got.observation.dtype == expected.observation.dtype and got.observation.shape == expected.observation.shape
-    require(same_form, f"{where}: observation is {got.observation.dtype}{got.observation.shape}, the engine's {expected.observation.dtype}{expected.observation.shape}")
+    same_form = (
+        got.observation.dtype == expected.observation.dtype and got.observation.shape == expected.observation.shape
+    )
+    require(
+        same_form,
+        f"{where}: observation is {got.observation.dtype}{got.observation.shape}, the engine's {expected.observation.dtype}{expected.observation.shape}",
+    )
     for entry in np.flatnonzero(got.observation != expected.observation)[:1]:
         values = f"{got.observation.flat[entry]}, the engine's {expected.observation.flat[entry]}"
         require(False, f"{where}: observation at {segment_place(facts, int(entry))} is {values}")
@@ -89,35 +100,46 @@ def compare_decisions(facts: GameFacts, got: Decision, expected: Decision, where
 def gymnasium_vector_agrees(trial: Trial) -> None:
     """`GameVectorEnv` (SAME_STEP) shows the engine's games row by row, the ended ones in `final_obs` and `final_info`."""
     for own in _seats(trial.facts):
-        seats, others = _seating(trial.facts, trial.recording, own)
-        env = GameVectorEnv(trial.game, trial.games, seats=seats, others=others, illegal="raise")
-        _follow_rows(trial, env, own)
+        paths = [decisions(trial.facts, trial.recording, row, own) for row in range(trial.games)]
+        if max(map(len, paths)) > 1:  # else the policy never comes to move
+            _follow_rows(trial, own, paths)
 
 
-def _follow_rows(trial: Trial, env: GameVectorEnv, own: int | None) -> None:
+def _follow_rows(trial: Trial, own: int | None, paths: list[list[Decision]]) -> None:
+    """Play the recorded batch in an environment; paths[row] is what the row must show."""
     facts, recording = trial.facts, trial.recording
-    paths = [decisions(facts, recording, row, own) for row in range(trial.games)]
-    second = _second_games(trial)
+    seats, others = _seating(facts, recording, own)
+    env = GameVectorEnv(trial.game, trial.games, seats=seats, others=others, illegal="raise")
+    second, who = _second_games(trial), "all seats" if own is None else f"seat {own}"
     observation, info = env.reset(seed=trial.seed)
-    reward, ends = np.zeros(trial.games), (np.zeros(trial.games, bool), np.zeros(trial.games, bool))
+    reward = np.array([path[0].reward for path in paths])
+    terminated = truncated = np.zeros(trial.games, bool)
     for number in range(max(map(len, paths))):
-        returned = [(array, array.copy()) for array in (observation, info["action_mask"], reward, *ends)]
+        returned = [
+            (array, array.copy()) for array in (observation, info["action_mask"], reward, terminated, truncated)
+        ]
         actions = first_legal(facts, env.action_masks())
         for row, path in enumerate(paths):
             if not 1 < len(path) > number:
-                continue
-            where = f"{'all seats' if own is None else f'seat {own}'}, row {row}, step {path[number].step}"
-            ended = number + 1 == len(path)
-            seen = (info["final_obs"] if ended else observation)[row]
-            told = info["final_info"] if ended else info
-            earned = reward[row] if number else path[0].reward
-            got = Decision(0, seen, told["action_mask"][row], told["player"][row], earned, ends[0][row], ends[1][row])
-            compare_decisions(facts, got, path[number], where)
+                continue  # over, or over before the policy came to move
+            decision, ended = path[number], number + 1 == len(path)
+            seen, told = (info["final_obs"], info["final_info"]) if ended else (observation, info)
+            got = Decision(
+                decision.step,
+                seen[row],
+                told["action_mask"][row],
+                told["player"][row],
+                reward[row],
+                terminated[row],
+                truncated[row],
+            )
+            where = f"{who}, row {row}, step {decision.step}"
+            compare_decisions(facts, got, decision, where)
             if ended:
                 _compare_next(facts, second, own, row, observation[row], info["action_mask"][row], where)
             else:
-                actions[row] = move_of(facts, recording.actions[path[number].step][row], own)
-        observation, reward, *ends, info = env.step(actions)
+                actions[row] = move_of(facts, recording.actions[decision.step][row], own)
+        observation, reward, terminated, truncated, info = env.step(actions)
         same = all((array == copy).all() for array, copy in returned)
         require(same, f"step {number}: a later step changed an array returned before")
 
@@ -128,11 +150,16 @@ def _second_games(trial: Trial) -> Moment:
     return look(engine)
 
 
-def _compare_next(facts: GameFacts, second: Moment, own: int | None, row: int, seen: Array, mask: Array, where: str) -> None:
+def _compare_next(
+    facts: GameFacts, second: Moment, own: int | None, row: int, seen: Array, mask: Array, where: str
+) -> None:
     """The row that was started anew shows the next game of its stream, if the policy moves first there."""
     seat = int(second.next_seat[row]) if own is None else own
     if not facts.simultaneous and second.to_move[row] != seat:
         return
     expected = second.masks[row, seat] if facts.simultaneous else second.masks[row]
-    require((seen == second.observations[row, seat]).all(), f"{where}: the next game of the row has another first observation")
+    require(
+        (seen == second.observations[row, seat]).all(),
+        f"{where}: the next game of the row has another first observation",
+    )
     require((mask == expected).all(), f"{where}: the next game of the row has another first mask")

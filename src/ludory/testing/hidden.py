@@ -41,7 +41,10 @@ def redeal_draws_what_is_hidden(trial: Trial) -> str | None:
             same_state(again.state, other.state, f"step {step}, redeal({seat}) with the same seed")
             seen = look(other).observations != look(engine).observations
             changed = changed or bool(seen.any()) or _goes_on_differently(trial, engine, other)
-    require(changed, "facts.hidden_information is true, but redeal changed neither what another seat sees nor what comes next")
+    require(
+        changed,
+        "facts.hidden_information is true, but redeal changed neither what another seat sees nor what comes next",
+    )
     return None
 
 

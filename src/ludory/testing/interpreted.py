@@ -14,7 +14,8 @@ from ludory.errors import ConformanceError
 
 def interpreted(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel as a plain Python function; the kernels that it calls are plain Python too."""
-    return _twin(getattr(kernel, "py_func", kernel), {})
+    plain: Callable[..., Any] = _twin(getattr(kernel, "py_func", kernel), {})
+    return plain
 
 
 def _twin(function: Any, made: dict[Any, Any]) -> Any:
@@ -83,12 +84,16 @@ class GuardedField:
     def _check(self, index: Any, verb: str) -> None:
         places = index if isinstance(index, tuple) else (index,)
         if self._row is not None and not _is_number(places[0]):
-            raise ConformanceError(f"{verb} {self._name}[{_shown(places)}]: a kernel for game {self._row} may use that row only")
+            raise ConformanceError(
+                f"{verb} {self._name}[{_shown(places)}]: a kernel for game {self._row} may use that row only"
+            )
         for axis, (place, size) in enumerate(zip(places, self._array.shape, strict=False)):
             if not _is_number(place):
                 continue
             if self._row is not None and axis == 0 and place != self._row:
-                raise ConformanceError(f"{verb} {self._name}[{_shown(places)}] in the kernel call for game {self._row}: another game's row")
+                raise ConformanceError(
+                    f"{verb} {self._name}[{_shown(places)}] in the kernel call for game {self._row}: another game's row"
+                )
             if not 0 <= place < size:
                 raise ConformanceError(f"{verb} {self._name}[{_shown(places)}], outside its shape {self._array.shape}")
 

@@ -86,7 +86,9 @@ def _covering_actions(masks: Array, head_sizes: tuple[int, ...]) -> list[Array]:
     values = [[np.flatnonzero(row) for row in part.reshape(-1, part.shape[-1])] for part in parts]  # [head][seat]
     most = max(len(legal) for head in values for legal in head)
     shape = (len(parts),) if masks.ndim == 1 else (len(masks), len(parts))
-    cubes = [np.array([[legal[k % len(legal)] for legal in head] for head in values]).T.reshape(shape) for k in range(most)]
+    cubes = [
+        np.array([[legal[k % len(legal)] for legal in head] for head in values]).T.reshape(shape) for k in range(most)
+    ]
     return [cube[0] for cube in cubes] if shape == (1,) else cubes
 
 

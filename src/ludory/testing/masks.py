@@ -17,7 +17,7 @@ from .trial import Trial, require
 
 
 def masks_have_their_form(trial: Trial) -> str | None:
-    """Masks are bool (N, A) or (N, P, A), and a running game has a legal action for every head."""
+    """Masks are bool (N, A) or (N, P, A); `record` has seen that running games have a legal action for every head."""
     facts, n = trial.facts, trial.games
     shape = (n, facts.players, facts.num_actions) if facts.simultaneous else (n, facts.num_actions)
     ever = np.zeros(facts.num_actions, bool)
@@ -25,10 +25,6 @@ def masks_have_their_form(trial: Trial) -> str | None:
         masks = moment.masks
         require(masks.shape == shape, f"step {step}: legal() has shape {masks.shape}, must be {shape}")
         require(masks.dtype == bool, f"step {step}: legal() has dtype {masks.dtype}, must be bool")
-        parts = np.split(masks, np.cumsum(facts.head_sizes)[:-1], axis=-1)
-        for name, part in zip(facts.head_names, parts, strict=True):
-            for game in np.flatnonzero(~part.any(axis=-1).reshape(n, -1).all(axis=1) & ~moment.over):
-                require(False, f"step {step}, game {game}: no action of head {name!r} is legal, but the game is not over")
         ever |= masks[~moment.over].reshape(-1, facts.num_actions).any(axis=0)
     never = np.flatnonzero(~ever).tolist()
     return f"never legal in {n} random games: actions {never}" if never else None
@@ -82,7 +78,9 @@ def _out_of_range(trial: Trial, engine: Engine) -> Iterator[Try]:
     rows, base = np.flatnonzero(to_numpy(engine.to_move) >= 0)[:1], _legal_moves(trial, engine)
     for head, (name, size) in enumerate(trial.facts.heads):
         for value in (-1, size, 2**40) if len(rows) else ():
-            yield Try(rows, _with(base[rows], 0, head, value), f"game {rows[0]}: {value} of head {name!r} (size {size})")
+            yield Try(
+                rows, _with(base[rows], 0, head, value), f"game {rows[0]}: {value} of head {name!r} (size {size})"
+            )
 
 
 def _legal_moves(trial: Trial, engine: Engine) -> Array:
@@ -96,8 +94,12 @@ def _cube(array: Array) -> Array:
 def _with(actions: Array, seat: int, head: int, value: int) -> Array:
     """`actions` with another value in one place."""
     changed = actions.copy()
-    place = {1: (), 2: (head,), 3: (seat, head)}[actions.ndim]  # (N,), (N, H) or (N, P, H)
-    changed[(slice(None), *place)] = value
+    if changed.ndim == 1:  # (N,)
+        changed[:] = value
+    elif changed.ndim == 2:  # (N, H)
+        changed[:, head] = value
+    else:  # (N, P, H)
+        changed[:, seat, head] = value
     return changed
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .recording import Array, compare, look, same_state
 from .random_moves import RandomMoves
+from .recording import Array, compare, look, same_state
 from .trial import Trial, require
 
 
@@ -14,7 +14,10 @@ def games_end_in_time(trial: Trial) -> None:
     facts = trial.facts
     for step, moment in enumerate(trial.recording.moments):
         late = np.flatnonzero(~moment.over)
-        require(step < facts.longest_game or not len(late), f"step {step}: game {late[:1]} goes on, longest_game is {facts.longest_game}")
+        require(
+            step < facts.longest_game or not len(late),
+            f"step {step}: game {late[:1]} goes on, longest_game is {facts.longest_game}",
+        )
         seats = np.where(moment.over, -1, 0 if facts.simultaneous else moment.to_move)
         wrong = np.flatnonzero((moment.to_move != seats) | (seats >= facts.players) | ((seats < 0) & ~moment.over))
         for game in wrong:
@@ -27,16 +30,20 @@ def rewards_are_of_the_declared_kind(trial: Trial) -> None:
     facts, moments = trial.facts, trial.recording.moments
     shape = (trial.games, facts.players)
     for step, moment in enumerate(moments):
-        require(moment.rewards.shape == shape, f"step {step}: rewards have shape {moment.rewards.shape}, must be {shape}")
+        require(
+            moment.rewards.shape == shape, f"step {step}: rewards have shape {moment.rewards.shape}, must be {shape}"
+        )
         require(moment.rewards.dtype == np.float32, f"step {step}: rewards are {moment.rewards.dtype}, must be float32")
         require(np.isfinite(moment.rewards).all(), f"step {step}: a reward is not finite")
     require(not moments[0].rewards.any(), "rewards are not 0 after reset")
-    returns = np.sum([moment.rewards for moment in moments], axis=0, dtype=np.float64)
-    size = max(1.0, float(np.abs([moment.rewards for moment in moments]).sum(axis=(0, 2)).max()))
-    slack = 1e-5 * size  # sums of float32
+    rewards = np.stack([moment.rewards for moment in moments]).astype(np.float64)  # (T, N, P)
+    returns: Array = rewards.sum(axis=0)
+    slack = 1e-5 * max(1.0, float(np.abs(rewards).sum(axis=(0, 2)).max()))  # sums of float32
     _check_kind(facts.reward, returns, slack)
     ended = moments[-1].over
-    for game in np.flatnonzero(ended & ((returns < facts.min_return - slack) | (returns > facts.max_return + slack)).any(axis=1)):
+    for game in np.flatnonzero(
+        ended & ((returns < facts.min_return - slack) | (returns > facts.max_return + slack)).any(axis=1)
+    ):
         allowed = f"{facts.min_return}..{facts.max_return}"
         require(False, f"game {game}: returns {returns[game].tolist()}, must lie in {allowed} (min_return..max_return)")
 

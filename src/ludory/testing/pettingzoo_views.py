@@ -15,6 +15,9 @@ from .trial import Trial, require
 
 SEEDS = 3
 
+Outcome = tuple[dict[str, float], dict[str, bool], dict[str, bool]]
+"""Rewards, terminations and truncations by agent."""
+
 
 def pettingzoo_aec_agrees(trial: Trial) -> None:
     """`make_aec` shows every agent the engine's observations, masks, rewards and ends."""
@@ -26,7 +29,7 @@ def pettingzoo_aec_agrees(trial: Trial) -> None:
             seen = {agent: env.observe(agent) for agent in env.possible_agents}
             idle = np.zeros(trial.facts.num_actions, np.int8)
             _compare_seen(trial, seen, moment, idle, f"seed {seed}, step {step}")
-            _compare_outcome(env.possible_agents, env.rewards, env.terminations, env.truncations, moment, f"seed {seed}, step {step}")
+            _compare_outcome((env.rewards, env.terminations, env.truncations), moment, f"seed {seed}, step {step}")
             if step < len(recording.actions):
                 _step_aec(trial, env, moment, recording.actions[step][0], f"seed {seed}, step {step}")
 
@@ -48,13 +51,15 @@ def pettingzoo_parallel_agrees(trial: Trial) -> None:
         seen, _ = env.reset(seed=seed)
         idle = _waiting_mask(trial)
         zero, no = dict.fromkeys(env.possible_agents, 0.0), dict.fromkeys(env.possible_agents, False)
-        outcome: Any = (zero, no, no)
+        outcome: Outcome = (zero, no, no)
         for step, moment in enumerate(recording.moments):
             where = f"seed {seed}, step {step}"
             _compare_seen(trial, seen, moment, idle, where)
-            _compare_outcome(env.possible_agents, *outcome, moment, where)
+            _compare_outcome(outcome, moment, where)
             if step < len(recording.actions):
-                seen, *outcome, _ = env.step(_joint_action(trial, env.possible_agents, moment, recording.actions[step][0]))
+                joint = _joint_action(trial, env.possible_agents, moment, recording.actions[step][0])
+                seen, rewards, terminated, truncated, _ = env.step(joint)
+                outcome = (rewards, terminated, truncated)
 
 
 def _waiting_mask(trial: Trial) -> Array:
@@ -84,14 +89,17 @@ def _compare_seen(trial: Trial, seen: dict[str, Any], moment: Moment, idle: Arra
             values = f"{view['observation'].flat[entry]}, the engine's {expected.flat[entry]}"
             require(False, f"{where}: {agent} sees {segment_place(trial.facts, int(entry))} = {values}")
         mask = _expected_mask(trial, moment, seat, idle)
-        require(np.array_equal(view["action_mask"], mask), f"{where}: {agent} has the mask {view['action_mask'].tolist()}, must be {mask.tolist()}")
+        require(
+            np.array_equal(view["action_mask"], mask),
+            f"{where}: {agent} has the mask {view['action_mask'].tolist()}, must be {mask.tolist()}",
+        )
 
 
 def _expected_mask(trial: Trial, moment: Moment, seat: int, idle: Array) -> Array:
-    if trial.facts.simultaneous:
-        return moment.masks[0, seat].astype(np.int8)
     if moment.over[0]:
-        return np.ones(len(idle), np.int8)
+        return np.ones(trial.facts.num_actions if trial.facts.simultaneous else len(idle), np.int8)
+    if trial.facts.simultaneous:
+        return np.asarray(moment.masks[0, seat], np.int8)
     if moment.to_move[0] != seat:
         return idle
     padded = np.zeros(len(idle), np.int8)
@@ -99,8 +107,10 @@ def _expected_mask(trial: Trial, moment: Moment, seat: int, idle: Array) -> Arra
     return padded
 
 
-def _compare_outcome(agents: list[str], rewards: Any, terminated: Any, truncated: Any, moment: Moment, where: str) -> None:
-    for seat, agent in enumerate(agents):
-        got = (rewards[agent], terminated[agent], truncated[agent])
+def _compare_outcome(got: Outcome, moment: Moment, where: str) -> None:
+    for seat, agent in enumerate(got[0]):
+        mine = tuple(part[agent] for part in got)
         expected = (float(moment.rewards[0, seat]), bool(moment.terminated[0]), bool(moment.truncated[0]))
-        require(got == expected, f"{where}: {agent} has (reward, terminated, truncated) {got}, the engine's {expected}")
+        require(
+            mine == expected, f"{where}: {agent} has (reward, terminated, truncated) {mine}, the engine's {expected}"
+        )

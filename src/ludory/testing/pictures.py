@@ -38,4 +38,7 @@ def _check_svg(picture: str, where: str) -> None:
     except ElementTree.ParseError as error:
         require(False, f"{where} is not well-formed XML: {error}")
         return
-    require(root.tag == "{http://www.w3.org/2000/svg}svg", f"{where} has the root element {root.tag!r}, must be an svg with its xmlns")
+    require(
+        root.tag == "{http://www.w3.org/2000/svg}svg",
+        f"{where} has the root element {root.tag!r}, must be an svg with its xmlns",
+    )

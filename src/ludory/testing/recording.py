@@ -53,20 +53,41 @@ def to_numpy(array: Any) -> Array:
 def look(engine: Engine) -> Moment:
     """The present moment of `engine`, as copies."""
     seats = [to_numpy(engine.observe(seat=seat)) for seat in range(engine.facts.players)]
-    next_seat = engine.to_move * 0 if engine.facts.simultaneous else engine.state.to_move
-    parts = (engine.to_move, next_seat, engine.terminated, engine.truncated, engine.rewards, engine.legal())
-    return Moment(*map(to_numpy, parts), np.stack(seats, axis=1))
+    return Moment(
+        to_move=to_numpy(engine.to_move),
+        next_seat=to_numpy(engine.to_move * 0 if engine.facts.simultaneous else engine.state.to_move),
+        terminated=to_numpy(engine.terminated),
+        truncated=to_numpy(engine.truncated),
+        rewards=to_numpy(engine.rewards),
+        masks=to_numpy(engine.legal()),
+        observations=np.stack(seats, axis=1),
+    )
 
 
 def record(engine: Engine, generator: np.random.Generator) -> Recording:
-    """Play the games of `engine` to their ends (or one move longer than the longest game) with random legal moves."""
+    """Play the games of `engine` to their ends (or one move longer than the longest game) with random legal moves.
+
+    Raises:
+        ConformanceError: a running game has no legal action.
+    """
     choose = RandomMoves(engine.facts.head_sizes, engine.num_games, generator)
     recording = Recording([look(engine)], [])
     while not recording.moments[-1].over.all() and len(recording.actions) <= engine.facts.longest_game:
+        _check_choice(engine.facts, recording.moments[-1], f"step {len(recording.actions)}")
         recording.actions.append(choose(recording.moments[-1].masks))
         engine.step(recording.actions[-1])
         recording.moments.append(look(engine))
     return recording
+
+
+def _check_choice(facts: GameFacts, moment: Moment, where: str) -> None:
+    parts = np.split(moment.masks, np.cumsum(facts.head_sizes)[:-1], axis=-1)
+    for name, part in zip(facts.head_names, parts, strict=True):
+        stuck = ~part.any(axis=-1).reshape(len(part), -1).all(axis=1) & ~moment.over
+        for game in np.flatnonzero(stuck):
+            raise ConformanceError(
+                f"{where}, game {game}: no action of head {name!r} is legal, but the game is not over"
+            )
 
 
 def replay(engine: Engine, recording: Recording, start: int = 0, what: str = "the second engine") -> None:

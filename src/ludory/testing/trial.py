@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -27,6 +28,7 @@ class Trial:
     maker: EngineMaker
     games: int
     seed: int
+    cuda: Literal["auto", "skip"] = "skip"
 
     @property
     def facts(self) -> GameFacts:

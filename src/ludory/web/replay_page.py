@@ -8,7 +8,8 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
-from ludory.data.playthrough import ALL_SEATS, Move, move_name
+
+from ludory.data.playthrough import move_words
 from ludory.data.replay import Replay, frames
 from ludory.envs.game import Game, State
 from ludory.envs.make import make_game
@@ -42,11 +43,15 @@ def replay_html(replay: Replay, seat: int | None = None, game: Game | None = Non
     content = {
         "title": f"{game.facts.name}, {_returns(game, replay.returns)}{'' if replay.finished else ', left before its end'}",
         "subtitle": ", ".join(f"seat {number}: {name}" for number, name in enumerate(replay.agents)),
-        "about": {"game": replay.game, "options": replay.options, "seed": str(replay.seed), "game index": replay.game_index}
+        "about": {
+            "game": replay.game,
+            "options": replay.options,
+            "seed": str(replay.seed),
+            "game index": replay.game_index,
+        }
         | {key: np.asarray(value).tolist() for key, value in replay.start.items()},
         "views": ["everything" if view is None else f"seat {view} ({replay.agents[view]})" for view in views],
         "view": views.index(seat) if seat in views else 0,
-        "moves": [_move_words(game, move) for move in replay.moves],
         "positions": list(_positions(replay, game, views, lines)),
         "lines": lines.lines,
     }
@@ -61,6 +66,7 @@ def _positions(replay: Replay, game: Game, views: Sequence[int | None], lines: L
         rewards = np.asarray(engine.rewards[0]) if number else np.zeros_like(returns)
         returns += rewards
         yield {
+            "move": move_words(game, engine, replay.moves[number - 1]) if number else "start",
             "gain": _gain(game, rewards),
             "returns": _returns(game, returns.tolist()),
             "info": game.info(engine.state, 0),
@@ -74,11 +80,6 @@ def _pictures(game: Game, state: State, views: Sequence[int | None], lines: Line
     if game.svg is not None:
         pictures["svg"] = [lines.add(game.svg(state, 0, view)) for view in views]
     return pictures
-
-
-def _move_words(game: Game, move: Move) -> str:
-    name = move_name(game, move)
-    return name if move.seat == ALL_SEATS else f"seat {move.seat}: {name}"
 
 
 def _returns(game: Game, returns: Sequence[float]) -> str:

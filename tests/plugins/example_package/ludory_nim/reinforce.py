@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import torch
+from torch.nn.functional import mse_loss
+
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.returns import gae
 from ludory.algorithms.rollout import minibatches
-from torch.nn.functional import mse_loss
 
 
 class Reinforce(Algorithm):

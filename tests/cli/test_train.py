@@ -1,0 +1,97 @@
+"""`ludory train`: a model in a file, runs that go on, a clean stop, bad input refused before any work."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from ludory.algorithms.checkpoint import read_header
+from ludory.algorithms.ppo import PPO
+from ludory.cli import main
+
+SMALL = ["--num-envs", "16", "--n-steps", "8", "--batch-size", "64", "--hidden", "16"]
+TINY = ["train", "ppo", "--env", "HanabiTiny2P-v0"]
+
+
+def test_trains_and_says_where_the_model_is(tmp_path, capsys):
+    file = tmp_path / "m.ludory"
+    assert main([*TINY, "--timesteps", "512", "--out", str(file), *SMALL]) == 0
+    assert f"512 timesteps, model in {file}" in capsys.readouterr().out
+    assert PPO.load(file).config.hidden == (16,)
+
+
+def test_an_existing_model_is_kept_unless_the_run_is_resumed(tmp_path, capsys):
+    command = [*TINY, "--out", str(tmp_path / "m.ludory"), *SMALL]
+    main([*command, "--timesteps", "256"])
+    before = (tmp_path / "m.ludory").read_bytes()
+    assert main([*command, "--timesteps", "512"]) == 2
+    assert "exists; add --resume" in capsys.readouterr().err
+    assert (tmp_path / "m.ludory").read_bytes() == before
+    assert main([*command, "--timesteps", "512", "--resume"]) == 0
+    assert read_header(tmp_path / "m.ludory")["num_timesteps"] == 512
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["m-2.csv", "m.csv", "m.ludory"]
+
+
+def test_a_run_is_not_resumed_with_other_options_or_another_game(tmp_path, capsys):
+    command = [*TINY, "--out", str(tmp_path / "m.ludory"), "--timesteps", "256", "--resume"]
+    main([*command, *SMALL])
+    assert main([*command, *SMALL, "--gamma", "0.5"]) == 2
+    assert "trained with gamma=0.99, not 0.5" in capsys.readouterr().err
+    assert main(["train", "ppo", "--env", "HanabiSmall2P-v0", *command[4:]]) == 2
+    assert "was trained on HanabiTiny2P-v0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "pppo", "--env", "HanabiTiny2P-v0"], "ppo"),
+        (["train", "ppo", "--env", "HanabiTny2P-v0"], "HanabiTiny2P-v0"),
+        (["train", "ppo"], "--env is missing"),
+        ([*TINY, "--option", "bomb=maybe"], "'zero', 'keep'"),
+        ([*TINY, "--option", "colors=3"], "Hanabi-v0"),
+        ([*TINY, "--gamma", "2"], "gamma=2"),
+        ([*TINY, "--no-such", "2"], "no-such"),
+    ],
+)
+def test_bad_input_is_named_before_any_work(arguments, message, tmp_path, capsys):
+    assert main([*arguments, "--out", str(tmp_path / "new" / "m.ludory")]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err + captured.out
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_unwritable_place_is_named(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main([*TINY, "--out", str(tmp_path / "file" / "m.ludory"), *SMALL]) == 2
+    assert "can not write" in capsys.readouterr().err
+
+
+def test_ctrl_c_saves_what_was_learnt_and_the_run_goes_on(tmp_path):
+    file = tmp_path / "m.ludory"
+    command = [sys.executable, "-m", "ludory", *TINY, "--timesteps", "100_000_000", "--out", str(file), *SMALL]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    table = file.with_suffix(".csv")
+    deadline = time.monotonic() + 90
+    while not (table.exists() and table.stat().st_size > 2000) and time.monotonic() < deadline:
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "interrupted:" in out
+    assert "--resume" in out
+    done = read_header(file)["num_timesteps"]
+    assert done > 0
+    assert PPO.load(file).learn(done + 256, reset_num_timesteps=False).num_timesteps == done + 256
+
+
+def test_help_shows_the_options_of_the_algorithm(capsys):
+    assert main(["train", "ppo", "--help"]) == 0
+    out = capsys.readouterr().out
+    assert "--timesteps" in out
+    assert "--gae-lambda" in out
+    assert "Mixes one-step" in out
