@@ -13,7 +13,7 @@ from .cards import is_playable, playable_cards, worthless_cards
 from .moves import NO_RULE, discard_id, play_id, tell_rank_id
 
 SPARE_MOVES = (0, 1, 2, 3, 4, 5, 8, 25, 25)
-"""By tokens: with at most this many cards to go, waiting comes before making room."""
+"""By tokens: with at most this many cards missing, waiting comes before making room."""
 
 
 @kernel
@@ -131,14 +131,17 @@ def discard_highest(state, i, seat):
 
 @kernel
 def should_wait(state, i):
-    """Whether few enough cards are missing for the tokens left, or too few for the deck to be used up."""
+    """Whether hints come before discards: every card still to be drawn is needed, or the tokens last for what is missing."""
     missing = state.discards.shape[1] - fireworks_sum(state, i)
     return missing >= deck_left(state, i) + 1 or missing <= SPARE_MOVES[int(state.tokens[i])]
 
 
 @kernel
 def choose_cheatbot(state, i, seat, memory):
-    """Play what can be played; else make room, or wait, by how much is missing and how long the deck lasts."""
+    """Play what can be played; else make room, or wait, by how much is missing and how long the deck lasts.
+
+    Where no hand holds a playable card, disposing comes first whatever is missing; the rest of the list is the same.
+    """
     move = play_for_others(state, i, seat)
     dead = worthless_cards(state, i)
     held, twins = all_hand_cards(state, i)

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..engine import Array
+from ..engine import Array, Engine
 
 
 class Arrays(Protocol):
@@ -79,10 +79,10 @@ class NumpyArrays:
 class TorchArrays:
     """`Arrays` on a CUDA device."""
 
-    def __init__(self, device: str) -> None:
+    def __init__(self, device: Any) -> None:
         import torch
 
-        self._torch, self._device = torch, torch.device(device)
+        self._torch, self._device = torch, device
 
     def zeros(self, *shape: int, dtype: str) -> Array:
         """See `Arrays`."""
@@ -119,6 +119,7 @@ class TorchArrays:
         return dense
 
 
-def arrays_on(device: str) -> Arrays:
-    """Array operations for engines on `device`."""
-    return NumpyArrays() if device == "cpu" else TorchArrays(device)
+def arrays_of(engine: Engine) -> Arrays:
+    """Array operations for the arrays of an engine."""
+    sample = engine.terminated
+    return NumpyArrays() if isinstance(sample, np.ndarray) else TorchArrays(sample.device)

@@ -12,7 +12,7 @@ from ludory.errors import OptionError
 from ..engine import Array, Engine
 from ..game import Game
 from ..table import Table
-from .arrays import arrays_on
+from .arrays import arrays_of
 from .forfeit import forfeit_rewards
 from .seating import Others, Seats, own_seat, seat_players
 
@@ -32,7 +32,7 @@ class Side:
 
     def __init__(self, game: Game, engine: Engine, seats: Seats = None, others: Others = "random") -> None:
         self.game, self.engine, self.facts = game, engine, game.facts
-        self.arrays = arrays_on(engine.device)
+        self.arrays = arrays_of(engine)
         self.own = own_seat(game.facts, seats)
         """The policy's seat; None: all seats, with the reward that they share."""
         self._table: Table | None = None

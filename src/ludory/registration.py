@@ -44,7 +44,7 @@ def register_with_gymnasium() -> None:
                 entry_point="ludory.envs.views.gymnasium_env:make_env",
                 vector_entry_point="ludory.envs.views.gymnasium_vector:make_vector_env",
                 kwargs={"game": id},
-                order_enforce=False,  # the view checks its use itself, and unwrapped has `action_masks()` at hand
+                order_enforce=False,  # the view checks its use itself; unwrapped, env.action_masks() is at hand
                 disable_env_checker=True,
             )
         except Error:  # a plugin's id that Gymnasium refuses, for instance one without version beside one with

@@ -38,9 +38,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
         engine = KernelEngine(case.game, case.games, seed=31)
         engine.reset()
         engine.save(folder / f"{name}.cpu.state")
-    script, tests = cuda_transcript.__file__, Path(cuda_transcript.__file__).parent
-    simulator = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(tests)}
-    command = [sys.executable, "-W", "error", script, str(folder)]
+    simulator = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-W", "error", cuda_transcript.__file__, str(folder)]
     with subprocess.Popen(command, env={**os.environ, **simulator}, stderr=subprocess.PIPE, text=True) as process:
         cpu = {name: cpu_transcript(case, folder / f"{name}.cpu.state") for name, case in CASES.items()}
         _, errors = process.communicate(timeout=300)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import games
@@ -325,3 +330,59 @@ def test_gymnasium_makes_it_by_id() -> None:
     observations, _ = env.reset(seed=1)
     assert env.observation_space.contains(observations)
     assert env.action_space.shape == (3,)
+
+
+def played_on(device: str) -> list[Any]:
+    """All that `reset` and `step` give in every mode, as NumPy arrays; an illegal action among them."""
+    given = []
+    for mode in MODES:
+        env = make_vector_env("HanabiTiny2P-v0", 3, device=device, autoreset_mode=mode)
+        _, info = result = on_host(env.reset(seed=1))
+        given.append(result)
+        over = np.zeros(3, bool)
+        for turn in range(14):
+            if mode is AutoresetMode.DISABLED and over.any():
+                _, info = result = on_host(env.reset(options={"reset_mask": over}))
+                given.append(result)
+            actions = scripted_actions(env, info, np.full(3, turn))
+            actions[1] = 99 if turn == 5 else actions[1]
+            _, _, terminated, truncated, info = result = on_host(env.step(actions))
+            given.append(result)
+            over = terminated | truncated
+    return given
+
+
+def on_host(value: Any) -> Any:
+    """Tensors as arrays; object arrays of observations as dense ones, with zeros in place of None."""
+    if isinstance(value, dict):
+        return {key: on_host(entry) for key, entry in value.items()}
+    if isinstance(value, tuple):
+        return tuple(on_host(entry) for entry in value)
+    array = value if isinstance(value, np.ndarray) else value.cpu().numpy()
+    if array.dtype != object:
+        return array
+    blank = np.zeros_like(next(entry for entry in array if entry is not None))
+    return np.stack([blank if entry is None else entry for entry in array])
+
+
+def same(one: Any, other: Any) -> bool:
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, tuple | list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return one.dtype == other.dtype and bool((one == other).all())
+
+
+def test_on_cuda_it_gives_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("numba_cuda", reason="numba-cuda has the CUDA simulator")
+    simulator = os.environ | {
+        "NUMBA_ENABLE_CUDASIM": "1",
+        "NUMBA_DISABLE_JIT": "1",
+        "PYTHONPATH": str(Path(__file__).parents[1]),
+    }
+    subprocess.run([sys.executable, __file__, str(tmp_path / "given")], env=simulator, check=True)
+    assert same(played_on("cpu"), pickle.loads((tmp_path / "given").read_bytes()))
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_bytes(pickle.dumps(played_on("cuda")))

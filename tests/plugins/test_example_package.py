@@ -36,9 +36,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def python(site: Path, *arguments: str) -> str:
     """What a new process with the example installed prints."""
-    done = subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(site)}
-    )
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(site),
+        "OMP_NUM_THREADS": "1",
+    }  # networks this small are slower on two threads
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
