@@ -16,13 +16,14 @@ from stable_baselines3.common.logger import Logger, configure
 from torch import Tensor
 from typing_extensions import Self
 
-from ludory.agents.make import make_agent
 from ludory.agents.networks.policy import build_policy, numpy_to_bits
 from ludory.agents.neural import NeuralAgent
 from ludory.envs.engine import Engine
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
-from ludory.errors import CheckpointError, OptionError
+from ludory.envs.views.seating import Seats
+from ludory.envs.views.side import Side
+from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
 
 from .checkpoint import read_checkpoint, write_checkpoint
 from .config import AlgorithmConfig, make_config
@@ -57,7 +58,7 @@ class Algorithm(ABC):
         self.policy_id = "mlp" if policy in ("auto", "MlpPolicy") else policy
         self.device = torch.device(self.config.device)
         self.engine: Engine = make_engine(game, self.config.num_envs, device=self.config.device, seed=self.config.seed)
-        self.sampler = Sampler(self.engine, *self._seats())
+        self.sampler = Sampler(Side(game, self.engine, _seats(self.config.seats), self.config.others))
         with torch.random.fork_rng():
             torch.manual_seed(self.config.seed)
             self.policy = build_policy(self.policy_id, game.facts, self._policy_arguments()).to(self.device)
@@ -71,16 +72,6 @@ class Algorithm(ABC):
     def _policy_arguments(self) -> dict[str, Any]:
         config = self.config
         return {"hidden": config.hidden, "activation": config.activation, "separate_value": config.separate_value}
-
-    def _seats(self) -> tuple[int | str, list[Any]]:
-        seats, facts = self.config.seats, self.game.facts
-        if seats == "auto":
-            seats = "all" if facts.reward == "shared" and not facts.simultaneous else "0"
-        if seats == "all":
-            return "all", []
-        if not str(seats).isdigit():
-            raise OptionError(f"seats={seats!r}: must be 'auto', 'all' or a seat number")
-        return int(seats), [make_agent(self.config.others, game=self.game) for _ in range(facts.players - 1)]
 
     @abstractmethod
     def setup(self) -> None:
@@ -270,7 +261,7 @@ class Algorithm(ABC):
                 f"{file}: written by {header.get('algorithm')!r}, this is {cls.id!r}; use ludory.load(file)"
             )
         saved = header["env"]
-        game = make_game(saved["id"], **saved["options"]) if env is None else _game_of(env)
+        game = _saved_game(file, saved) if env is None else _game_of(env)
         if (game.id, dict(game.options)) != (saved["id"], saved["options"]):
             raise CheckpointError(
                 f"{file}: trained on {saved['id']} with options {saved['options']}, got {game.id} with options {dict(game.options)}"
@@ -293,6 +284,21 @@ class Algorithm(ABC):
             self.engine.load_fields({name: tensor.numpy() for name, tensor in group("games").items()})
             self.sampler.restore(group("sampler"))
             self.generator.set_state(tensors["random/torch"])
+
+
+def _saved_game(file: str | Path, saved: Mapping[str, Any]) -> Game:
+    try:
+        return make_game(saved["id"], **saved["options"])
+    except (UnknownIdError, PluginError, OptionError) as error:
+        raise CheckpointError(f"{file}: trained on {saved['id']}, which can not be made here: {error}") from error
+
+
+def _seats(text: str) -> Seats:
+    if text in ("auto", "all"):
+        return None if text == "auto" else "all"
+    if not text.isdigit():
+        raise OptionError(f"seats={text!r}: must be 'auto', 'all' or a seat number")
+    return int(text)
 
 
 def _game_of(env: Any) -> Game:

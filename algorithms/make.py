@@ -35,11 +35,12 @@ def load(file: str | Path, env: Any = None) -> Algorithm:
     Raises:
         CheckpointError: the file is unreadable or foreign, or its algorithm is not installed.
     """
-    id = read_header(file).get("algorithm")
+    id = str(read_header(file).get("algorithm"))
     try:
-        return _class(str(id)).load(file, env)
+        algorithm = _class(id)
     except UnknownIdError as error:
         raise CheckpointError(f"{file}: written by the algorithm {id!r}, which is not installed ({error})") from error
+    return algorithm.load(file, env)
 
 
 def _class(id: str) -> type[Algorithm]:

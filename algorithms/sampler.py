@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,10 +10,8 @@ import torch
 from torch import Tensor
 
 from ludory.agents.networks.policy import Policy
-from ludory.envs.engine import Engine
-from ludory.envs.player import Player
-from ludory.envs.table import Table
-from ludory.errors import OptionError
+from ludory.envs.engine import on_host
+from ludory.envs.views.side import Side
 
 from .rollout import Rollout
 
@@ -26,35 +24,13 @@ class EpisodeStats(NamedTuple):
 
 
 class Sampler:
-    """Runs a batch of games in which the learner plays one seat, or every seat of a game with a shared reward.
+    """Runs a batch of games from the side of one policy: one seat, or every seat of a game with a shared reward."""
 
-    Args:
-        engine: the batch of games.
-        seat: "all" (shared rewards only) or the learner's seat.
-        others: players of the other seats, in seat order, when `seat` is a number.
-    """
-
-    def __init__(self, engine: Engine, seat: int | str, others: Sequence[Player] = ()) -> None:
-        facts = engine.facts
-        self.engine, self.seat = engine, seat
-        if seat == "all":
-            if facts.reward != "shared":
-                raise OptionError(
-                    f"seats='all' needs a shared reward, {facts.name} is {facts.reward}: give seats=0 and others=..."
-                )
-            if facts.simultaneous:
-                raise OptionError(
-                    f"seats='all' needs moves in turn, {facts.name} is simultaneous: give seats=0 and others=..."
-                )
-        elif not (isinstance(seat, int) and 0 <= seat < facts.players):
-            raise OptionError(f"seats={seat!r}: must be 'all' or 0..{facts.players - 1}")
-        self._own = 0 if seat == "all" else int(seat)
-        seated = [*others[: self._own], None, *others[self._own :]]
-        self._table = None if seat == "all" else Table(engine, seated)
-        self.bits = facts.observation.bits
-        self.device = torch.device(engine.device)
-        self._returns = np.zeros(engine.num_games)
-        self._lengths = np.zeros(engine.num_games, np.int64)
+    def __init__(self, side: Side) -> None:
+        self.side, self.engine = side, side.engine
+        self.bits = side.facts.observation.bits
+        self._returns = np.zeros(self.engine.num_games)
+        self._lengths = np.zeros(self.engine.num_games, np.int64)
         self.started = False
 
     def start(self) -> None:
@@ -73,14 +49,8 @@ class Sampler:
 
     def observe(self, rows: Any | None = None) -> Tensor:
         """The learner's view: bits (n, bytes) or floats (n, size)."""
-        seat = None if self.seat == "all" else self._own
-        seen = torch.as_tensor(self.engine.observe(seat, rows, packed=self.bits))
-        return seen.flatten(1) if self.bits else seen.flatten(1).float()
-
-    def masks(self) -> Tensor:
-        """Legal masks (n, A) bool of the learner's seat."""
-        masks = torch.as_tensor(self.engine.legal())
-        return masks[:, self._own] if masks.ndim == 3 else masks
+        seen = torch.as_tensor(self.engine.observe(self.side.own, rows, packed=self.bits)).flatten(1)
+        return seen if self.bits else seen.float()
 
     @torch.no_grad()
     def collect(
@@ -96,7 +66,7 @@ class Sampler:
         ended: list[tuple[Any, Any]] = []
         observation = self.observe()
         for _ in range(steps):
-            mask = self.masks()
+            mask = torch.as_tensor(self.side.legal())
             output = policy(observation)
             distribution = policy.distribution(output.logits, mask)
             actions = distribution.sample(generator)
@@ -123,21 +93,9 @@ class Sampler:
 
     def _step(self, actions: Tensor) -> tuple[Any, Any, Any]:
         """Play; gives the learner's reward (n,) float32, terminated and truncated (n,) as NumPy arrays."""
-        facts = self.engine.facts
-        if facts.simultaneous:
-            played = torch.zeros(
-                len(actions), facts.players, len(facts.heads), dtype=torch.int64, device=actions.device
-            )
-            played[:, self._own] = actions
-        else:
-            played = actions[:, 0] if len(facts.heads) == 1 else actions
-        if self._table is None:
-            self.engine.step(played)
-            rewards = self.engine.rewards
-        else:
-            self._table.play(_numpy(played))
-            rewards = self._table.rewards
-        return _numpy(rewards)[:, self._own].copy(), _numpy(self.engine.terminated), _numpy(self.engine.truncated)
+        played = actions[:, 0] if actions.shape[1] == 1 else actions
+        rewards = on_host(self.side.play(played if played.is_cuda else played.numpy()))
+        return rewards[:, self.side.reward_seat].copy(), on_host(self.engine.terminated), on_host(self.engine.truncated)
 
     def _value_of(self, policy: Policy, rows: Any, like: Tensor) -> Tensor:
         """Values of the final observations of truncated games, 0 elsewhere."""
@@ -157,20 +115,11 @@ class Sampler:
 
     def _begin(self, rows: Any) -> None:
         self._returns[rows], self._lengths[rows] = 0, 0
-        if self._table is None:
-            self.engine.reset(rows)
-            return
-        while len(rows):  # a game may end before the learner's first move
-            self._table.start(rows)
-            rows = rows[_numpy(self.engine.to_move)[rows] < 0]
+        self.side.start(rows)
 
 
 def _stats(ended: list[tuple[Any, Any]]) -> EpisodeStats:
     return EpisodeStats(np.concatenate([r for r, _ in ended]), np.concatenate([n for _, n in ended]))
-
-
-def _numpy(array: Any) -> Any:
-    return array.cpu().numpy() if isinstance(array, Tensor) else array
 
 
 def _pack(mask: Tensor) -> Tensor:

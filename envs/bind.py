@@ -113,6 +113,7 @@ def _load_named(path: Path) -> ModuleType:
 def _load(template: str, source: str, digest: str) -> ModuleType:
     path = cache_directory() / f"{template}_{digest}.py"
     if not path.exists():
+        print("ludory: compiling this game's kernels, once on this machine (a few seconds)", file=sys.stderr)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False, encoding="utf-8") as file:
             file.write(source)
         os.utime(file.name, (0, 0))  # Numba compares the time of the file: the same for whoever writes it first

@@ -140,7 +140,7 @@ class Registry(Generic[T]):
                 what = f"{self.kind} {entry.id!r}"
                 raise missing_dependency(what, error.name, entry.distribution, entry.extras) from error
             raise PluginError(self._broken(entry, str(error))) from error
-        except Exception as error:  # whatever a plugin does when it is imported
+        except (Exception, SystemExit) as error:  # whatever a plugin does when it is imported
             raise PluginError(self._broken(entry, f"{type(error).__name__}: {error}")) from error
         return loaded
 
@@ -169,12 +169,15 @@ def _module_problem(entry: Entry) -> str:
     """Says that the target's module does not exist, without running any code of its packages."""
     match = TARGET.fullmatch(entry.target)
     assert match is not None, entry
-    path: Sequence[str] | None = None
     names = match["module"].split(".")
-    for depth in range(1, len(names) + 1):
-        name = ".".join(names[:depth])
-        spec = next((found for finder in sys.meta_path if (found := finder.find_spec(name, path, None))), None)
-        if spec is None:
-            return f"the module {name} does not exist"
-        path = spec.submodule_search_locations
+    try:
+        path: Sequence[str] | None = None
+        for depth in range(1, len(names) + 1):
+            name = ".".join(names[:depth])
+            spec = next((found for finder in sys.meta_path if (found := finder.find_spec(name, path, None))), None)
+            if spec is None or (depth < len(names) and spec.submodule_search_locations is None):
+                return f"the module {'.'.join(names[: depth + (spec is not None)])} does not exist"
+            path = spec.submodule_search_locations
+    except Exception:  # a finder or a namespace that needs its packages imported first: no problem that is known
+        return ""
     return ""

@@ -27,6 +27,9 @@ class Arrays(Protocol):
     def integers(self, array: Array) -> bool:
         """Whether the dtype is an integer type."""
 
+    def int64(self, array: Array) -> Array:
+        """`array` as int64, not copied if it is."""
+
     def where(self, mask: Array) -> Array:
         """Numbers of the rows where `mask` (n,) is true."""
 
@@ -59,6 +62,10 @@ class NumpyArrays:
     def integers(self, array: Array) -> bool:
         """See `Arrays`."""
         return array.dtype.kind in "iu"
+
+    def int64(self, array: Array) -> Array:
+        """See `Arrays`."""
+        return array.astype(np.int64, copy=False)
 
     def where(self, mask: Array) -> Array:
         """See `Arrays`."""
@@ -103,6 +110,10 @@ class TorchArrays:
     def integers(self, array: Array) -> bool:
         """See `Arrays`."""
         return not array.is_floating_point() and array.dtype != self._torch.bool
+
+    def int64(self, array: Array) -> Array:
+        """See `Arrays`."""
+        return array.to(self._torch.int64)
 
     def where(self, mask: Array) -> Array:
         """See `Arrays`."""

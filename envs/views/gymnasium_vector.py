@@ -174,7 +174,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         if tuple(chosen.shape) != shape or not self._arrays.integers(chosen):
             got = f"{chosen.dtype} {tuple(chosen.shape)}"
             raise IllegalActionError(f"{self.facts.name}: actions must be integers {shape}, got {got}")
-        return chosen
+        return self._arrays.int64(chosen)
 
     def _ended_rows(self) -> Array | None:
         """Rows to start anew in this step, None if there are none."""

@@ -94,10 +94,8 @@ class Side:
         if self._table is None:
             self.engine.step(actions, rows)
             return self.engine.rewards
-        if not self.legal_rows(actions, rows).all():
-            self.engine.step(
-                self._at_table(actions, self._first_legal(rows)), rows
-            )  # raises before a player takes notice
+        if not self.legal_rows(actions, rows).all():  # let the engine say so before a player takes notice of the move
+            self.engine.step(self._at_table(actions, self._first_legal(rows)), rows)
         self._table.play(self._at_table(actions, 0), rows)
         rewards = self._table.rewards + self._early
         self._early[:] = 0

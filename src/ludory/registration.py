@@ -57,7 +57,7 @@ def register_with_pettingzoo() -> None:
 
     from ludory.plugins import games
 
-    if not hasattr(pettingzoo, "register"):  # came with PettingZoo 1.26
+    if not hasattr(pettingzoo, "register"):  # older versions have no registry
         return
     makers = {
         "aec": (pettingzoo.aec_registry, "ludory.envs.views.pettingzoo_aec:make_aec"),

@@ -182,6 +182,14 @@ def test_actions_of_a_wrong_shape_or_dtype_are_refused(tiny: Game, actions: Any)
         env.step(actions)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint64"])
+def test_integers_of_any_width_are_actions(tiny: Game, dtype: str) -> None:
+    env = GameVectorEnv(tiny, 2)
+    env.reset(seed=1)
+    *_, terminated, _, _ = env.step(np.array([2, 100], dtype))
+    assert terminated.tolist() == [False, True]
+
+
 def test_disabled_asks_for_a_reset(tiny: Game) -> None:
     env = GameVectorEnv(tiny, 3, autoreset_mode="Disabled")
     with pytest.raises(NotResetError, match=r"call reset\(\) first"):

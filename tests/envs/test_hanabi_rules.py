@@ -74,7 +74,7 @@ def variants(draw) -> HanabiOptions:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(variants(), st.randoms(use_true_random=False))
 def test_any_variant_is_played_as_the_plain_rules_say(options, random):
     game = make_game(**asdict(options))

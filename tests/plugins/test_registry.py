@@ -26,7 +26,7 @@ def test_builtin_ids_come_first_in_the_order_of_their_table(install: Any) -> Non
     assert fresh().ids() == [*(entry.id for entry in builtin.AGENTS), "aaa"]
 
 
-def test_every_builtin_id_is_loaded_or_says_what_to_install() -> None:
+def test_every_builtin_id_is_loaded() -> None:
     from ludory import plugins
 
     for registry in (plugins.games, plugins.agents, plugins.algorithms, plugins.benchmarks, plugins.commands):
@@ -96,6 +96,7 @@ def test_a_plugin_can_not_take_over_a_bare_name(install: Any) -> None:
     [
         ("raise ValueError('no luck')", "ValueError: no luck"),
         ("def make(:", "SyntaxError"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
         ("", "no attribute 'make'"),
         ("make = 3", "is a int, must be a function"),
         ("import ruined.inside", "No module named"),
@@ -111,9 +112,14 @@ def test_a_broken_plugin_says_whose_it_is_and_hides_nothing(install: Any, source
         agents.load("ruined")
 
 
-def test_a_module_that_does_not_exist_is_seen_without_an_import(install: Any) -> None:
-    install("ghost", {AGENTS: "ghost = ghost_module:make"})
-    assert fresh().describe("ghost").problem == "the module ghost_module does not exist"
+@pytest.mark.parametrize(
+    ("target", "module"),
+    [("ghost", "ghost"), ("json.ghost.inner", "json.ghost"), ("this.os", "this.os"), ("math.os.path", "math.os")],
+)
+def test_a_module_that_does_not_exist_is_seen_without_an_import(install: Any, target: str, module: str) -> None:
+    install("haunted", {AGENTS: f"haunted = {target}:make"})
+    assert fresh().describe("haunted").problem == f"the module {module} does not exist"
+    assert "this" not in sys.modules
 
 
 @pytest.mark.parametrize(

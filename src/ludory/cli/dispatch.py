@@ -21,7 +21,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if debug:
         arguments.remove("--debug")
     try:
-        return _run(arguments)
+        code = _run(arguments)
+        sys.stdout.flush()
+        return code
     except SystemExit as stop:  # argparse and tyro end so, after printing what they have to say
         return stop.code if isinstance(stop.code, int) else 0 if stop.code is None else _fail(stop.code)
     except LudoryError as error:
