@@ -22,7 +22,10 @@ def thread_count(threads: int | None = None) -> int:
     Raises:
         OptionError: less than 1.
     """
-    count = threads if threads is not None else int(os.environ.get("LUDORY_NUM_THREADS", os.cpu_count() or 1))
+    named = os.environ.get("LUDORY_NUM_THREADS", "")
+    if threads is None and named and not (named.isdecimal() and int(named)):
+        raise OptionError(f"LUDORY_NUM_THREADS={named!r}: set it to a number of at least 1, or unset it")
+    count = threads if threads is not None else int(named or os.cpu_count() or 1)
     if count < 1:
         raise OptionError(f"threads={count}: must be at least 1")
     return count

@@ -42,9 +42,9 @@ def read_snapshot(file: str | Path, game: Mapping[str, Any]) -> dict[str, NDArra
         with np.load(file, allow_pickle=False) as archive:
             header = json.loads(str(archive["header"]))
             arrays = {name: archive[name] for name in archive.files if name != "header"}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, TypeError, AttributeError) as error:
         raise SnapshotError(f"{file}: not an engine snapshot ({error}); write one with engine.save(file)") from error
-    if not isinstance(header, dict) or "game" not in header:
+    if not _names_a_game(header):
         raise SnapshotError(
             f"{file}: not an engine snapshot (its header names no game); write one with engine.save(file)"
         )
@@ -55,6 +55,11 @@ def read_snapshot(file: str | Path, game: Mapping[str, Any]) -> dict[str, NDArra
             f"{file}: saved from {_describe(header['game'])}, this engine plays {_describe(game)}; make the engine with the saved id and options"
         )
     return arrays
+
+
+def _names_a_game(header: Any) -> bool:
+    game = header.get("game") if isinstance(header, dict) else None
+    return isinstance(game, dict) and {"id", "options"} <= game.keys()
 
 
 def _describe(game: Mapping[str, Any]) -> str:

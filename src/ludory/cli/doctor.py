@@ -1,0 +1,198 @@
+"""`ludory doctor`: what works on this machine, what does not, and what to do about it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import which
+from typing import Any, Literal, NamedTuple
+
+from ludory import plugins
+from ludory.errors import LudoryError
+from ludory.plugins.requirements import install_command
+
+TINY_GAME = "HanabiTiny2P-v0"
+LARGE_CACHE = 500 * 2**20
+COMPARED_GAMES = 256
+"""Games that CPU and GPU play for comparison: more than one block of threads."""
+
+
+class Finding(NamedTuple):
+    """One line of the report."""
+
+    name: str
+    status: Literal["ok", "warning", "problem"]
+    found: str
+    cure: str = ""
+
+
+def run(argv: list[str]) -> int:
+    """Print one line for each thing looked at; exit code 1 if something is broken."""
+    parser = argparse.ArgumentParser("ludory doctor", description="Say what works on this machine and what does not.")
+    parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
+    as_json = parser.parse_args(argv).json
+    findings = []
+    for finding in examine():
+        findings.append(finding)
+        if not as_json:
+            print(_line(finding), flush=True)
+    broken = sum(finding.status == "problem" for finding in findings)
+    if as_json:
+        print(json.dumps({"ok": not broken, "findings": [finding._asdict() for finding in findings]}, indent=2))
+    else:
+        print(f"\n{broken} broken" if broken else "\nnothing is broken")
+    return 1 if broken else 0
+
+
+def _line(finding: Finding) -> str:
+    cure = f"\n{'':29}-> {finding.cure}" if finding.cure else ""
+    return f"{finding.status:8} {finding.name:20} {finding.found}{cure}"
+
+
+def examine() -> Iterator[Finding]:
+    """All findings, one after another as they are made."""
+    checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
+        ("python", _python),
+        ("packages", _packages),
+        ("plugins", _plugins),
+        ("cache", _cache),
+        ("threads", _threads),
+        ("cpu engine", _cpu_engine),
+        ("gpu", _gpu),
+    )
+    for name, check in checks:
+        try:
+            yield from check()
+        except Exception as error:  # a doctor that dies of the illness helps nobody
+            text = str(error) if isinstance(error, LudoryError) else f"{type(error).__name__}: {error}"
+            yield Finding(name, "problem", text, "" if isinstance(error, LudoryError) else "please report this")
+
+
+def _python() -> Iterator[Finding]:
+    yield Finding("python", "ok", f"{platform.python_version()} in {sys.prefix}")
+    yield Finding("machine", "ok", f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores")
+
+
+def _packages() -> Iterator[Finding]:
+    """Ludory and what it always needs, or the command that brings what is missing."""
+    yield Finding("ludory", "ok", metadata.version("ludory"))
+    for requirement in metadata.requires("ludory") or ():
+        name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
+        if "extra ==" in requirement:
+            continue
+        try:
+            yield Finding(name, "ok", metadata.version(name))
+        except metadata.PackageNotFoundError:
+            yield Finding(name, "problem", "not installed", f'type: pip install "{requirement}"')
+
+
+def _plugins() -> Iterator[Finding]:
+    registries: list[plugins.Registry[Any]] = [
+        plugins.games,
+        plugins.agents,
+        plugins.algorithms,
+        plugins.benchmarks,
+        plugins.commands,
+    ]
+    known = [registry.describe(id) for registry in registries for id in registry.ids()]
+    broken = {(offer.distribution, offer.problem) for registry in registries for offer in registry.broken()}
+    broken |= {(f"{one.id} of {one.distribution}", one.problem) for one in known if one.problem}
+    for what, problem in sorted(broken):
+        yield Finding("plugin", "warning", f"{what}: {problem}", "ask its authors, or uninstall it")
+    if not broken:
+        off = os.environ.get("LUDORY_PLUGINS") == "off"
+        yield Finding("plugins", "ok", "turned off by LUDORY_PLUGINS=off" if off else "none is broken")
+
+
+def _cache() -> Iterator[Finding]:
+    """The folder of compiled kernels."""
+    from ludory.envs.bind import cache_directory
+
+    folder = cache_directory()
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    found = f"{folder}, {size / 2**20:.1f} MB"
+    wanted = os.environ.get("LUDORY_CACHE_DIR")
+    if not os.access(folder, os.W_OK):
+        yield Finding("cache", "problem", f"{found}, not writable", "set LUDORY_CACHE_DIR to a folder of yours")
+    elif wanted and Path(wanted).resolve() not in folder.resolve().parents:
+        cure = "set LUDORY_CACHE_DIR to a folder that you may write to"
+        yield Finding("cache", "warning", f"{found}, since LUDORY_CACHE_DIR={wanted} is not writable", cure)
+    elif size > LARGE_CACHE:
+        yield Finding("cache", "warning", found, "delete the folder: what is needed is compiled again")
+    else:
+        yield Finding("cache", "ok", found)
+
+
+def _threads() -> Iterator[Finding]:
+    from ludory.envs.parallel import thread_count
+
+    yield Finding("threads", "ok", f"large batches are shared by {thread_count()}")
+
+
+def _cpu_engine() -> Iterator[Finding]:
+    """Whether kernels compile and a game can be played to its end."""
+    import numpy as np
+
+    from ludory.envs.make import make_engine
+    from ludory.testing.recording import record
+
+    start = time.perf_counter()
+    engine = make_engine(TINY_GAME, 4, seed=1)
+    engine.reset()
+    moves = len(record(engine, np.random.default_rng(1)).actions)
+    seconds = time.perf_counter() - start
+    yield Finding("cpu engine", "ok", f"{TINY_GAME}: compiled or loaded, and {moves} moves played, in {seconds:.1f} s")
+
+
+def _gpu() -> Iterator[Finding]:
+    """Whether there is a GPU that can be used, and plays as the CPU does."""
+    import torch
+
+    card = which("nvidia-smi") is not None
+    if torch.version.cuda is None:
+        cure = "install a CUDA build of torch (see pytorch.org/get-started)" if card else ""
+        found = f"torch {torch.__version__} is built without CUDA; games run on the CPU"
+        yield Finding("gpu", "warning" if card else "ok", found, cure)
+        return
+    if not torch.cuda.is_available():
+        cure = "try `nvidia-smi`: the driver may be too old for this torch" if card else ""
+        yield Finding("gpu", "warning" if card else "ok", "none that torch can use; games run on the CPU", cure)
+        return
+    properties = torch.cuda.get_device_properties(0)
+    capability = f"compute capability {properties.major}.{properties.minor}"
+    yield Finding("gpu", "ok", f"{properties.name}, {properties.total_memory / 2**30:.0f} GiB, {capability}")
+    if find_spec("numba_cuda") is None:
+        command = install_command("ludory", "numba_cuda") or 'pip install "ludory[cuda]"'
+        yield Finding("numba-cuda", "warning", "not installed: games can not run on the GPU", f"type: {command}")
+        return
+    yield Finding("numba-cuda", "ok", metadata.version("numba-cuda"))
+    yield _gpu_engine()
+
+
+def _gpu_engine() -> Finding:
+    """Random games on the CPU, replayed on the GPU."""
+    import numpy as np
+
+    from ludory.envs.make import make_engine
+    from ludory.errors import ConformanceError
+    from ludory.testing.recording import record, replay
+
+    cpu, gpu = (make_engine(TINY_GAME, COMPARED_GAMES, device=device, seed=1) for device in ("cpu", "cuda"))
+    cpu.reset()
+    recording, start = record(cpu, np.random.default_rng(1)), time.perf_counter()
+    try:
+        gpu.reset()
+        replay(gpu, recording, what="the GPU")
+    except ConformanceError as error:
+        return Finding("gpu engine", "problem", f"differs from the CPU: {error}", "please report this")
+    seconds = time.perf_counter() - start
+    return Finding("gpu engine", "ok", f"{COMPARED_GAMES} games are the CPU's, bit for bit ({seconds:.1f} s)")

@@ -1,0 +1,82 @@
+"""`ludory doctor` tells what is broken, what to do about it, and never breaks itself."""
+
+from __future__ import annotations
+
+import json
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from ludory.cli import doctor, main
+
+Capture = pytest.CaptureFixture[str]
+Patch = pytest.MonkeyPatch
+
+
+def report(capsys: Capture) -> tuple[int, dict[str, dict[str, Any]]]:
+    code = main(["doctor", "--json"])
+    return code, {finding["name"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
+
+
+def test_this_machine_is_well(capsys: Capture) -> None:
+    assert main(["doctor"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "nothing is broken"
+    assert any("cpu engine" in line and "moves played" in line for line in lines)
+
+
+def test_json_has_a_finding_for_everything_looked_at(capsys: Capture) -> None:
+    code, findings = report(capsys)
+    assert code == 0
+    assert findings.keys() >= {"python", "ludory", "numpy", "torch", "cache", "threads", "cpu engine", "gpu"}
+    assert all(finding["status"] in ("ok", "warning", "problem") for finding in findings.values())
+
+
+def test_a_missing_package_is_a_problem_with_the_command_that_cures_it(capsys: Capture, monkeypatch: Patch) -> None:
+    real = metadata.version
+
+    def version(name: str) -> str:
+        if name == "pyarrow":
+            raise metadata.PackageNotFoundError(name)
+        return real(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+    code, findings = report(capsys)
+    assert code == 1
+    assert findings["pyarrow"]["status"] == "problem"
+    assert 'pip install "pyarrow' in findings["pyarrow"]["cure"]
+
+
+def test_a_cache_folder_that_can_not_be_used_is_a_warning(capsys: Capture, monkeypatch: Patch, tmp_path: Path) -> None:
+    occupied = tmp_path / "file"
+    occupied.write_text("")
+    monkeypatch.setenv("LUDORY_CACHE_DIR", str(occupied))
+    _, findings = report(capsys)
+    assert findings["cache"]["status"] == "warning"
+    assert "LUDORY_CACHE_DIR" in findings["cache"]["cure"]
+
+
+def test_a_wrong_number_of_threads_is_a_problem(capsys: Capture, monkeypatch: Patch) -> None:
+    monkeypatch.setenv("LUDORY_NUM_THREADS", "many")
+    code, findings = report(capsys)
+    assert code == 1
+    assert "LUDORY_NUM_THREADS='many'" in findings["threads"]["found"]
+
+
+def test_an_unused_gpu_is_a_warning(capsys: Capture, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(doctor, "which", lambda program: f"/usr/bin/{program}")
+    monkeypatch.setattr(torch.version, "cuda", None)
+    _, findings = report(capsys)
+    assert findings["gpu"]["status"] == "warning"
+    assert "CUDA build of torch" in findings["gpu"]["cure"]
+
+
+def test_a_check_that_dies_is_a_problem_and_the_others_go_on(capsys: Capture, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(doctor, "_plugins", lambda: 1 / 0)
+    code, findings = report(capsys)
+    assert code == 1
+    assert "division by zero" in findings["plugins"]["found"]
+    assert findings["cpu engine"]["status"] == "ok"

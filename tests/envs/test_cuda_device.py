@@ -1,0 +1,70 @@
+"""Where the CUDA engine can not run, its error says what is missing and what to type."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+import numba
+import pytest
+import torch
+
+from ludory.envs import cuda_device
+from ludory.envs.cuda_device import find_device
+from ludory.envs.make import make_engine
+from ludory.errors import LudoryError, OptionError, PluginError
+
+Patch = pytest.MonkeyPatch
+needs_numba_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+find = find_device.__wrapped__  # afresh, not from the last call
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_an_engine_without_a_gpu():
+    with pytest.raises(LudoryError, match="device='cuda'"):
+        make_engine("HanabiTiny2P-v0", device="cuda")
+
+
+def test_numba_cuda_is_missing(monkeypatch: Patch):
+    monkeypatch.setattr(cuda_device, "find_spec", lambda name: None)
+    with pytest.raises(PluginError, match=r'pip install "ludory\[cuda\]"'):
+        find("cuda")
+
+
+@needs_numba_cuda
+def test_numba_cuda_does_not_fit_numba(monkeypatch: Patch):
+    monkeypatch.setitem(sys.modules, "numba.cuda", None)
+    monkeypatch.delattr(numba, "cuda", raising=False)
+    with pytest.raises(OptionError, match=r'numba-cuda .* with numba .*pip install --upgrade "ludory\[cuda\]"'):
+        find("cuda")
+
+
+@needs_numba_cuda
+def test_torch_is_built_without_cuda(monkeypatch: Patch):
+    monkeypatch.setattr(torch.version, "cuda", None)
+    with pytest.raises(OptionError, match="install a CUDA build of torch"):
+        find("cuda")
+
+
+@needs_numba_cuda
+def test_no_gpu_is_found(monkeypatch: Patch):
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(OptionError, match="nvidia-smi"):
+        find("cuda")
+
+
+@needs_numba_cuda
+def test_there_are_fewer_gpus(monkeypatch: Patch):
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    with pytest.raises(OptionError, match="there is 1 GPU"):
+        find("cuda:1")
+
+
+@needs_numba_cuda
+def test_half_a_simulator(monkeypatch: Patch):
+    monkeypatch.setattr(numba.config, "ENABLE_CUDASIM", 1)
+    with pytest.raises(OptionError, match="NUMBA_DISABLE_JIT=1"):
+        find("cuda")
