@@ -67,6 +67,8 @@ class Algorithm(ABC):
         self.logger: Logger = configure(None, [])
         self._total_timesteps = 0
         self._stopping = False
+        if self.config.init_from:
+            self._take_weights(self.config.init_from, *read_checkpoint(self.config.init_from))
         self.setup()
 
     def _policy_arguments(self) -> dict[str, Any]:
@@ -266,24 +268,35 @@ class Algorithm(ABC):
             raise CheckpointError(
                 f"{file}: trained on {saved['id']} with options {saved['options']}, got {game.id} with options {dict(game.options)}"
             )
-        model = cls(header["policy"], game, **{**header["config"], **changes})
+        config = {**header["config"], **changes}
+        model = cls(header["policy"], game, **{**config, "init_from": None})
+        model.config = dataclasses.replace(model.config, init_from=config.get("init_from"))
         model._restore(file, header, tensors)
         return model
 
+    def _take_weights(self, file: str | Path, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+        try:
+            self.policy.load_state_dict(_group(tensors, "policy"))
+        except RuntimeError as error:
+            raise CheckpointError(
+                f"{file}: the network of a {header.get('algorithm')} on {header['env']['id']} does not fit {self.game.id} ({error})"
+            ) from error
+
     def _restore(self, file: str | Path, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
         def group(prefix: str) -> dict[str, Tensor]:
-            return {name.partition("/")[2]: t for name, t in tensors.items() if name.startswith(prefix + "/")}
+            return _group(tensors, prefix)
 
-        try:
-            self.policy.load_state_dict(group("policy"))
-        except RuntimeError as error:
-            raise CheckpointError(f"{file}: weights do not fit the network of {self.game.id} ({error})") from error
+        self._take_weights(file, header, tensors)
         self.restore_training_state(group("training"))
         self.num_timesteps, self._total_timesteps = header["num_timesteps"], header["total_timesteps"]
         if header["sampling"] and len(tensors["games/to_move"]) == self.engine.num_games:
             self.engine.load_fields({name: tensor.numpy() for name, tensor in group("games").items()})
             self.sampler.restore(group("sampler"))
             self.generator.set_state(tensors["random/torch"])
+
+
+def _group(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.partition("/")[2]: tensor for name, tensor in tensors.items() if name.startswith(prefix + "/")}
 
 
 def _saved_game(file: str | Path, saved: Mapping[str, Any]) -> Game:

@@ -26,6 +26,8 @@ class AlgorithmConfig:
     """Seats that learn: "all" (shared rewards only), a seat number, or "auto": all under a shared reward, else 0."""
     others: str = "random"
     """Agent in the other seats when one seat learns."""
+    init_from: str | None = None
+    """Checkpoint whose network the training starts from; of any algorithm, with the same layers."""
     hidden: tuple[int, ...] = (256, 256)
     """Width of each hidden layer."""
     activation: str = "relu"

@@ -65,7 +65,9 @@ def _bind(template: str, items: tuple[tuple[str, Callable[..., Any]], ...], layo
     if not all(map(_importable, kernels.values())):
         return _bind_in_memory(template, source, kernels, layout)
     lines = [_bound_line(name, kernels.get(name), layout) for name in _placeholders(source)]
-    return _load(template, _replace_placeholder(source, "\n".join(lines)), source_hash(f"{source}{layout}", kernels.values()))
+    return _load(
+        template, _replace_placeholder(source, "\n".join(lines)), source_hash(f"{source}{layout}", kernels.values())
+    )
 
 
 def _placeholder_line(source: str) -> str:
@@ -126,14 +128,19 @@ def _bind_in_memory(
 ) -> ModuleType:
     module = ModuleType(f"ludory_bound_{template}_uncached")
     module.__dict__.update({**kernels, STATE_CLASS: state_class(layout.names or ())})
-    exec(compile(_replace_placeholder(source, "").replace("cache=True", "cache=False"), template, "exec"), module.__dict__)
+    exec(
+        compile(_replace_placeholder(source, "").replace("cache=True", "cache=False"), template, "exec"),
+        module.__dict__,
+    )
     return module
 
 
 def source_hash(template_source: str, kernels: Any) -> str:
     """Hash of a template, of every function and constant that `kernels` reach, and of the versions that compile them."""
     digest = hashlib.sha256(template_source.encode())
-    digest.update(f"{numba.__version__} {np.__version__} {sys.version_info[:2]} {_import_line_digest(kernels)}".encode())
+    digest.update(
+        f"{numba.__version__} {np.__version__} {sys.version_info[:2]} {_import_line_digest(kernels)}".encode()
+    )
     for part in _reached(list(kernels)):
         digest.update(part.encode())
     return digest.hexdigest()[:20]

@@ -75,7 +75,7 @@ def find_device(name: str) -> Device:
         raise OptionError(f"device={name!r}: no NVIDIA GPU was found (try `nvidia-smi`); use device='cpu'")
     index = torch.device(name).index
     if index is not None and index >= torch.cuda.device_count():
-        raise OptionError(f"device={name!r}: there is {torch.cuda.device_count()} GPU, numbered from 0")
+        raise OptionError(f"device={name!r}: this machine has {torch.cuda.device_count()} GPU(s), numbered from 0")
     return GpuDevice(torch.cuda.current_device() if index is None else index)
 
 

@@ -20,15 +20,19 @@ def thread_count(threads: int | None = None) -> int:
     """`threads`, else the environment's LUDORY_NUM_THREADS, else the number of cores.
 
     Raises:
-        OptionError: less than 1.
+        OptionError: less than 1, or no number.
     """
-    named = os.environ.get("LUDORY_NUM_THREADS", "")
-    if threads is None and named and not (named.isdecimal() and int(named)):
-        raise OptionError(f"LUDORY_NUM_THREADS={named!r}: set it to a number of at least 1, or unset it")
-    count = threads if threads is not None else int(named or os.cpu_count() or 1)
+    count = _usual_threads() if threads is None else threads
     if count < 1:
         raise OptionError(f"threads={count}: must be at least 1")
     return count
+
+
+def _usual_threads() -> int:
+    named = os.environ.get("LUDORY_NUM_THREADS", "")
+    if named and not (named.isdecimal() and int(named)):
+        raise OptionError(f"LUDORY_NUM_THREADS={named!r}: set it to a number of at least 1, or unset it")
+    return int(named or os.cpu_count() or 1)
 
 
 def run_parts(function: Callable[..., T], count: int, *args: Any, threads: int | None = None) -> list[T]:

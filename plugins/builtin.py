@@ -35,7 +35,10 @@ AGENTS = (
 
 ALGORITHMS = (Entry("ppo-v1", "ludory.algorithms.ppo:PPO", "proximal policy optimisation with legal masks"),)
 
-BENCHMARKS = (Entry("throughput", "ludory.benchmarks.throughput:run", "steps per second beside other engines"),)
+BENCHMARKS = (
+    Entry("throughput", "ludory.benchmarks.throughput:run", "steps per second beside other engines"),
+    Entry("hanabi-ppo", "ludory.benchmarks.hanabi_ppo:run", "a Hanabi agent trained for a given time, and its score"),
+)
 
 COMMANDS = (
     Entry("list", "ludory.cli.list", "show games, agents, algorithms, benchmarks and commands"),

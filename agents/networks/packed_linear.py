@@ -1,8 +1,9 @@
 """A linear layer whose input is 0/1 and stored as bits.
 
-A Hanabi observation has about 100 ones among 658 entries. On a CPU the layer adds the weight rows of the ones, straight from
-the packed bits: per row 100 x out additions instead of 658 x out multiply-adds, and nothing is expanded to floats. On other
-devices the bits are expanded and multiplied densely. Both compute the same sums (in another order).
+Of the 658 entries of a Hanabi observation about 220 are ones, but only about 110 differ from what is usual in a batch. On a CPU
+the layer starts from the sum of the usual row and adds or subtracts one weight row per difference, straight from the packed
+bits: 110 x out additions instead of 658 x out multiply-adds, and nothing is expanded to floats. On other devices the bits are
+expanded and multiplied densely. Both compute the same sums (in another order).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from numba import njit
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
@@ -39,14 +41,16 @@ class _BitSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, packed: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         rows = np.ascontiguousarray(packed.numpy())
-        columns = np.zeros(
-            (rows.shape[1] * 8, len(weight)), np.float32
-        )  # one contiguous row per bit; padding bits add 0
+        usual = _usual_row(rows)
+        columns = np.zeros((rows.shape[1] * 8, len(weight)), np.float32)  # one contiguous row per bit; padding bits add 0
         columns[: weight.shape[1]] = weight.detach().t().numpy()
+        set_bits = np.unpackbits(usual).astype(bool)
+        start = bias.detach().numpy() + columns[set_bits].sum(0)
+        columns[set_bits] *= -1  # a difference from a usual one takes its weights away
         out = torch.empty(len(rows), weight.shape[0])
-        run_parts(_add_rows, len(rows), rows, columns, bias.detach().numpy(), out.numpy())
+        run_parts(_add_differences, len(rows), rows, usual, columns, start, out.numpy())
         ctx.save_for_backward(packed)
-        ctx.in_features = weight.shape[1]
+        ctx.usual, ctx.in_features = usual, weight.shape[1]
         return out
 
     @staticmethod
@@ -54,9 +58,16 @@ class _BitSum(torch.autograd.Function):
         (gradient,) = gradients
         (packed,) = ctx.saved_tensors
         rows, grad = np.ascontiguousarray(packed.numpy()), gradient.contiguous().numpy()
-        sums = run_parts(_part_gradient, len(rows), rows, grad)
-        total = torch.from_numpy(sum(sums[1:], start=sums[0]))[: ctx.in_features]
-        return None, total.t(), gradient.sum(0)
+        sums = run_parts(_difference_gradient, len(rows), rows, ctx.usual, grad)
+        by_bit, total = torch.from_numpy(sum(sums[1:], start=sums[0]))[: ctx.in_features], gradient.sum(0)
+        set_bits = torch.from_numpy(np.unpackbits(ctx.usual)[: ctx.in_features].astype(bool)).unsqueeze(1)
+        return None, torch.where(set_bits, total - by_bit, by_bit).t(), total
+
+
+def _usual_row(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Bits (bytes,) that are set in most rows, judged by at most 64 of them."""
+    sample = rows[:: -(-len(rows) // 64) or 1]
+    return np.packbits(np.unpackbits(sample, axis=1).sum(0, dtype=np.int64) * 2 > len(sample))
 
 
 _ONES = np.array([[b for b in range(8) if v >> (7 - b) & 1] + [0] * (8 - v.bit_count()) for v in range(256)], np.int32)
@@ -65,46 +76,46 @@ _COUNT = np.array([v.bit_count() for v in range(256)], np.int32)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _decode(row, ones):  # type: ignore[no-untyped-def]
-    """Positions of the ones of a packed row, written to `ones`; gives how many. No branch depends on the data."""
+def _differences(row, usual, places):  # type: ignore[no-untyped-def]
+    """Write the places where a packed row differs from the usual one; gives how many. No branch depends on the data."""
     count = 0
     for byte in range(row.shape[0]):
-        value = row[byte]
+        value = row[byte] ^ usual[byte]
         for t in range(8):
-            ones[count + t] = byte * 8 + _ONES[value, t]
+            places[count + t] = byte * 8 + _ONES[value, t]
         count += _COUNT[value]
     return count
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
-def _add_rows(rows, columns, bias, out, start, stop):  # type: ignore[no-untyped-def]
+def _add_differences(rows, usual, columns, base, out, start, stop):  # type: ignore[no-untyped-def]
     width = out.shape[1]
-    ones = np.empty(rows.shape[1] * 8 + 8, np.int32)
+    places = np.empty(rows.shape[1] * 8 + 8, np.int32)
     for k in range(start, stop):
         total = out[k]
         for j in range(width):
-            total[j] = bias[j]
-        count = _decode(rows[k], ones)
+            total[j] = base[j]
+        count = _differences(rows[k], usual, places)
         whole = count - count % 4
         for t in range(0, whole, 4):  # four at a time: a quarter of the loads and stores of `total`
-            a, b, c, d = columns[ones[t]], columns[ones[t + 1]], columns[ones[t + 2]], columns[ones[t + 3]]
+            a, b, c, d = columns[places[t]], columns[places[t + 1]], columns[places[t + 2]], columns[places[t + 3]]
             for j in range(width):
                 total[j] += (a[j] + b[j]) + (c[j] + d[j])
         for t in range(whole, count):
-            column = columns[ones[t]]
+            column = columns[places[t]]
             for j in range(width):
                 total[j] += column[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
-def _part_gradient(rows, grad, start, stop):  # type: ignore[no-untyped-def]
+def _difference_gradient(rows, usual, grad, start, stop):  # type: ignore[no-untyped-def]
     width = grad.shape[1]
-    ones = np.empty(rows.shape[1] * 8 + 8, np.int32)
+    places = np.empty(rows.shape[1] * 8 + 8, np.int32)
     sums = np.zeros((rows.shape[1] * 8, width), np.float32)
     for k in range(start, stop):
         row = grad[k]
-        for t in range(_decode(rows[k], ones)):
-            total = sums[ones[t]]
+        for t in range(_differences(rows[k], usual, places)):
+            total = sums[places[t]]
             for j in range(width):
                 total[j] += row[j]
     return sums

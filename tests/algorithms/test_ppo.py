@@ -120,6 +120,20 @@ def test_training_to_a_file_writes_model_and_metrics(tmp_path):
     assert "rollout/ep_rew_mean" in table[0]
 
 
+def test_training_can_start_from_the_network_of_another_run(tmp_path):
+    first = PPO("mlp", make_game(TINY, bomb="keep"), **SMALL).learn(256)
+    first.save(tmp_path / "m.ludory")
+    second = PPO("mlp", TINY, **SMALL, init_from=str(tmp_path / "m.ludory"))
+    assert equal(first, second)
+    second.learn(256).save(tmp_path / "n.ludory")
+    (tmp_path / "m.ludory").unlink()
+    assert equal(second, PPO.load(tmp_path / "n.ludory"))
+    with pytest.raises(
+        CheckpointError, match=r"n\.ludory: the network of a ppo-v1 on HanabiTiny2P-v0 does not fit HanabiSmall2P-v0"
+    ):
+        PPO("mlp", "HanabiSmall2P-v0", **SMALL, init_from=str(tmp_path / "n.ludory"))
+
+
 def test_a_file_of_another_game_is_refused_with_both_names(tmp_path):
     PPO("mlp", TINY, **SMALL).save(tmp_path / "m.ludory")
     with pytest.raises(CheckpointError, match=r"trained on HanabiTiny2P-v0.*got HanabiSmall2P-v0"):
@@ -158,7 +172,7 @@ def test_damaged_foreign_and_missing_files_are_named(tmp_path):
         PPO.load(tmp_path / "other.ludory")
     del tensors["policy/logits.bias"]
     write_checkpoint(tmp_path / "part.ludory", header, tensors)
-    with pytest.raises(CheckpointError, match="weights do not fit"):
+    with pytest.raises(CheckpointError, match="does not fit"):
         PPO.load(tmp_path / "part.ludory")
 
 

@@ -101,7 +101,13 @@ def test_the_counter_counts_and_an_episode_starts_it_anew():
 
 def test_the_mixer_is_splitmix64():
     """First outputs for seed 1234567, as in the reference code's published test vector."""
-    expected = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821]
+    expected = [
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+        4593380528125082431,
+        16408922859458223821,
+    ]
     assert [int(mix(np.int64(1234567), np.int64(k))) % 2**64 for k in range(5)] == expected
 
 

@@ -59,7 +59,7 @@ def test_there_are_fewer_gpus(monkeypatch: Patch):
     monkeypatch.setattr(torch.version, "cuda", "13.0")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    with pytest.raises(OptionError, match="there is 1 GPU"):
+    with pytest.raises(OptionError, match="has 1 GPU"):
         find("cuda:1")
 
 

@@ -59,7 +59,10 @@ def test_an_illegal_action_of_several_heads_is_told_with_the_head():
     engine.reset()
     red = np.zeros((2, 2, 2), int)
     engine.step(red)
-    with refused(IllegalActionError, "Matching, game 0, seat 0, head color: action 0 (red) is not legal; legal: 1 (green), 2 (blue)"):
+    with refused(
+        IllegalActionError,
+        "Matching, game 0, seat 0, head color: action 0 (red) is not legal; legal: 1 (green), 2 (blue)",
+    ):
         engine.step(red)
     with refused(IllegalActionError, "Matching, game 1, seat 1, head size: action 2, outside 0..1, is not legal"):
         engine.step(np.array([[[1, 0], [1, 0]], [[1, 0], [1, 2]]]))
@@ -134,7 +137,12 @@ def test_nothing_can_be_played_or_seen_before_reset():
     ],
 )
 def test_rows_that_are_not_there_are_refused(engine, rows, message):
-    for call in (engine.reset, engine.gather, lambda rows: engine.observe(0, rows), lambda rows: engine.step([2], rows)):
+    for call in (
+        engine.reset,
+        engine.gather,
+        lambda rows: engine.observe(0, rows),
+        lambda rows: engine.step([2], rows),
+    ):
         with refused(OptionError, message):
             call(rows)
 
@@ -163,7 +171,11 @@ def test_seats_that_are_not_there_are_refused(engine, seat):
 @pytest.mark.parametrize("seed", [-1, 2**63, 0.5, "1", True])
 def test_seeds_are_non_negative_integers(engine, seed):
     message = f"seed={seed!r}: must be an integer from 0 to 2**63 - 1"
-    for call in (lambda: KernelEngine(TINY, 1, seed=seed), lambda: engine.reset(seed=seed), lambda: engine.redeal(0, seed)):
+    for call in (
+        lambda: KernelEngine(TINY, 1, seed=seed),
+        lambda: engine.reset(seed=seed),
+        lambda: engine.redeal(0, seed),
+    ):
         with refused(OptionError, message):
             call()
 

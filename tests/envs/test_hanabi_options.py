@@ -55,7 +55,10 @@ def test_copies_and_size_of_the_deck(colors, ranks, copies, deck_size):
     assert (options.copies, options.deck_size) == (copies, deck_size)
 
 
-@pytest.mark.parametrize(("players", "actions", "sizes"), [(2, 20, (658, 308)), (3, 30, (956, 431)), (4, 38, (1041, 481)), (5, 48, (1280, 580))])
+@pytest.mark.parametrize(
+    ("players", "actions", "sizes"),
+    [(2, 20, (658, 308)), (3, 30, (956, 431)), (4, 38, (1041, 481)), (5, 48, (1280, 580))],
+)
 def test_numbers_of_actions_and_lengths_of_observations(players, actions, sizes):
     whole, minimal = make_game(players=players), make_game(players=players, observation="minimal")
     assert whole.facts.num_actions == actions
@@ -74,4 +77,9 @@ def test_actions_are_named_in_words():
 
 def test_only_the_seer_variant_is_privileged():
     variants = ("card_knowledge", "minimal", "seer", "v0_belief")
-    assert [make_game(observation=name).facts.privileged_observation for name in variants] == [False, False, True, False]
+    assert [make_game(observation=name).facts.privileged_observation for name in variants] == [
+        False,
+        False,
+        True,
+        False,
+    ]

@@ -118,7 +118,10 @@ def test_prefixes_can_differ_from_game_to_game(engine):
         ({"start_player": -1}, "start_player=-1: must be a seat"),
         ({"start_player": [0, 1]}, "start_player=[0, 1]: must be a seat"),
         ({"start_player": 0.5}, "start_player: must be integers"),
-        ({"decks": DECK}, "Hanabi has no reset option 'decks'; did you mean 'deck'? (it has deck, deck_prefix, start_player)"),
+        (
+            {"decks": DECK},
+            "Hanabi has no reset option 'decks'; did you mean 'deck'? (it has deck, deck_prefix, start_player)",
+        ),
         ({"first_player": 0}, "did you mean 'start_player'?"),
     ],
 )

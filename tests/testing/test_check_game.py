@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from importlib.util import find_spec
 
 import games
 import numpy as np
@@ -21,8 +22,11 @@ from ludory.envs.views.gymnasium_env import GameEnv
 from ludory.envs.views.gymnasium_vector import GameVectorEnv
 from ludory.envs.views.pettingzoo_parallel import GameParallelEnv
 from ludory.errors import ConformanceError, OptionError
-from ludory.testing import check_game
+from ludory.testing import check_game, simulator
 from ludory.testing.check_game import PROPERTIES
+from ludory.testing.recording import record
+from ludory.testing.simulator import cuda_simulator_agrees
+from ludory.testing.trial import Trial
 
 TINY = {"colors": 2, "ranks": 2, "hand_size": 2}
 SMALL = {"colors": 2, "ranks": 5, "hand_size": 2, "max_information_tokens": 3, "max_life_tokens": 1}
@@ -34,7 +38,6 @@ HONEST = {
     "simultaneous, shared reward": games.matching(shared=True),
     "Hanabi Tiny": make_game(**TINY),
     "Hanabi Small": make_game(**SMALL),
-    "Hanabi Tiny that shows own cards": make_game(**TINY, observation="seer"),
     "Hanabi Tiny with beliefs": make_game(**TINY, observation="v0_belief"),
 }
 
@@ -171,6 +174,11 @@ def test_a_mask_that_depends_on_a_hidden_card():
 def shows_the_other_card(state, i, seat, out):
     observe(state, i, seat, out)
     out[int(state.cards[i, 1 - seat])] = 1
+
+
+def test_a_hidden_card_may_be_shown_on_purpose():
+    privileged = replace(HIGH_CARD.facts, privileged_observation=True)
+    check_game(replace(with_kernels(observe=shows_the_other_card), facts=privileged), cuda="skip")
 
 
 def test_a_hidden_card_in_the_observation():
@@ -542,3 +550,28 @@ def test_the_parallel_view_shows_an_agent_the_observation_of_another(monkeypatch
 
 def swapped(env, seat):
     return {"observation": env.engine.observe(1 - seat)[0], "action_mask": env._mask(seat)}
+
+
+# --- CUDA simulator -------------------------------------------------------------------------------------------------------
+
+needs_numba_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+
+
+@needs_numba_cuda
+def test_the_cuda_simulator_plays_the_same_games():
+    assert cuda_simulator_agrees(Trial(HIGH_CARD, KernelEngine, 8, 0, "auto")) is None
+
+
+@needs_numba_cuda
+def test_the_cuda_simulator_plays_other_games(monkeypatch):
+    def another_seed(trial):
+        return record(trial.engine(games=simulator.GAMES, seed=trial.seed + 1), trial.generator("simulator"))
+
+    monkeypatch.setattr(simulator, "_recorded", another_seed)
+    with pytest.raises(ConformanceError, match="step 0, CUDA simulator: game 0: observation of seat 0 at own_card"):
+        cuda_simulator_agrees(Trial(HIGH_CARD, KernelEngine, 8, 0, "auto"))
+
+
+def test_a_game_that_no_other_process_can_make_is_not_simulated():
+    remark = cuda_simulator_agrees(Trial(games.nim(), KernelEngine, 8, 0, "auto"))
+    assert "no other process can make it" in remark or "numba-cuda is not installed" in remark

@@ -10,8 +10,9 @@ from ludory.envs.game import GameFacts
 from ludory.envs.views.gymnasium_env import GameEnv
 from ludory.envs.views.gymnasium_vector import GameVectorEnv
 
+from .random_moves import random_moves
 from .recording import Array, Moment, Recording, look, record, segment_place
-from .script import Decision, ScriptedPlayer, decisions, first_legal, move_of
+from .script import Decision, ScriptedPlayer, decisions, move_of
 from .trial import Trial, require
 
 
@@ -111,6 +112,7 @@ def _follow_rows(trial: Trial, own: int | None, paths: list[list[Decision]]) -> 
     seats, others = _seating(facts, recording, own)
     env = GameVectorEnv(trial.game, trial.games, seats=seats, others=others, illegal="raise")
     second, who = _second_games(trial), "all seats" if own is None else f"seat {own}"
+    generator = trial.generator("second games")
     observation, info = env.reset(seed=trial.seed)
     reward = np.array([path[0].reward for path in paths])
     terminated = truncated = np.zeros(trial.games, bool)
@@ -118,7 +120,7 @@ def _follow_rows(trial: Trial, own: int | None, paths: list[list[Decision]]) -> 
         returned = [
             (array, array.copy()) for array in (observation, info["action_mask"], reward, terminated, truncated)
         ]
-        actions = first_legal(facts, env.action_masks())
+        actions = random_moves(env.action_masks(), facts.head_sizes, generator)
         for row, path in enumerate(paths):
             if not 1 < len(path) > number:
                 continue  # over, or over before the policy came to move

@@ -78,7 +78,7 @@ def _compare_told(trial: Trial, engine: Engine, other: Engine, seat: int, where:
     """`info` where the seat is to move, and the pictures drawn for it, of a few games."""
     game, moment = trial.game, look(engine)
     for i in range(min(DRAWN, engine.num_games)):
-        if trial.facts.simultaneous or moment.to_move[i] == seat:
+        if moment.to_move[i] == (0 if trial.facts.simultaneous else seat):
             mine, theirs = game.info(other.state, i), game.info(engine.state, i)
             require(mine == theirs, f"{where}, game {i}: info is {mine}, was {theirs}")
         for name, draw in drawn(game).items():

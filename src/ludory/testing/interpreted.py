@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -63,6 +63,14 @@ class GuardedField:
 
     def __len__(self) -> int:
         return len(self._array)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[k] for k in range(len(self)))
+
+    def __getattr__(self, name: str) -> Any:
+        if self._row is not None and name not in ("ndim", "size", "dtype"):
+            raise ConformanceError(f"uses {self._name}.{name}: a kernel for game {self._row} may use that row only")
+        return getattr(self._array, name)
 
     def __getitem__(self, index: Any) -> Any:
         self._check(index, "reads")

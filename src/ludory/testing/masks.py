@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,25 +33,27 @@ def masks_have_their_form(trial: Trial) -> str | None:
 def legal_actions_can_be_played(trial: Trial) -> None:
     """Every legal value of every head can be played."""
     for step, engine in trial.positions():
-        for try_ in _tries(trial, engine, legal=True, most=16):
+        for attempt in _attempts(trial, engine, legal=True, most=16):
             try:
-                engine.gather(try_.rows).step(try_.actions)
+                engine.gather(attempt.rows).step(attempt.actions)
             except Exception as error:
-                raise ConformanceError(f"step {step}, {try_.what} is legal, but playing it failed: {error}") from error
+                raise ConformanceError(
+                    f"step {step}, {attempt.what} is legal, but playing it failed: {error}"
+                ) from error
 
 
 def illegal_actions_are_refused(trial: Trial) -> None:
     """Every illegal value and every value out of range raises IllegalActionError, and nothing changes then."""
     for step, engine in trial.positions(12):
         copy, before = engine.clone(), look(engine)
-        for try_ in (*_tries(trial, engine, legal=False, most=4), *_out_of_range(trial, engine)):
-            row, action = try_.rows[:1], try_.actions[:1]
-            require(_is_refused(copy, action, row), f"step {step}, {try_.what} is not legal, but it was played")
+        for attempt in (*_attempts(trial, engine, legal=False, most=4), *_out_of_range(trial, engine)):
+            row, action = attempt.rows[:1], attempt.actions[:1]
+            require(_is_refused(copy, action, row), f"step {step}, {attempt.what} is not legal, but it was played")
         compare(trial.facts, look(copy), before, f"step {step}, after refused actions")
         same_state(copy.state, engine.state, f"step {step}, after refused actions")
 
 
-class Try(NamedTuple):
+class Attempt(NamedTuple):
     """One value of one head in games in which it is legal, or in which it is not; all else in `actions` is legal."""
 
     rows: NDArray[np.int64]
@@ -59,7 +61,7 @@ class Try(NamedTuple):
     what: str
 
 
-def _tries(trial: Trial, engine: Engine, legal: bool, most: int) -> Iterator[Try]:
+def _attempts(trial: Trial, engine: Engine, legal: bool, most: int) -> Iterator[Attempt]:
     """For every value, at most `most` running games in which it is legal (or is not)."""
     running = np.flatnonzero(to_numpy(engine.to_move) >= 0)
     masks, start = _cube(to_numpy(engine.legal())), 0
@@ -70,17 +72,16 @@ def _tries(trial: Trial, engine: Engine, legal: bool, most: int) -> Iterator[Try
                 rows = running[masks[running, seat, start + value] == legal][:most]
                 if len(rows):
                     what = f"game {rows[0]}: {_in_words(trial, engine, int(rows[0]), seat, head, value)}"
-                    yield Try(rows, _with(base[rows], seat, head, value), what)
+                    yield Attempt(rows, _with(base[rows], seat, head, value), what)
         start += size
 
 
-def _out_of_range(trial: Trial, engine: Engine) -> Iterator[Try]:
+def _out_of_range(trial: Trial, engine: Engine) -> Iterator[Attempt]:
     rows, base = np.flatnonzero(to_numpy(engine.to_move) >= 0)[:1], _legal_moves(trial, engine)
     for head, (name, size) in enumerate(trial.facts.heads):
         for value in (-1, size, 2**40) if len(rows) else ():
-            yield Try(
-                rows, _with(base[rows], 0, head, value), f"game {rows[0]}: {value} of head {name!r} (size {size})"
-            )
+            what = f"game {rows[0]}: {value} of head {name!r} (size {size})"
+            yield Attempt(rows, _with(base[rows], 0, head, value), what)
 
 
 def _legal_moves(trial: Trial, engine: Engine) -> Array:
@@ -112,5 +113,5 @@ def _is_refused(engine: Engine, actions: Array, rows: Array) -> bool:
 
 
 def _in_words(trial: Trial, engine: Engine, row: int, seat: int, head: int, value: int) -> str:
-    who: Any = seat if trial.facts.simultaneous else int(engine.to_move[row])
-    return f"seat {who}, action {value} ({trial.game.action_name(head, value)})"
+    mover = seat if trial.facts.simultaneous else int(engine.to_move[row])
+    return f"seat {mover}, action {value} ({trial.game.action_name(head, value)})"

@@ -8,6 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def random_moves(
+    masks: NDArray[np.bool_], head_sizes: tuple[int, ...], generator: np.random.Generator, taste: Any = 0.0
+) -> NDArray[np.int64]:
+    """Legal actions for masks (N, A) or (N, P, A), shaped as `Engine.step` takes them.
+
+    taste: bonus of every action, broadcast over `masks`; the chance of a legal value of a head is softmax(bonus).
+    """
+    wish = np.where(masks, taste + generator.gumbel(size=masks.shape), -np.inf)
+    parts = np.split(wish, np.cumsum(head_sizes)[:-1], axis=-1)
+    chosen = np.stack([part.argmax(axis=-1) for part in parts], axis=-1)
+    return chosen[:, 0] if masks.ndim == 2 and len(parts) == 1 else chosen
+
+
 class RandomMoves:
     """Draws legal actions for a batch of games.
 
@@ -16,14 +29,11 @@ class RandomMoves:
     """
 
     def __init__(self, head_sizes: tuple[int, ...], games: int, generator: np.random.Generator) -> None:
-        self._edges = np.cumsum(head_sizes)[:-1]
-        self._generator = generator
+        self._head_sizes, self._generator = head_sizes, generator
         strength = 5.0 * (np.arange(games) % 8) / 7
         self._taste = strength[:, None] * generator.normal(size=(games, sum(head_sizes)))
 
     def __call__(self, masks: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Actions shaped as `Engine.step` takes them, for masks (N, A) or (N, P, A)."""
         taste = self._taste if masks.ndim == 2 else self._taste[:, None]
-        wish: NDArray[Any] = np.where(masks, taste + self._generator.gumbel(size=masks.shape), -np.inf)
-        chosen = np.stack([part.argmax(axis=-1) for part in np.split(wish, self._edges, axis=-1)], axis=-1)
-        return chosen[:, 0] if masks.ndim == 2 and not len(self._edges) else chosen
+        return random_moves(masks, self._head_sizes, self._generator, taste)

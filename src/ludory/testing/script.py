@@ -10,6 +10,7 @@ import numpy as np
 from ludory.envs.engine import Engine
 from ludory.envs.game import GameFacts
 
+from .random_moves import random_moves
 from .recording import Array, Recording, to_numpy
 
 
@@ -50,10 +51,10 @@ def move_of(facts: GameFacts, action: Array, seat: int | None) -> Array:
 
 
 class ScriptedPlayer:
-    """Repeats the recorded moves of one seat, then plays the first legal one."""
+    """Repeats the recorded moves of one seat in every game, then plays at random."""
 
     def __init__(self, facts: GameFacts, recording: Recording, seat: int) -> None:
-        self._facts = facts
+        self._facts, self._generator = facts, np.random.default_rng(seat)
         games = range(len(recording.moments[0].to_move))
         self._moves = [iter(list(self._recorded(recording, game, seat))) for game in games]
 
@@ -66,17 +67,11 @@ class ScriptedPlayer:
         """None."""
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Any) -> Array:
-        """The next recorded move in each of `rows`."""
+        """The next recorded move in each of `rows`, or a random one."""
         masks = to_numpy(engine.legal())[rows]
-        fallback = first_legal(self._facts, masks[:, seat] if masks.ndim == 3 else masks)
-        return np.stack([next(self._moves[row], other) for row, other in zip(rows, fallback, strict=True)])
+        mine = masks[:, seat] if masks.ndim == 3 else masks
+        drawn = random_moves(mine, self._facts.head_sizes, self._generator)
+        return np.stack([next(self._moves[row], move) for row, move in zip(rows, drawn, strict=True)])
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Any) -> None:
         """Nothing to remember."""
-
-
-def first_legal(facts: GameFacts, masks: Array) -> Array:
-    """First legal action for masks (n, A): (n,) for one head, (n, H) for several."""
-    parts = np.split(masks, np.cumsum(facts.head_sizes)[:-1], axis=-1)
-    actions = np.stack([part.argmax(axis=-1) for part in parts], axis=-1)
-    return actions if len(parts) > 1 else actions[:, 0]

@@ -30,10 +30,10 @@ GAMES, MOST_MOVES = 3, 12
 class GameAddress(NamedTuple):
     """Where another process finds a game: by its id, or as a value in a module."""
 
-    id: str = ""
-    options: dict[str, Any] = {}  # noqa: RUF012
-    module: str = ""
-    attribute: str = ""
+    id: str
+    options: dict[str, Any]
+    module: str
+    attribute: str
 
     def load(self) -> Game:
         """The game."""
@@ -68,10 +68,11 @@ def cuda_simulator_agrees(trial: Trial) -> str | None:
 def address_of(game: Game) -> GameAddress | None:
     """Where another process finds `game`, None if it can not."""
     if game.id in games.ids():
-        return GameAddress(id=game.id, options=dict(game.options))
-    module = sys.modules[game.kernels.step.__module__]
-    names = [name for name, value in vars(module).items() if value is game]
-    return GameAddress(module=module.__name__, attribute=names[0]) if names and module.__name__ != "__main__" else None
+        return GameAddress(game.id, dict(game.options), "", "")
+    name = game.kernels.step.__module__
+    values = vars(sys.modules[name]) if name in sys.modules and name != "__main__" else {}
+    attribute = next((attribute for attribute, value in values.items() if value is game), None)
+    return GameAddress("", {}, name, attribute) if attribute else None
 
 
 def _recorded(trial: Trial) -> Recording:

@@ -1,0 +1,170 @@
+"""`ludory bench hanabi-ppo`: PPO on a Hanabi for a given time, its score on the decks of a rule bot, one JSON file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+from dataclasses import asdict
+from datetime import datetime, timezone
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from ludory.agents.evaluate import evaluate
+from ludory.agents.evaluation_result import EvaluationResult, paired_difference
+from ludory.algorithms.ppo import PPO
+from ludory.algorithms.run import train_to_file
+from ludory.atomic import atomic_file
+from ludory.envs.make import make_game
+
+from .machine import this_machine
+
+SETTINGS: dict[str, Any] = {
+    "num_envs": 1024,
+    "n_steps": 32,
+    "batch_size": 2048,
+    "n_epochs": 4,
+    "hidden": (128, 128),
+    "learning_rate": 1e-3,
+    "ent_coef": 0.02,
+}
+RIVAL = "hanabi/iggi"
+FOREVER = 10**12
+
+
+def run(argv: list[str]) -> int:
+    """Train, evaluate, write; gives the exit code."""
+    arguments = _parser().parse_args(argv)
+    folder = Path(arguments.out)
+    stages: list[tuple[str, dict[str, Any], float]] = [
+        ("warm-up", {"bomb": "keep"}, arguments.warmup),
+        ("main", {}, 1 - arguments.warmup),
+    ]
+    before: Path | None = None
+    log = []
+    for name, options, share in stages:
+        if share > 0:
+            file = folder / f"{arguments.game}-seed{arguments.seed}-{name}.ludory"
+            log.append({"stage": name, "options": options} | _train(arguments, options, share, file, before))
+            before = file
+    assert before is not None
+    result = _score(arguments, PPO.load(before))
+    report = {
+        "benchmark": "hanabi-ppo",
+        "game": arguments.game,
+        "seed": arguments.seed,
+        "stages": log,
+        **result,
+        **_origin(),
+    }
+    target = folder / f"hanabi-ppo-{arguments.game}-seed{arguments.seed}.json"
+    with atomic_file(target, "w") as handle:
+        json.dump(report, handle, indent=2)
+        handle.write("\n")
+    _print(report)
+    print(f"agent in {before}, result in {target}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="ludory bench hanabi-ppo", description=__doc__)
+    parser.add_argument("--game", default="Hanabi2P-v0", help="id of a Hanabi (default Hanabi2P-v0)")
+    parser.add_argument("--minutes", type=float, default=30.0, help="of training in all (default 30)")
+    parser.add_argument(
+        "--warmup",
+        type=float,
+        default=0.5,
+        help="share of it in which a bomb keeps the score, so that playing cards is learnt first (default 0.5)",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of the training (default 1)")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
+    parser.add_argument("--games", type=int, default=2000, help="of the evaluation (default 2000)")
+    parser.add_argument(
+        "--decks", type=int, default=1_000_003, help="seed of the evaluation's decks, unlike the training's"
+    )
+    parser.add_argument("--out", default="runs/hanabi-ppo", help="folder for agents and the result")
+    return parser
+
+
+def _train(
+    arguments: argparse.Namespace, options: dict[str, Any], share: float, file: Path, before: Path | None
+) -> dict[str, Any]:
+    game = make_game(arguments.game, **options)
+    model = PPO(
+        "mlp",
+        game,
+        **SETTINGS,
+        seed=arguments.seed,
+        device=arguments.device,
+        init_from=str(before) if before else None,
+    )
+    started = monotonic()
+    train_to_file(model, FOREVER, file, minutes=arguments.minutes * share, progress_bar=True)
+    seconds = monotonic() - started
+    return {
+        "timesteps": model.num_timesteps,
+        "minutes": round(seconds / 60, 2),
+        "timesteps_per_second": round(model.num_timesteps / seconds),
+        "settings": SETTINGS,
+    }
+
+
+def _score(arguments: argparse.Namespace, model: PPO) -> dict[str, Any]:
+    agent = model.as_agent(deterministic=True)
+    ours, rival = (
+        evaluate([one], arguments.game, games=arguments.games, seed=arguments.decks) for one in (agent, RIVAL)
+    )
+    ahead = paired_difference(ours, rival)
+    return {
+        "evaluation": {
+            "games": arguments.games,
+            "decks_seed": arguments.decks,
+            "convention": "a bomb scores 0; greedy moves; one agent in all seats",
+            "agent": _figures(ours),
+            RIVAL: _figures(rival),
+            "ahead": {"mean": float(ahead.mean), "stderr": float(ahead.stderr)},
+        }
+    }
+
+
+def _figures(result: EvaluationResult) -> dict[str, float]:
+    found = result.estimates()
+    figures = {"mean": float(result.mean), "stderr": float(result.stderr), "stacks": found["stacks"].mean}
+    for end in ("bomb", "perfect"):
+        share = found.get(f"end = {end}")
+        figures[end] = share.mean if share else 0.0
+    return figures
+
+
+def _origin() -> dict[str, Any]:
+    return {
+        "date": datetime.now(timezone.utc).date().isoformat(),
+        "commit": _commit(),
+        "machine": asdict(this_machine()),
+    }
+
+
+def _commit() -> str | None:
+    """Commit of the checkout that this file lies in; None outside of one."""
+    command = ["git", "-C", str(Path(__file__).resolve().parent), "rev-parse", "--short=12", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _print(report: dict[str, Any]) -> None:
+    evaluation = report["evaluation"]
+    for stage in report["stages"]:
+        print(
+            f"{stage['stage']}: {stage['timesteps']:,} steps in {stage['minutes']} min, {stage['timesteps_per_second']:,}/s"
+        )
+    for name in ("agent", RIVAL):
+        one = evaluation[name]
+        print(
+            f"{name:12} {one['mean']:6.2f} +- {one['stderr']:.2f}  stacks {one['stacks']:.2f}  "
+            f"bomb {one['bomb']:.1%}  perfect {one['perfect']:.1%}  ({evaluation['games']} games)"
+        )
+    ahead = evaluation["ahead"]
+    print(f"ahead        {ahead['mean']:+6.2f} +- {ahead['stderr']:.2f}  on the same decks")
