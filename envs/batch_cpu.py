@@ -8,8 +8,9 @@ Rows [start, stop) are worked on, so that threads can share a batch.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 
 import numpy as np
-from ludory.envs.unbound import legal, observe, redeal, reset, step
 from numba import njit
+
+from ludory.envs.unbound import legal, observe, redeal, reset, step
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
@@ -74,7 +75,7 @@ def step_rows(state, rows, actions, masks, start, stop):
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def observe_rows(state, rows, seats, out, start, stop):
-    """out [m, size]: what seats[k] sees of game rows[k]; seat -1 is the seat to move."""
+    """Out [m, size]: what seats[k] sees of game rows[k]; seat -1 is the seat to move."""
     for k in range(start, stop):
         row = out[k]
         row[:] = 0

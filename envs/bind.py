@@ -105,7 +105,8 @@ def _bound_line(name: str, kernel: Callable[..., Any] | None, layout: np.dtype[A
 def _load_named(path: Path) -> ModuleType:
     name = f"ludory_bound_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)

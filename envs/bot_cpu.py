@@ -2,8 +2,9 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 
-from ludory.envs.unbound import choose, notice
 from numba import njit
+
+from ludory.envs.unbound import choose, notice
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)

@@ -125,8 +125,10 @@ class CudaEngine:
 
     def reset(self, rows: Any | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
         """Start the next game in `rows` (default all); see `Engine.reset`."""
-        chosen = self._all if rows is None else distinct_rows(_on_host(rows), self.num_games)
-        given = start_fields(self.game, {name: _on_host(value) for name, value in (options or {}).items()}, len(chosen))
+        chosen = self._all if rows is None else distinct_rows(_off_device(rows), self.num_games)
+        given = start_fields(
+            self.game, {name: _off_device(value) for name, value in (options or {}).items()}, len(chosen)
+        )
         if seed is not None:
             self._seed_streams(seed)
         where = self._row_tensor(chosen)
@@ -140,7 +142,7 @@ class CudaEngine:
 
     def step(self, actions: Any, rows: Any | None = None) -> None:
         """Play one action in every running game, or in `rows` only; see `Engine.step`."""
-        chosen = self._all if rows is None else distinct_rows(_on_host(rows), self.num_games)
+        chosen = self._all if rows is None else distinct_rows(_off_device(rows), self.num_games)
         played = self._checked_actions(actions, len(chosen))
         check_started(self.facts, self._started, chosen)
         where, state, fault = self._row_tensor(chosen), self.state, self._new_fault()
@@ -178,7 +180,7 @@ class CudaEngine:
 
     def observe(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> Tensor:
         """What a seat sees; see `Engine.observe`."""
-        chosen = self._all if rows is None else checked_rows(_on_host(rows), self.num_games)
+        chosen = self._all if rows is None else checked_rows(_off_device(rows), self.num_games)
         check_started(self.facts, self._started, chosen)
         where = self._row_tensor(chosen)
         if seat is None and self.facts.simultaneous:
@@ -188,7 +190,7 @@ class CudaEngine:
             return seen.view(len(chosen), players, *seen.shape[1:])
         if seat is None:
             return self._observe(torch.full_like(where, -1), where, packed)
-        return self._observe(self.tensor(checked_seats(_on_host(seat), len(chosen), self.facts)), where, packed)
+        return self._observe(self.tensor(checked_seats(_off_device(seat), len(chosen), self.facts)), where, packed)
 
     def _observe(self, seats: Tensor, rows: Tensor, packed: bool) -> Tensor:
         spec, count, device = self.facts.observation, len(rows), self._device.torch_device
@@ -237,7 +239,7 @@ class CudaEngine:
 
     def gather(self, rows: Any) -> CudaEngine:
         """Copy chosen games, repeats allowed, into a new batch."""
-        chosen = checked_rows(_on_host(rows), self.num_games)
+        chosen = checked_rows(_off_device(rows), self.num_games)
         where = self.tensor(chosen)
         other = object.__new__(CudaEngine)
         other.game, other.facts, other.device, other._device = self.game, self.facts, self.device, self._device
@@ -249,7 +251,7 @@ class CudaEngine:
         """Re-draw what `seat` does not know; see `Engine.redeal`."""
         check_redeal(self.game)
         check_started(self.facts, self._started, self._all)
-        seats = self.tensor(checked_seats(_on_host(seat), self.num_games, self.facts))
+        seats = self.tensor(checked_seats(_off_device(seat), self.num_games, self.facts))
         self.state.random.copy_(self.tensor(redeal_streams(checked_seed(seed), self.num_games)))
         self.run(self._bound.redeal_rows, self.num_games, self._fields, self._all_rows, seats)
         # Other seats see what was re-drawn, and their legal actions may depend on it.
@@ -257,7 +259,7 @@ class CudaEngine:
 
     def save(self, file: str | Path) -> None:
         """Write all games to `file`, atomically; engines on every device read it."""
-        write_snapshot(file, identity(self.game), {name: _on_host(values) for name, values in self.fields().items()})
+        write_snapshot(file, identity(self.game), {name: _off_device(values) for name, values in self.fields().items()})
 
     def restore(self, file: str | Path) -> None:
         """Continue from a file of `save`; the number of games becomes that of the file."""
@@ -274,7 +276,7 @@ class CudaEngine:
         pools = new_pools(self.game.fields, count, self._device.torch_device)
         for name, field in pool_views(self.game.fields, pools)._asdict().items():
             field.copy_(self.tensor(fields[name]))
-        self._adopt(pools, np.array(_on_host(fields["_started"]), bool))
+        self._adopt(pools, np.array(_off_device(fields["_started"]), bool))
         self.run(self._bound.legal_rows, count, self._fields, self._masks)
 
 
@@ -282,7 +284,7 @@ def _copied(values: Tensor) -> Tensor:
     return values.clone(memory_format=torch.contiguous_format)
 
 
-def _on_host(values: Any) -> Any:
+def _off_device(values: Any) -> Any:
     """Tensors as NumPy arrays, anything else as it is."""
     return values.cpu().numpy() if isinstance(values, Tensor) else values
 

@@ -31,7 +31,9 @@ class Engine(Protocol):
     num_games: int
     device: str
 
-    def reset(self, rows: Array | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
+    def reset(
+        self, rows: Array | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None
+    ) -> None:
         """Start the next game in `rows` (default all); `options` hold arrays of len(rows); `seed` starts the random streams anew."""
 
     def step(self, actions: Array, rows: Array | None = None) -> None:

@@ -42,7 +42,16 @@ def read_snapshot(file: str | Path, game: Mapping[str, Any]) -> dict[str, NDArra
         with np.load(file, allow_pickle=False) as archive:
             header = json.loads(str(archive["header"]))
             arrays = {name: archive[name] for name in archive.files if name != "header"}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, TypeError, AttributeError) as error:
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        EOFError,
+        zipfile.BadZipFile,
+        zlib.error,
+        TypeError,
+        AttributeError,
+    ) as error:
         raise SnapshotError(f"{file}: not an engine snapshot ({error}); write one with engine.save(file)") from error
     if not _names_a_game(header):
         raise SnapshotError(

@@ -21,7 +21,9 @@ class Table:
     def __init__(self, engine: Engine, players: Sequence[Player | None]) -> None:
         self.engine, self.players = engine, list(players)
         self.taken = np.array([player is not None for player in players])
-        self.memories: list[Memory] = [player.initial_memory(engine.num_games) if player else None for player in players]
+        self.memories: list[Memory] = [
+            player.initial_memory(engine.num_games) if player else None for player in players
+        ]
         self.rewards: Array = np.zeros((engine.num_games, len(players)), np.float32)
 
     def start(

@@ -42,7 +42,9 @@ class _BitSum(torch.autograd.Function):
     def forward(ctx: Any, packed: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         rows = np.ascontiguousarray(packed.numpy())
         usual = _usual_row(rows)
-        columns = np.zeros((rows.shape[1] * 8, len(weight)), np.float32)  # one contiguous row per bit; padding bits add 0
+        columns = np.zeros(
+            (rows.shape[1] * 8, len(weight)), np.float32
+        )  # one contiguous row per bit; padding bits add 0
         columns[: weight.shape[1]] = weight.detach().t().numpy()
         set_bits = np.unpackbits(usual).astype(bool)
         start = bias.detach().numpy() + columns[set_bits].sum(0)

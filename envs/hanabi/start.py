@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from ludory.errors import OptionError
 from numpy.typing import NDArray
+
+from ludory.errors import OptionError
 
 from .variants import HanabiOptions
 
@@ -27,7 +28,9 @@ def start_fields(options: HanabiOptions, given: Mapping[str, Any], count: int) -
     for key in given:
         if key not in KEYS:
             near = difflib.get_close_matches(str(key), KEYS, 1, 0)
-            raise OptionError(f"Hanabi has no reset option {key!r}; did you mean {near[0]!r}? (it has {', '.join(KEYS)})")
+            raise OptionError(
+                f"Hanabi has no reset option {key!r}; did you mean {near[0]!r}? (it has {', '.join(KEYS)})"
+            )
     if "deck" in given and "deck_prefix" in given:
         raise OptionError("give either deck or deck_prefix, not both")
     fields: dict[str, NDArray[Any]] = {}
@@ -59,14 +62,18 @@ def _check_cards(options: HanabiOptions, key: str, decks: NDArray[Any]) -> None:
     outside = np.argwhere((decks < 0) | (decks >= cards))
     if len(outside):
         game, position = (int(k) for k in outside[0])
-        raise OptionError(f"{key}: card {decks[game, position]} at position {position} of game {game}, ids are 0..{cards - 1}")
+        raise OptionError(
+            f"{key}: card {decks[game, position]} at position {position} of game {game}, ids are 0..{cards - 1}"
+        )
     copies = np.tile(options.copies, options.colors)
     times = np.zeros((len(decks), cards), np.int64)
     np.add.at(times, (np.arange(len(decks))[:, None], decks), 1)
     wrong = np.argwhere(times != copies if decks.shape[1] == options.deck_size else times > copies)
     if len(wrong):
         game, card = (int(k) for k in wrong[0])
-        raise OptionError(f"{key}: card {card} is given {times[game, card]} times in game {game}, the deck has {copies[card]}")
+        raise OptionError(
+            f"{key}: card {card} is given {times[game, card]} times in game {game}, the deck has {copies[card]}"
+        )
 
 
 def _start_seats(options: HanabiOptions, seats: Any, count: int) -> NDArray[np.int8]:

@@ -39,7 +39,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
         engine.reset()
         engine.save(folder / f"{name}.cpu.state")
     simulator = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
-    command = [sys.executable, "-W", "error", cuda_transcript.__file__, str(folder)]
+    command = [sys.executable, "-W", "error::RuntimeWarning", cuda_transcript.__file__, str(folder)]
     with subprocess.Popen(command, env={**os.environ, **simulator}, stderr=subprocess.PIPE, text=True) as process:
         cpu = {name: cpu_transcript(case, folder / f"{name}.cpu.state") for name, case in CASES.items()}
         _, errors = process.communicate(timeout=300)

@@ -33,7 +33,11 @@ def run(argv: list[str]) -> int:
         minutes=arguments.minutes,
         progress_bar=sys.stderr.isatty() or arguments.progress,
     )
-    again = f"; go on with `ludory train {arguments.algorithm} --env {model.game.id} --out {file} --resume`" if interrupted else ""
+    again = (
+        f"; go on with `ludory train {arguments.algorithm} --env {model.game.id} --out {file} --resume`"
+        if interrupted
+        else ""
+    )
     print(f"{'interrupted' if interrupted else 'trained'}: {model.num_timesteps:,} timesteps, model in {file}{again}")
     return 130 if interrupted else 0
 
@@ -45,11 +49,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("algorithm", nargs="?", help="id of an algorithm, see `ludory list algorithms`")
     parser.add_argument("--env", help="id of a game, see `ludory list games`")
     add_options(parser)
-    parser.add_argument("--timesteps", type=_count, default=2_000_000, help="decisions to make in all (default 2,000,000)")
+    parser.add_argument(
+        "--timesteps", type=_count, default=2_000_000, help="decisions to make in all (default 2,000,000)"
+    )
     parser.add_argument("--minutes", type=float, help="stop after so many minutes, even if timesteps are left")
     parser.add_argument("--out", type=Path, help="file of the model (default runs/ALGORITHM-GAME.ludory)")
     parser.add_argument("--resume", action="store_true", help="go on with the run in --out, if there is one")
-    parser.add_argument("--save-every", type=float, default=60.0, metavar="SECONDS", help="between checkpoints (default 60)")
+    parser.add_argument(
+        "--save-every", type=float, default=60.0, metavar="SECONDS", help="between checkpoints (default 60)"
+    )
     parser.add_argument("--progress", action="store_true", help="show progress even when stderr is not a terminal")
     parser.add_argument("-h", "--help", action="store_true", help="this, and the options of ALGORITHM if one is named")
     return parser

@@ -1,0 +1,69 @@
+"""The README's table of results, made from the JSON files in benchmarks/results/. `python -m ludory.benchmarks.results_table` writes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ludory.atomic import atomic_file
+
+START, END = "<!-- results:", "<!-- end of results -->"
+
+
+def results_table(folder: Path) -> str:
+    """Markdown of all results in `folder`."""
+    throughput = json.loads((folder / "throughput.json").read_text())
+    lines = ["| what | Ludory | peer | ratio | machine |", "| --- | --- | --- | --- | --- |"]
+    lines += _speed_rows(throughput)
+    lines += [
+        "",
+        "| agent | game | score | bomb | perfect | beside `hanabi/iggi` on the same decks | trained | machine, date |",
+    ]
+    lines += ["| --- | --- | --- | --- | --- | --- | --- | --- |"]
+    for file in sorted(folder.glob("hanabi-ppo-*.json")):
+        lines.append(_learning_row(json.loads(file.read_text())))
+    return "\n".join(lines)
+
+
+def _speed_rows(report: dict[str, Any]) -> Iterator[str]:
+    rows = {row["key"]: row for row in report["contestants"]}
+    for one in report["ratios"]:
+        ours, theirs = rows[one["one"]], rows[one["other"]]
+        if one["ratio"] is not None:
+            speeds = [f"{row['name']}: {row['full']['median']:,.0f}/s" for row in (ours, theirs)]
+            yield f"| {ours['section']} | {speeds[0]} | {speeds[1]} | {one['ratio']:.1f}x | {report['machine']['name']} |"
+
+
+def _learning_row(report: dict[str, Any]) -> str:
+    evaluation = report["evaluation"]
+    agent, ahead = evaluation["agent"], evaluation["ahead"]
+    minutes = sum(stage["minutes"] for stage in report["stages"])
+    steps = sum(stage["timesteps"] for stage in report["stages"])
+    return (
+        f"| `ppo`, seed {report['seed']} | `{report['game']}` | {agent['mean']:.2f} +- {agent['stderr']:.2f} "
+        f"({evaluation['games']} games, decks {evaluation['decks_seed']}) | {agent['bomb']:.1%} | {agent['perfect']:.1%} "
+        f"| {ahead['mean']:+.2f} +- {ahead['stderr']:.2f} | {minutes:.0f} min, {steps / 1e6:.0f} M decisions "
+        f"| {report['machine']['name']}, {report['date']} |"
+    )
+
+
+def with_results(readme: str, table: str) -> str:
+    """The README with its results replaced by `table`."""
+    head, _, rest = readme.partition(START)
+    marker, _, _ = rest.partition("\n")
+    _, _, tail = rest.partition(END)
+    return f"{head}{START}{marker}\n\n{table}\n\n{END}{tail}"
+
+
+def main() -> None:
+    """Write the table into README.md of the current folder."""
+    file = Path("README.md")
+    text = with_results(file.read_text(encoding="utf-8"), results_table(Path("benchmarks/results")))
+    with atomic_file(file, "w") as handle:
+        handle.write(text)
+
+
+if __name__ == "__main__":
+    main()
