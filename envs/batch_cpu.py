@@ -8,12 +8,12 @@ Rows [start, stop) are worked on, so that threads can share a batch.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 
 import numpy as np
-from numba import njit
 
+from ludory.envs.kernel import batch_kernel
 from ludory.envs.unbound import legal, observe, redeal, reset, step
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+@batch_kernel
 def write_masks(state, i, masks):
     """Legal masks of game i; all true when it is over."""
     over = state.terminated[i] or state.truncated[i]
@@ -24,14 +24,14 @@ def write_masks(state, i, masks):
             legal(state, i, s if masks.shape[1] > 1 else int(state.to_move[i]), masks[i, s])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+@batch_kernel
 def legal_rows(state, masks, start, stop):
     """Fill masks [n, S, A]."""
     for i in range(start, stop):
         write_masks(state, i, masks)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+@batch_kernel
 def reset_rows(state, rows, masks, start, stop):
     """Start the next game of each of `rows`."""
     for k in range(start, stop):
@@ -42,7 +42,7 @@ def reset_rows(state, rows, masks, start, stop):
         write_masks(state, i, masks)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+@batch_kernel
 def first_illegal(state, rows, actions, masks, offsets):
     """First (k, mask row, head) with an action out of range or illegal in game rows[k], as a flat index, -1 if there is none.
 
@@ -61,7 +61,7 @@ def first_illegal(state, rows, actions, masks, offsets):
     return -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+@batch_kernel
 def step_rows(state, rows, actions, masks, start, stop):
     """Play `actions` (checked before) in the running games among `rows`; finished games get reward 0."""
     for k in range(start, stop):
@@ -73,7 +73,7 @@ def step_rows(state, rows, actions, masks, start, stop):
             write_masks(state, i, masks)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+@batch_kernel
 def observe_rows(state, rows, seats, out, start, stop):
     """Out [m, size]: what seats[k] sees of game rows[k]; seat -1 is the seat to move."""
     for k in range(start, stop):
@@ -82,7 +82,7 @@ def observe_rows(state, rows, seats, out, start, stop):
         observe(state, rows[k], seats[k] if seats[k] >= 0 else int(state.to_move[rows[k]]), row)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+@batch_kernel
 def observe_packed_rows(state, rows, seats, words, out, start, stop):
     """As `observe_rows` for 0/1 observations: out [m, ceil(size / 8)], big-endian bits as `numpy.packbits` has them.
 
@@ -97,7 +97,7 @@ def observe_packed_rows(state, rows, seats, words, out, start, stop):
             row[j] = (words[j] * np.uint64(0x8040201008040201)) >> np.uint64(56)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+@batch_kernel
 def redeal_rows(state, rows, seats, start, stop):
     """Re-draw what seats[k] does not know in game rows[k]."""
     for k in range(start, stop):

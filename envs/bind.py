@@ -23,6 +23,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from .kernel import BATCH_FLAGS, KERNEL_FLAGS
 from .storage import state_class
 
 PLACEHOLDER = "from ludory.envs.unbound import "
@@ -129,19 +130,16 @@ def _bind_in_memory(
 ) -> ModuleType:
     module = ModuleType(f"ludory_bound_{template}_uncached")
     module.__dict__.update({**kernels, STATE_CLASS: state_class(layout.names or ())})
-    exec(
-        compile(_replace_placeholder(source, "").replace("cache=True", "cache=False"), template, "exec"),
-        module.__dict__,
-    )
+    uncached = source.replace("import batch_kernel", "import uncached_batch_kernel as batch_kernel")
+    exec(compile(_replace_placeholder(uncached, ""), template, "exec"), module.__dict__)
     return module
 
 
 def source_hash(template_source: str, kernels: Any) -> str:
     """Hash of a template, of every function and constant that `kernels` reach, and of the versions that compile them."""
     digest = hashlib.sha256(template_source.encode())
-    digest.update(
-        f"{numba.__version__} {np.__version__} {sys.version_info[:2]} {_import_line_digest(kernels)}".encode()
-    )
+    versions = f"{numba.__version__} {np.__version__} {sys.version_info[:2]}"
+    digest.update(f"{versions} {KERNEL_FLAGS} {BATCH_FLAGS} {_import_line_digest(kernels)}".encode())
     for part in _reached(list(kernels)):
         digest.update(part.encode())
     return digest.hexdigest()[:20]

@@ -2,19 +2,18 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 
-from numba import njit
-
+from ludory.envs.kernel import batch_kernel
 from ludory.envs.unbound import choose, notice
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+@batch_kernel
 def choose_rows(state, rows, seat, memory, actions, start, stop):
     """actions[k] = move of `seat` in game rows[k]; memory [n, memory_size]."""
     for k in range(start, stop):
         actions[k] = choose(state, rows[k], seat, memory[rows[k]])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+@batch_kernel
 def notice_rows(state, rows, seat, actions, memory, start, stop):
     """Let `seat` take note of actions[k], about to be played in game rows[k]."""
     for k in range(start, stop):

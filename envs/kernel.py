@@ -1,11 +1,15 @@
 """`kernel`: marks a scalar function of a game's rules or of a rule bot for compilation."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from numba import njit
 
 F = TypeVar("F", bound=Callable[..., object])
+
+# Kernels allocate nothing, so Numba's reference counts (`_nrt`) are left out: counting costs more than the rules themselves.
+KERNEL_FLAGS: dict[str, Any] = {"error_model": "numpy", "forceinline": True, "_nrt": False}
+BATCH_FLAGS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "cache": True, "_nrt": False}
 
 
 def kernel(function: F) -> F:
@@ -15,4 +19,17 @@ def kernel(function: F) -> F:
     Keep state fields signed and write `int(state.field[i])` when loading one, so that arithmetic is done in plain integers
     (under the CUDA simulator a narrow NumPy integer would overflow).
     """
-    return njit(error_model="numpy", forceinline=True, _nrt=False)(function)  # type: ignore[no-any-return]
+    compiled: F = njit(**KERNEL_FLAGS)(function)
+    return compiled
+
+
+def batch_kernel(function: F) -> F:
+    """Mark `function` as a loop over games for the CPU; compiled code is cached on disk, the GIL is released."""
+    compiled: F = njit(**BATCH_FLAGS)(function)
+    return compiled
+
+
+def uncached_batch_kernel(function: F) -> F:
+    """As `batch_kernel`, for code that is not in a file."""
+    compiled: F = njit(**(BATCH_FLAGS | {"cache": False}))(function)
+    return compiled

@@ -16,7 +16,7 @@ from .game import Field, State
 @lru_cache(maxsize=256)
 def state_class(names: tuple[str, ...]) -> type:
     """NamedTuple class with one field per state field."""
-    return namedtuple("GameState", names)  # type: ignore[misc]
+    return namedtuple("GameState", names)
 
 
 def record_dtype(fields: Mapping[str, Field]) -> np.dtype[Any]:

@@ -10,6 +10,8 @@ not negative and fills many bytes with one instruction.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from ..game import ObservationSpec, flat_segments
@@ -62,7 +64,7 @@ def observation_spec(options: HanabiOptions) -> ObservationSpec:
     }
     if options.observation == "minimal":
         del parts["knowledge"]
-    dtype = "float32" if options.observation == "v0_belief" else "uint8"
+    dtype: Literal["uint8", "float32"] = "float32" if options.observation == "v0_belief" else "uint8"
     return ObservationSpec(options.observation, (sum(parts.values()),), dtype, flat_segments(parts))
 
 

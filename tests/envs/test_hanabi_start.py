@@ -60,10 +60,11 @@ def test_every_game_can_have_a_start_player_of_its_own(engine):
     assert engine.to_move.tolist() == [1, 0, 0, 1]
 
 
-def test_a_given_start_player_goes_before_a_drawn_one():
+@pytest.mark.parametrize("seat", [0, 1])
+def test_a_given_start_player_goes_before_a_drawn_one(seat):
     drawn = KernelEngine(make_game(colors=2, ranks=2, hand_size=2, random_start_player=True), 64, seed=1)
-    drawn.reset(options={"start_player": 1})
-    assert (drawn.to_move == 1).all()
+    drawn.reset(options={"start_player": seat})
+    assert (drawn.to_move == seat).all()
     drawn.reset()
     assert set(drawn.to_move.tolist()) == {0, 1}
 

@@ -83,7 +83,8 @@ def _help(algorithm: str | None) -> int:
 
 def _file(arguments: argparse.Namespace) -> Path:
     if arguments.out is not None:
-        return arguments.out.with_suffix(".ludory")
+        named: Path = arguments.out
+        return named.with_suffix(".ludory")
     return Path("runs") / f"{arguments.algorithm}-{arguments.env}.ludory"
 
 
