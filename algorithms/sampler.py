@@ -14,6 +14,7 @@ from ludory.envs.engine import on_host
 from ludory.envs.views.side import Side
 
 from .rollout import Rollout
+from .threads import forward
 
 
 class EpisodeStats(NamedTuple):
@@ -67,7 +68,7 @@ class Sampler:
         observation = self.observe()
         for _ in range(steps):
             mask = torch.as_tensor(self.side.legal())
-            output = policy(observation)
+            output = forward(policy, observation)
             distribution = policy.distribution(output.logits, mask)
             actions = distribution.sample(generator)
             log_probs = distribution.log_prob(actions)
@@ -80,7 +81,7 @@ class Sampler:
             observation = self.observe()
             if on_step is not None and not on_step():
                 return None, _stats(ended)
-        last = policy(observation).values
+        last = forward(policy, observation).values
         return self._assemble(rows, last), _stats(ended)
 
     def _assemble(self, rows: list[tuple[Tensor, ...]], last: Tensor) -> Rollout:
@@ -101,7 +102,7 @@ class Sampler:
         """Values of the final observations of truncated games, 0 elsewhere."""
         values = torch.zeros_like(like)
         if len(rows):
-            values[rows] = policy(self.observe(rows)).values
+            values[rows] = forward(policy, self.observe(rows)).values
         return values
 
     def _close(self, done: Any, reward: Any) -> tuple[Any, Any]:

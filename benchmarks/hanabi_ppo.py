@@ -23,11 +23,11 @@ from .machine import this_machine
 SETTINGS: dict[str, Any] = {
     "num_envs": 1024,
     "n_steps": 32,
-    "batch_size": 2048,
-    "n_epochs": 4,
+    "batch_size": 4096,
+    "n_epochs": 2,
     "hidden": (128, 128),
     "learning_rate": 1e-3,
-    "ent_coef": 0.02,
+    "ent_coef": 0.03,
 }
 RIVAL = "hanabi/iggi"
 FOREVER = 10**12

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -35,17 +36,35 @@ def _usual_threads() -> int:
     return int(named or os.cpu_count() or 1)
 
 
-def run_parts(function: Callable[..., T], count: int, *args: Any, threads: int | None = None) -> list[T]:
+def run_parts(
+    function: Callable[..., T],
+    count: int,
+    *args: Any,
+    threads: int | None = None,
+    rows_per_thread: int = ROWS_PER_THREAD,
+) -> list[T]:
     """Call `function(*args, start, stop)` for parts of `count` rows, each in a thread; results in order.
 
-    `function` releases the GIL (a `nogil` kernel). Small batches run here, in one part.
+    `function` releases the GIL (a `nogil` kernel, PyTorch). Small batches, and batches that are parts already, run here, in one part.
     """
-    parts = min(thread_count(threads), count // ROWS_PER_THREAD)
+    parts = 1 if getattr(_within, "part", False) else min(thread_count(threads), count // rows_per_thread)
     if parts < 2:
         return [function(*args, 0, count)]
     edges = [count * part // parts for part in range(parts + 1)]
-    jobs = [_pool().submit(function, *args, edges[k], edges[k + 1]) for k in range(parts)]
-    return [job.result() for job in jobs]
+    jobs = [_pool().submit(_run_part, function, (*args, edges[k], edges[k + 1])) for k in range(1, parts)]
+    first = _run_part(function, (*args, edges[0], edges[1]))
+    return [first, *(job.result() for job in jobs)]
+
+
+_within = threading.local()
+
+
+def _run_part(function: Callable[..., T], args: tuple[Any, ...]) -> T:
+    _within.part = True
+    try:
+        return function(*args)
+    finally:
+        _within.part = False
 
 
 @cache

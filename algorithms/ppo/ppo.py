@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,17 +12,23 @@ from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.optimiser_state import load_adam, save_adam
 from ludory.algorithms.returns import gae
 from ludory.algorithms.rollout import Minibatch, minibatches
+from ludory.algorithms.threads import backward
 
 from .config import PPOConfig
 
 
 class _Losses(NamedTuple):
-    total: Tensor
-    policy: Tensor
-    value: Tensor
+    """Means over a batch, named as in Stable-Baselines3's logs."""
+
+    loss: Tensor
+    policy_gradient_loss: Tensor
+    value_loss: Tensor
     entropy: Tensor
     approx_kl: Tensor
     clip_fraction: Tensor
+
+
+APPROX_KL = _Losses._fields.index("approx_kl")
 
 
 class PPO(Algorithm):
@@ -35,7 +41,6 @@ class PPO(Algorithm):
     def setup(self) -> None:
         """Make the optimiser."""
         self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=self.config.learning_rate, eps=1e-5, fused=True)
-        self.n_updates = 0
 
     def training_state(self) -> dict[str, Tensor]:
         """Adam's moments."""
@@ -78,32 +83,27 @@ class PPO(Algorithm):
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.learning_rate * scale
 
-    def _update(self, batches: Callable[[], Any]) -> dict[str, float]:
-        sums: Tensor | None = None
-        count = 0
+    def _update(self, batches: Callable[[], Iterator[Minibatch]]) -> dict[str, float]:
+        sums, count = torch.zeros(len(_Losses._fields), device=self.device), 0
+        parameters = list(self.policy.parameters())
         for _ in range(self.config.n_epochs):
             for batch in batches():
-                losses = self._losses(batch)
-                if self.config.target_kl is not None and losses.approx_kl > 1.5 * self.config.target_kl:
-                    return self._means(sums, count, losses)
-                self.optimizer.zero_grad()
-                losses.total.backward()
-                torch.nn.utils.clip_grad_norm_(self.policy.parameters(), self.config.max_grad_norm)
+                losses = backward(self._losses, self._scaled(batch), parameters)
+                sums, count = sums + losses, count + 1
+                if self.config.target_kl is not None and losses[APPROX_KL] > 1.5 * self.config.target_kl:
+                    return self._means(sums, count)
+                torch.nn.utils.clip_grad_norm_(parameters, self.config.max_grad_norm)
                 self.optimizer.step()
-                now = torch.stack([part.detach() for part in losses])
-                sums, count = now if sums is None else sums + now, count + 1
-        self.n_updates += count
-        return self._means(sums, count, losses)
+        return self._means(sums, count)
 
-    def _means(self, sums: Tensor | None, count: int, last: _Losses) -> dict[str, float]:
-        means = (torch.stack([part.detach() for part in last]) if sums is None else sums / count).tolist()
-        return dict(
-            zip(
-                ("loss", "policy_gradient_loss", "value_loss", "entropy", "approx_kl", "clip_fraction"),
-                means,
-                strict=True,
-            )
-        )
+    def _means(self, sums: Tensor, count: int) -> dict[str, float]:
+        return dict(zip(_Losses._fields, (sums / count).tolist(), strict=True))
+
+    def _scaled(self, batch: Minibatch) -> Minibatch:
+        advantages = batch.advantages
+        if not self.config.normalize_advantage or len(advantages) < 2:
+            return batch
+        return batch._replace(advantages=(advantages - advantages.mean()) / (advantages.std() + 1e-8))
 
     def _losses(self, batch: Minibatch) -> _Losses:
         config = self.config
@@ -111,11 +111,8 @@ class PPO(Algorithm):
         distribution = self.policy.distribution(output.logits, batch.masks)
         log_ratio = (distribution.log_prob(batch.actions) - batch.log_probs).sum(-1)
         ratio = log_ratio.exp()
-        advantages = batch.advantages
-        if config.normalize_advantage and len(advantages) > 1:
-            advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         clipped = ratio.clamp(1 - config.clip_range, 1 + config.clip_range)
-        policy_loss = -torch.min(advantages * ratio, advantages * clipped).mean()
+        policy_loss = -torch.min(batch.advantages * ratio, batch.advantages * clipped).mean()
         value_loss = torch.nn.functional.mse_loss(output.values, batch.returns)
         entropy = distribution.entropy().sum(-1).mean()
         total = policy_loss + config.vf_coef * value_loss - config.ent_coef * entropy
