@@ -81,10 +81,11 @@ def _is_checkpoint(text: str) -> bool:
 
 def _split(arguments: str, text: str) -> list[str]:
     """Parts between commas that stand outside of brackets and quotes."""
-    parts, start, closing, quote = [], 0, [], ""
+    parts, start, closing, quote, escaped = [], 0, [], "", False
     for k, character in enumerate(arguments):
         if quote:
-            quote = "" if character == quote else quote
+            quote = "" if character == quote and not escaped else quote
+            escaped = character == "\\" and not escaped
         elif character in "'\"":
             quote = character
         elif character in "([{":
