@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,14 @@ from .evaluation_result import Estimate, estimate
 from .make import make_agent
 
 
+class Lead(NamedTuple):
+    """How far one agent, in all seats, is ahead of another in all seats, game by game."""
+
+    agent: str
+    other: str
+    by: Estimate
+
+
 @dataclass(frozen=True, slots=True)
 class CrossPlay:
     """Returns of each agent with each other; all pairs play the same games."""
@@ -25,6 +34,8 @@ class CrossPlay:
     agents: tuple[str, ...]
     game: str
     seed: int
+    shared: bool
+    """True if all seats get the same return."""
     returns: NDArray[np.float32]
     """(n, n, games): return of the row's agent, the column's agent in all other seats."""
 
@@ -36,6 +47,15 @@ class CrossPlay:
     def estimates(self) -> list[list[Estimate]]:
         """Mean, standard error and interval of each pair."""
         return [[estimate(cell) for cell in row] for row in self.returns]
+
+    def leads(self) -> list[Lead]:
+        """Self-play of every two agents, paired; none where rewards are not shared, as self-play says nothing there."""
+        if not self.shared:
+            return []
+        return [
+            Lead(self.agents[a], self.agents[b], estimate(self.returns[a, a].astype(np.float64) - self.returns[b, b]))
+            for a, b in combinations(range(len(self.agents)), 2)
+        ]
 
 
 def cross_play(
@@ -73,4 +93,4 @@ def cross_play(
                 seated, made, stop - start, seed, first_game=start, device=device, batch=batch, progress=progress
             )
             returns[row, column, start:stop] = part.returns[:, seat]
-    return CrossPlay(names, made.id or made.facts.name, seed, returns)
+    return CrossPlay(names, made.id or made.facts.name, seed, made.facts.reward == "shared", returns)

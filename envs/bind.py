@@ -44,6 +44,8 @@ def cache_directory(part: str = "kernels") -> Path:
         pass
     folder = Path(tempfile.gettempdir()) / f"ludory-{part}-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.stat().st_uid != os.getuid():  # somebody else made it, and code is loaded from here
+        return Path(tempfile.mkdtemp(prefix=f"ludory-{part}-"))
     return folder
 
 

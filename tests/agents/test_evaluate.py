@@ -268,3 +268,14 @@ def test_cross_play_of_fewer_games_than_seats() -> None:
 def test_cross_play_of_no_games() -> None:
     with pytest.raises(OptionError, match="games=0"):
         cross_play(["random"], SMALL, games=0)
+
+
+def test_leads_are_the_paired_differences_of_self_play():
+    game = ludory.make_game("HanabiTiny2P-v0")
+    found = cross_play(["hanabi/iggi", "random"], game, games=50, seed=3)
+    alone = [evaluate([name], game, games=50, seed=3) for name in ("hanabi/iggi", "random")]
+    (lead,) = found.leads()
+    assert (lead.agent, lead.other) == ("hanabi/iggi", "random")
+    expected = paired_difference(*alone)
+    assert lead.by.mean == pytest.approx(float(expected.mean))
+    assert lead.by.stderr == pytest.approx(float(expected.stderr))

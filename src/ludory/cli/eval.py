@@ -37,7 +37,10 @@ def run(argv: list[str]) -> int:
     if chosen.json:
         print(json.dumps({"options": dict(game.options)} | _as_json(found), indent=2))
     else:
-        Console(markup=False, highlight=False).print(_table(found))
+        console = Console(markup=False, highlight=False)
+        console.print(_table(found))
+        for line in _leads(found):
+            console.print(line)
     return 0
 
 
@@ -81,13 +84,26 @@ def _as_json(found: EvaluationResult | CrossPlay) -> dict[str, Any]:
 
     head = {"game": found.game, "agents": list(found.agents), "games": found.games, "seed": found.seed}
     if isinstance(found, CrossPlay):
-        return head | {"crossplay": [[_numbers(one) for one in row] for row in found.estimates()]}
+        leads = [{"agent": one.agent, "other": one.other, "by": _numbers(one.by)} for one in found.leads()]
+        return head | {"crossplay": [[_numbers(one) for one in row] for row in found.estimates()], "leads": leads}
     return head | {"estimates": {name: _numbers(one) for name, one in found.estimates().items()}}
 
 
 def _numbers(estimate: Estimate) -> dict[str, float | None]:
     """JSON has no NaN: the standard error of a single game becomes null."""
     return {name: None if math.isnan(value) else value for name, value in estimate._asdict().items()}
+
+
+def _leads(found: EvaluationResult | CrossPlay) -> list[str]:
+    from ludory.agents.crossplay import CrossPlay
+
+    if not isinstance(found, CrossPlay):
+        return []
+    return [
+        f"self-play of {one.agent} minus that of {one.other}, game by game: {one.by.mean:+.3f} ± {one.by.stderr:.3f} "
+        f"({one.by.low:+.3f} .. {one.by.high:+.3f})"
+        for one in found.leads()
+    ]
 
 
 def _table(found: EvaluationResult | CrossPlay) -> Table:
