@@ -16,7 +16,6 @@ from ludory.agents.evaluation_result import EvaluationResult, paired_difference
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.run import train_to_file
 from ludory.atomic import atomic_file
-from ludory.envs.make import make_game
 
 from .machine import this_machine
 
@@ -27,7 +26,7 @@ SETTINGS: dict[str, Any] = {
     "n_epochs": 2,
     "hidden": (128, 128),
     "learning_rate": 1e-3,
-    "ent_coef": 0.03,
+    "ent_coef": 0.02,
 }
 RIVAL = "hanabi/iggi"
 FOREVER = 10**12
@@ -37,16 +36,16 @@ def run(argv: list[str]) -> int:
     """Train, evaluate, write; gives the exit code."""
     arguments = _parser().parse_args(argv)
     folder = Path(arguments.out)
-    stages: list[tuple[str, dict[str, Any], float]] = [
-        ("warm-up", {"bomb": "keep"}, arguments.warmup),
-        ("main", {}, 1 - arguments.warmup),
+    stages: list[tuple[str, dict[str, str], float]] = [
+        ("partner", {"seats": "0", "others": RIVAL}, arguments.warmup),
+        ("self-play", {"seats": "all"}, 1 - arguments.warmup),
     ]
     before: Path | None = None
     log = []
-    for name, options, share in stages:
+    for name, seats, share in stages:
         if share > 0:
             file = folder / f"{arguments.game}-seed{arguments.seed}-{name}.ludory"
-            log.append({"stage": name, "options": options} | _train(arguments, options, share, file, before))
+            log.append({"stage": name, "seats": seats} | _train(arguments, seats, share, file, before))
             before = file
     assert before is not None
     result = _score(arguments, PPO.load(before))
@@ -75,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         "--warmup",
         type=float,
         default=0.5,
-        help="share of it in which a bomb keeps the score, so that playing cards is learnt first (default 0.5)",
+        help="share of it as the partner of the rule bot, so that hints get a meaning first; self-play follows (default 0.4)",
     )
     parser.add_argument("--seed", type=int, default=1, help="of the training (default 1)")
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
@@ -88,13 +87,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _train(
-    arguments: argparse.Namespace, options: dict[str, Any], share: float, file: Path, before: Path | None
+    arguments: argparse.Namespace, seats: dict[str, str], share: float, file: Path, before: Path | None
 ) -> dict[str, Any]:
-    game = make_game(arguments.game, **options)
     model = PPO(
         "mlp",
-        game,
+        arguments.game,
         **SETTINGS,
+        **seats,
         seed=arguments.seed,
         device=arguments.device,
         init_from=str(before) if before else None,
