@@ -1,64 +1,179 @@
 """Returns and advantages over time-major arrays [T, B]. No learner computes a return anywhere else.
 
-`rewards[t]` follows the action taken at t; `values[t]` = V(s_t); `next_values[t]` = V of the true successor: values[t+1] inside
-an episode, the bootstrap value in the last row, the value of the final observation where the episode was truncated; it is
-never read where `terminated`. `terminated` stops bootstrapping; `truncated` bootstraps and cuts the trace; rows that are not
-`valid` are padding: there returns equal values and advantages are 0.
+Every recurrence here is affine, x_t = b_t + k_t x_{t+1} with x_T = 0, so one scan serves all. Nothing carries a gradient.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+MAX_LOG_RHO = 60.0
+"""Log-ratios are cut above (float32 overflows at 88), never below."""
 
-class Gae(NamedTuple):
-    """Advantages and the returns they add up to, both [T, B], without gradients."""
+
+class Steps(NamedTuple):
+    """T steps of B columns; a column may hold several episodes, and holes.
+
+    `terminated` stops bootstrapping; `truncated` bootstraps from `next_values` and cuts the trace; where both are set,
+    `terminated` wins. The last valid row before a hole or before padding bootstraps from its own `next_values`. On rows that
+    are not `valid`, returns equal `values` and advantages are 0.
+    """
+
+    rewards: Tensor
+    """[T, B] float, follows the action taken at t."""
+    values: Tensor
+    """[T, B] float, V(s_t)."""
+    next_values: Tensor
+    """[T, B] float, V of the true successor: values[t + 1] inside an episode, the bootstrap in the last row, V of the final
+    observation at a truncation; never read where `terminated`."""
+    terminated: Tensor
+    """[T, B] bool, the action ended the game by its rules."""
+    truncated: Tensor
+    """[T, B] bool, the action was the last before an outside limit."""
+    valid: Tensor | None = None
+    """[T, B] bool, False on padding and dummy rows; None: all rows are valid."""
+
+
+class Advantages(NamedTuple):
+    """Advantages and the returns they add up to, [T, B]."""
 
     advantages: Tensor
     returns: Tensor
 
 
-def gae(
-    rewards: Tensor,
-    values: Tensor,
-    next_values: Tensor,
-    terminated: Tensor,
-    truncated: Tensor,
-    valid: Tensor | None = None,
-    *,
-    gamma: float,
-    lam: float,
-) -> Gae:
-    """Generalised advantage estimation (arXiv 1506.02438).
+class VTrace(NamedTuple):
+    """Corrected values `vs` and policy-gradient advantages, [T, B]."""
 
-    delta_t = r_t + gamma V' - V_t, A_t = delta_t + gamma lam A_{t+1}, with A_{t+1} = 0 across an end.
+    vs: Tensor
+    pg_advantages: Tensor
 
-    Args:
-        rewards: [T, B] float.
-        values: [T, B] float.
-        next_values: [T, B] float.
-        terminated: [T, B] bool.
-        truncated: [T, B] bool.
-        valid: [T, B] bool, None = all.
-        gamma: discount in [0, 1].
-        lam: in [0, 1]; 1 gives Monte Carlo returns, 0 one-step ones.
+
+class _Frame(NamedTuple):
+    """What all recurrences derive from the inputs."""
+
+    rewards: Tensor
+    values: Tensor
+    successor: Tensor  # next_values, 0 where terminated
+    discount: Tensor  # gamma, 0 where terminated
+    cut: Tensor  # bool: nothing flows over from t + 1
+    valid: Tensor
+    q: Tensor  # r + discount * successor
+
+
+def gae(steps: Steps, *, gamma: float, lam: float) -> Advantages:
+    """Generalised advantage estimation (arXiv 1506.02438); `returns` are TD(lambda)'s.
 
     Raises:
-        ValueError: shapes differ, flags are not bool, numbers are not floating, gamma or lam outside [0, 1].
+        ValueError: shapes, dtypes or devices do not fit, gamma or lam outside [0, 1].
     """
-    valid = torch.ones_like(terminated) if valid is None else valid
-    _check(rewards, values, next_values, terminated, truncated, valid, gamma=gamma, lam=lam)
-    with torch.no_grad():
-        successor = torch.where(terminated, 0, next_values)
-        delta = torch.where(valid, rewards + gamma * successor - values, 0)
-        keep = valid & ~(terminated | truncated)
-        keep[:-1] &= valid[1:]
-        keep[-1] = False
-        advantages = affine_scan(delta, keep.to(delta.dtype) * (gamma * lam))
-        return Gae(advantages, advantages + values)
+    frame = _frame(steps, gamma, lam)
+    flows = (frame.valid & ~frame.cut).to(frame.q.dtype)
+    advantages = affine_scan(torch.where(frame.valid, frame.q - frame.values, 0), gamma * lam * flows)
+    return Advantages(advantages, advantages + frame.values)
+
+
+def td_lambda(steps: Steps, *, gamma: float, lam: float | Tensor) -> Tensor:
+    """TD(lambda) returns: G_t = r_t + d_t ((1 - lam_t) V' + lam_t G_{t+1}), with G_{t+1} = V' at a cut; lam may be [T, B].
+
+    Raises:
+        ValueError: as `gae`.
+    """
+    return _lambda_returns(_frame(steps, gamma, lam), lam)
+
+
+def monte_carlo(steps: Steps, *, gamma: float) -> Tensor:
+    """Discounted sums of rewards up to the end or the bootstrap: TD(1)."""
+    return td_lambda(steps, gamma=gamma, lam=1.0)
+
+
+def n_step(steps: Steps, n: int, *, gamma: float) -> Tensor:
+    """Returns that bootstrap after n steps, or at a cut.
+
+    Raises:
+        ValueError: n < 1, or as `gae`.
+    """
+    if n < 1:
+        raise ValueError(f"n={n}: must be at least 1")
+    frame = _frame(steps, gamma, 1.0)
+    result = frame.q
+    for _ in range(min(n, len(result)) - 1):
+        later = torch.where(frame.cut, frame.successor, _shift(result, frame.successor))
+        result = frame.rewards + frame.discount * later
+    return torch.where(frame.valid, result, frame.values)
+
+
+def vtrace(
+    steps: Steps,
+    log_rhos: Tensor,
+    *,
+    gamma: float,
+    lam: float = 1.0,
+    rho_bar: float | None = 1.0,
+    c_bar: float | None = 1.0,
+    pg_rho_bar: float | None = 1.0,
+    pg_lambda: bool = False,
+    allow_c_above_rho: bool = False,
+) -> VTrace:
+    """V-trace (arXiv 1802.01561, eq. 1, with lambda).
+
+    Args:
+        steps: [T, B].
+        log_rhos: [T, B] log pi(a|s) - log mu(a|s), of the joint action or of a group of heads.
+        gamma: discount.
+        lam: of the trace.
+        rho_bar: clips the ratio in the temporal differences; None or NaN: no clipping.
+        c_bar: clips the ratio along the trace.
+        pg_rho_bar: clips the ratio of the policy gradient.
+        pg_lambda: mix the successor of the policy gradient with lam, as rlax does; False is the paper's.
+        allow_c_above_rho: take c_bar > rho_bar, which the paper's contraction does not cover.
+
+    Raises:
+        ValueError: as `gae`; log-ratios not finite on valid rows; thresholds negative, or c_bar > rho_bar.
+    """
+    frame = _frame(steps, gamma, lam)
+    limits = [
+        _threshold(name, bar) for name, bar in (("rho_bar", rho_bar), ("c_bar", c_bar), ("pg_rho_bar", pg_rho_bar))
+    ]
+    if limits[1] > limits[0] and not allow_c_above_rho:
+        raise ValueError(f"c_bar={c_bar} > rho_bar={rho_bar}: pass allow_c_above_rho=True if that is meant")
+    rho = _ratios(log_rhos, frame)
+    clipped, trace, policy = (rho.clamp(max=limit) for limit in limits)
+    delta = torch.where(frame.valid, clipped * (frame.q - frame.values), 0)
+    flows = torch.where(frame.valid & ~frame.cut, gamma * lam * trace, 0)
+    vs = frame.values + affine_scan(delta, flows)
+    later = torch.where(frame.cut, frame.successor, _shift(vs, frame.successor))
+    if pg_lambda:
+        later = lam * later + (1 - lam) * frame.successor
+    target = frame.rewards + frame.discount * later
+    return VTrace(vs, torch.where(frame.valid, policy * (target - frame.values), 0))
+
+
+def upgo(steps: Steps, log_rhos: Tensor, *, gamma: float) -> Advantages:
+    """Upgoing policy update (doi:10.1038/s41586-019-1724-z, Methods): follow the trace while it does better than V.
+
+    A lambda return with lam_t = 1 where q_{t+1} >= v_{t+1}, else 0; the ratio of the advantage is always clipped at 1.
+
+    Raises:
+        ValueError: as `vtrace`.
+    """
+    frame = _frame(steps, gamma, 1.0)
+    rho = _ratios(log_rhos, frame).clamp(max=1)
+    better = (frame.q >= frame.values).to(frame.q.dtype)
+    returns = _lambda_returns(frame, _shift(better, torch.zeros_like(better)))
+    return Advantages(torch.where(frame.valid, rho * (returns - frame.values), 0), returns)
+
+
+def normalise(x: Tensor, valid: Tensor | None = None) -> Tensor:
+    """Mean 0 and population deviation 1 over valid entries, 0 elsewhere; 1e-8 is added to the deviation."""
+    chosen = x if valid is None else x[valid]
+    if not chosen.numel():
+        return torch.zeros_like(x)
+    scaled = (x - chosen.mean()) / (chosen.std(correction=0) + 1e-8)
+    return scaled if valid is None else torch.where(valid, scaled, 0)
 
 
 def affine_scan(b: Tensor, k: Tensor) -> Tensor:
@@ -68,21 +183,74 @@ def affine_scan(b: Tensor, k: Tensor) -> Tensor:
     while shift < len(x):
         x[:-shift] += k[:-shift] * x[shift:].clone()
         k[:-shift] *= k[shift:].clone()
-        k[-shift:] = 0
         shift *= 2
     return x
 
 
-def _check(*arrays: Tensor, gamma: float, lam: float) -> None:
-    names = ("rewards", "values", "next_values", "terminated", "truncated", "valid")
-    for name, array in zip(names, arrays, strict=True):
-        if array.shape != arrays[0].shape or array.ndim != 2:
+def _lambda_returns(frame: _Frame, lam: float | Tensor) -> Tensor:
+    mixed = (1 - lam) * frame.successor + torch.where(frame.cut, lam * frame.successor, 0)
+    flows = torch.where(frame.cut, 0, frame.discount * lam)
+    # Rows that are not valid must not reach back: the valid row before one is a cut.
+    returns = affine_scan(torch.where(frame.valid, frame.rewards + frame.discount * mixed, 0), flows)
+    return torch.where(frame.valid, returns, frame.values)
+
+
+def _shift(x: Tensor, last: Tensor) -> Tensor:
+    """x_{t+1}, with the last row of `last` at the end."""
+    return torch.cat([x[1:], last[-1:]])
+
+
+def _ratios(log_rhos: Tensor, frame: _Frame) -> Tensor:
+    if log_rhos.shape != frame.rewards.shape or not log_rhos.dtype.is_floating_point:
+        raise ValueError(
+            f"log_rhos: {log_rhos.dtype} {tuple(log_rhos.shape)}, must be floats {tuple(frame.rewards.shape)}"
+        )
+    bad = frame.valid & ~log_rhos.isfinite()
+    if bad.any():
+        t, column = (int(i) for i in bad.nonzero()[0])
+        raise ValueError(
+            f"log_rhos[{t}, {column}] = {log_rhos[t, column]}: V-trace and UPGO need behaviour log-probabilities"
+        )
+    return log_rhos.detach().to(frame.rewards.dtype).clamp(max=MAX_LOG_RHO).exp()
+
+
+def _threshold(name: str, bar: float | None) -> float:
+    if bar is None or math.isnan(bar):
+        return math.inf
+    if bar < 0:
+        raise ValueError(f"{name}={bar}: must not be negative (None: no clipping)")
+    return bar
+
+
+def _frame(steps: Steps, gamma: float, lam: float | Tensor) -> _Frame:
+    valid = torch.ones_like(steps.terminated) if steps.valid is None else steps.valid
+    _check(steps._replace(valid=valid), gamma, lam)
+    rewards, values, following = (_at_least_float32(x.detach()) for x in steps[:3])
+    cut = steps.terminated | steps.truncated
+    cut = cut | ~_shift(valid, torch.zeros_like(valid))
+    successor = torch.where(steps.terminated, 0, following)  # a select, not a product: 0 x NaN is NaN
+    discount = torch.where(steps.terminated, 0, torch.full_like(rewards, gamma))
+    return _Frame(rewards, values, successor, discount, cut, valid, rewards + discount * successor)
+
+
+def _at_least_float32(x: Tensor) -> Tensor:
+    return x if x.dtype in (torch.float32, torch.float64) else x.float()
+
+
+def _check(steps: Steps, gamma: float, lam: float | Tensor) -> None:
+    first = steps.rewards
+    for name, array in zip(Steps._fields, steps, strict=True):
+        assert array is not None
+        if array.shape != first.shape or array.ndim != 2 or not len(array):
             raise ValueError(
-                f"{name} has shape {tuple(array.shape)}; all must be [T, B] as rewards {tuple(arrays[0].shape)}"
+                f"{name} has shape {tuple(array.shape)}; all must be [T, B] as rewards {tuple(first.shape)}"
             )
-        flag = name in names[3:]
+        if array.device != first.device:
+            raise ValueError(f"{name} is on {array.device}, rewards on {first.device}")
+        flag = name in ("terminated", "truncated", "valid")
         if flag != (array.dtype == torch.bool) or (not flag and not array.dtype.is_floating_point):
             raise ValueError(f"{name} has dtype {array.dtype}; rewards and values are floating, flags are bool")
     for name, value in (("gamma", gamma), ("lam", lam)):
-        if not 0 <= value <= 1:
+        inside = ((value >= 0) & (value <= 1)).all() if isinstance(value, Tensor) else 0 <= value <= 1
+        if not inside:
             raise ValueError(f"{name}={value}: must lie in [0, 1]")

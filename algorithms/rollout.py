@@ -10,6 +10,8 @@ from torch import Tensor
 
 from ludory.agents.networks.packed_linear import unpack
 
+from .returns import Steps
+
 
 class Rollout(NamedTuple):
     """T decisions of B columns. Bits stay bits until a minibatch is used."""
@@ -23,6 +25,10 @@ class Rollout(NamedTuple):
     rewards: Tensor  # [T, B] float32
     terminated: Tensor  # [T, B] bool
     truncated: Tensor  # [T, B] bool
+
+    def steps(self) -> Steps:
+        """What returns are computed from."""
+        return Steps(self.rewards, self.values, self.next_values, self.terminated, self.truncated)
 
 
 class Minibatch(NamedTuple):

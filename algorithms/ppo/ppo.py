@@ -57,15 +57,7 @@ class PPO(Algorithm):
         rollout, stats = self.sampler.collect(self.policy, config.n_steps, self.generator, on_step)
         if rollout is None:
             return None
-        advantages, returns = gae(
-            rollout.rewards,
-            rollout.values,
-            rollout.next_values,
-            rollout.terminated,
-            rollout.truncated,
-            gamma=config.gamma,
-            lam=config.gae_lambda,
-        )
+        advantages, returns = gae(rollout.steps(), gamma=config.gamma, lam=config.gae_lambda)
         totals = self._update(
             lambda: minibatches(
                 rollout, advantages, returns, self.game.facts.num_actions, config.batch_size, self.generator

@@ -222,8 +222,7 @@ class ${class_name}(Algorithm):
         rollout, _ = self.sampler.collect(self.policy, self.config.n_steps, self.generator, on_step)
         if rollout is None:
             return None
-        ends = rollout.terminated, rollout.truncated
-        advantages, returns = gae(rollout.rewards, rollout.values, rollout.next_values, *ends, gamma=1.0, lam=0.95)
+        advantages, returns = gae(rollout.steps(), gamma=1.0, lam=0.95)
         width, size = self.game.facts.num_actions, self.config.batch_size
         losses = []
         for batch in minibatches(rollout, advantages, returns, width, size, self.generator):

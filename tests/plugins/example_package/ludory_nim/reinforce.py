@@ -24,8 +24,7 @@ class Reinforce(Algorithm):
         rollout, stats = self.sampler.collect(self.policy, 16, self.generator, on_step)
         if rollout is None:
             return None
-        ends = rollout.terminated, rollout.truncated
-        gains, returns = gae(rollout.rewards, rollout.values, rollout.next_values, *ends, gamma=1.0, lam=1.0)
+        gains, returns = gae(rollout.steps(), gamma=1.0, lam=1.0)
         (batch,) = minibatches(rollout, gains, returns, self.game.facts.num_actions, returns.numel(), self.generator)
         output = self.policy(batch.observations)
         log_prob = self.policy.distribution(output.logits, batch.masks).log_prob(batch.actions).sum(-1)
