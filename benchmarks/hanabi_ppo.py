@@ -35,7 +35,7 @@ FOREVER = 10**12
 def run(argv: list[str]) -> int:
     """Train, evaluate, write; gives the exit code."""
     arguments = _parser().parse_args(argv)
-    folder = Path(arguments.out)
+    folder, origin = Path(arguments.out), _origin()
     stages: list[tuple[str, dict[str, str], float]] = [
         ("partner", {"seats": "0", "others": RIVAL}, arguments.warmup),
         ("self-play", {"seats": "all"}, 1 - arguments.warmup),
@@ -55,7 +55,7 @@ def run(argv: list[str]) -> int:
         "seed": arguments.seed,
         "stages": log,
         **result,
-        **_origin(),
+        **origin,
     }
     target = folder / f"hanabi-ppo-{arguments.game}-seed{arguments.seed}.json"
     with atomic_file(target, "w") as handle:

@@ -41,6 +41,11 @@ class MaskedHeads:
         entropy = self.entropy()
         return torch.where(legal > 1, entropy / legal.clamp(min=2).to(entropy.dtype).log(), 0)
 
+    def kl_from(self, teacher: MaskedHeads) -> Tensor:
+        """(..., H): KL(teacher to self) of each head, teacher first; both under the same mask."""
+        pairs = zip(teacher._log_p, self._log_p, strict=True)
+        return torch.stack([_kl(teacher_log_p, log_p) for teacher_log_p, log_p in pairs], -1)
+
     def sample(self, generator: torch.Generator | None = None) -> Tensor:
         """(..., H) int64: one draw, by one tensor of exponential noise for all heads (argmax of p / noise)."""
         log_p = torch.cat(self._log_p, -1)
@@ -50,6 +55,12 @@ class MaskedHeads:
     def mode(self) -> Tensor:
         """(..., H) int64: the most probable value of each head, the first on ties."""
         return torch.stack([log_p.argmax(-1) for log_p in self._log_p], -1)
+
+
+def _kl(log_p: Tensor, log_q: Tensor) -> Tensor:
+    """Sum of p (log p - log q) over the last axis; differences of log-softmaxes, selected before multiplying."""
+    p = log_p.exp()
+    return (p * torch.where(p > 0, log_p - log_q, 0)).sum(-1)
 
 
 def _times(p: Tensor, log_p: Tensor) -> Tensor:

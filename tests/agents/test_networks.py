@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -102,3 +106,55 @@ def test_ten_thousand_actions_in_low_precision_work(dtype):
     heads = MaskedHeads(logits, torch.ones(4, 10_000, dtype=torch.bool), (10_000,))
     assert heads.log_prob(heads.sample()).dtype == torch.float32
     assert torch.isfinite(heads.entropy()).all()
+
+
+def load_heads() -> dict[str, dict[str, np.ndarray]]:
+    cases: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
+    with np.load(Path(__file__).parents[1] / "golden" / "returns" / "heads.npz") as archive:
+        for key in archive.files:
+            case, name = key.split("/", 1)
+            cases[case][name] = archive[key]
+    return cases
+
+
+HEADS = load_heads()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "close"),
+    [(torch.float64, {"rtol": 0, "atol": 1e-10}), (torch.float32, {"rtol": 1e-5, "atol": 2e-5})],
+    ids=["f64", "f32"],
+)
+@pytest.mark.parametrize("name", HEADS)
+def test_every_table_of_seven_heads(name, dtype, close):
+    case = HEADS[name]
+    names, sizes = json.loads(str(case["head_names"])), tuple(int(size) for size in case["head_sizes"])
+    mask = torch.from_numpy(np.concatenate([case[f"{head}.mask"] for head in names], -1))
+    policy, behaviour, teacher = (
+        MaskedHeads(
+            torch.from_numpy(np.concatenate([case[f"{head}.{who}"] for head in names], -1)).to(dtype), mask, sizes
+        )
+        for who in ("target", "behaviour", "teacher")
+    )
+    actions = torch.from_numpy(np.stack([case[f"{head}.action"] for head in names], -1))
+    found = {
+        "logp": policy.log_prob(actions),
+        "logp_behaviour": behaviour.log_prob(actions),
+        "entropy": policy.entropy(),
+        "entropy_norm": policy.normalised_entropy(),
+        "kl_teacher": policy.kl_from(teacher),
+        "kl_reverse": teacher.kl_from(policy),
+    }
+    used = torch.from_numpy(case["head_mask"])
+    for what, ours in found.items():
+        assert ours.dtype == dtype
+        for k, head in enumerate(names):
+            np.testing.assert_allclose(ours[..., k].numpy(), case[f"{head}.{what}"], err_msg=f"{head}.{what}", **close)
+        if what != "logp_behaviour":
+            np.testing.assert_allclose((ours * used).sum(-1).numpy(), case[f"joint.{what}"], err_msg=what, **close)
+
+
+def test_a_policy_is_at_no_distance_from_itself():
+    logits, mask = masked(30, 6)
+    heads = MaskedHeads(logits, mask, SIZES)
+    assert (heads.kl_from(heads) == 0).all()

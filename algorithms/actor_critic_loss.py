@@ -1,0 +1,127 @@
+"""The actor-critic loss with off-policy correction: V-trace and UPGO policy gradients, value, KL to a teacher, entropy.
+
+Written over heads: an unused head (`head_mask` False) adds 0 to log-ratios and to every term. Every mean divides by the number
+of valid rows. Head groups: "joint" is one ratio for all heads, "split" one per head, so that a head that moved is clipped alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ludory.agents.networks.distribution import MaskedHeads
+
+from .returns import Steps, td_lambda, upgo, vtrace
+
+
+@dataclass(frozen=True, slots=True)
+class LossWeights:
+    """Coefficients and discounts; defaults suit games with one final reward."""
+
+    gamma: float = 1.0
+    lam: float = 0.8
+    """Of the value target, TD(lambda)."""
+    vtrace_lam: float = 1.0
+    rho_bar: float = 1.0
+    c_bar: float = 1.0
+    pg_rho_bar: float = 1.0
+    c_pg: float = 1.0
+    c_upgo: float = 1.0
+    c_value: float = 10.0
+    """Of half the squared error."""
+    c_kl: float = 0.02
+    c_entropy: float = 1e-4
+
+
+class ActorCriticLoss(NamedTuple):
+    """Scalars; `total` carries the gradient."""
+
+    total: Tensor
+    pg: Tensor
+    upgo: Tensor
+    value: Tensor
+    kl: Tensor
+    entropy: Tensor
+
+
+class _Terms(NamedTuple):
+    pg: Tensor
+    upgo: Tensor
+
+
+def actor_critic_loss(
+    policy: MaskedHeads,
+    values: Tensor,
+    steps: Steps,
+    actions: Tensor,
+    log_behaviour: Tensor,
+    head_mask: Tensor,
+    teacher: MaskedHeads | None,
+    weights: LossWeights,
+    groups: Sequence[Sequence[int]] | str = "split",
+) -> ActorCriticLoss:
+    """The loss of a batch of sequences; targets are under stop-gradient.
+
+    Args:
+        policy: distribution over logits [T, B, A].
+        values: [T, B] with gradient, V(s_t).
+        steps: rewards, ends and the same values (without gradient).
+        actions: [T, B, H].
+        log_behaviour: [T, B, H] log-probabilities of the policy that acted, per head.
+        head_mask: [T, B, H] bool, the head had an effect at this step.
+        teacher: frozen policy over the same legal masks; None: no KL.
+        weights: coefficients.
+        groups: "joint", "split", or a partition of the heads.
+
+    Raises:
+        ValueError: no valid row, a partition that leaves out or repeats a head, or as the functions of `returns`.
+    """
+    heads = len(policy.sizes)
+    valid = torch.ones_like(steps.terminated) if steps.valid is None else steps.valid
+    rows = int(valid.sum())
+    if not rows:
+        raise ValueError("a batch without valid rows has no loss; skip it")
+    partition = _partition(groups, heads)
+    log_p = policy.log_prob(actions)
+    used = head_mask & valid.unsqueeze(-1)
+    log_ratio = torch.where(head_mask, log_p - log_behaviour, 0)
+    terms = [_policy_terms(steps, log_p, log_ratio, used, list(group), weights) for group in partition]
+    pg, up = (-torch.stack(column).sum() / rows for column in zip(*terms, strict=True))
+    target = td_lambda(steps, gamma=weights.gamma, lam=weights.lam)
+    value = torch.where(valid, (target - values) ** 2, 0).sum() / (2 * rows)
+    entropy = torch.where(used, policy.normalised_entropy(), 0).sum() / rows
+    kl = torch.zeros_like(pg) if teacher is None else torch.where(used, policy.kl_from(teacher), 0).sum() / rows
+    total = weights.c_pg * pg + weights.c_upgo * up + weights.c_value * value
+    total = total + weights.c_kl * kl - weights.c_entropy * entropy
+    return ActorCriticLoss(total, pg.detach(), up.detach(), value.detach(), kl.detach(), entropy.detach())
+
+
+def _policy_terms(
+    steps: Steps, log_p: Tensor, log_ratio: Tensor, used: Tensor, group: list[int], weights: LossWeights
+) -> _Terms:
+    """Sums over rows of advantage times log-probability, for the heads of one group."""
+    log_rhos = log_ratio[..., group].sum(-1).detach()
+    corrected = vtrace(
+        steps,
+        log_rhos,
+        gamma=weights.gamma,
+        lam=weights.vtrace_lam,
+        rho_bar=weights.rho_bar,
+        c_bar=weights.c_bar,
+        pg_rho_bar=weights.pg_rho_bar,
+    )
+    upgoing = upgo(steps, log_rhos, gamma=weights.gamma)
+    log_used = torch.where(used[..., group], log_p[..., group], 0).sum(-1)
+    return _Terms((corrected.pg_advantages * log_used).sum(), (upgoing.advantages * log_used).sum())
+
+
+def _partition(groups: Sequence[Sequence[int]] | str, heads: int) -> list[Sequence[int]]:
+    if groups in ("joint", "split"):
+        return [range(heads)] if groups == "joint" else [[head] for head in range(heads)]
+    if isinstance(groups, str) or sorted(head for group in groups for head in group) != list(range(heads)):
+        raise ValueError(f"groups={groups!r}: must be 'joint', 'split' or a partition of the heads 0..{heads - 1}")
+    return list(groups)
