@@ -28,8 +28,8 @@ GAME := HanabiSmall2P-v0
 TRAIN := $(BIN)/ludory train ppo --env $(GAME) --hidden 128 128 --learning-rate 1e-3 --batch-size 2048 --n-epochs 4 --n-steps 32 --ent-coef 0.02 --seed 1 --resume
 
 demo: $(INSTALLED)
-	$(TRAIN) --option bomb=keep --timesteps 4_000_000 --out demo/warm-up.ludory --progress
-	$(TRAIN) --init-from demo/warm-up.ludory --timesteps 4_000_000 --out demo/agent.ludory --progress
+	$(TRAIN) --option bomb=keep --timesteps 3_000_000 --out demo/warm-up.ludory --progress
+	$(TRAIN) --init-from demo/warm-up.ludory --timesteps 3_000_000 --out demo/agent.ludory --progress
 	$(BIN)/ludory eval demo/agent.ludory hanabi/iggi --game $(GAME) --games 2000 --seed 99
 	$(BIN)/ludory watch $(GAME) demo/agent.ludory --seed 5 --html demo/replay.html
 

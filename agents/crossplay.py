@@ -76,7 +76,10 @@ def cross_play(
 
     Arguments and errors as `evaluate`.
     """
-    made, names = make_game(game, **options), tuple(spec if isinstance(spec, str) else spec.name for spec in agents)
+    made, names = (
+        make_game(game, **options),
+        tuple(spec if isinstance(spec, str) else getattr(spec, "name", type(spec).__name__) for spec in agents),
+    )
     players = made.facts.players
     check_count("games", games)
     present = [make_agent(spec, made) for spec in agents]

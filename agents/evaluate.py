@@ -91,14 +91,14 @@ def check_count(name: str, number: object, least: int = 1) -> None:
 def _seat(agents: str | Agent | Sequence[str | Agent], game: Game) -> tuple[list[Agent], tuple[str, ...]]:
     """An agent for each seat, and its name; a spec named twice is made once."""
     players = game.facts.players
-    named = [agents] if isinstance(agents, str | Agent) else list(agents)
+    named = list(agents) if isinstance(agents, Sequence) and not isinstance(agents, str) else [agents]
     if len(named) not in (1, players):
         raise OptionError(
             f"{game.id or game.facts.name} has {players} seats, got {len(named)} agents; give {players}, or one for all seats"
         )
     made = {spec: make_agent(spec, game) for spec in named}
     named = named * (players // len(named))
-    return [made[spec] for spec in named], tuple(spec if isinstance(spec, str) else spec.name for spec in named)
+    return [made[spec] for spec in named], tuple(spec if isinstance(spec, str) else made[spec].name for spec in named)
 
 
 def _play(

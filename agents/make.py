@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
-from ludory.errors import CheckpointError, PluginError
+from ludory.errors import CheckpointError, OptionError, PluginError
 from ludory.plugins import agents
 from ludory.plugins.call import call
 from ludory.plugins.spec import Spec, parse_spec
@@ -14,8 +15,8 @@ from ludory.plugins.spec import Spec, parse_spec
 from .agent import Agent
 
 
-def make_agent(spec: str | Agent, game: str | Game) -> Agent:
-    """The agent that `spec` names, for `game` (an id or a `Game`); an `Agent` is given back as it is.
+def make_agent(spec: Any, game: str | Game) -> Agent:
+    """The agent that `spec` names, for `game` (an id or a `Game`); an `Agent` is given back as it is, of a model its policy.
 
     A spec is an id (`hanabi/iggi`), an id with arguments (`random(seed=3)`) or the path of a checkpoint (`run/hanabi.ludory`).
 
@@ -27,7 +28,10 @@ def make_agent(spec: str | Agent, game: str | Game) -> Agent:
     """
     if isinstance(spec, Agent):
         return spec
-    parsed, made = parse_spec(spec), make_game(game)
+    made = make_game(game)
+    if not isinstance(spec, str):
+        return _from_model(spec, made, type(spec).__name__)
+    parsed = parse_spec(spec)
     if parsed.checkpoint:
         return _from_checkpoint(parsed, made)
     entry = agents.get(parsed.name)
@@ -37,14 +41,21 @@ def make_agent(spec: str | Agent, game: str | Game) -> Agent:
 
 def _from_checkpoint(spec: Spec, game: Game) -> Agent:
     # Algorithms stand above agents, so the front door is asked by name: no room below imports one above.
-    model = importlib.import_module("ludory").load(spec.name)
+    return _from_model(importlib.import_module("ludory").load(spec.name), game, spec.name, *spec.args, **spec.kwargs)
+
+
+def _from_model(model: Any, game: Game, name: str, *args: Any, **kwargs: Any) -> Agent:
+    if not callable(getattr(model, "as_agent", None)):
+        raise OptionError(
+            f"agent {model!r}: must be the name of an agent, a checkpoint's path, an Agent or a trained model"
+        )
     learnt, asked = model.game.facts, game.facts
     if (learnt.observation, learnt.heads) != (asked.observation, asked.heads):
         raise CheckpointError(
-            f"{spec.name}: trained on {model.game.id}, where a seat sees {_shapes(model.game)}; "
+            f"{name}: trained on {model.game.id}, where a seat sees {_shapes(model.game)}; "
             f"it can not play {game.id} with {_shapes(game)}"
         )
-    return _checked(call(spec.name, model.as_agent, *spec.args, **spec.kwargs), spec.name)
+    return _checked(call(name, model.as_agent, *args, **kwargs), name)
 
 
 def _shapes(game: Game) -> str:

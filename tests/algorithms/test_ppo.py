@@ -13,6 +13,7 @@ from games_identity import make_identity
 from safetensors.torch import save_file
 from stable_baselines3.common.callbacks import CheckpointCallback
 
+import ludory
 from ludory.algorithms.checkpoint import read_checkpoint, read_header, write_checkpoint
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.run import train_to_file
@@ -219,3 +220,16 @@ def test_wrong_options_are_named(options, message):
 def test_all_seats_need_a_shared_reward():
     with pytest.raises(OptionError, match="give seats=0 and others="):
         PPO("mlp", nim(), **SMALL, seats="all")
+
+
+def test_a_trained_or_loaded_model_can_be_evaluated_as_it_is(tmp_path):
+    model = PPO("mlp", TINY, **SMALL).learn(256)
+    model.save(tmp_path / "m.ludory")
+    loaded = ludory.load(tmp_path / "m.ludory")
+    results = [
+        ludory.evaluate([one], game=TINY, games=40, seed=3) for one in (model, loaded, str(tmp_path / "m.ludory"))
+    ]
+    assert len({tuple(result.returns[:, 0]) for result in results}) == 1
+    assert ludory.evaluate([loaded, "hanabi/iggi"], game=TINY, games=40, seed=3).returns.shape == (40, 2)
+    with pytest.raises(OptionError, match="must be the name of an agent"):
+        ludory.evaluate([3], game=TINY)
