@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ludory.agents.networks.policy import Policy, PolicyOutput
-from ludory.envs.parallel import run_parts
+from ludory.envs.parallel import part_count, run_parts
 
 from .rollout import Minibatch
 
@@ -27,12 +27,10 @@ def forward(policy: Policy, observation: Tensor) -> PolicyOutput:
         with torch.no_grad():
             return policy(observation[start:stop])  # type: ignore[no-any-return]
 
-    if observation.device.type != "cpu":
+    if observation.device.type != "cpu" or part_count(len(observation), rows_per_thread=FORWARD_ROWS) < 2:
         return part(0, len(observation))
     with _whole_operations():
         parts = run_parts(part, len(observation), rows_per_thread=FORWARD_ROWS)
-    if len(parts) == 1:
-        return parts[0]
     logits, values, memories = zip(*parts, strict=True)
     memory = None if memories[0] is None else torch.cat(memories)
     return PolicyOutput(torch.cat(logits), torch.cat(values), memory)
@@ -52,7 +50,7 @@ def backward(losses: Callable[[Minibatch], Sequence[Tensor]], batch: Minibatch, 
             gradients = torch.autograd.grad(found[0] * share, parameters)
         return gradients, torch.stack([loss.detach() for loss in found]) * share
 
-    if batch.actions.device.type != "cpu":
+    if batch.actions.device.type != "cpu" or part_count(rows, rows_per_thread=BACKWARD_ROWS) < 2:
         parts = [part(0, rows)]
     else:
         with _whole_operations():

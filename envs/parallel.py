@@ -36,6 +36,14 @@ def _usual_threads() -> int:
     return int(named or os.cpu_count() or 1)
 
 
+_within = threading.local()
+
+
+def part_count(count: int, threads: int | None = None, rows_per_thread: int = ROWS_PER_THREAD) -> int:
+    """In how many parts `run_parts` splits `count` rows; less than 2: it does not."""
+    return 1 if getattr(_within, "part", False) else min(thread_count(threads), count // rows_per_thread)
+
+
 def run_parts(
     function: Callable[..., T],
     count: int,
@@ -47,16 +55,13 @@ def run_parts(
 
     `function` releases the GIL (a `nogil` kernel, PyTorch). Small batches, and batches that are parts already, run here, in one part.
     """
-    parts = 1 if getattr(_within, "part", False) else min(thread_count(threads), count // rows_per_thread)
+    parts = part_count(count, threads, rows_per_thread)
     if parts < 2:
         return [function(*args, 0, count)]
     edges = [count * part // parts for part in range(parts + 1)]
     jobs = [_pool().submit(_run_part, function, (*args, edges[k], edges[k + 1])) for k in range(1, parts)]
     first = _run_part(function, (*args, edges[0], edges[1]))
     return [first, *(job.result() for job in jobs)]
-
-
-_within = threading.local()
 
 
 def _run_part(function: Callable[..., T], args: tuple[Any, ...]) -> T:

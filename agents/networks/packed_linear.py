@@ -19,13 +19,16 @@ from torch.nn.functional import linear
 
 from ludory.envs.parallel import run_parts
 
+FEWEST_ROWS = 256
+"""Fewer rows than these are expanded: preparing the weights costs more than their additions save."""
+
 
 class PackedLinear(nn.Linear):
     """`nn.Linear` over the bits of uint8 rows (m, ceil(in_features / 8)), big-endian as `numpy.packbits` makes them."""
 
     def forward(self, packed: Tensor) -> Tensor:
         """(m, out_features) float32."""
-        if packed.device.type == "cpu" and self.weight.dtype == torch.float32:
+        if packed.device.type == "cpu" and self.weight.dtype == torch.float32 and len(packed) >= FEWEST_ROWS:
             return _BitSum.apply(packed, self.weight, self.bias)  # type: ignore[no-any-return, no-untyped-call]
         return linear(unpack(packed, self.in_features).to(self.weight.dtype), self.weight, self.bias)
 
