@@ -6,7 +6,7 @@ import json
 
 from .contestant import Comparison, Contestant, ours
 
-SETTINGS = {"num_envs": 1024, "n_steps": 16, "batch_size": 8192, "n_epochs": 2, "hidden": [256, 256]}
+SETTINGS = {"num_envs": 1024, "n_steps": 64, "batch_size": 8192, "n_epochs": 2, "hidden": [64, 64]}
 """The same for both, as are ReLU and hidden layers of its own for the value."""
 COMPARISONS = (Comparison("ppo", "maskable-ppo", 5),)
 _INCLUDES = "sampling with the policy, observation, legal mask, advantages, gradient steps"

@@ -29,7 +29,7 @@ from .checks import (
     start_fields,
 )
 from .game import Game, State
-from .parallel import run_parts, thread_count
+from .parallel import ROWS_PER_THREAD, run_parts, thread_count
 from .snapshot import check_fields, identity, read_snapshot, write_snapshot
 from .storage import new_records, views
 
@@ -55,12 +55,17 @@ class KernelEngine:
         self.game, self.facts, self.num_games = game, game.facts, checked_num_games(num_games)
         self.threads = thread_count(threads)
         self._records = new_records(game.fields, self.num_games)
-        self._started = np.zeros(self.num_games, bool)
+        self._started, self._ready = np.zeros(self.num_games, bool), False
         self._all = np.arange(self.num_games)
         self._first_game = first_game
         self._masks = np.ones((self.num_games, self._mask_rows, self.facts.num_actions), bool)
         self._records["terminated"] = True
         self._seed_streams(seed)
+
+    @cached_property
+    def _movers(self) -> NDArray[np.int64]:
+        """For `observe`: the seat to move, in every game."""
+        return np.full(self.num_games, -1)
 
     @property
     def _mask_rows(self) -> int:
@@ -88,7 +93,10 @@ class KernelEngine:
 
     def run(self, kernel: Callable[..., None], count: int, *args: Any) -> None:
         """Call a batch kernel for `count` rows, in one part or shared by threads; it gets start and stop as its last arguments."""
-        run_parts(kernel, count, *args, threads=self.threads)
+        if self.threads == 1 or count < 2 * ROWS_PER_THREAD:
+            kernel(*args, 0, count)
+        else:
+            run_parts(kernel, count, *args, threads=self.threads)
 
     def reset(self, rows: Any | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
         """Start the next game in `rows` (default all); see `Engine.reset`."""
@@ -100,6 +108,7 @@ class KernelEngine:
             self._records[name][rows] = values
         self.run(self._bound.reset_rows, len(rows), self._records, rows, self._masks)
         self._started[rows] = True
+        self._ready = self._ready or bool(self._started.all())
 
     def step(self, actions: Any, rows: Any | None = None) -> None:
         """Play one action in every running game, or in `rows` only; see `Engine.step`."""
@@ -114,7 +123,8 @@ class KernelEngine:
         chosen = np.asarray(actions)
         check_actions(self.facts, chosen.shape, chosen.dtype, chosen.dtype.kind in "iu", len(rows))
         chosen = np.ascontiguousarray(chosen, np.int64)
-        check_started(self.facts, self._started, rows)
+        if not self._ready:
+            check_started(self.facts, self._started, rows)
         cube = chosen.reshape(len(rows), self._mask_rows, len(self.facts.heads))
         fault = int(self._bound.first_illegal(self._records, rows, cube, self._masks, self._offsets))
         if fault >= 0:
@@ -132,12 +142,14 @@ class KernelEngine:
     def observe(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> NDArray[Any]:
         """What a seat sees; see `Engine.observe`."""
         rows = self._all if rows is None else checked_rows(rows, self.num_games)
-        check_started(self.facts, self._started, rows)
+        if not self._ready:
+            check_started(self.facts, self._started, rows)
         if seat is None and self.facts.simultaneous:
             seats = range(self.facts.players)
             return np.stack([self._observe(np.full(len(rows), s), rows, packed) for s in seats], axis=1)
         if seat is None:
-            return self._observe(np.full(len(rows), -1), rows, packed)
+            movers = self._movers if len(rows) == self.num_games else np.full(len(rows), -1)
+            return self._observe(movers, rows, packed)
         return self._observe(checked_seats(seat, len(rows), self.facts), rows, packed)
 
     def _observe(self, seats: NDArray[np.int64], rows: NDArray[np.int64], packed: bool) -> NDArray[Any]:
@@ -196,7 +208,7 @@ class KernelEngine:
         other.game, other.facts, other.num_games = self.game, self.facts, len(rows)
         other.threads, other.seed, other._first_game = self.threads, self.seed, self._first_game
         other._records, other._masks, other._started = self._records[rows], self._masks[rows], self._started[rows]
-        other._all = np.arange(len(rows))
+        other._all, other._ready = np.arange(len(rows)), self._ready or bool(other._started.all())
         return other
 
     def redeal(self, seat: Any, seed: int) -> None:
@@ -229,6 +241,8 @@ class KernelEngine:
             records[name] = fields[name]
         self._records, self._started, self.num_games = records, np.array(fields["_started"], bool), len(records)
         self._all = np.arange(self.num_games)
-        self.__dict__.pop("state", None)
+        self._ready = bool(self._started.all())
+        for derived in ("state", "_movers"):
+            self.__dict__.pop(derived, None)
         self._masks = np.ones((self.num_games, self._mask_rows, self.facts.num_actions), bool)
         self.run(self._bound.legal_rows, self.num_games, self._records, self._masks)

@@ -125,12 +125,15 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
         over = self._over
         info: dict[str, Any] = {
             "action_mask": self._mask().view(np.int8),
-            "player": -1 if over else int(self.engine.to_move[0]),
+            "player": -1 if over else self._to_move(),
         }
         info |= self.game.info(self.engine.state, 0)
         if over:
             info["returns"] = self._returns[0].copy()
         return info
+
+    def _to_move(self) -> int:
+        return 0 if self.facts.simultaneous else int(self.engine.state.to_move[0])
 
     def _mask(self) -> Array:
         return np.ones(self.facts.num_actions, bool) if self._over else self._side.legal()[0]
