@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-from dataclasses import asdict
-from datetime import datetime, timezone
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -17,7 +14,7 @@ from ludory.algorithms.ppo import PPO
 from ludory.algorithms.run import train_to_file
 from ludory.atomic import atomic_file
 
-from .machine import this_machine
+from .machine import origin
 
 SETTINGS: dict[str, Any] = {
     "num_envs": 1024,
@@ -35,7 +32,7 @@ FOREVER = 10**12
 def run(argv: list[str]) -> int:
     """Train, evaluate, write; gives the exit code."""
     arguments = _parser().parse_args(argv)
-    folder, origin = Path(arguments.out), _origin()
+    folder, started_from = Path(arguments.out), origin()
     stages: list[tuple[str, dict[str, str], float]] = [
         ("partner", {"seats": "0", "others": RIVAL}, arguments.warmup),
         ("self-play", {"seats": "all"}, 1 - arguments.warmup),
@@ -55,7 +52,7 @@ def run(argv: list[str]) -> int:
         "seed": arguments.seed,
         "stages": log,
         **result,
-        **origin,
+        **started_from,
     }
     target = folder / f"hanabi-ppo-{arguments.game}-seed{arguments.seed}.json"
     with atomic_file(target, "w") as handle:
@@ -134,23 +131,6 @@ def _figures(result: EvaluationResult) -> dict[str, float]:
         share = found.get(f"end = {end}")
         figures[end] = share.mean if share else 0.0
     return figures
-
-
-def _origin() -> dict[str, Any]:
-    return {
-        "date": datetime.now(timezone.utc).date().isoformat(),
-        "commit": _commit(),
-        "machine": asdict(this_machine()),
-    }
-
-
-def _commit() -> str | None:
-    """Commit of the checkout that this file lies in; None outside of one."""
-    command = ["git", "-C", str(Path(__file__).resolve().parent), "rev-parse", "--short=12", "HEAD"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None
 
 
 def _print(report: dict[str, Any]) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import dataclass
+import subprocess
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 CPUINFO = Path("/proc/cpuinfo")
 
@@ -46,3 +49,20 @@ def _cpu_facts(cpuinfo: Path) -> dict[str, str]:
         return {}
     pairs = (line.partition(":") for line in text.split("\n\n")[0].splitlines())
     return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def origin() -> dict[str, Any]:
+    """Where a result comes from: date, commit of the checkout (None outside of one), machine."""
+    return {
+        "date": datetime.now(timezone.utc).date().isoformat(),
+        "commit": _commit(),
+        "machine": asdict(this_machine()),
+    }
+
+
+def _commit() -> str | None:
+    command = ["git", "-C", str(Path(__file__).resolve().parent), "rev-parse", "--short=12", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None

@@ -15,7 +15,7 @@ from ludory.atomic import atomic_file
 
 from .bar_chart import Bar, Panel, bar_chart
 from .contestant import Comparison, Contestant, Section
-from .machine import Machine
+from .machine import Machine, origin
 from .timing import Rates, ratio
 
 TITLES: dict[Section, str] = {
@@ -97,6 +97,7 @@ def _as_json(report: Report) -> dict[str, Any]:
     return {
         "benchmark": "throughput",
         "versions": report.versions,
+        **origin(),
         "machine": asdict(report.machine),
         "unit": "decisions per second",
         "seconds": report.seconds,
