@@ -56,7 +56,8 @@ def backward(losses: Callable[[Minibatch], Sequence[Tensor]], batch: Minibatch, 
         with _whole_operations():
             parts = run_parts(part, rows, rows_per_thread=BACKWARD_ROWS)
     for index, parameter in enumerate(parameters):
-        parameter.grad = sum((gradients[index] for gradients, _ in parts[1:]), start=parts[0][0][index])
+        total = sum((gradients[index] for gradients, _ in parts[1:]), start=parts[0][0][index])
+        parameter.grad = total.contiguous()  # fused optimisers walk parameter and gradient side by side in memory
     return sum((found for _, found in parts[1:]), start=parts[0][1])
 
 

@@ -66,7 +66,7 @@ class _BitSum(torch.autograd.Function):
         sums = run_parts(_difference_gradient, len(rows), rows, ctx.usual, grad)
         by_bit, total = torch.from_numpy(sum(sums[1:], start=sums[0]))[: ctx.in_features], gradient.sum(0)
         set_bits = torch.from_numpy(np.unpackbits(ctx.usual)[: ctx.in_features].astype(bool)).unsqueeze(1)
-        return None, torch.where(set_bits, total - by_bit, by_bit).t(), total
+        return None, torch.where(set_bits, total - by_bit, by_bit).t().contiguous(), total
 
 
 def _usual_row(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
