@@ -22,7 +22,7 @@ def results_table(folder: Path) -> str:
         "| agent | game | score | bomb | perfect | beside `hanabi/iggi` on the same decks | trained | machine, date |",
     ]
     lines += ["| --- | --- | --- | --- | --- | --- | --- | --- |"]
-    for file in sorted(folder.glob("hanabi-ppo-*.json")):
+    for file in sorted(folder.glob("*-Hanabi*.json")):
         lines.append(_learning_row(json.loads(file.read_text())))
     return "\n".join(lines)
 
@@ -42,7 +42,7 @@ def _learning_row(report: dict[str, Any]) -> str:
     minutes = sum(stage["minutes"] for stage in report["stages"])
     steps = sum(stage["timesteps"] for stage in report["stages"])
     return (
-        f"| `ppo`, seed {report['seed']} | `{report['game']}` | {agent['mean']:.2f} +- {agent['stderr']:.2f} "
+        f"| `ppo`, seed {report['seed']}, {report['benchmark']} | `{report['game']}` | {agent['mean']:.2f} +- {agent['stderr']:.2f} "
         f"({evaluation['games']} games, decks {evaluation['decks_seed']}) | {agent['bomb']:.1%} | {agent['perfect']:.1%} "
         f"| {ahead['mean']:+.2f} +- {ahead['stderr']:.2f} | {minutes:.0f} min, {steps / 1e6:.0f} M decisions "
         f"| {report['machine']['name']}, {report['date']} |"

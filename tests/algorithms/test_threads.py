@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.returns import gae
 from ludory.algorithms.rollout import Minibatch, minibatches
