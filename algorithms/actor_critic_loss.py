@@ -23,18 +23,27 @@ class LossWeights:
     """Coefficients and discounts; defaults suit games with one final reward."""
 
     gamma: float = 1.0
+    """Discount."""
     lam: float = 0.8
     """Of the value target, TD(lambda)."""
     vtrace_lam: float = 1.0
+    """Of V-trace's trace."""
     rho_bar: float = 1.0
+    """Clips the ratio in V-trace's temporal differences."""
     c_bar: float = 1.0
+    """Clips the ratio along V-trace's trace."""
     pg_rho_bar: float = 1.0
+    """Clips the ratio of V-trace's policy gradient."""
     c_pg: float = 1.0
+    """Of the V-trace policy gradient."""
     c_upgo: float = 1.0
+    """Of the UPGO policy gradient."""
     c_value: float = 10.0
     """Of half the squared error."""
     c_kl: float = 0.02
+    """Of KL(teacher to policy)."""
     c_entropy: float = 1e-4
+    """Of the entropy bonus."""
 
 
 class ActorCriticLoss(NamedTuple):
@@ -79,6 +88,8 @@ def actor_critic_loss(
 
     Raises:
         ValueError: no valid row, a partition that leaves out or repeats a head, or as the functions of `returns`.
+
+    Source: doi:10.1038/s41586-019-1724-z (Methods); V-trace arXiv 1802.01561.
     """
     heads = len(policy.sizes)
     valid = torch.ones_like(steps.terminated) if steps.valid is None else steps.valid

@@ -32,7 +32,8 @@ FOREVER = 10**12
 def run(argv: list[str]) -> int:
     """Train, evaluate, write; gives the exit code."""
     arguments = _parser().parse_args(argv)
-    folder, started_from = Path(arguments.out), origin()
+    folder = Path(arguments.out)
+    started_from = origin()  # before the work: the commit may move while it runs
     stages: list[tuple[str, dict[str, str], float]] = [
         ("partner", {"seats": "0", "others": RIVAL}, arguments.warmup),
         ("self-play", {"seats": "all"}, 1 - arguments.warmup),
