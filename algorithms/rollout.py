@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -43,12 +43,21 @@ class Minibatch(NamedTuple):
     returns: Tensor  # [m]
 
 
+def flat_columns(rollout: Rollout, advantages: Tensor, returns: Tensor) -> list[Tensor]:
+    """The columns of a `Minibatch` over all T * B decisions; masks stay bits."""
+    return [part.flatten(0, 1) for part in (*rollout[:5], advantages, returns)]
+
+
+def minibatch(flat: Sequence[Tensor], rows: Tensor, num_actions: int) -> Minibatch:
+    """Some rows of `flat_columns`."""
+    observations, masks, *rest = (part[rows] for part in flat)
+    return Minibatch(observations, unpack(masks, num_actions).bool(), *rest)
+
+
 def minibatches(
     rollout: Rollout, advantages: Tensor, returns: Tensor, num_actions: int, size: int, generator: torch.Generator
 ) -> Iterator[Minibatch]:
     """All decisions once, shuffled, in batches of `size` (the last one may be smaller)."""
-    flat = [part.flatten(0, 1) for part in (*rollout[:5], advantages, returns)]
-    order = torch.randperm(len(flat[0]), generator=generator, device=flat[0].device)
-    for rows in order.split(size):
-        observations, masks, *rest = (part[rows] for part in flat)
-        yield Minibatch(observations, unpack(masks, num_actions).bool(), *rest)
+    flat = flat_columns(rollout, advantages, returns)
+    for rows in torch.randperm(len(flat[0]), generator=generator, device=flat[0].device).split(size):
+        yield minibatch(flat, rows, num_actions)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ludory.agents.networks.policy import Policy
+from ludory.agents.networks.compiled_mlp import CompiledForward, can_compile
+from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.envs.engine import on_host
 from ludory.envs.views.side import Side
 
@@ -66,22 +68,23 @@ class Sampler:
         rows: list[tuple[Tensor, ...]] = []
         ended: list[tuple[Any, Any]] = []
         observation = self.observe()
+        run = CompiledForward(policy, observation) if can_compile(policy) else partial(forward, policy)
         for _ in range(steps):
             mask = torch.as_tensor(self.side.legal())
-            output = forward(policy, observation)
+            output = run(observation)
             distribution = policy.distribution(output.logits, mask)
             actions = distribution.sample(generator)
             log_probs = distribution.log_prob(actions)
             reward, terminated, truncated = self._step(actions)
             done = np.flatnonzero(terminated | truncated)
-            cut_value = self._value_of(policy, np.flatnonzero(truncated & ~terminated), output.values)
+            cut_value = self._value_of(run, np.flatnonzero(truncated & ~terminated), output.values)
             ended.append(self._close(done, reward))
             flags = (torch.as_tensor(reward), torch.as_tensor(terminated), torch.as_tensor(truncated & ~terminated))
             rows.append((observation, _pack(mask), actions, log_probs, output.values, cut_value, *flags))
             observation = self.observe()
             if on_step is not None and not on_step():
                 return None, _stats(ended)
-        last = forward(policy, observation).values
+        last = run(observation).values
         return self._assemble(rows, last), _stats(ended)
 
     def _assemble(self, rows: list[tuple[Tensor, ...]], last: Tensor) -> Rollout:
@@ -98,11 +101,11 @@ class Sampler:
         rewards = on_host(self.side.play(played if played.is_cuda else played.numpy()))
         return rewards[:, self.side.reward_seat].copy(), on_host(self.engine.terminated), on_host(self.engine.truncated)
 
-    def _value_of(self, policy: Policy, rows: Any, like: Tensor) -> Tensor:
+    def _value_of(self, run: Callable[[Tensor], PolicyOutput], rows: Any, like: Tensor) -> Tensor:
         """Values of the final observations of truncated games, 0 elsewhere."""
         values = torch.zeros_like(like)
         if len(rows):
-            values[rows] = forward(policy, self.observe(rows)).values
+            values[rows] = run(self.observe(rows)).values
         return values
 
     def _close(self, done: Any, reward: Any) -> tuple[Any, Any]:

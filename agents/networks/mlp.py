@@ -44,7 +44,7 @@ class MlpPolicy(Policy):
         linear = PackedLinear if observation.bits else nn.Linear
         # Both towers read the observation through one layer, so that it is read once.
         self.encoder = linear(observation.size, hidden[0] * towers)
-        self.activation = ACTIVATIONS[activation]()
+        self.activation_name, self.activation = activation, ACTIVATIONS[activation]()
         self.torso = nn.ModuleList(_layers(hidden, ACTIVATIONS[activation]) for _ in range(towers))
         self.logits = nn.Linear(hidden[-1], sum(head_sizes))
         self.value = nn.Linear(hidden[-1], 1)

@@ -44,7 +44,7 @@ class _BitSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, packed: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         rows = np.ascontiguousarray(packed.numpy())
-        usual = _usual_row(rows)
+        usual = usual_row(rows)
         columns = np.zeros(
             (rows.shape[1] * 8, len(weight)), np.float32
         )  # one contiguous row per bit; padding bits add 0
@@ -69,7 +69,7 @@ class _BitSum(torch.autograd.Function):
         return None, torch.where(set_bits, total - by_bit, by_bit).t().contiguous(), total
 
 
-def _usual_row(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def usual_row(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Bits (bytes,) that are set in most rows, judged by at most 64 of them."""
     sample = rows[:: -(-len(rows) // 64) or 1]
     return np.packbits(np.unpackbits(sample, axis=1).sum(0, dtype=np.int64) * 2 > len(sample))

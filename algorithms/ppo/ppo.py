@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from ludory.agents.networks.compiled_mlp import can_compile
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.optimiser_state import load_adam, save_adam
 from ludory.algorithms.returns import gae
-from ludory.algorithms.rollout import Minibatch, minibatches
-from ludory.algorithms.threads import backward
 
+from .compiled import CompiledUpdate
 from .config import PPOConfig
+from .torch_update import TorchUpdate
 
-
-class _Losses(NamedTuple):
-    """Means over a batch, named as in Stable-Baselines3's logs."""
-
-    loss: Tensor
-    policy_gradient_loss: Tensor
-    value_loss: Tensor
-    entropy: Tensor
-    approx_kl: Tensor
-    clip_fraction: Tensor
-
-
-APPROX_KL = _Losses._fields.index("approx_kl")
+LOSSES = ("loss", "policy_gradient_loss", "value_loss", "entropy", "approx_kl", "clip_fraction")
+"""Means over a batch, named as in Stable-Baselines3's logs."""
+APPROX_KL = LOSSES.index("approx_kl")
 
 
 class PPO(Algorithm):
@@ -58,11 +49,7 @@ class PPO(Algorithm):
         if rollout is None:
             return None
         advantages, returns = gae(rollout.steps(), gamma=config.gamma, lam=config.gae_lambda)
-        totals = self._update(
-            lambda: minibatches(
-                rollout, advantages, returns, self.game.facts.num_actions, config.batch_size, self.generator
-            )
-        )
+        totals = self._passes(self._update(rollout, advantages, returns), returns.numel())
         metrics = {f"train/{name}": value for name, value in totals.items()}
         metrics["train/explained_variance"] = float(1 - (returns - rollout.values).var() / (returns.var() + 1e-8))
         if len(stats.returns):
@@ -75,40 +62,24 @@ class PPO(Algorithm):
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.learning_rate * scale
 
-    def _update(self, batches: Callable[[], Iterator[Minibatch]]) -> dict[str, float]:
-        sums, count = torch.zeros(len(_Losses._fields), device=self.device), 0
-        parameters = list(self.policy.parameters())
+    def _update(self, *targets: Any) -> CompiledUpdate | TorchUpdate:
+        if can_compile(self.policy):
+            return CompiledUpdate(self.policy, self.optimizer, self.config, *targets)
+        return TorchUpdate(self.policy, self.optimizer, self.config, *targets)
+
+    def _passes(self, update: CompiledUpdate | TorchUpdate, rows: int) -> dict[str, float]:
+        """Step along minibatches of all rows, `n_epochs` times; gives the mean losses."""
+        sums: Any = 0
+        count, limit = 0, self.config.target_kl
+        for order in self._orders(rows):
+            losses = update.gradient(order)
+            sums, count = sums + losses, count + 1
+            if limit is not None and losses[APPROX_KL] > 1.5 * limit:
+                break
+            update.step()
+        update.finish()
+        return dict(zip(LOSSES, (sums / count).tolist(), strict=True))
+
+    def _orders(self, rows: int) -> Iterator[Tensor]:
         for _ in range(self.config.n_epochs):
-            for batch in batches():
-                losses = backward(self._losses, self._scaled(batch), parameters)
-                sums, count = sums + losses, count + 1
-                if self.config.target_kl is not None and losses[APPROX_KL] > 1.5 * self.config.target_kl:
-                    return self._means(sums, count)
-                torch.nn.utils.clip_grad_norm_(parameters, self.config.max_grad_norm)
-                self.optimizer.step()
-        return self._means(sums, count)
-
-    def _means(self, sums: Tensor, count: int) -> dict[str, float]:
-        return dict(zip(_Losses._fields, (sums / count).tolist(), strict=True))
-
-    def _scaled(self, batch: Minibatch) -> Minibatch:
-        advantages = batch.advantages
-        if not self.config.normalize_advantage or len(advantages) < 2:
-            return batch
-        return batch._replace(advantages=(advantages - advantages.mean()) / (advantages.std() + 1e-8))
-
-    def _losses(self, batch: Minibatch) -> _Losses:
-        config = self.config
-        output = self.policy(batch.observations)
-        distribution = self.policy.distribution(output.logits, batch.masks)
-        log_ratio = (distribution.log_prob(batch.actions) - batch.log_probs).sum(-1)
-        ratio = log_ratio.exp()
-        clipped = ratio.clamp(1 - config.clip_range, 1 + config.clip_range)
-        policy_loss = -torch.min(batch.advantages * ratio, batch.advantages * clipped).mean()
-        value_loss = torch.nn.functional.mse_loss(output.values, batch.returns)
-        entropy = distribution.entropy().sum(-1).mean()
-        total = policy_loss + config.vf_coef * value_loss - config.ent_coef * entropy
-        with torch.no_grad():
-            approx_kl = (ratio - 1 - log_ratio).mean()
-            clip_fraction = ((ratio - 1).abs() > config.clip_range).float().mean()
-        return _Losses(total, policy_loss, value_loss, entropy, approx_kl, clip_fraction)
+            yield from torch.randperm(rows, generator=self.generator, device=self.device).split(self.config.batch_size)

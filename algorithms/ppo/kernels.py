@@ -1,0 +1,129 @@
+"""PPO's loss with its gradient, and Adam, compiled for the CPU; rows are worked on 64 at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from ludory.agents.networks.mlp_kernels import LANES, backward, encode, encoder_gradient, forward
+
+_FLAGS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": True}
+_ONE = np.float32(1)
+_ILLEGAL = np.float32(-1e30)
+
+
+@njit(**_FLAGS)
+def normalise(advantages, order, out):  # type: ignore[no-untyped-def]
+    """Write out[order] = advantages[order] scaled to mean 0 and deviation 1 (of a sample, as in PyTorch)."""
+    count, mean, square = order.shape[0], 0.0, 0.0
+    for row in order:
+        mean += advantages[row]
+    mean /= count
+    for row in order:
+        square += (advantages[row] - mean) ** 2
+    scale = 1 / (np.sqrt(square / (count - 1)) + 1e-8)
+    for row in order:
+        out[row] = (advantages[row] - mean) * scale
+
+
+@njit(**_FLAGS)
+def add_gradient(weights, shape, heads, usual, base, data, order, share, coefficients, work, sums, start, stop):  # type: ignore[no-untyped-def]
+    """Add the gradient of the loss over rows `order[start:stop]`, each weighing `share`, to `work.gradient`.
+
+    data: packed observations (m, bytes), packed masks (m, bytes), actions (m, H), joint log-probability at acting (m,),
+        advantages (m,), returns (m,).
+    coefficients: clip range, weights of entropy and of value loss.
+    sums: (5,) float64, policy loss, value loss, entropy, approximate KL and clipped rows are added.
+    """
+    seen, masks, actions, old, advantages, returns = data
+    encoder, x, d_x, out, d_out, d_sums, gradient = work
+    for first in range(start, stop, LANES):
+        rows = order[first : min(first + LANES, stop)]
+        encode(weights, shape, usual, base, seen, rows, encoder)
+        forward(weights, shape, encoder[0], x, out)
+        d_out[:] = 0
+        _loss(heads, masks, actions, old, advantages, returns, rows, share, coefficients, out, d_out, sums)
+        backward(weights, shape, x, d_out, d_x, d_sums, gradient)
+        encoder_gradient(shape, usual, encoder, d_sums, gradient)
+
+
+@njit(**_FLAGS)
+def _loss(heads, masks, actions, old, advantages, returns, rows, share, coefficients, out, d_out, sums):  # type: ignore[no-untyped-def]
+    """Gradient of the loss with respect to `out`, and the sums that are reported."""
+    clip, entropy_weight, value_weight = coefficients
+    value_row = out.shape[0] - 1
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        log_ratio, entropy, at = -old[row], np.float32(0), 0
+        for head in range(heads.shape[0]):
+            size = heads[head]
+            h = _probabilities(masks[row], at, size, out, d_out, i)
+            log_ratio += out[at + actions[row, head], i]
+            entropy += h
+            for a in range(at, at + size):  # the entropy's gradient; d_out holds probabilities until here
+                p = d_out[a, i]
+                if p > 0:
+                    d_out[a, i] = p * (entropy_weight * (out[a, i] + h))
+            at += size
+        ratio, gain = np.exp(log_ratio), advantages[row]
+        kept = min(max(ratio, _ONE - clip), _ONE + clip)
+        surrogate = min(gain * ratio, gain * kept)
+        slope = -gain * ratio if gain * ratio <= gain * kept else np.float32(0)
+        at = 0
+        for head in range(heads.shape[0]):
+            for a in range(at, at + heads[head]):
+                p = np.exp(out[a, i]) if out[a, i] > _ILLEGAL else np.float32(0)
+                d_out[a, i] = share * (d_out[a, i] - slope * p)
+            d_out[at + actions[row, head], i] += share * slope
+            at += heads[head]
+        error = out[value_row, i] - returns[row]
+        d_out[value_row, i] = share * value_weight * np.float32(2) * error
+        sums[0] -= surrogate
+        sums[1] += error * error
+        sums[2] += entropy
+        sums[3] += ratio - _ONE - log_ratio
+        sums[4] += abs(ratio - _ONE) > clip
+
+
+@njit(**_FLAGS)
+def _probabilities(mask, at, size, out, p, i):  # type: ignore[no-untyped-def]
+    """Turn logits `out[at : at + size, i]` into log-probabilities, write probabilities to `p`; gives the entropy."""
+    highest = _ILLEGAL
+    for a in range(at, at + size):
+        if mask[a >> 3] >> (7 - (a & 7)) & 1:
+            highest = max(highest, out[a, i])
+        else:
+            out[a, i] = _ILLEGAL
+    total = np.float32(0)
+    for a in range(at, at + size):
+        if out[a, i] > _ILLEGAL:
+            out[a, i] -= highest
+            p[a, i] = np.exp(out[a, i])
+            total += p[a, i]
+    scale, logarithm, entropy = _ONE / total, np.log(total), np.float32(0)
+    for a in range(at, at + size):
+        if out[a, i] > _ILLEGAL:
+            out[a, i] -= logarithm
+            p[a, i] *= scale
+            entropy -= p[a, i] * out[a, i]
+    return entropy
+
+
+@njit(**_FLAGS)
+def adam_step(weights, gradient, moments, squares, step, rate, betas, epsilon, longest):  # type: ignore[no-untyped-def]
+    """One step of Adam (arXiv 1412.6980) with a gradient shortened to `longest`; leaves the gradient zero."""
+    norm = np.float32(0)
+    for k in range(gradient.shape[0]):
+        norm += gradient[k] * gradient[k]
+    shorter = min(_ONE, np.float32(longest / (np.sqrt(norm) + 1e-6)))
+    first, second = np.float32(betas[0]), np.float32(betas[1])
+    pace = np.float32(rate / (1 - betas[0] ** step))
+    correction, least = np.float32(1 / np.sqrt(1 - betas[1] ** step)), np.float32(epsilon)
+    for k in range(gradient.shape[0]):
+        g = gradient[k] * shorter
+        m = moments[k] + (_ONE - first) * (g - moments[k])
+        v = second * squares[k] + (_ONE - second) * g * g
+        moments[k], squares[k], gradient[k] = m, v, np.float32(0)
+        weights[k] -= pace * m / (np.sqrt(v) * correction + least)

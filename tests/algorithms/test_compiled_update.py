@@ -1,0 +1,97 @@
+"""The compiled forward pass and PPO update compute what PyTorch's do."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from ludory.agents.networks.compiled_mlp import CompiledForward, CompiledMlp, can_compile
+from ludory.algorithms.ppo import PPO
+from ludory.algorithms.ppo.compiled import CompiledUpdate
+from ludory.algorithms.ppo.torch_update import TorchUpdate
+from ludory.algorithms.returns import gae
+
+NETWORKS = [
+    {"hidden": (24,)},
+    {"hidden": (24, 17), "activation": "tanh"},
+    {"hidden": (16, 9, 11), "separate_value": True},
+    {"hidden": (32, 32), "separate_value": True, "activation": "tanh"},
+]
+
+
+def trained_a_little(network, **config) -> PPO:
+    model = PPO("mlp", "HanabiSmall2P-v0", num_envs=70, n_steps=12, batch_size=128, seed=5, **network, **config)
+    model.learn(1680)  # values and logits away from their start, Adam with moments
+    return model
+
+
+def both(model):
+    """The two updates, each with a policy and an optimiser of its own, and their rows."""
+    rollout, _ = model.sampler.collect(model.policy, 12, model.generator)
+    targets = gae(rollout.steps(), gamma=0.99, lam=0.95)
+    model.save("twin.ludory")
+    twin = PPO.load("twin.ludory")
+    return [
+        kind(one.policy, one.optimizer, one.config, rollout, *targets)
+        for kind, one in ((CompiledUpdate, model), (TorchUpdate, twin))
+    ], torch.randperm(840, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("network", NETWORKS, ids=str)
+def test_forward_gives_logits_and_values_of_the_policy(network):
+    model = trained_a_little(network)
+    seen = model.sampler.observe()
+    with torch.no_grad():
+        expected = model.policy(seen)
+    found = CompiledForward(model.policy, seen)(seen)
+    torch.testing.assert_close(found.logits, expected.logits, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(found.values, expected.values, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("network", NETWORKS, ids=str)
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_gradient_and_losses_are_pytorchs(network, threads, monkeypatch):
+    monkeypatch.setattr("ludory.algorithms.ppo.compiled.ROWS_PER_THREAD", 70)
+    monkeypatch.setenv("LUDORY_NUM_THREADS", threads)
+    (ours, plain), order = both(trained_a_little(network, ent_coef=0.3, clip_range=0.01))
+    rows = order[:300]  # four blocks of 64 and a part of one
+    torch.testing.assert_close(
+        torch.from_numpy(ours.gradient(rows)).float(), plain.gradient(rows), rtol=1e-4, atol=1e-5
+    )
+    layout = CompiledMlp(plain.policy, ours.mlp.usual)
+    expected = layout.pack([parameter.grad for parameter in layout.parameters()])
+    gap = abs(ours.work[0].gradient - expected).max()
+    assert gap < 1e-4 * abs(expected).max()
+
+
+@pytest.mark.parametrize("network", NETWORKS, ids=str)
+@pytest.mark.parametrize("normalise", [True, False])
+def test_steps_move_weights_and_moments_as_pytorchs_do(network, normalise):
+    model = trained_a_little(network, normalize_advantage=normalise, max_grad_norm=0.1)
+    (ours, plain), order = both(model)
+    for rows in order.split(100):
+        for update in (ours, plain):
+            update.gradient(rows)
+            update.step()
+    ours.finish()
+    before = model.policy.state_dict()
+    for name, weight in plain.policy.state_dict().items():
+        torch.testing.assert_close(before[name], weight, rtol=1e-3, atol=2e-5)
+    states = [
+        [update.optimizer.state[p] for p in update.optimizer.param_groups[0]["params"]] for update in (ours, plain)
+    ]
+    for one, other in zip(*states, strict=True):
+        assert one["step"] == other["step"]
+        for moment in ("exp_avg", "exp_avg_sq"):
+            torch.testing.assert_close(one[moment], other[moment], rtol=1e-2, atol=1e-6)
+
+
+def test_only_multi_layer_perceptrons_over_bits_in_float32_are_compiled():
+    model = trained_a_little({"hidden": (8,)})
+    assert can_compile(model.policy)
+    assert not can_compile(model.policy.double())
