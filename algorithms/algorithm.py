@@ -16,7 +16,8 @@ from stable_baselines3.common.logger import Logger, configure
 from torch import Tensor
 from typing_extensions import Self
 
-from ludory.agents.networks.policy import build_policy, numpy_to_bits
+from ludory.agents.networks.build import PolicySpec, build_policy, complete, parse_policy
+from ludory.agents.networks.policy import numpy_to_bits
 from ludory.agents.neural import NeuralAgent
 from ludory.envs.engine import Engine
 from ludory.envs.game import Game
@@ -40,7 +41,7 @@ class Algorithm(ABC):
     goes through `training_state` and `restore_training_state`.
 
     Args:
-        policy: name of the network, "auto" for the algorithm's default.
+        policy: network by name, with arguments where wanted: "gru(memory_size=128)"; "auto" for the algorithm's default.
         env: game id, `Game`, or a Gymnasium vector or Stable-Baselines3 environment made by Ludory.
         **config: fields of `config_class`.
     """
@@ -49,19 +50,19 @@ class Algorithm(ABC):
     config_class: ClassVar[type[AlgorithmConfig]] = AlgorithmConfig
     config: Any
 
-    def __init__(self, policy: str = "auto", env: Any = None, **config: Any) -> None:
+    def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
         if env is None:
             raise OptionError(f"{self.id} needs env=: a game id such as 'Hanabi2P-v0' (`ludory list games`)")
         game = _game_of(env)
         self.config = make_config(self.config_class, config)
         self.game: Game = game
-        self.policy_id = "mlp" if policy in ("auto", "MlpPolicy") else policy
+        self.policy_spec = complete(parse_policy(policy), self._policy_wishes())
         self.device = torch.device(self.config.device)
         self.engine: Engine = make_engine(game, self.config.num_envs, device=self.config.device, seed=self.config.seed)
         self.sampler = Sampler(Side(game, self.engine, _seats(self.config.seats), self.config.others))
         with torch.random.fork_rng():
             torch.manual_seed(self.config.seed)
-            self.policy = build_policy(self.policy_id, game.facts, self._policy_arguments()).to(self.device)
+            self.policy = build_policy(self.policy_spec, game.facts).to(self.device)
         self.generator = torch.Generator(self.device).manual_seed(self.config.seed)
         self.num_timesteps = 0
         self.logger: Logger = configure(None, [])
@@ -71,7 +72,8 @@ class Algorithm(ABC):
             self._take_weights(self.config.init_from, *read_checkpoint(self.config.init_from))
         self.setup()
 
-    def _policy_arguments(self) -> dict[str, Any]:
+    def _policy_wishes(self) -> dict[str, Any]:
+        """Arguments of the network that the config names."""
         config = self.config
         return {"hidden": config.hidden, "activation": config.activation, "separate_value": config.separate_value}
 
@@ -227,7 +229,7 @@ class Algorithm(ABC):
         header = {
             "algorithm": self.id,
             "config": dataclasses.asdict(self.config),
-            "policy": self.policy_id,
+            "policy": self.policy_spec._asdict(),
             "env": {"id": self.game.id, "options": dict(self.game.options)},
             "num_timesteps": self.num_timesteps,
             "total_timesteps": self._total_timesteps,
@@ -269,7 +271,7 @@ class Algorithm(ABC):
                 f"{file}: trained on {saved['id']} with options {saved['options']}, got {game.id} with options {dict(game.options)}"
             )
         config = {**header["config"], **changes}
-        model = cls(header["policy"], game, **{**config, "init_from": None})
+        model = cls(PolicySpec(**header["policy"]), game, **{**config, "init_from": None})
         model.config = dataclasses.replace(model.config, init_from=config.get("init_from"))
         model._restore(file, header, tensors)
         return model

@@ -28,12 +28,12 @@ class AlgorithmConfig:
     """Agent in the other seats when one seat learns."""
     init_from: str | None = None
     """Checkpoint whose network the training starts from; of any algorithm, with the same layers."""
-    hidden: tuple[int, ...] = (256, 256)
-    """Width of each hidden layer."""
+    hidden: tuple[int, ...] = ()
+    """Width of each hidden layer; empty: the network's own default."""
     activation: str = "relu"
     """"relu" or "tanh"."""
     separate_value: bool = False
-    """Give the value function hidden layers of its own, as Stable-Baselines3 does."""
+    """Give the value function hidden layers of its own, as Stable-Baselines3 does (networks that can)."""
 
 
 def make_config(kind: type[C], values: Mapping[str, Any]) -> C:

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 from torch import Tensor, nn
 
-from ludory.envs.game import ObservationSpec
+from ludory.envs.game import GameFacts
 from ludory.errors import OptionError
 
-from .packed_linear import PackedLinear
+from .encoders import flat_encoder
 from .policy import Policy, PolicyOutput
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
@@ -20,33 +20,29 @@ class MlpPolicy(Policy):
     """Hidden layers, then logits and value.
 
     Args:
-        observation: what the network sees.
-        head_sizes: values per action head.
+        facts: of the game.
         hidden: width of each hidden layer.
         activation: "relu" or "tanh".
         separate_value: give the value hidden layers of its own (as Stable-Baselines3's MlpPolicy does).
     """
 
+    id = "mlp"
+
     def __init__(
         self,
-        observation: ObservationSpec,
-        head_sizes: tuple[int, ...],
+        facts: GameFacts,
         hidden: Sequence[int] = (256, 256),
         activation: str = "relu",
         separate_value: bool = False,
     ) -> None:
-        super().__init__(observation, head_sizes)
-        if activation not in ACTIVATIONS or not hidden:
-            raise OptionError(
-                f"activation={activation!r}, hidden={hidden!r}: activation is one of {list(ACTIVATIONS)}, hidden has a width"
-            )
+        super().__init__(facts)
+        check_layers(hidden, activation)
         towers = 2 if separate_value else 1
-        linear = PackedLinear if observation.bits else nn.Linear
         # Both towers read the observation through one layer, so that it is read once.
-        self.encoder = linear(observation.size, hidden[0] * towers)
+        self.encoder = flat_encoder(facts.observation, hidden[0] * towers)
         self.activation_name, self.activation = activation, ACTIVATIONS[activation]()
         self.torso = nn.ModuleList(_layers(hidden, ACTIVATIONS[activation]) for _ in range(towers))
-        self.logits = nn.Linear(hidden[-1], sum(head_sizes))
+        self.logits = nn.Linear(hidden[-1], sum(facts.head_sizes))
         self.value = nn.Linear(hidden[-1], 1)
         self._initialise(hidden[0])
 
@@ -63,12 +59,24 @@ class MlpPolicy(Policy):
             if isinstance(module, nn.Linear):
                 nn.init.zeros_(module.bias)
 
-    def forward(self, observation: Tensor, memory: Tensor | None = None) -> PolicyOutput:
+    def forward(self, observation: Tensor, memory: Tensor | None = None, seat: Tensor | None = None) -> PolicyOutput:
         """See `Policy.forward`."""
         first = self.activation(self.encoder(observation))
         parts = first.chunk(len(self.torso), -1)
         hidden = [tower(part) for tower, part in zip(self.torso, parts, strict=True)]
         return PolicyOutput(self.logits(hidden[0]), self.value(hidden[-1]).squeeze(-1), None)
+
+
+def check_layers(hidden: Sequence[int], activation: str) -> None:
+    """Refuse what no network can be built from.
+
+    Raises:
+        OptionError: no such activation, or no layer, or a layer of no width.
+    """
+    if activation not in ACTIVATIONS or not hidden or min(hidden) < 1:
+        raise OptionError(
+            f"activation={activation!r}, hidden={hidden!r}: activation is one of {list(ACTIVATIONS)}, hidden has widths of at least 1"
+        )
 
 
 def _layers(hidden: Sequence[int], activation: type[nn.Module]) -> nn.Sequential:

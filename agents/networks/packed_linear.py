@@ -27,9 +27,11 @@ class PackedLinear(nn.Linear):
     """`nn.Linear` over the bits of uint8 rows (m, ceil(in_features / 8)), big-endian as `numpy.packbits` makes them."""
 
     def forward(self, packed: Tensor) -> Tensor:
-        """(m, out_features) float32."""
-        if packed.device.type == "cpu" and self.weight.dtype == torch.float32 and len(packed) >= FEWEST_ROWS:
-            return _BitSum.apply(packed, self.weight, self.bias)  # type: ignore[no-any-return, no-untyped-call]
+        """(..., out_features) in the weights' dtype, from (..., ceil(in_features / 8))."""
+        rows = packed.shape[:-1].numel()
+        if packed.device.type == "cpu" and self.weight.dtype == torch.float32 and rows >= FEWEST_ROWS:
+            out: Tensor = _BitSum.apply(packed.flatten(0, -2), self.weight, self.bias)  # type: ignore[no-untyped-call]
+            return out.view(*packed.shape[:-1], -1)
         return linear(unpack(packed, self.in_features).to(self.weight.dtype), self.weight, self.bias)
 
 

@@ -1,81 +1,85 @@
-"""What a learner needs of a network, and policies by name so that a checkpoint can rebuild one."""
+"""What a learner needs of a network: one decision of many games, or whole sequences with memory."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ludory.envs.game import GameFacts, ObservationSpec
-from ludory.errors import OptionError
 
 from .distribution import MaskedHeads
 
 
 class PolicyOutput(NamedTuple):
-    """Logits (m, A) of all heads one after another, values (m,), memory after the step (None without recurrence)."""
+    """Logits (..., A) of all heads one after another, values (...), memory after the step (None without recurrence)."""
 
     logits: Tensor
     values: Tensor
     memory: Tensor | None
 
 
-@dataclass(frozen=True, slots=True)
-class PolicySpec:
-    """Name and arguments of a policy, and the shapes it was built for: all that is needed to build it again."""
-
-    id: str
-    arguments: Mapping[str, Any]
-    head_sizes: tuple[int, ...]
-
-
 class Policy(nn.Module):
-    """A network with logits and a value. Subclasses write `forward`.
+    """A network with logits and a value. Subclasses write `forward`; with memory also `initial_memory` and `unroll`.
 
-    Observations are what the game's spec says: 0/1 observations come as bits, uint8 (m, ceil(size / 8)), others as floats (m, size).
+    Observations are what the game's spec says: 0/1 observations come as bits, uint8 (..., ceil(size / 8)), others as floats
+    (..., size). A policy is named by its id and the keyword arguments of its class, so that a checkpoint can build it again.
+
+    Args:
+        facts: of the game.
     """
 
-    def __init__(self, observation: ObservationSpec, head_sizes: tuple[int, ...]) -> None:
+    id: ClassVar[str]
+    uses_seat: ClassVar[bool] = False
+    """True if `forward` wants to know which seat it plays."""
+
+    def __init__(self, facts: GameFacts) -> None:
         super().__init__()
-        self.observation, self.head_sizes = observation, head_sizes
+        self.observation: ObservationSpec = facts.observation
+        self.head_sizes = facts.head_sizes
+
+    @property
+    def recurrent(self) -> bool:
+        """Whether it has a memory."""
+        return self.initial_memory(1) is not None
 
     def initial_memory(self, rows: int) -> Tensor | None:
-        """Memory (rows, ...) at the start of a game; None for a policy without recurrence."""
+        """Memory (rows, size) float32 at the start of a game; None without recurrence."""
         return None
 
-    def forward(self, observation: Tensor, memory: Tensor | None = None) -> PolicyOutput:
-        """One decision for m rows."""
+    def forward(self, observation: Tensor, memory: Tensor | None = None, seat: Tensor | None = None) -> PolicyOutput:
+        """One decision for m rows.
+
+        Args:
+            observation: (m, bytes) or (m, size).
+            memory: (m, size) from the same seat's decision before; None: the first one.
+            seat: (m,) int64 seats that decide; only for networks with `uses_seat`.
+        """
         raise NotImplementedError
 
+    def unroll(
+        self, observations: Tensor, memory: Tensor | None, starts: Tensor, seats: Tensor | None = None
+    ) -> PolicyOutput:
+        """Decisions one after another, gradients through time: logits [T, B, A], values [T, B], memory after the last one.
+
+        Args:
+            observations: [T, B, bytes] or [T, B, size].
+            memory: (B, size) before the first decision; None: zero.
+            starts: [T, B] bool, the decision is a game's first: memory is reset before it.
+            seats: [T, B] int64; only for networks with `uses_seat`.
+        """
+        flat = self(observations.flatten(0, 1), None, None if seats is None else seats.flatten())
+        return PolicyOutput(flat.logits.unflatten(0, starts.shape), flat.values.unflatten(0, starts.shape), None)
+
     def distribution(self, logits: Tensor, mask: Tensor) -> MaskedHeads:
-        """Distribution over actions under a legal mask (m, A) bool."""
+        """Distribution over actions under a legal mask (..., A) bool."""
         return MaskedHeads(logits, mask, self.head_sizes)
-
-
-def build_policy(name: str, facts: GameFacts, arguments: Mapping[str, Any]) -> Policy:
-    """Policy `name` for a game.
-
-    Raises:
-        OptionError: unknown name or arguments.
-    """
-    from .mlp import MlpPolicy
-
-    policies: dict[str, type[Policy]] = {"mlp": MlpPolicy}
-    if name not in policies:
-        raise OptionError(f"policy {name!r}: must be one of {', '.join(map(repr, policies))}")
-    try:
-        return policies[name](facts.observation, facts.head_sizes, **arguments)
-    except TypeError as error:
-        raise OptionError(f"policy {name!r} with {dict(arguments)}: {error}") from error
 
 
 def numpy_to_bits(observation: Any, spec: ObservationSpec) -> Tensor:
     """What `Policy.forward` takes, from observations (m, *shape) as views give them."""
-    import numpy as np
-
     flat = np.asarray(observation).reshape(len(observation), -1)
     if spec.bits:
         return torch.from_numpy(np.packbits(flat.astype(bool), axis=1))

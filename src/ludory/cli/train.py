@@ -49,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("algorithm", nargs="?", help="id of an algorithm, see `ludory list algorithms`")
     parser.add_argument("--env", help="id of a game, see `ludory list games`")
     add_options(parser)
+    parser.add_argument("--policy", default="auto", help='network, e.g. "gru(memory_size=128)" (default mlp)')
     parser.add_argument(
         "--timesteps", type=_count, default=2_000_000, help="decisions to make in all (default 2,000,000)"
     )
@@ -105,7 +106,7 @@ def _model(arguments: argparse.Namespace, rest: list[str]) -> Any:
     from ludory.envs.make import make_game
 
     game = make_game(arguments.env, **parse_options(arguments.option))
-    return kind("auto", game, **_config(kind, arguments.algorithm, rest))
+    return kind(arguments.policy, game, **_config(kind, arguments.algorithm, rest))
 
 
 def _config(kind: Any, name: str, rest: list[str]) -> dict[str, Any]:
