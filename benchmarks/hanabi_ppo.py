@@ -1,4 +1,8 @@
-"""`ludory bench hanabi-ppo`: PPO on a Hanabi for a given time, its score on the decks of a rule bot, one JSON file."""
+"""`ludory bench hanabi-ppo`: PPO on a Hanabi for a given time, its score on the decks of a rule bot, one JSON file.
+
+Where a bomb costs all points, nearly every game of a beginner is worth 0 and there is nothing to learn from. So it first plays the
+game in which a bomb keeps the points, then the real one; it is scored on the real one.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from ludory.agents.evaluation_result import EvaluationResult, paired_difference
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.run import train_to_file
 from ludory.atomic import atomic_file
+from ludory.envs.make import make_game
 
 from .machine import origin
 
@@ -34,16 +39,13 @@ def run(argv: list[str]) -> int:
     arguments = _parser().parse_args(argv)
     folder = Path(arguments.out)
     started_from = origin()  # before the work: the commit may move while it runs
-    stages: list[tuple[str, dict[str, str], float]] = [
-        ("partner", {"seats": "0", "others": RIVAL}, arguments.warmup),
-        ("self-play", {"seats": "all"}, 1 - arguments.warmup),
-    ]
+    stages = [("bomb=keep", {"bomb": "keep"}, arguments.warmup), ("bomb=zero", {}, 1 - arguments.warmup)]
     before: Path | None = None
     log = []
-    for name, seats, share in stages:
+    for name, options, share in stages:
         if share > 0:
-            file = folder / f"{arguments.game}-seed{arguments.seed}-{name}.ludory"
-            log.append({"stage": name, "seats": seats} | _train(arguments, seats, share, file, before))
+            file = folder / f"{arguments.game}-seed{arguments.seed}-{name.partition('=')[2]}.ludory"
+            log.append({"stage": name} | _train(arguments, options, share, file, before))
             before = file
     assert before is not None
     result = _score(arguments, PPO.load(before))
@@ -71,8 +73,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--warmup",
         type=float,
-        default=0.5,
-        help="share of it as the partner of the rule bot, so that hints get a meaning first; self-play follows (default 0.4)",
+        default=0.6,
+        help="share of it on the game in which a bomb keeps the points (default 0.6)",
     )
     parser.add_argument("--seed", type=int, default=1, help="of the training (default 1)")
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
@@ -85,13 +87,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _train(
-    arguments: argparse.Namespace, seats: dict[str, str], share: float, file: Path, before: Path | None
+    arguments: argparse.Namespace, options: dict[str, str], share: float, file: Path, before: Path | None
 ) -> dict[str, Any]:
     model = PPO(
         "mlp",
-        arguments.game,
+        make_game(arguments.game, **options),
         **SETTINGS,
-        **seats,
         seed=arguments.seed,
         device=arguments.device,
         init_from=str(before) if before else None,
