@@ -30,6 +30,8 @@ SETTINGS: dict[str, Any] = {
     "learning_rate": 1e-3,
     "ent_coef": 0.02,
 }
+FINE = {"learning_rate": 3e-4, "ent_coef": 0.01}
+"""Changes of the last stage."""
 RIVAL = "hanabi/iggi"
 FOREVER = 10**12
 
@@ -39,13 +41,18 @@ def run(argv: list[str]) -> int:
     arguments = _parser().parse_args(argv)
     folder = Path(arguments.out)
     started_from = origin()  # before the work: the commit may move while it runs
-    stages = [("bomb=keep", {"bomb": "keep"}, arguments.warmup), ("bomb=zero", {}, 1 - arguments.warmup)]
+    rest = 1 - arguments.warmup
+    stages: list[tuple[str, dict[str, str], float, dict[str, Any]]] = [
+        ("keep", {"bomb": "keep"}, arguments.warmup, {}),
+        ("zero", {}, 0.6 * rest, {}),
+        ("fine", {}, 0.4 * rest, FINE),
+    ]
     before: Path | None = None
     log = []
-    for name, options, share in stages:
+    for name, options, share, changes in stages:
         if share > 0:
-            file = folder / f"{arguments.game}-seed{arguments.seed}-{name.partition('=')[2]}.ludory"
-            log.append({"stage": name} | _train(arguments, options, share, file, before))
+            file = folder / f"{arguments.game}-seed{arguments.seed}-{name}.ludory"
+            log.append({"stage": name} | _train(arguments, options, share, SETTINGS | changes, file, before))
             before = file
     assert before is not None
     result = _score(arguments, PPO.load(before))
@@ -73,8 +80,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--warmup",
         type=float,
-        default=0.6,
-        help="share of it on the game in which a bomb keeps the points (default 0.6)",
+        default=0.5,
+        help="share of it on the game in which a bomb keeps the points (default 0.5)",
     )
     parser.add_argument("--seed", type=int, default=1, help="of the training (default 1)")
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
@@ -87,12 +94,17 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _train(
-    arguments: argparse.Namespace, options: dict[str, str], share: float, file: Path, before: Path | None
+    arguments: argparse.Namespace,
+    options: dict[str, str],
+    share: float,
+    settings: dict[str, Any],
+    file: Path,
+    before: Path | None,
 ) -> dict[str, Any]:
     model = PPO(
         "mlp",
         make_game(arguments.game, **options),
-        **SETTINGS,
+        **settings,
         seed=arguments.seed,
         device=arguments.device,
         init_from=str(before) if before else None,
@@ -104,7 +116,8 @@ def _train(
         "timesteps": model.num_timesteps,
         "minutes": round(seconds / 60, 2),
         "timesteps_per_second": round(model.num_timesteps / seconds),
-        "settings": SETTINGS,
+        "options": options,
+        "settings": settings,
     }
 
 
