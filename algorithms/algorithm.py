@@ -18,18 +18,19 @@ from typing_extensions import Self
 
 from ludory.agents.networks.build import PolicySpec, build_policy, complete, parse_policy
 from ludory.agents.networks.policy import numpy_to_bits
+from ludory.agents.networks.sb3_weights import copy_weights, is_sb3_file, read_sb3
 from ludory.agents.neural import NeuralAgent
 from ludory.envs.engine import Engine
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
-from ludory.envs.views.seating import Seats
-from ludory.envs.views.side import Side
 from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
 
 from .checkpoint import read_checkpoint, write_checkpoint
-from .config import AlgorithmConfig, make_config
+from .config import AlgorithmConfig, LearnerConfig, make_config
+from .lanes import make_lanes
 from .progress import Progress
 from .sampler import Sampler
+from .teacher import load_teacher, take_weights
 
 MaybeCallback = BaseCallback | Callable[[dict[str, Any], dict[str, Any]], bool] | list[BaseCallback] | None
 
@@ -37,7 +38,7 @@ MaybeCallback = BaseCallback | Callable[[dict[str, Any], dict[str, Any]], bool] 
 class Algorithm(ABC):
     """A learner, its policy and its games.
 
-    Subclasses name `id` and `config_class` and write `setup` and `iterate`; what must survive a resume beside the weights
+    Subclasses name `id` and `config_class` and write `setup` and `iterate` (or `learn` itself); what must survive a resume beside the weights
     goes through `training_state` and `restore_training_state`.
 
     Args:
@@ -47,7 +48,11 @@ class Algorithm(ABC):
     """
 
     id: ClassVar[str]
-    config_class: ClassVar[type[AlgorithmConfig]] = AlgorithmConfig
+    config_class: ClassVar[type[LearnerConfig]] = AlgorithmConfig
+    inputs: ClassVar[tuple[str, ...]] = ("init_from",)
+    """Fields of the config that name what a new run reads; a loaded model does without."""
+    changeable: ClassVar[tuple[str, ...]] = ()
+    """Fields of the config that may change when a run is resumed."""
     config: Any
 
     def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
@@ -58,8 +63,7 @@ class Algorithm(ABC):
         self.game: Game = game
         self.policy_spec = complete(parse_policy(policy), self._policy_wishes())
         self.device = torch.device(self.config.device)
-        self.engine: Engine = make_engine(game, self.config.num_envs, device=self.config.device, seed=self.config.seed)
-        self.sampler = Sampler(Side(game, self.engine, _seats(self.config.seats), self.config.others))
+        self._open_source()
         with torch.random.fork_rng():
             torch.manual_seed(self.config.seed)
             self.policy = build_policy(self.policy_spec, game.facts).to(self.device)
@@ -69,8 +73,17 @@ class Algorithm(ABC):
         self._total_timesteps = 0
         self._stopping = False
         if self.config.init_from:
-            self._take_weights(self.config.init_from, *read_checkpoint(self.config.init_from))
+            self._start_from(self.config.init_from)
+        named = getattr(self.config, "teacher", None)
+        self.teacher = load_teacher(named, game, self.device) if named else None
         self.setup()
+
+    def _start_from(self, file: str) -> None:
+        """Take the weights of a checkpoint, or of a model's .zip of Stable-Baselines3."""
+        if is_sb3_file(file):
+            copy_weights(file, read_sb3(file), self.policy, self.game.id)
+        else:
+            take_weights(self.policy, file, *read_checkpoint(file), self.game)
 
     def _policy_wishes(self) -> dict[str, Any]:
         """Arguments of the network that the config names."""
@@ -81,12 +94,18 @@ class Algorithm(ABC):
     def setup(self) -> None:
         """Make optimisers and whatever else training needs; called once, after the policy is built."""
 
-    @abstractmethod
+    def _open_source(self) -> None:
+        """Open what the algorithm learns from: games played by a sampler."""
+        config = self.config
+        self.engine: Engine = make_engine(self.game, config.num_envs, device=config.device, seed=config.seed)
+        self.sampler = Sampler(make_lanes(self.game, self.engine, config.seats, config.others), config.precision)
+
     def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
         """Sample and learn once; gives numbers to log, None when `on_step` asked to stop.
 
         `on_step` is called after every step of all games and counts timesteps.
         """
+        raise NotImplementedError(f"{type(self).__name__} needs iterate()")
 
     def training_state(self) -> dict[str, Tensor]:
         """Tensors beside weights, games and random state that a resumed run needs."""
@@ -132,7 +151,8 @@ class Algorithm(ABC):
         started, before = perf_counter(), self.num_timesteps
 
         def on_step() -> bool:
-            self.num_timesteps += self.engine.num_games
+            self.num_timesteps += self.sampler.decisions_per_step
+            callbacks.update_locals(self.sampler.last_step)
             return callbacks.on_step()
 
         metrics = self.iterate(on_step)
@@ -157,6 +177,11 @@ class Algorithm(ABC):
             callback = ConvertCallback(callback) if callback else CallbackList([])
         callback.init_callback(self)  # type: ignore[arg-type]  # our shape is SB3's
         return callback
+
+    @property
+    def planned_timesteps(self) -> int:
+        """How long to train where nobody says."""
+        return 2_000_000
 
     @property
     def progress_remaining(self) -> float:
@@ -191,7 +216,8 @@ class Algorithm(ABC):
             )
         width = self.game.facts.num_actions
         mask = np.ones((len(batch), width), bool) if action_masks is None else np.asarray(action_masks, bool)
-        output = self.policy(numpy_to_bits(batch, self.policy.observation).to(self.device), state)
+        memory = self._fresh_memory(state, episode_start)
+        output = self.policy(numpy_to_bits(batch, self.policy.observation).to(self.device), memory)
         legal = torch.from_numpy(mask.reshape(len(batch), width)).to(self.device)
         distribution = self.policy.distribution(output.logits, legal)
         actions = distribution.mode() if deterministic else distribution.sample(self.generator)
@@ -199,22 +225,34 @@ class Algorithm(ABC):
         chosen = chosen[:, 0] if chosen.shape[1] == 1 else chosen
         return (chosen[0] if single else chosen), output.memory
 
+    def _fresh_memory(self, memory: Tensor | None, starts: Any) -> Tensor | None:
+        """`memory` (m, size), anew in the rows where `starts` (m,) is true."""
+        if memory is None or starts is None:
+            return memory
+        initial = self.policy.initial_memory(len(memory))
+        rows = torch.as_tensor(np.asarray(starts, bool)).reshape(-1, 1).to(memory.device)
+        return memory if initial is None else torch.where(rows, initial, memory)
+
     def as_agent(self, deterministic: bool = True) -> NeuralAgent:
         """The policy as an agent that can sit at a table."""
         return NeuralAgent(self.policy, self.id, deterministic, self.config.seed)
 
     def get_env(self) -> Any:
-        """The games as a Stable-Baselines3 `VecEnv` of their own (one environment), for callbacks that ask for one."""
+        """As many games as it trains on, of their own, as a Stable-Baselines3 `VecEnv`, for callbacks that ask for one."""
         from ludory.envs.views.gymnasium_vector import make_vector_env
         from ludory.envs.views.sb3 import to_sb3
 
         if not hasattr(self, "_env"):
-            self._env = to_sb3(make_vector_env(self.game, num_envs=1))
+            self._env = to_sb3(make_vector_env(self.game, getattr(self.config, "num_envs", 1)))
         return self._env
 
     def get_vec_normalize_env(self) -> None:
         """None: observations are not normalised (asked by Stable-Baselines3's callbacks)."""
         return
+
+    def dump_logs(self) -> None:
+        """Write what was logged since the last time (asked by Stable-Baselines3's callbacks)."""
+        self.logger.dump(self.num_timesteps)
 
     def set_logger(self, logger: Logger) -> None:
         """Log to a `stable_baselines3.common.logger.Logger`."""
@@ -233,7 +271,8 @@ class Algorithm(ABC):
             "env": {"id": self.game.id, "options": dict(self.game.options)},
             "num_timesteps": self.num_timesteps,
             "total_timesteps": self._total_timesteps,
-            "sampling": self.sampler.started,
+            **self._source_header(),
+            "teacher": self.teacher.sha256 if self.teacher else None,
         }
         write_checkpoint(file, header, self._tensors())
 
@@ -241,8 +280,7 @@ class Algorithm(ABC):
         groups = {
             "policy": self.policy.state_dict(),
             "training": self.training_state(),
-            "sampler": self.sampler.state(),
-            "games": {name: torch.as_tensor(value) for name, value in self.engine.fields().items()},
+            **self._source_tensors(),
             "random": {"torch": self.generator.get_state()},
         }
         return {f"{group}/{name}": tensor for group, part in groups.items() for name, tensor in part.items()}
@@ -271,30 +309,37 @@ class Algorithm(ABC):
                 f"{file}: trained on {saved['id']} with options {saved['options']}, got {game.id} with options {dict(game.options)}"
             )
         config = {**header["config"], **changes}
-        model = cls(PolicySpec(**header["policy"]), game, **{**config, "init_from": None})
-        model.config = dataclasses.replace(model.config, init_from=config.get("init_from"))
+        model = cls(PolicySpec(**header["policy"]), game, **{**config, **dict.fromkeys(cls.inputs)})
+        model.config = dataclasses.replace(model.config, **{name: config.get(name) for name in cls.inputs})
+        if model.teacher and model.teacher.sha256 != header["teacher"]:
+            raise CheckpointError(
+                f"{file}: its teacher {config['teacher']} has changed since (SHA-256 {header['teacher']}, now {model.teacher.sha256}); "
+                "put the old file back, or name it with teacher="
+            )
         model._restore(file, header, tensors)
         return model
 
-    def _take_weights(self, file: str | Path, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-        try:
-            self.policy.load_state_dict(_group(tensors, "policy"))
-        except RuntimeError as error:
-            raise CheckpointError(
-                f"{file}: the network of a {header.get('algorithm')} on {header['env']['id']} does not fit {self.game.id} ({error})"
-            ) from error
-
     def _restore(self, file: str | Path, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-        def group(prefix: str) -> dict[str, Tensor]:
-            return _group(tensors, prefix)
-
-        self._take_weights(file, header, tensors)
-        self.restore_training_state(group("training"))
+        take_weights(self.policy, file, header, tensors, self.game)
+        self.restore_training_state(_group(tensors, "training"))
         self.num_timesteps, self._total_timesteps = header["num_timesteps"], header["total_timesteps"]
-        if header["sampling"] and len(tensors["games/to_move"]) == self.engine.num_games:
-            self.engine.load_fields({name: tensor.numpy() for name, tensor in group("games").items()})
-            self.sampler.restore(group("sampler"))
+        if self._restore_source(header, tensors):
             self.generator.set_state(tensors["random/torch"])
+
+    def _source_header(self) -> dict[str, Any]:
+        return {"sampling": self.sampler.started}
+
+    def _source_tensors(self) -> dict[str, dict[str, Tensor]]:
+        games = {name: torch.as_tensor(value) for name, value in self.engine.fields().items()}
+        return {"sampler": self.sampler.state(), "games": games}
+
+    def _restore_source(self, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> bool:
+        """Take up the games where they were; False if there are none, or another number of them."""
+        if not header["sampling"] or len(tensors["games/to_move"]) != self.engine.num_games:
+            return False
+        self.engine.load_fields({name: tensor.numpy() for name, tensor in _group(tensors, "games").items()})
+        self.sampler.restore(_group(tensors, "sampler"))
+        return True
 
 
 def _group(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
@@ -306,14 +351,6 @@ def _saved_game(file: str | Path, saved: Mapping[str, Any]) -> Game:
         return make_game(saved["id"], **saved["options"])
     except (UnknownIdError, PluginError, OptionError) as error:
         raise CheckpointError(f"{file}: trained on {saved['id']}, which can not be made here: {error}") from error
-
-
-def _seats(text: str) -> Seats:
-    if text in ("auto", "all"):
-        return None if text == "auto" else "all"
-    if not text.isdigit():
-        raise OptionError(f"seats={text!r}: must be 'auto', 'all' or a seat number")
-    return int(text)
 
 
 def _game_of(env: Any) -> Game:

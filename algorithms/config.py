@@ -9,31 +9,39 @@ from typing import Any, TypeVar
 
 from ludory.errors import OptionError
 
-C = TypeVar("C", bound="AlgorithmConfig")
+C = TypeVar("C", bound="LearnerConfig")
 
 
 @dataclass(frozen=True, slots=True)
-class AlgorithmConfig:
-    """Where and with whom an algorithm plays, and its network."""
+class LearnerConfig:
+    """The network of an algorithm, and where it computes."""
 
-    num_envs: int = 1024
-    """Games played side by side."""
     seed: int = 0
     """Of the games, the weights and all draws."""
     device: str = "cpu"
     """"cpu" or "cuda", for the games and the network."""
-    seats: str = "auto"
-    """Seats that learn: "all" (shared rewards only), a seat number, or "auto": all under a shared reward, else 0."""
-    others: str = "random"
-    """Agent in the other seats when one seat learns."""
+    precision: str = "32"
+    """"32", or "bf16": matrix products of the network in bfloat16."""
     init_from: str | None = None
-    """Checkpoint whose network the training starts from; of any algorithm, with the same layers."""
+    """Checkpoint whose network the training starts from; of any algorithm, or a .zip of Stable-Baselines3, with the same layers."""
     hidden: tuple[int, ...] = ()
     """Width of each hidden layer; empty: the network's own default."""
     activation: str = "relu"
     """"relu" or "tanh"."""
     separate_value: bool = False
     """Give the value function hidden layers of its own, as Stable-Baselines3 does (networks that can)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlgorithmConfig(LearnerConfig):
+    """Where and with whom an algorithm plays, and its network."""
+
+    num_envs: int = 1024
+    """Games played side by side."""
+    seats: str = "auto"
+    """Seats that learn: "all" (self-play where rewards differ), a seat number, or "auto": all under a shared reward, else 0."""
+    others: str = "random"
+    """Agent in the other seats when one seat learns."""
 
 
 def make_config(kind: type[C], values: Mapping[str, Any]) -> C:
@@ -47,6 +55,8 @@ def make_config(kind: type[C], values: Mapping[str, Any]) -> C:
         if name not in known:
             raise OptionError(f"{kind.__name__} has no option {name!r}; it has {', '.join(known)}")
     config = kind(**values)
-    if config.num_envs < 1:
+    if isinstance(config, AlgorithmConfig) and config.num_envs < 1:
         raise OptionError(f"num_envs={config.num_envs}: must be at least 1")
+    if config.precision not in ("32", "bf16"):
+        raise OptionError(f"precision={config.precision!r}: must be '32' or 'bf16'")
     return dataclasses.replace(config, hidden=tuple(config.hidden))

@@ -15,10 +15,10 @@ def save_adam(optimizer: Adam) -> dict[str, Tensor]:
 
 
 def load_adam(optimizer: Adam, tensors: dict[str, Tensor]) -> None:
-    """Take up what `save_adam` gave."""
+    """Take up what `save_adam` gave; other tensors are left alone."""
     state: dict[int, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
-        kind, index, name = key.split("/")
-        if kind == "adam":
+        if key.startswith("adam/"):
+            _, index, name = key.split("/")
             state.setdefault(int(index), {})[name] = tensor
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})

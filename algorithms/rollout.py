@@ -1,4 +1,4 @@
-"""What a sampler hands to a learner: T decisions of B games side by side, time-major."""
+"""What a sampler hands to a learner: T decisions of B lanes side by side, time-major."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ludory.agents.networks.packed_linear import unpack
 
-from .returns import Steps
+from .returns import Steps, affine_scan
 
 
 class Rollout(NamedTuple):
@@ -25,27 +25,35 @@ class Rollout(NamedTuple):
     rewards: Tensor  # [T, B] float32
     terminated: Tensor  # [T, B] bool
     truncated: Tensor  # [T, B] bool
+    seats: Tensor  # [T, B] int64, who decided
+    starts: Tensor  # [T, B] bool, the seat's first decision of its game
+    valid: Tensor | None = None  # [T, B] bool, False on padding; None: all are decisions
+    memory: Tensor | None = (
+        None  # (B, size) before the first decision, or (B, P, size) where a column holds several seats
+    )
+    teacher_logits: Tensor | None = None  # [T, B, A]
 
     def steps(self) -> Steps:
         """What returns are computed from."""
-        return Steps(self.rewards, self.values, self.next_values, self.terminated, self.truncated)
+        return Steps(self.rewards, self.values, self.next_values, self.terminated, self.truncated, self.valid)
 
 
 class Minibatch(NamedTuple):
-    """m decisions in any order."""
+    """m decisions in any order, or sequences [L, S]."""
 
-    observations: Tensor  # [m, bytes] or [m, size]
-    masks: Tensor  # [m, A] bool
-    actions: Tensor  # [m, H]
-    log_probs: Tensor  # [m, H]
-    values: Tensor  # [m]
-    advantages: Tensor  # [m]
-    returns: Tensor  # [m]
+    observations: Tensor  # [..., bytes] or [..., size]
+    masks: Tensor  # [..., A] bool
+    actions: Tensor  # [..., H]
+    log_probs: Tensor  # [..., H]
+    values: Tensor  # [...]
+    advantages: Tensor  # [...]
+    returns: Tensor  # [...]
 
 
 def flat_columns(rollout: Rollout, advantages: Tensor, returns: Tensor) -> list[Tensor]:
-    """The columns of a `Minibatch` over all T * B decisions; masks stay bits."""
-    return [part.flatten(0, 1) for part in (*rollout[:5], advantages, returns)]
+    """The columns of a `Minibatch` over all decisions, padding left out; masks stay bits."""
+    flat = [part.flatten(0, 1) for part in (*rollout[:5], advantages, returns)]
+    return flat if rollout.valid is None else [part[rollout.valid.flatten()] for part in flat]
 
 
 def minibatch(flat: Sequence[Tensor], rows: Tensor, num_actions: int) -> Minibatch:
@@ -61,3 +69,95 @@ def minibatches(
     flat = flat_columns(rollout, advantages, returns)
     for rows in torch.randperm(len(flat[0]), generator=generator, device=flat[0].device).split(size):
         yield minibatch(flat, rows, num_actions)
+
+
+class SeatIndex(NamedTuple):
+    """Where the decisions of every (column, seat) lie in [T, B]; column = column * P + seat."""
+
+    rows: Tensor  # [L, B * P] int64, t * B + b; 0 on padding
+    valid: Tensor  # [L, B * P] bool
+
+    def gather(self, part: Tensor) -> Tensor:
+        """[L, B * P, ...] of [T, B, ...]; padding holds the first row."""
+        return part.flatten(0, 1)[self.rows]
+
+
+def seat_index(seats: Tensor, players: int) -> SeatIndex:
+    """The decisions [T, B] of columns in which seats take turns, seat by seat."""
+    columns = seats.shape[1]
+    mine = seats.unsqueeze(-1) == torch.arange(players, device=seats.device)  # [T, B, P]
+    rank = mine.cumsum(0) - 1
+    longest = int(rank[-1].max()) + 1
+    rows = torch.zeros(longest, columns, players, dtype=torch.int64, device=seats.device)
+    valid = torch.zeros(longest, columns, players, dtype=torch.bool, device=seats.device)
+    t, b, s = mine.nonzero(as_tuple=True)
+    at = rank[t, b, s]
+    rows[at, b, s], valid[at, b, s] = t * columns + b, True
+    return SeatIndex(rows.flatten(1), valid.flatten(1))
+
+
+def by_seat(rollout: Rollout, players: int, *others: Tensor) -> tuple[Rollout, list[Tensor]]:
+    """One column per (column, seat) that decided, for networks with memory; `others` [T, B] are arranged alike.
+
+    Rewards, values and ends are those of the decisions' rows: compute returns before.
+    """
+    index = seat_index(rollout.seats, players)
+    keep = index.valid.any(0)
+    index = SeatIndex(index.rows[:, keep], index.valid[:, keep])
+    memory = None if rollout.memory is None else rollout.memory.flatten(0, 1)[keep]
+    lessons = None if rollout.teacher_logits is None else index.gather(rollout.teacher_logits)
+    decided = {name: index.gather(part) for name, part in zip(Rollout._fields, rollout[:11], strict=False)}
+    arranged = Rollout(**decided, valid=index.valid, memory=memory, teacher_logits=lessons)
+    return arranged, [index.gather(part) for part in others]
+
+
+def own_rewards(rollout: Rollout, rewards: Tensor, cut_values: Tensor, players: int) -> Rollout:
+    """One column per (column, seat) of a game in which every seat has its own reward.
+
+    A decision's reward is all that its seat gets up to its next decision; it is terminated (or truncated) when the game ends
+    before that. A seat's last decision of a column, whose successor is not known yet, is not `valid`: it only gives the value of
+    its predecessor's successor.
+
+    Args:
+        rollout: `rewards`, `next_values` are not read.
+        rewards: [T, B, P] of every move.
+        cut_values: [T, B, P] value of the final observation for every seat where truncated.
+        players: P.
+    """
+    mine = rollout.seats.unsqueeze(-1) == torch.arange(players, device=rewards.device)
+    cut = rollout.truncated & ~rollout.terminated
+    ended = (rollout.terminated | cut).unsqueeze(-1)
+    follows = torch.cat([~mine[1:], torch.zeros_like(mine[:1])]) & ~ended  # the next move belongs to the same decision
+
+    def up_to_next(part: Tensor) -> Tensor:
+        shape = (part.float().expand(*mine.shape)).flatten(1)
+        return affine_scan(shape, follows.float().flatten(1)).view(mine.shape)
+
+    index = seat_index(rollout.seats, players)
+
+    def of_seat(part: Tensor) -> Tensor:  # [T, B, P] -> [L, B * P], each column its seat's
+        column = torch.arange(index.rows.shape[1], device=part.device) % players
+        return part.flatten(0, 1)[index.rows, column]
+
+    terminated, truncated = (of_seat(up_to_next(flag.unsqueeze(-1))) > 0 for flag in (rollout.terminated, cut))
+    values = index.gather(rollout.values)
+    following = torch.cat([values[1:], values[-1:]])
+    known = torch.cat([index.valid[1:], torch.zeros_like(index.valid[:1])]) | terminated | truncated
+    next_values = torch.where(truncated, of_seat(up_to_next(cut_values * cut.unsqueeze(-1))), following)
+    observations, masks, actions, log_probs = (index.gather(part) for part in rollout[:4])
+    return Rollout(
+        observations,
+        masks,
+        actions,
+        log_probs,
+        values,
+        next_values,
+        of_seat(up_to_next(rewards)),
+        terminated,
+        truncated,
+        index.gather(rollout.seats),
+        index.gather(rollout.starts),
+        index.valid & known,
+        None if rollout.memory is None else rollout.memory.flatten(0, 1),
+        None if rollout.teacher_logits is None else index.gather(rollout.teacher_logits),
+    )

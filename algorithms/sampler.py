@@ -3,37 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ludory.agents.networks.compiled_mlp import CompiledForward, can_compile
-from ludory.agents.networks.policy import Policy, PolicyOutput
+from ludory.agents.networks.policy import Policy
 from ludory.envs.engine import on_host
-from ludory.envs.views.side import Side
 
-from .rollout import Rollout
-from .threads import forward
+from .lanes import Lanes
+from .player import LanePlayer
+from .rollout import Rollout, own_rewards
 
 
 class EpisodeStats(NamedTuple):
     """Games that ended during a rollout."""
 
     returns: np.ndarray[Any, Any]  # (games,) return of the learner's seat
-    lengths: np.ndarray[Any, Any]  # (games,) decisions of the learner
+    lengths: np.ndarray[Any, Any]  # (games,) moves of the learner
+
+
+class _Moves(NamedTuple):
+    """What one step of all lanes leaves behind; stacked over time at the end."""
+
+    observations: Tensor
+    masks: Tensor
+    actions: Tensor
+    log_probs: Tensor
+    values: Tensor
+    cut_values: Tensor
+    rewards: Tensor
+    terminated: Tensor
+    truncated: Tensor
+    seats: Tensor
+    starts: Tensor
+    teacher_logits: Tensor | None
 
 
 class Sampler:
-    """Runs a batch of games from the side of one policy: one seat, or every seat of a game with a shared reward."""
+    """Runs a batch of games from the side of one policy.
 
-    def __init__(self, side: Side) -> None:
-        self.side, self.engine = side, side.engine
-        self.bits = side.facts.observation.bits
-        self._returns = np.zeros(self.engine.num_games)
-        self._lengths = np.zeros(self.engine.num_games, np.int64)
+    Args:
+        lanes: which decisions are the policy's.
+        precision: "32" or "bf16", of the network's arithmetic.
+    """
+
+    def __init__(self, lanes: Lanes, precision: str = "32") -> None:
+        self.lanes, self.engine = lanes, lanes.engine
+        games, players = self.engine.num_games, lanes.facts.players
+        self.player, self.teacher = (LanePlayer(games, players, precision) for _ in range(2))
+        self._returns, self._lengths = np.zeros(games), np.zeros(games, np.int64)
+        device = torch.as_tensor(self.engine.to_move).device
+        self._fresh = torch.ones(games, players, dtype=torch.bool, device=device)
+        self._games = torch.arange(games, device=device).repeat_interleave(lanes.per_game)  # (lanes,)
         self.started = False
 
     def start(self) -> None:
@@ -41,76 +64,123 @@ class Sampler:
         self._begin(np.arange(self.engine.num_games))
         self.started = True
 
+    @property
+    def decisions_per_step(self) -> int:
+        """Timesteps of one step of all games."""
+        return len(self._games)
+
+    @property
+    def last_step(self) -> dict[str, Any]:
+        """What callbacks may ask of the last step: `dones` (N,) bool, the game ended."""
+        return {"dones": self._lengths == 0}
+
     def state(self) -> dict[str, Tensor]:
-        """Running sums of unfinished games; with the engine's state, all that a resumed run needs."""
-        return {"returns": torch.from_numpy(self._returns), "lengths": torch.from_numpy(self._lengths)}
+        """Running sums and memories of unfinished games; with the engine's state, all that a resumed run needs."""
+        known = {
+            "returns": torch.from_numpy(self._returns),
+            "lengths": torch.from_numpy(self._lengths),
+            "fresh": self._fresh,
+            "memory": self.player.memory,
+            "teacher_memory": self.teacher.memory,
+        }
+        return {name: tensor for name, tensor in known.items() if tensor is not None}
 
     def restore(self, state: dict[str, Tensor]) -> None:
         """Take up what `state` gave."""
         self._returns, self._lengths = state["returns"].numpy().copy(), state["lengths"].numpy().copy()
+        self._fresh = state["fresh"].to(self._fresh.device)
+        self.player.memory, self.teacher.memory = state.get("memory"), state.get("teacher_memory")
         self.started = True
-
-    def observe(self, rows: Any | None = None) -> Tensor:
-        """The learner's view: bits (n, bytes) or floats (n, size)."""
-        seen = torch.as_tensor(self.engine.observe(self.side.own, rows, packed=self.bits)).flatten(1)
-        return seen if self.bits else seen.float()
 
     @torch.no_grad()
     def collect(
-        self, policy: Policy, steps: int, generator: torch.Generator, on_step: Callable[[], bool] | None = None
+        self,
+        policy: Policy,
+        steps: int,
+        generator: torch.Generator,
+        on_step: Callable[[], bool] | None = None,
+        teacher: Policy | None = None,
     ) -> tuple[Rollout | None, EpisodeStats]:
-        """Play `steps` decisions in every game.
+        """Play `steps` decisions in every lane.
 
-        `on_step` is called after each; when it gives False, sampling stops and there is no rollout.
+        `on_step` is called after each; when it gives False, sampling stops and there is no rollout. A `teacher` sees the same
+        decisions, with a memory of its own; the rollout then has its logits.
         """
         if not self.started:
             self.start()
-        rows: list[tuple[Tensor, ...]] = []
+        moves: list[_Moves] = []
         ended: list[tuple[Any, Any]] = []
-        observation = self.observe()
-        run = CompiledForward(policy, observation) if can_compile(policy) else partial(forward, policy)
+        observation = self.lanes.observe()
+        self.player.prepare(policy, observation)
+        if teacher is not None:
+            self.teacher.prepare(teacher, observation)
+        memory = None if self.player.memory is None else self.player.memory.clone()
         for _ in range(steps):
-            mask = torch.as_tensor(self.side.legal())
-            output = run(observation)
+            mask, seats = self.lanes.legal(), self.lanes.seats()
+            starts = self._fresh[self._games, seats]
+            self._fresh[self._games, seats] = False
+            output = self.player.decide(observation, self._games, seats)
+            lesson = None if teacher is None else self.teacher.decide(observation, self._games, seats).logits
             distribution = policy.distribution(output.logits, mask)
             actions = distribution.sample(generator)
             log_probs = distribution.log_prob(actions)
-            reward, terminated, truncated = self._step(actions)
-            done = np.flatnonzero(terminated | truncated)
-            cut_value = self._value_of(run, np.flatnonzero(truncated & ~terminated), output.values)
-            ended.append(self._close(done, reward))
-            flags = (torch.as_tensor(reward), torch.as_tensor(terminated), torch.as_tensor(truncated & ~terminated))
-            rows.append((observation, _pack(mask), actions, log_probs, output.values, cut_value, *flags))
-            observation = self.observe()
+            rewards = self.lanes.play(actions)
+            terminated, truncated = on_host(self.engine.terminated), on_host(self.engine.truncated)
+            truncated = truncated & ~terminated
+            cuts = self._cut_values(np.flatnonzero(truncated), output.values)
+            recorded = self._recorded(rewards)
+            ended.append(self._close(np.flatnonzero(terminated | truncated), on_host(rewards)))
+            ends = self._of_lanes(terminated), self._of_lanes(truncated)
+            decision = observation, _pack(mask), actions, log_probs, output.values
+            moves.append(_Moves(*decision, cuts, recorded, *ends, seats.clone(), starts, lesson))
+            observation = self.lanes.observe()
             if on_step is not None and not on_step():
                 return None, _stats(ended)
-        last = run(observation).values
-        return self._assemble(rows, last), _stats(ended)
+        last = self.player.look(observation, self._games, self.lanes.seats()).values
+        columns = _Moves(*(None if c[0] is None else torch.stack(c) for c in zip(*moves, strict=True)))  # type: ignore[arg-type]
+        return self._assemble(columns, last, memory), _stats(ended)
 
-    def _assemble(self, rows: list[tuple[Tensor, ...]], last: Tensor) -> Rollout:
-        observations, masks, actions, log_probs, values, cuts, rewards, terminated, truncated = (
-            torch.stack(column) for column in zip(*rows, strict=True)
-        )
-        following = torch.cat([values[1:], last.unsqueeze(0)])
-        next_values = torch.where(truncated, cuts, following)
-        return Rollout(observations, masks, actions, log_probs, values, next_values, rewards, terminated, truncated)
-
-    def _step(self, actions: Tensor) -> tuple[Any, Any, Any]:
-        """Play; gives the learner's reward (n,) float32, terminated and truncated (n,) as NumPy arrays."""
-        played = actions[:, 0] if actions.shape[1] == 1 else actions
-        rewards = on_host(self.side.play(played if played.is_cuda else played.numpy()))
-        return rewards[:, self.side.reward_seat].copy(), on_host(self.engine.terminated), on_host(self.engine.truncated)
-
-    def _value_of(self, run: Callable[[Tensor], PolicyOutput], rows: Any, like: Tensor) -> Tensor:
-        """Values of the final observations of truncated games, 0 elsewhere."""
+    def _cut_values(self, rows: Any, like: Tensor) -> Tensor:
+        """Values of the final observations of truncated games, 0 elsewhere: (lanes,), or (N, P) where rewards are own."""
+        lanes, games = self.lanes, torch.as_tensor(rows, device=like.device)
+        if lanes.own_rewards:
+            values = like.new_zeros(self.engine.num_games, lanes.facts.players)
+            for seat in range(lanes.facts.players if len(rows) else 0):
+                seats = torch.full_like(games, seat)
+                values[games, seat] = self.player.look(lanes.observe_seat(seat, rows), games, seats).values
+            return values
         values = torch.zeros_like(like)
         if len(rows):
-            values[rows] = run(self.observe(rows)).values
+            here = (games.unsqueeze(1) * lanes.per_game + torch.arange(lanes.per_game, device=like.device)).flatten()
+            seats = lanes.seats()[here].clamp(min=0)
+            values[here] = self.player.look(lanes.observe(rows), self._games[here], seats).values
         return values
 
-    def _close(self, done: Any, reward: Any) -> tuple[Any, Any]:
+    def _assemble(self, moves: _Moves, last: Tensor, memory: Tensor | None) -> Rollout:
+        following = torch.cat([moves.values[1:], last.unsqueeze(0)])
+        if memory is not None and self.lanes.per_game > 1:
+            memory = memory.flatten(0, 1)  # a lane is a seat
+        known = moves.observations, moves.masks, moves.actions, moves.log_probs, moves.values
+        ends = moves.terminated, moves.truncated, moves.seats, moves.starts
+        if self.lanes.own_rewards:
+            rollout = Rollout(*known, following, moves.values, *ends, None, memory, moves.teacher_logits)
+            return own_rewards(rollout, moves.rewards, moves.cut_values, self.lanes.facts.players)
+        next_values = torch.where(moves.truncated, moves.cut_values, following)
+        return Rollout(*known, next_values, moves.rewards, *ends, None, memory, moves.teacher_logits)
+
+    def _recorded(self, rewards: Any) -> Tensor:
+        """(lanes,), or (N, P) where rewards are own."""
+        every = torch.tensor(rewards) if isinstance(rewards, np.ndarray) else rewards.clone()
+        if self.lanes.own_rewards:
+            return every
+        return every.flatten() if self.lanes.per_game > 1 else every[:, self.lanes.reward_seat]
+
+    def _of_lanes(self, flags: Any) -> Tensor:
+        return torch.as_tensor(flags, device=self._games.device)[self._games]
+
+    def _close(self, done: Any, rewards: Any) -> tuple[Any, Any]:
         """Start the next game where one ended; gives returns and lengths of those that did."""
-        self._returns += reward
+        self._returns += rewards[:, self.lanes.reward_seat]
         self._lengths += 1
         ended = self._returns[done], self._lengths[done]
         if len(done):
@@ -119,7 +189,10 @@ class Sampler:
 
     def _begin(self, rows: Any) -> None:
         self._returns[rows], self._lengths[rows] = 0, 0
-        self.side.start(rows)
+        self._fresh[torch.as_tensor(rows, device=self._fresh.device)] = True
+        self.player.forget(rows)
+        self.teacher.forget(rows)
+        self.lanes.start(rows)
 
 
 def _stats(ended: list[tuple[Any, Any]]) -> EpisodeStats:

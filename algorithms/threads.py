@@ -6,7 +6,7 @@ Splitting single operations, as PyTorch does by itself, gains little for the sma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 from torch import Tensor
@@ -14,47 +14,61 @@ from torch import Tensor
 from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.envs.parallel import part_count, run_parts
 
-from .rollout import Minibatch
-
 FORWARD_ROWS, BACKWARD_ROWS = 256, 512
 """Least rows of a thread: passing them on costs about 0.1 milliseconds."""
 
 
-def forward(policy: Policy, observation: Tensor) -> PolicyOutput:
-    """`policy(observation)` without gradients."""
+def precise(device: torch.device, precision: str) -> AbstractContextManager[object]:
+    """Context in which networks compute with `precision`: "32", or "bf16" for matrix products in bfloat16."""
+    return torch.autocast(device.type, torch.bfloat16) if precision == "bf16" else nullcontext()
+
+
+def forward(
+    policy: Policy,
+    observation: Tensor,
+    memory: Tensor | None = None,
+    seats: Tensor | None = None,
+    precision: str = "32",
+) -> PolicyOutput:
+    """`policy(observation, memory, seats)` without gradients, in float32."""
 
     def part(start: int, stop: int) -> PolicyOutput:
-        with torch.no_grad():
-            return policy(observation[start:stop])  # type: ignore[no-any-return]
+        with torch.no_grad(), precise(observation.device, precision):
+            rows = (None if column is None else column[start:stop] for column in (observation, memory, seats))
+            output: PolicyOutput = policy(*rows)
+        return PolicyOutput(output.logits.float(), output.values.float(), output.memory)
 
     if observation.device.type != "cpu" or part_count(len(observation), rows_per_thread=FORWARD_ROWS) < 2:
         return part(0, len(observation))
     with _whole_operations():
         parts = run_parts(part, len(observation), rows_per_thread=FORWARD_ROWS)
     logits, values, memories = zip(*parts, strict=True)
-    memory = None if memories[0] is None else torch.cat(memories)
-    return PolicyOutput(torch.cat(logits), torch.cat(values), memory)
+    return PolicyOutput(torch.cat(logits), torch.cat(values), None if memories[0] is None else torch.cat(memories))
 
 
-def backward(losses: Callable[[Minibatch], Sequence[Tensor]], batch: Minibatch, parameters: Sequence[Tensor]) -> Tensor:
+def backward(
+    losses: Callable[[int, int], Sequence[Tensor]],
+    count: int,
+    parameters: Sequence[Tensor],
+    rows_per_thread: int = BACKWARD_ROWS,
+) -> Tensor:
     """Write the gradient of the first loss to `parameters`; gives all losses, (K,), without gradients.
 
-    losses: means over the rows of a batch, the one to differentiate first.
+    losses: (start, stop) -> what rows start to stop of `count` contribute to each loss, the one to differentiate first;
+        contributions add up.
     """
-    rows = len(batch.actions)
 
     def part(start: int, stop: int) -> tuple[tuple[Tensor, ...], Tensor]:
-        share = (stop - start) / rows
         with torch.enable_grad():
-            found = losses(Minibatch(*(column[start:stop] for column in batch)))
-            gradients = torch.autograd.grad(found[0] * share, parameters)
-        return gradients, torch.stack([loss.detach() for loss in found]) * share
+            found = losses(start, stop)
+            gradients = torch.autograd.grad(found[0], parameters)
+        return gradients, torch.stack([loss.detach() for loss in found])
 
-    if batch.actions.device.type != "cpu" or part_count(rows, rows_per_thread=BACKWARD_ROWS) < 2:
-        parts = [part(0, rows)]
+    if parameters[0].device.type != "cpu" or part_count(count, rows_per_thread=rows_per_thread) < 2:
+        parts = [part(0, count)]
     else:
         with _whole_operations():
-            parts = run_parts(part, rows, rows_per_thread=BACKWARD_ROWS)
+            parts = run_parts(part, count, rows_per_thread=rows_per_thread)
     for index, parameter in enumerate(parameters):
         total = sum((gradients[index] for gradients, _ in parts[1:]), start=parts[0][0][index])
         parameter.grad = total.contiguous()  # fused optimisers walk parameter and gradient side by side in memory

@@ -36,11 +36,16 @@ class CompiledUpdate:
         rollout: Rollout,
         advantages: Tensor,
         returns: Tensor,
+        value_scale: float = 1.0,
     ) -> None:
-        self.config, self.optimizer = config, optimizer
-        seen, masks, actions, log_probs = (part.flatten(0, 1).contiguous().numpy() for part in rollout[:4])
-        self.raw = advantages.flatten().numpy()
-        self.data = (seen, masks, actions, log_probs.sum(-1), self.raw.copy(), returns.flatten().numpy())
+        self.config, self.optimizer, self.ent_coef = config, optimizer, config.ent_coef
+        parts = [part.flatten(0, 1) for part in (*rollout[:4], advantages, returns)]
+        if rollout.valid is not None:
+            parts = [part[rollout.valid.flatten()] for part in parts]
+        seen, masks, actions, log_probs, self.raw, targets = (part.contiguous().numpy() for part in parts)
+        self.data = (seen, masks, actions, log_probs.sum(-1), self.raw.copy(), targets)
+        self.count, self.batch = len(seen), config.batch_size
+        self.vf_coef = config.vf_coef / value_scale**2
         self.mlp = CompiledMlp(policy, usual_row(seen))
         self.heads = np.array(policy.head_sizes, np.int64)
         self.weights = self.mlp.pack(self.mlp.parameters())
@@ -64,7 +69,7 @@ class CompiledUpdate:
         base_row(self.weights, self.mlp.shape, self.mlp.usual, self.base)
         sums = np.zeros((len(self.work), 5))
         share = np.float32(1 / len(rows))
-        coefficients = np.float32(config.clip_range), np.float32(config.ent_coef), np.float32(config.vf_coef)
+        coefficients = np.float32(config.clip_range), np.float32(self.ent_coef), np.float32(self.vf_coef)
         threads = max(1, part_count(len(rows), rows_per_thread=ROWS_PER_THREAD))
 
         def part(start: int, stop: int) -> None:
@@ -77,8 +82,8 @@ class CompiledUpdate:
             self.work[0].gradient += other.gradient
             other.gradient[:] = 0
         policy, value, entropy, kl, clipped = sums.sum(0) / len(rows)
-        loss = policy + config.vf_coef * value - config.ent_coef * entropy
-        return np.array([loss, policy, value, entropy, kl, clipped])
+        loss = policy + self.vf_coef * value - self.ent_coef * entropy
+        return np.array([loss, policy, value, entropy, kl, clipped, 0.0])
 
     def step(self) -> None:
         """Move the weights along the gradient that was taken."""

@@ -15,8 +15,8 @@ class PPOConfig(AlgorithmConfig):
 
     learning_rate: float = 5e-4
     """Step size of Adam."""
-    anneal_learning_rate: bool = False
-    """Lower the step size linearly to 0 over the run."""
+    final_learning_rate: float | None = None
+    """Step size at the end of the run, approached linearly; none: it stays."""
     n_steps: int = 64
     """Decisions per game and iteration."""
     batch_size: int = 8192
@@ -33,12 +33,22 @@ class PPOConfig(AlgorithmConfig):
     """Scale the advantages of a batch to mean 0, deviation 1."""
     ent_coef: float = 0.01
     """Weight of the entropy bonus."""
+    final_ent_coef: float | None = None
+    """Weight of the entropy bonus at the end of the run, approached linearly; none: it stays."""
     vf_coef: float = 0.5
     """Weight of the value loss."""
     max_grad_norm: float = 0.5
     """Longest gradient that is not shortened."""
     target_kl: float | None = None
     """Stop the passes of an iteration when the policy moved further than 1.5 times this."""
+    teacher: str | None = None
+    """Checkpoint of a policy to stay close to; of any algorithm, with the same observations and actions."""
+    kl_coef: float = 0.1
+    """Weight of KL(teacher to policy), where there is a teacher."""
+    normalize_values: bool = False
+    """Divide errors of the value by the running deviation of returns."""
+    normalize_observations: bool = False
+    """Scale float observations by their running mean and deviation."""
 
     def __post_init__(self) -> None:
         """Check ranges.
@@ -52,6 +62,9 @@ class PPOConfig(AlgorithmConfig):
         for name in ("gamma", "gae_lambda"):
             if not 0 <= getattr(self, name) <= 1:
                 raise OptionError(f"{name}={getattr(self, name)}: must lie in [0, 1]")
+        for name in ("kl_coef", "ent_coef", "vf_coef"):
+            if getattr(self, name) < 0:
+                raise OptionError(f"{name}={getattr(self, name)}: must be at least 0")
         for name in ("learning_rate", "clip_range", "max_grad_norm"):
             if not getattr(self, name) > 0:
                 raise OptionError(f"{name}={getattr(self, name)}: must be greater than 0")

@@ -12,18 +12,32 @@ from ludory.agents.networks.compiled_mlp import can_compile
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.optimiser_state import load_adam, save_adam
 from ludory.algorithms.returns import gae
+from ludory.algorithms.rollout import Rollout, by_seat
+from ludory.algorithms.running import RunningMoments
 
 from .compiled import CompiledUpdate
 from .config import PPOConfig
 from .torch_update import TorchUpdate
 
-LOSSES = ("loss", "policy_gradient_loss", "value_loss", "entropy", "approx_kl", "clip_fraction")
+LOSSES = (
+    "loss",
+    "policy_gradient_loss",
+    "value_loss",
+    "entropy",
+    "approx_kl",
+    "clip_fraction",
+    "teacher_kl",
+)
 """Means over a batch, named as in Stable-Baselines3's logs."""
 APPROX_KL = LOSSES.index("approx_kl")
 
 
 class PPO(Algorithm):
-    """Clipped policy gradient on fresh data; see `PPOConfig` for its options."""
+    """Clipped policy gradient on fresh data; see `PPOConfig` for its options.
+
+    Networks with memory are trained through time over the decisions that each seat made in a rollout, from the memory with which
+    it came in.
+    """
 
     id = "ppo-v1"
     config_class: ClassVar[type[PPOConfig]] = PPOConfig
@@ -32,54 +46,71 @@ class PPO(Algorithm):
     def setup(self) -> None:
         """Make the optimiser."""
         self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=self.config.learning_rate, eps=1e-5, fused=True)
+        self.return_moments = RunningMoments()
 
     def training_state(self) -> dict[str, Tensor]:
-        """Adam's moments."""
-        return save_adam(self.optimizer)
+        """Adam's moments, and those of returns."""
+        return save_adam(self.optimizer) | {"return_moments": self.return_moments.tensor()}
 
     def restore_training_state(self, state: dict[str, Tensor]) -> None:
-        """Take up Adam's moments."""
+        """Take up what `training_state` gave."""
         load_adam(self.optimizer, state)
+        self.return_moments = RunningMoments.of(state["return_moments"])
 
     def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
         """One rollout, `n_epochs` passes over it."""
         config = self.config
-        self._set_learning_rate()
-        rollout, stats = self.sampler.collect(self.policy, config.n_steps, self.generator, on_step)
+        teacher = self.teacher.policy if self.teacher and config.kl_coef else None
+        rollout, stats = self.sampler.collect(self.policy, config.n_steps, self.generator, on_step, teacher)
         if rollout is None:
             return None
         advantages, returns = gae(rollout.steps(), gamma=config.gamma, lam=config.gae_lambda)
-        totals = self._passes(self._update(rollout, advantages, returns), returns.numel())
-        metrics = {f"train/{name}": value for name, value in totals.items()}
-        metrics["train/explained_variance"] = float(1 - (returns - rollout.values).var() / (returns.var() + 1e-8))
+        metrics = {"train/explained_variance": _explained_variance(rollout, returns)}
+        self.return_moments.update(returns if rollout.valid is None else returns[rollout.valid])
+        totals = self._passes(self._update(rollout, advantages, returns))
+        metrics |= {f"train/{name}": value for name, value in totals.items()}
         if len(stats.returns):
             metrics["rollout/ep_rew_mean"] = float(stats.returns.mean())
             metrics["rollout/ep_len_mean"] = float(stats.lengths.mean())
         return metrics
 
-    def _set_learning_rate(self) -> None:
-        scale = self.progress_remaining if self.config.anneal_learning_rate else 1.0
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.config.learning_rate * scale
-
-    def _update(self, *targets: Any) -> CompiledUpdate | TorchUpdate:
-        if can_compile(self.policy):
+    def _update(self, rollout: Rollout, advantages: Tensor, returns: Tensor) -> CompiledUpdate | TorchUpdate:
+        scale = self.return_moments.deviation if self.config.normalize_values else 1.0
+        if self.policy.recurrent and rollout.memory is not None and rollout.memory.dim() == 3:
+            rollout, (advantages, returns) = by_seat(rollout, self.game.facts.players, advantages, returns)
+        targets = rollout, advantages, returns, scale
+        if can_compile(self.policy) and rollout.teacher_logits is None and self.config.precision == "32":
             return CompiledUpdate(self.policy, self.optimizer, self.config, *targets)
         return TorchUpdate(self.policy, self.optimizer, self.config, *targets)
 
-    def _passes(self, update: CompiledUpdate | TorchUpdate, rows: int) -> dict[str, float]:
-        """Step along minibatches of all rows, `n_epochs` times; gives the mean losses."""
+    def _passes(self, update: CompiledUpdate | TorchUpdate) -> dict[str, float]:
+        """Step along minibatches of everything, `n_epochs` times; gives the mean losses."""
+        config = self.config
+        for group in self.optimizer.param_groups:
+            group["lr"] = self._scheduled(config.learning_rate, config.final_learning_rate)
+        update.ent_coef = self._scheduled(config.ent_coef, config.final_ent_coef)
         sums: Any = 0
-        count, limit = 0, self.config.target_kl
-        for order in self._orders(rows):
+        count = 0
+        for order in self._orders(update.count, update.batch):
             losses = update.gradient(order)
             sums, count = sums + losses, count + 1
-            if limit is not None and losses[APPROX_KL] > 1.5 * limit:
+            if config.target_kl is not None and losses[APPROX_KL] > 1.5 * config.target_kl:
                 break
             update.step()
         update.finish()
         return dict(zip(LOSSES, (sums / count).tolist(), strict=True))
 
-    def _orders(self, rows: int) -> Iterator[Tensor]:
+    def _scheduled(self, start: float, end: float | None) -> float:
+        """Linear from `start` to `end` over the run."""
+        return start if end is None else end + (start - end) * self.progress_remaining
+
+    def _orders(self, count: int, batch: int) -> Iterator[Tensor]:
         for _ in range(self.config.n_epochs):
-            yield from torch.randperm(rows, generator=self.generator, device=self.device).split(self.config.batch_size)
+            yield from torch.randperm(count, generator=self.generator, device=self.device).split(batch)
+
+
+def _explained_variance(rollout: Rollout, returns: Tensor) -> float:
+    errors, targets = returns - rollout.values, returns
+    if rollout.valid is not None:
+        errors, targets = errors[rollout.valid], targets[rollout.valid]
+    return float(1 - errors.var() / (targets.var() + 1e-8))

@@ -1,31 +1,67 @@
-"""`TorchUpdate`: PPO's passes over a rollout by PyTorch, for every policy and device."""
+"""`TorchUpdate`: PPO's passes over a rollout by PyTorch, for every policy and device; with memory, over whole sequences."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.optim import Adam
 
-from ludory.agents.networks.policy import Policy
-from ludory.algorithms.rollout import Minibatch, Rollout, flat_columns, minibatch
-from ludory.algorithms.threads import backward
+from ludory.agents.networks.packed_linear import unpack
+from ludory.agents.networks.policy import Policy, PolicyOutput
+from ludory.algorithms.rollout import Rollout
+from ludory.algorithms.threads import backward, precise
 
 from .config import PPOConfig
 
+Columns = dict[str, Tensor]
+"""Parts of a rollout by name: [n, ...] decisions in any order, or [L, S, ...] sequences."""
+
 
 class TorchUpdate:
-    """`gradient` over rows of the rollout, then `step`, as often as wanted."""
+    """`gradient` over units of the rollout, then `step`, as often as wanted. A unit is a decision, or a sequence with memory.
+
+    Args:
+        policy: what learns.
+        optimizer: over its parameters.
+        config: coefficients.
+        rollout: with one seat per column if the policy is recurrent.
+        advantages, returns: [T, B].
+        value_scale: deviation that errors of the value are divided by.
+    """
 
     def __init__(
-        self, policy: Policy, optimizer: Adam, config: PPOConfig, rollout: Rollout, advantages: Tensor, returns: Tensor
+        self,
+        policy: Policy,
+        optimizer: Adam,
+        config: PPOConfig,
+        rollout: Rollout,
+        advantages: Tensor,
+        returns: Tensor,
+        value_scale: float = 1.0,
     ) -> None:
-        self.policy, self.optimizer, self.config = policy, optimizer, config
-        self.parameters = list(policy.parameters())
-        self.flat = flat_columns(rollout, advantages, returns)
+        self.policy, self.optimizer, self.config, self.value_scale = policy, optimizer, config, value_scale
+        self.parameters, self.axis = list(policy.parameters()), 1 if policy.recurrent else 0
+        self.ent_coef = config.ent_coef
+        valid = torch.ones_like(rollout.starts) if rollout.valid is None else rollout.valid
+        parts = rollout._asdict() | {"valid": valid, "advantages": advantages, "returns": returns}
+        unused = ("memory", "values", "next_values", "rewards", "terminated", "truncated")
+        self.columns: Columns = {k: v for k, v in parts.items() if v is not None and k not in unused}
+        self.memory = rollout.memory
+        if not policy.recurrent:
+            keep = valid.flatten()
+            self.columns = {name: part.flatten(0, 1)[keep] for name, part in self.columns.items()}
+        length = len(valid) if policy.recurrent else 1
+        self.count = self.columns["returns"].shape[self.axis]
+        self.batch = max(1, config.batch_size // length)
 
     def gradient(self, order: Tensor) -> Tensor:
-        """Take the gradient of the loss over rows `order`; gives the means of `LOSSES`."""
-        return backward(self.losses, self.batch(order), self.parameters)
+        """Take the gradient of the loss over units `order`; gives the means of `LOSSES`."""
+        batch = self.select(order)
+        rows = batch["returns"].shape[self.axis]
+        per_thread = max(1, 512 * rows // batch["returns"].numel())
+        return backward(lambda start, stop: self.losses(batch, start, stop), rows, self.parameters, per_thread)
 
     def step(self) -> None:
         """Move the weights along the gradient that was taken."""
@@ -35,27 +71,51 @@ class TorchUpdate:
     def finish(self) -> None:
         """Nothing to do: the weights are the policy's."""
 
-    def batch(self, order: Tensor) -> Minibatch:
-        """Rows `order` of the rollout, their advantages scaled."""
-        batch = minibatch(self.flat, order, sum(self.policy.head_sizes))
-        advantages = batch.advantages
-        if not self.config.normalize_advantage or len(advantages) < 2:
-            return batch
-        return batch._replace(advantages=(advantages - advantages.mean()) / (advantages.std() + 1e-8))
+    def select(self, order: Tensor) -> Columns:
+        """Units `order`, their advantages scaled; `weights` sum to 1."""
+        batch = {name: part.index_select(self.axis, order) for name, part in self.columns.items()}
+        if self.memory is not None:
+            batch["memory"] = self.memory[order].unsqueeze(0)
+        valid, advantages = batch.pop("valid"), batch["advantages"]
+        batch["weights"] = valid.float() / valid.sum().clamp(min=1)
+        known = advantages[valid]
+        if self.config.normalize_advantage and len(known) > 1:
+            batch["advantages"] = (advantages - known.mean()) / (known.std() + 1e-8)
+        return batch
 
-    def losses(self, batch: Minibatch) -> tuple[Tensor, ...]:
-        """`LOSSES` of a batch, the first one to be differentiated."""
+    def losses(self, batch: Columns, start: int, stop: int) -> tuple[Tensor, ...]:
+        """What units start to stop of a batch contribute to `LOSSES`, the first one to be differentiated."""
         config = self.config
-        output = self.policy(batch.observations)
-        distribution = self.policy.distribution(output.logits, batch.masks)
-        log_ratio = (distribution.log_prob(batch.actions) - batch.log_probs).sum(-1)
+        part = {name: column.narrow(self.axis, start, stop - start) for name, column in batch.items()}
+        weights, advantages = part["weights"], part["advantages"]
+        output = self._network(part)
+        mask = unpack(part["masks"], sum(self.policy.head_sizes)).bool()
+        distribution = self.policy.distribution(output.logits, mask)
+        log_ratio = (distribution.log_prob(part["actions"]) - part["log_probs"]).sum(-1)
         ratio = log_ratio.exp()
         clipped = ratio.clamp(1 - config.clip_range, 1 + config.clip_range)
-        policy_loss = -torch.min(batch.advantages * ratio, batch.advantages * clipped).mean()
-        value_loss = torch.nn.functional.mse_loss(output.values, batch.returns)
-        entropy = distribution.entropy().sum(-1).mean()
-        total = policy_loss + config.vf_coef * value_loss - config.ent_coef * entropy
+        policy_loss = -(weights * torch.min(advantages * ratio, advantages * clipped)).sum()
+        value_loss = (weights * (output.values - part["returns"]).square()).sum()
+        entropy = (weights * distribution.entropy().sum(-1)).sum()
+        total = policy_loss + config.vf_coef * value_loss / self.value_scale**2 - self.ent_coef * entropy
+        teacher_kl = torch.zeros_like(total)
+        if "teacher_logits" in part:
+            teacher = self.policy.distribution(part["teacher_logits"], mask)
+            teacher_kl = (weights * distribution.kl_from(teacher).sum(-1)).sum()
+            total = total + config.kl_coef * teacher_kl
         with torch.no_grad():
-            approx_kl = (ratio - 1 - log_ratio).mean()
-            clip_fraction = ((ratio - 1).abs() > config.clip_range).float().mean()
-        return total, policy_loss, value_loss, entropy, approx_kl, clip_fraction
+            approx_kl = (weights * (ratio - 1 - log_ratio)).sum()
+            clip_fraction = (weights * ((ratio - 1).abs() > config.clip_range)).sum()
+        return total, policy_loss, value_loss, entropy, approx_kl, clip_fraction, teacher_kl
+
+    def _network(self, part: Columns) -> PolicyOutput:
+        """Logits and values in float32."""
+        arguments: tuple[Any, ...]
+        with precise(part["observations"].device, self.config.precision):
+            if self.axis:
+                memory = part["memory"].squeeze(0) if "memory" in part else None
+                arguments = part["observations"], memory, part["starts"], part["seats"]
+                output = self.policy.unroll(*arguments)
+            else:
+                output = self.policy(part["observations"], None, part["seats"])
+        return PolicyOutput(output.logits.float(), output.values.float(), None)

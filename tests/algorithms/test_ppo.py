@@ -217,11 +217,6 @@ def test_wrong_options_are_named(options, message):
         PPO("mlp", make_game(TINY), **SMALL | options)
 
 
-def test_all_seats_need_a_shared_reward():
-    with pytest.raises(OptionError, match="give seats=0 and others="):
-        PPO("mlp", nim(), **SMALL, seats="all")
-
-
 def test_a_trained_or_loaded_model_can_be_evaluated_as_it_is(tmp_path):
     model = PPO("mlp", TINY, **SMALL).learn(256)
     model.save(tmp_path / "m.ludory")

@@ -27,7 +27,7 @@ ROWS = torch.arange(2048)
 def test_gradients_are_those_of_plain_backpropagation(threads, monkeypatch):
     monkeypatch.setenv("LUDORY_NUM_THREADS", threads)
     model, update = model_and_update()
-    plain = update.losses(update.batch(ROWS))
+    plain = update.losses(update.select(ROWS), 0, len(ROWS))
     plain[0].backward()
     expected = [parameter.grad.clone() for parameter in model.policy.parameters()]
     found = update.gradient(ROWS)
@@ -43,7 +43,7 @@ def test_an_optimiser_step_moves_the_weights_as_plain_backpropagation_does(threa
     (ours, update), (plain, same) = model_and_update(), model_and_update()
     update.gradient(ROWS)
     update.optimizer.step()
-    same.losses(same.batch(ROWS))[0].backward()
+    same.losses(same.select(ROWS), 0, len(ROWS))[0].backward()
     torch.optim.Adam(plain.policy.parameters(), lr=plain.config.learning_rate, eps=1e-5).step()
     for one, other in zip(ours.policy.parameters(), plain.policy.parameters(), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5)
@@ -52,9 +52,9 @@ def test_an_optimiser_step_moves_the_weights_as_plain_backpropagation_does(threa
 def test_forward_in_parts_is_forward_of_the_whole(monkeypatch):
     monkeypatch.setenv("LUDORY_NUM_THREADS", "3")
     model, update = model_and_update()
-    batch = update.batch(ROWS)
+    seen = update.columns["observations"]
     with torch.no_grad():
-        whole = model.policy(batch.observations)
-    parts = forward(model.policy, batch.observations)
+        whole = model.policy(seen)
+    parts = forward(model.policy, seen)
     torch.testing.assert_close(parts.logits, whole.logits, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(parts.values, whole.values, rtol=1e-4, atol=1e-5)

@@ -1,0 +1,145 @@
+"""`Lanes`: the decisions that one policy makes side by side. A lane is a game, or a seat of a game where all seats move at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ludory.envs.engine import Array, Engine
+from ludory.envs.game import Game
+from ludory.envs.views.seating import Others, own_seat
+from ludory.envs.views.side import Side
+from ludory.errors import OptionError
+
+
+class Lanes:
+    """One seat against players, or every seat of a game with a shared reward: a lane per game, one reward per lane.
+
+    N games, P seats, A = sum of the head sizes.
+    """
+
+    own_rewards = False
+    """True if every seat has a reward of its own: `play` then gives (N, P) for N lanes."""
+
+    def __init__(self, game: Game, engine: Engine, seat: int | None, others: Others = "random") -> None:
+        self.game, self.engine, self.facts = game, engine, game.facts
+        self.side = Side(game, engine, "all" if seat is None else seat, others)
+        self.bits = game.facts.observation.bits
+        self.reward_seat = self.side.reward_seat
+
+    @property
+    def per_game(self) -> int:
+        """Lanes of one game."""
+        return 1
+
+    def seats(self) -> Tensor:
+        """(lanes,) int64: who decides."""
+        own, to_move = self.side.own, torch.as_tensor(self.engine.to_move).long()
+        return to_move if own is None else torch.full_like(to_move, own)
+
+    def observe(self, rows: Any = None) -> Tensor:
+        """What the deciding seats see: bits (lanes, bytes) or floats (lanes, size); of the games `rows` only."""
+        return self._flat(self.engine.observe(self.side.own, rows, packed=self.bits))
+
+    def observe_seat(self, seat: int, rows: Any) -> Tensor:
+        """What `seat` sees in the games `rows`."""
+        return self._flat(self.engine.observe(seat, rows, packed=self.bits))
+
+    def _flat(self, seen: Array) -> Tensor:
+        flat = torch.as_tensor(seen).flatten(1)
+        return flat if self.bits else flat.float()
+
+    def legal(self) -> Tensor:
+        """(lanes, A) bool."""
+        return torch.as_tensor(self.side.legal())
+
+    def play(self, actions: Tensor) -> Array:
+        """Play (lanes, H); gives rewards (N, P) up to the policy's next decision."""
+        played = actions[:, 0] if actions.shape[1] == 1 else actions
+        return self.side.play(played if played.is_cuda else played.numpy())
+
+    def start(self, rows: Array | None = None) -> None:
+        """Start new games in `rows` (default all)."""
+        self.side.start(rows)
+
+
+class SelfPlayLanes(Lanes):
+    """Every seat of a game in which seats take turns and each has its own reward."""
+
+    own_rewards = True
+    reward_seat = 0
+
+    def __init__(self, game: Game, engine: Engine) -> None:
+        self.game, self.engine, self.facts, self.bits = game, engine, game.facts, game.facts.observation.bits
+
+    def seats(self) -> Tensor:
+        """(lanes,) int64: who decides."""
+        return torch.as_tensor(self.engine.to_move).long()
+
+    def observe(self, rows: Any = None) -> Tensor:
+        """As `Lanes.observe`."""
+        return self._flat(self.engine.observe(None, rows, packed=self.bits))
+
+    def legal(self) -> Tensor:
+        """(lanes, A) bool."""
+        return torch.as_tensor(self.engine.legal())
+
+    def play(self, actions: Tensor) -> Array:
+        """Play (lanes, H); gives the rewards (N, P) of this move."""
+        played = actions[:, 0] if actions.shape[1] == 1 else actions
+        self.engine.step(played if played.is_cuda else played.numpy())
+        return self.engine.rewards
+
+    def start(self, rows: Array | None = None) -> None:
+        """Start new games in `rows` (default all)."""
+        self.engine.reset(rows)
+
+
+class SimultaneousLanes(SelfPlayLanes):
+    """Every seat of a game in which all move at once: lane = game * P + seat, one reward per lane."""
+
+    own_rewards = False
+
+    @property
+    def per_game(self) -> int:
+        """Lanes of one game: its seats."""
+        return self.facts.players
+
+    def seats(self) -> Tensor:
+        """(lanes,) int64: who decides."""
+        players = torch.arange(self.facts.players, device=torch.as_tensor(self.engine.to_move).device)
+        return players.repeat(self.engine.num_games)
+
+    def observe(self, rows: Any = None) -> Tensor:
+        """As `Lanes.observe`, the seats of a game one after another."""
+        seen = torch.as_tensor(self.engine.observe(None, rows, packed=self.bits)).flatten(0, 1).flatten(1)
+        return seen if self.bits else seen.float()
+
+    def legal(self) -> Tensor:
+        """(lanes, A) bool."""
+        return torch.as_tensor(self.engine.legal()).flatten(0, 1)
+
+    def play(self, actions: Tensor) -> Array:
+        """Play (lanes, H); gives the rewards (N, P) of this move."""
+        cube = actions.unflatten(0, (-1, self.facts.players))
+        self.engine.step(cube if cube.is_cuda else cube.numpy())
+        return self.engine.rewards
+
+
+def make_lanes(game: Game, engine: Engine, seats: str, others: Others) -> Lanes:
+    """Lanes of `seats`: "all", a seat number, or "auto" (all under a shared reward, else seat 0 against `others`).
+
+    Raises:
+        OptionError: no such seat.
+    """
+    if seats not in ("auto", "all") and not seats.isdigit():
+        raise OptionError(f"seats={seats!r}: must be 'auto', 'all' or a seat number")
+    facts = game.facts
+    if seats == "all" and facts.simultaneous:
+        return SimultaneousLanes(game, engine)
+    if seats == "all" and facts.reward != "shared":
+        return SelfPlayLanes(game, engine)
+    wanted = None if seats == "auto" else "all" if seats == "all" else int(seats)
+    return Lanes(game, engine, own_seat(facts, wanted), others)  # type: ignore[arg-type]

@@ -1,0 +1,61 @@
+"""`LanePlayer`: a network that follows a batch of games, with a memory for every seat."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ludory.agents.networks.compiled_mlp import CompiledForward, can_compile
+from ludory.agents.networks.policy import Policy, PolicyOutput
+
+from .threads import forward
+
+
+class LanePlayer:
+    """Runs a policy without gradients and keeps what it remembers.
+
+    Args:
+        games, seats: of the batch.
+        precision: "32" or "bf16", of the network's arithmetic.
+    """
+
+    def __init__(self, games: int, seats: int, precision: str = "32") -> None:
+        self.games, self.seats, self.precision = games, seats, precision
+        self.memory: Tensor | None = None  # (games, seats, size), of recurrent policies
+
+    def prepare(self, policy: Policy, like: Tensor) -> None:
+        """Take up the weights of now; `like` holds observations of the kind that follows."""
+        initial = policy.initial_memory(self.games * self.seats)
+        if initial is None:
+            self.memory = None
+        elif self.memory is None or self.memory.shape[-1] != initial.shape[-1]:
+            self.memory = initial.view(self.games, self.seats, -1)
+        else:
+            self.memory = self.memory.to(initial.device)
+        self._initial = None if initial is None else initial[0].clone()
+        if can_compile(policy):
+            compiled = CompiledForward(policy, like)
+            self._run: Any = lambda observation, memory, seats: compiled(observation)
+        else:
+            self._run = partial(forward, policy, precision=self.precision)
+
+    def decide(self, observation: Tensor, games: Tensor, seats: Tensor) -> PolicyOutput:
+        """What the network says of lanes (game, seat); their memories go on."""
+        output: PolicyOutput = self.look(observation, games, seats)
+        if self.memory is not None and output.memory is not None:
+            self.memory[games, seats] = output.memory.to(self.memory.dtype)
+        return output
+
+    def look(self, observation: Tensor, games: Tensor, seats: Tensor) -> PolicyOutput:
+        """As `decide`, but memories stay as they are."""
+        memory = None if self.memory is None else self.memory[games, seats]
+        output: PolicyOutput = self._run(observation, memory, seats)
+        return output
+
+    def forget(self, rows: Any) -> None:
+        """Games `rows` start anew."""
+        if self.memory is not None and self._initial is not None:
+            self.memory[torch.as_tensor(rows, device=self.memory.device)] = self._initial

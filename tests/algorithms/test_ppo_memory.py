@@ -1,0 +1,117 @@
+"""PPO with memory, self-play, a teacher, schedules and scaled values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from games import matching, nim
+from games_memory import make_memory
+
+from ludory.algorithms.checkpoint import read_header
+from ludory.algorithms.ppo import PPO
+from ludory.errors import CheckpointError, OptionError
+
+QUICK = {"num_envs": 64, "n_steps": 16, "batch_size": 256, "n_epochs": 4, "learning_rate": 5e-3, "seed": 0}
+GRU = "gru(hidden=(16,), memory_size=16)"
+SMALL = {"num_envs": 8, "n_steps": 8, "batch_size": 32, "n_epochs": 2, "seed": 3}
+
+
+def mean_return(model: PPO) -> float:
+    return float(np.mean([model.iterate(lambda: True)["rollout/ep_rew_mean"] for _ in range(4)]))
+
+
+@pytest.mark.parametrize("players", [1, 2])
+def test_only_a_policy_with_memory_learns_to_remember(players):
+    recurrent = PPO(GRU, make_memory(players), **QUICK).learn(40_000)
+    assert mean_return(recurrent) > 0.9
+    flat = PPO("mlp", make_memory(players), hidden=(32,), **QUICK).learn(40_000)
+    assert mean_return(flat) < 0.65
+
+
+def test_a_resumed_recurrent_run_ends_at_the_same_numbers(tmp_path):
+    whole = PPO(GRU, "HanabiTiny2P-v0", **SMALL).learn(256)
+    half = PPO(GRU, "HanabiTiny2P-v0", **SMALL).learn(128)
+    half.save(tmp_path / "half.ludory")
+    rest = PPO.load(tmp_path / "half.ludory").learn(256, reset_num_timesteps=False)
+    for one, other in zip(whole.policy.parameters(), rest.policy.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_self_play_learns_nim_from_both_seats():
+    """Take 1 or 2 sticks, the last one wins: with 1, 2 or 4 sticks the mover wins by leaving none or 3; with 3 it has lost."""
+    quick = QUICK | {"num_envs": 128, "batch_size": 512, "n_epochs": 8, "learning_rate": 3e-3}
+    model = PPO("mlp(hidden=(64, 64), activation=tanh)", nim(heaps=1, largest=6), seats="all", **quick).learn(60_000)
+    engine = model.engine
+    engine.reset(np.arange(4), options={"heaps": np.array([[1], [2], [4], [3]])})
+    observation, masks = engine.observe(0)[:4], engine.legal()[:4]
+    actions, _ = model.predict(observation, deterministic=True, action_masks=masks)
+    assert [int(action) + 1 for action in actions[:3]] == [1, 2, 1]
+    values = model.policy(torch.as_tensor(observation).flatten(1).float()).values
+    assert (values[:3] > 0.5).all() and values[3] < -0.5
+
+
+def test_self_play_of_a_simultaneous_game_with_several_heads():
+    model = PPO("gru(hidden=(8,), memory_size=8)", matching(), seats="all", **SMALL)
+    model.learn(128)
+    assert model.num_timesteps == 128 and model.sampler.lanes.per_game == model.game.facts.players
+
+
+@pytest.mark.parametrize("policy", ["mlp", GRU])
+def test_a_strong_teacher_holds_the_policy_where_it_is(policy, tmp_path):
+    start = PPO(policy, make_memory(2), **QUICK).learn(20_000)
+    start.save(tmp_path / "teacher.ludory")
+    file = str(tmp_path / "teacher.ludory")
+
+    def drift(coef: float) -> float:
+        model = PPO(policy, make_memory(2), init_from=file, teacher=file, kl_coef=coef, ent_coef=0.5, **QUICK)
+        return [model.iterate(lambda: True)["train/teacher_kl"] for _ in range(6)][-1]
+
+    assert drift(100.0) < 0.5 * drift(0.001)
+
+
+def test_a_teacher_that_changed_is_noticed_when_a_run_goes_on(tmp_path):
+    file = tmp_path / "teacher.ludory"
+    PPO("mlp", "HanabiTiny2P-v0", **SMALL).save(file)
+    model = PPO("mlp", "HanabiTiny2P-v0", teacher=str(file), **SMALL).learn(64)
+    model.save(tmp_path / "run.ludory")
+    assert read_header(tmp_path / "run.ludory")["teacher"] == model.teacher.sha256
+    PPO("mlp", "HanabiTiny2P-v0", **SMALL | {"seed": 9}).save(file)
+    with pytest.raises(CheckpointError, match=r"teacher .* has changed"):
+        PPO.load(tmp_path / "run.ludory")
+
+
+def test_step_size_and_entropy_weight_follow_their_schedules():
+    model = PPO(
+        "mlp", "HanabiTiny2P-v0", learning_rate=1e-3, final_learning_rate=0.0, ent_coef=0.1, final_ent_coef=0.0, **SMALL
+    )
+    seen = []
+    plain = model._passes
+
+    def watch(update):
+        result = plain(update)
+        seen.append((model.optimizer.param_groups[0]["lr"], update.ent_coef))
+        return result
+
+    model._passes = watch
+    model.learn(256)
+    rates, weights = zip(*seen, strict=True)
+    assert rates == pytest.approx([7.5e-4, 5e-4, 2.5e-4, 0.0])
+    assert weights == pytest.approx([0.075, 0.05, 0.025, 0.0])
+
+
+def test_value_errors_are_divided_by_the_deviation_of_returns():
+    model = PPO("mlp", "HanabiTiny2P-v0", normalize_values=True, **SMALL).learn(128)
+    assert model.return_moments.count == 128
+    assert model._update(*_targets(model)).vf_coef == pytest.approx(0.5 / model.return_moments.deviation**2)
+
+
+def _targets(model: PPO):
+    rollout, _ = model.sampler.collect(model.policy, 8, model.generator)
+    return rollout, rollout.values, rollout.values
+
+
+def test_bfloat16_trains_and_an_unknown_precision_is_refused():
+    PPO(GRU, "HanabiTiny2P-v0", precision="bf16", **SMALL).learn(128)
+    with pytest.raises(OptionError, match="must be '32' or 'bf16'"):
+        PPO("mlp", "HanabiTiny2P-v0", precision="16")
