@@ -20,6 +20,8 @@ class Agent:
     name = "agent"
     privileged = False
     """True if it looks at what its seat can not see."""
+    log_probs: Array | None = None
+    """(m, H) log-probabilities with which the actions chosen last were drawn; None if the agent can not say."""
 
     def initial_memory(self, rows: int) -> Memory:
         """Memory of `rows` games before their first move: None, an array or a tuple of arrays, first axis = game."""
@@ -38,11 +40,15 @@ class Agent:
         """
         raise NotImplementedError(f"{type(self).__name__} needs act()")
 
+    def act_at(self, seat: int, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
+        """As `act`, at `seat`; agents that want to know where they sit override it."""
+        return self.act(observation, mask, memory)
+
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions of `seat` in the games `rows`; updates `memory` (of all games) in place."""
         mask = engine.legal()[rows]
-        actions, after = self.act(
-            engine.observe(seat, rows), mask[:, seat] if mask.ndim == 3 else mask, _rows_of(memory, rows)
+        actions, after = self.act_at(
+            seat, engine.observe(seat, rows), mask[:, seat] if mask.ndim == 3 else mask, _rows_of(memory, rows)
         )
         _write_rows(memory, after, rows)
         return actions

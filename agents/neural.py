@@ -38,13 +38,24 @@ class NeuralAgent(Agent):
         """The policy's memory; None without recurrence."""
         return self.policy.initial_memory(rows)
 
-    @torch.no_grad()
     def act(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
-        """Actions (m,) for one head, (m, H) for several, and the new memory."""
+        """Actions (m,) for one head, (m, H) for several, and the new memory; for policies that need no seat."""
+        return self._act(None, observation, mask, memory)
+
+    def act_at(self, seat: int, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
+        """As `act`, for every policy."""
+        seats = torch.full((len(observation),), seat, device=self._device) if self.policy.uses_seat else None
+        return self._act(seats, observation, mask, memory)
+
+    @torch.no_grad()
+    def _act(self, seats: torch.Tensor | None, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
         seen = numpy_to_bits(observation, self.policy.observation).to(self._device)
-        output = self.policy(seen, memory)
+        output = self.policy(seen, memory, seats)
         legal = torch.from_numpy(np.asarray(mask, bool)).to(self._device)
         distribution = self.policy.distribution(output.logits, legal)
         actions: Any = distribution.mode() if self.deterministic else distribution.sample(self._generator)
+        # What is chosen for certain has probability 1, whatever the network gave it.
+        drawn = torch.zeros(actions.shape) if self.deterministic else distribution.log_prob(actions)
+        self.log_probs = drawn.cpu().numpy()
         actions = actions.cpu().numpy()
         return (actions[:, 0] if actions.shape[1] == 1 else actions), output.memory

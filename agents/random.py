@@ -29,6 +29,7 @@ class RandomAgent(Agent):
         noise = self._generator.random(mask.shape, dtype=np.float32) + 1e-6
         heads = np.split(np.where(on_host(mask), noise, 0), self._edges, axis=1)
         actions = np.stack([part.argmax(axis=1) for part in heads], axis=1)
+        self.log_probs = -np.log(np.stack([np.count_nonzero(part, axis=1) for part in heads], axis=1))
         return (actions[:, 0] if len(heads) == 1 else actions), memory
 
 

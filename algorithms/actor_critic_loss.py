@@ -15,7 +15,8 @@ from torch import Tensor
 
 from ludory.agents.networks.distribution import MaskedHeads
 
-from .returns import Steps, td_lambda, upgo, vtrace
+from .returns import Steps
+from .targets import actor_critic_targets
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,6 @@ class ActorCriticLoss(NamedTuple):
     entropy: Tensor
 
 
-class _Terms(NamedTuple):
-    pg: Tensor
-    upgo: Tensor
-
-
 def actor_critic_loss(
     policy: MaskedHeads,
     values: Tensor,
@@ -99,35 +95,27 @@ def actor_critic_loss(
     partition = _partition(groups, heads)
     log_p = policy.log_prob(actions)
     used = head_mask & valid.unsqueeze(-1)
-    log_ratio = torch.where(head_mask, log_p - log_behaviour, 0)
-    terms = [_policy_terms(steps, log_p, log_ratio, used, list(group), weights) for group in partition]
-    pg, up = (-torch.stack(column).sum() / rows for column in zip(*terms, strict=True))
-    target = td_lambda(steps, gamma=weights.gamma, lam=weights.lam)
-    value = torch.where(valid, (target - values) ** 2, 0).sum() / (2 * rows)
+    log_ratio = torch.where(head_mask, log_p.detach() - log_behaviour, 0)
+    log_rhos = torch.stack([log_ratio[..., list(group)].sum(-1) for group in partition], -1)
+    targets = actor_critic_targets(
+        steps,
+        log_rhos,
+        gamma=weights.gamma,
+        lam=weights.lam,
+        vtrace_lam=weights.vtrace_lam,
+        rho_bar=weights.rho_bar,
+        c_bar=weights.c_bar,
+        pg_rho_bar=weights.pg_rho_bar,
+    )
+    log_used = torch.where(used, log_p, 0)
+    by_group = torch.stack([log_used[..., list(group)].sum(-1) for group in partition], -1)
+    pg, up = (-(gain * by_group).sum() / rows for gain in (targets.pg_advantages, targets.upgo_advantages))
+    value = torch.where(valid, (targets.value_targets - values) ** 2, 0).sum() / (2 * rows)
     entropy = torch.where(used, policy.normalised_entropy(), 0).sum() / rows
     kl = torch.zeros_like(pg) if teacher is None else torch.where(used, policy.kl_from(teacher), 0).sum() / rows
     total = weights.c_pg * pg + weights.c_upgo * up + weights.c_value * value
     total = total + weights.c_kl * kl - weights.c_entropy * entropy
     return ActorCriticLoss(total, pg.detach(), up.detach(), value.detach(), kl.detach(), entropy.detach())
-
-
-def _policy_terms(
-    steps: Steps, log_p: Tensor, log_ratio: Tensor, used: Tensor, group: list[int], weights: LossWeights
-) -> _Terms:
-    """Sums over rows of advantage times log-probability, for the heads of one group."""
-    log_rhos = log_ratio[..., group].sum(-1).detach()
-    corrected = vtrace(
-        steps,
-        log_rhos,
-        gamma=weights.gamma,
-        lam=weights.vtrace_lam,
-        rho_bar=weights.rho_bar,
-        c_bar=weights.c_bar,
-        pg_rho_bar=weights.pg_rho_bar,
-    )
-    upgoing = upgo(steps, log_rhos, gamma=weights.gamma)
-    log_used = torch.where(used[..., group], log_p[..., group], 0).sum(-1)
-    return _Terms((corrected.pg_advantages * log_used).sum(), (upgoing.advantages * log_used).sum())
 
 
 def _partition(groups: Sequence[Sequence[int]] | str, heads: int) -> list[Sequence[int]]:

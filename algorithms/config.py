@@ -26,10 +26,10 @@ class LearnerConfig:
     """Checkpoint whose network the training starts from; of any algorithm, or a .zip of Stable-Baselines3, with the same layers."""
     hidden: tuple[int, ...] = ()
     """Width of each hidden layer; empty: the network's own default."""
-    activation: str = "relu"
-    """"relu" or "tanh"."""
+    activation: str = ""
+    """"relu" or "tanh"; empty: the network's own default."""
     separate_value: bool = False
-    """Give the value function hidden layers of its own, as Stable-Baselines3 does (networks that can)."""
+    """Give the value function hidden layers of its own, as Stable-Baselines3 does."""
 
 
 @dataclass(frozen=True, slots=True)

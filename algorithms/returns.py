@@ -63,6 +63,10 @@ class _Frame(NamedTuple):
     valid: Tensor
     q: Tensor  # r + discount * successor
 
+    def as_wide_as(self, rho: Tensor) -> _Frame:
+        """The same for all groups, where rho has an axis of groups."""
+        return self if rho.ndim == self.q.ndim else _Frame(*(field.unsqueeze(-1) for field in self))
+
 
 def gae(steps: Steps, *, gamma: float, lam: float) -> Advantages:
     """Generalised advantage estimation (arXiv 1506.02438); `returns` are TD(lambda)'s.
@@ -122,7 +126,8 @@ def vtrace(
 
     Args:
         steps: [T, B].
-        log_rhos: [T, B] log pi(a|s) - log mu(a|s), of the joint action or of a group of heads.
+        log_rhos: log pi(a|s) - log mu(a|s), [T, B] of the joint action or of a group of heads, or [T, B, G] of G groups;
+            the results have its shape.
         gamma: discount.
         lam: of the trace.
         rho_bar: clips the ratio in the temporal differences; None or NaN: no clipping.
@@ -135,17 +140,14 @@ def vtrace(
         ValueError: as `gae`; log-ratios not finite on valid rows; thresholds negative, or c_bar > rho_bar.
     """
     frame = _frame(steps, gamma, lam)
-    limits = [
-        _threshold(name, bar) for name, bar in (("rho_bar", rho_bar), ("c_bar", c_bar), ("pg_rho_bar", pg_rho_bar))
-    ]
-    if limits[1] > limits[0] and not allow_c_above_rho:
-        raise ValueError(f"c_bar={c_bar} > rho_bar={rho_bar}: pass allow_c_above_rho=True if that is meant")
-    rho = _ratios(log_rhos, frame)
+    limits = thresholds(rho_bar, c_bar, pg_rho_bar, allow_c_above_rho)
+    rho = ratios(log_rhos, frame.rewards, frame.valid)
+    frame = frame.as_wide_as(rho)
     clipped, trace, policy = (rho.clamp(max=limit) for limit in limits)
     delta = torch.where(frame.valid, clipped * (frame.q - frame.values), 0)
     flows = torch.where(frame.valid & ~frame.cut, gamma * lam * trace, 0)
     vs = frame.values + affine_scan(delta, flows)
-    later = torch.where(frame.cut, frame.successor, _shift(vs, frame.successor))
+    later = torch.where(frame.cut, frame.successor, _shift(vs, vs))
     if pg_lambda:
         later = lam * later + (1 - lam) * frame.successor
     target = frame.rewards + frame.discount * later
@@ -156,15 +158,18 @@ def upgo(steps: Steps, log_rhos: Tensor, *, gamma: float) -> Advantages:
     """Upgoing policy update (doi:10.1038/s41586-019-1724-z, Methods): follow the trace while it does better than V.
 
     A lambda return with lam_t = 1 where q_{t+1} >= v_{t+1}, else 0; the ratio of the advantage is always clipped at 1.
+    Advantages have the shape of log_rhos, [T, B] or [T, B, G]; returns are [T, B].
 
     Raises:
         ValueError: as `vtrace`.
     """
     frame = _frame(steps, gamma, 1.0)
-    rho = _ratios(log_rhos, frame).clamp(max=1)
+    rho = ratios(log_rhos, frame.rewards, frame.valid).clamp(max=1)
     better = (frame.q >= frame.values).to(frame.q.dtype)
     returns = _lambda_returns(frame, _shift(better, torch.zeros_like(better)))
-    return Advantages(torch.where(frame.valid, rho * (returns - frame.values), 0), returns)
+    wide = frame.as_wide_as(rho)
+    gain = returns.reshape(wide.values.shape) - wide.values
+    return Advantages(torch.where(wide.valid, rho * gain, 0), returns)
 
 
 def normalise(x: Tensor, valid: Tensor | None = None) -> Tensor:
@@ -187,6 +192,63 @@ def affine_scan(b: Tensor, k: Tensor) -> Tensor:
     return x
 
 
+def checked(steps: Steps, gamma: float, lam: float | Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """The fields of `steps` without gradients, at least float32, with `valid` filled in.
+
+    Raises:
+        ValueError: shapes, dtypes or devices do not fit, gamma or lam outside [0, 1].
+    """
+    valid = torch.ones_like(steps.terminated) if steps.valid is None else steps.valid
+    _check(steps._replace(valid=valid), gamma, lam)
+    rewards, values, following = (_at_least_float32(x.detach()) for x in steps[:3])
+    return rewards, values, following, steps.terminated, steps.truncated, valid
+
+
+def check_fraction(name: str, value: float | Tensor) -> None:
+    """Refuse a discount or a lambda, a number or a tensor, outside [0, 1].
+
+    Raises:
+        ValueError: it is.
+    """
+    inside = ((value >= 0) & (value <= 1)).all() if isinstance(value, Tensor) else 0 <= value <= 1
+    if not inside:
+        raise ValueError(f"{name}={value}: must lie in [0, 1]")
+
+
+def ratios(log_rhos: Tensor, rewards: Tensor, valid: Tensor) -> Tensor:
+    """exp(log_rhos) in the dtype of rewards, not clipped; [T, B], or [T, B, G] for groups of heads.
+
+    Raises:
+        ValueError: shape or dtype does not fit, or a log-ratio of a valid row is not finite.
+    """
+    if log_rhos.shape[:2] != rewards.shape or log_rhos.ndim > 3 or not log_rhos.dtype.is_floating_point:
+        raise ValueError(f"log_rhos: {log_rhos.dtype} {tuple(log_rhos.shape)}, must be floats {tuple(rewards.shape)}")
+    if log_rhos.device != rewards.device:
+        raise ValueError(f"log_rhos is on {log_rhos.device}, rewards on {rewards.device}")
+    used = valid if log_rhos.ndim == 2 else valid.unsqueeze(-1)
+    bad = used & ~log_rhos.isfinite()
+    if bad.any():
+        at = tuple(int(i) for i in bad.nonzero()[0])
+        raise ValueError(
+            f"log_rhos[{', '.join(map(str, at))}] = {log_rhos[at]}: V-trace and UPGO need behaviour log-probabilities"
+        )
+    return log_rhos.detach().to(rewards.dtype).clamp(max=MAX_LOG_RHO).exp()
+
+
+def thresholds(
+    rho_bar: float | None, c_bar: float | None, pg_rho_bar: float | None, allow_c_above_rho: bool
+) -> tuple[float, float, float]:
+    """V-trace's limits as numbers, infinity where there is none.
+
+    Raises:
+        ValueError: one is negative, or c_bar > rho_bar.
+    """
+    limits = _threshold("rho_bar", rho_bar), _threshold("c_bar", c_bar), _threshold("pg_rho_bar", pg_rho_bar)
+    if limits[1] > limits[0] and not allow_c_above_rho:
+        raise ValueError(f"c_bar={c_bar} > rho_bar={rho_bar}: pass allow_c_above_rho=True if that is meant")
+    return limits
+
+
 def _lambda_returns(frame: _Frame, lam: float | Tensor) -> Tensor:
     mixed = (1 - lam) * frame.successor + torch.where(frame.cut, lam * frame.successor, 0)
     flows = torch.where(frame.cut, 0, frame.discount * lam)
@@ -200,20 +262,6 @@ def _shift(x: Tensor, last: Tensor) -> Tensor:
     return torch.cat([x[1:], last[-1:]])
 
 
-def _ratios(log_rhos: Tensor, frame: _Frame) -> Tensor:
-    if log_rhos.shape != frame.rewards.shape or not log_rhos.dtype.is_floating_point:
-        raise ValueError(
-            f"log_rhos: {log_rhos.dtype} {tuple(log_rhos.shape)}, must be floats {tuple(frame.rewards.shape)}"
-        )
-    bad = frame.valid & ~log_rhos.isfinite()
-    if bad.any():
-        t, column = (int(i) for i in bad.nonzero()[0])
-        raise ValueError(
-            f"log_rhos[{t}, {column}] = {log_rhos[t, column]}: V-trace and UPGO need behaviour log-probabilities"
-        )
-    return log_rhos.detach().to(frame.rewards.dtype).clamp(max=MAX_LOG_RHO).exp()
-
-
 def _threshold(name: str, bar: float | None) -> float:
     if bar is None or math.isnan(bar):
         return math.inf
@@ -223,13 +271,10 @@ def _threshold(name: str, bar: float | None) -> float:
 
 
 def _frame(steps: Steps, gamma: float, lam: float | Tensor) -> _Frame:
-    valid = torch.ones_like(steps.terminated) if steps.valid is None else steps.valid
-    _check(steps._replace(valid=valid), gamma, lam)
-    rewards, values, following = (_at_least_float32(x.detach()) for x in steps[:3])
-    cut = steps.terminated | steps.truncated
-    cut = cut | ~_shift(valid, torch.zeros_like(valid))
-    successor = torch.where(steps.terminated, 0, following)  # a select, not a product: 0 x NaN is NaN
-    discount = torch.where(steps.terminated, 0, torch.full_like(rewards, gamma))
+    rewards, values, following, terminated, truncated, valid = checked(steps, gamma, lam)
+    cut = terminated | truncated | ~_shift(valid, torch.zeros_like(valid))
+    successor = torch.where(terminated, 0, following)  # a select, not a product: 0 x NaN is NaN
+    discount = torch.where(terminated, 0, torch.full_like(rewards, gamma))
     return _Frame(rewards, values, successor, discount, cut, valid, rewards + discount * successor)
 
 
@@ -250,7 +295,9 @@ def _check(steps: Steps, gamma: float, lam: float | Tensor) -> None:
         flag = name in ("terminated", "truncated", "valid")
         if flag != (array.dtype == torch.bool) or (not flag and not array.dtype.is_floating_point):
             raise ValueError(f"{name} has dtype {array.dtype}; rewards and values are floating, flags are bool")
-    for name, value in (("gamma", gamma), ("lam", lam)):
-        inside = ((value >= 0) & (value <= 1)).all() if isinstance(value, Tensor) else 0 <= value <= 1
-        if not inside:
-            raise ValueError(f"{name}={value}: must lie in [0, 1]")
+    if isinstance(lam, Tensor) and (lam.shape != first.shape or lam.device != first.device):
+        raise ValueError(
+            f"lam is {tuple(lam.shape)} on {lam.device}; it must be a number, or as rewards {tuple(first.shape)} on {first.device}"
+        )
+    check_fraction("gamma", gamma)
+    check_fraction("lam", lam)

@@ -16,6 +16,9 @@ from .policy import Policy
 POLICIES = {
     "mlp": "mlp:MlpPolicy",
     "gru": "gru:GruPolicy",
+    "residual": "residual:ResidualPolicy",
+    "transformer": "transformer:TransformerPolicy",
+    "hanabi_gru": "hanabi_gru:HanabiGruPolicy",
 }
 """Id -> module of this folder and class."""
 ALIASES = {"auto": "mlp", "MlpPolicy": "mlp"}
@@ -49,9 +52,16 @@ def parse_policy(text: str | PolicySpec) -> PolicySpec:
 
 
 def complete(spec: PolicySpec, wishes: Mapping[str, Any]) -> PolicySpec:
-    """`spec` with every argument named: its own, else that of `wishes` (where the policy has it), else the default."""
+    """`spec` with every argument named: its own, else that of `wishes` (where one is given), else the policy's default.
+
+    Raises:
+        OptionError: a wish that the policy can not fulfil.
+    """
     defaults = _defaults(spec.id)
-    wanted = {key: value for key, value in wishes.items() if key in defaults and value not in (None, ())}
+    wanted = {key: value for key, value in wishes.items() if value}
+    for key, value in wanted.items():
+        if key not in defaults:
+            raise OptionError(f"{key}={value!r}: policy {spec.id!r} has no such argument; it has {', '.join(defaults)}")
     return PolicySpec(spec.id, {**defaults, **wanted, **spec.arguments})
 
 

@@ -222,6 +222,22 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         everywhere = player == player
         return _in_rows(everywhere, action_mask=self._arrays.int8(self.action_masks()), player=player)
 
+    @property
+    def running_returns(self) -> Array:
+        """Rewards (n, P) of the running games so far."""
+        return self._returns
+
+    def resume(self, returns: Array) -> Array:
+        """Go on with running games that `engine.load_fields` has put in all rows, instead of a reset; gives observations.
+
+        Args:
+            returns: (n, P) their rewards so far.
+        """
+        self._returns[:] = self._arrays.asarray(returns)
+        self._over[:] = False
+        self._seeded = True
+        return self._side.observe()
+
     def action_masks(self) -> Array:
         """Legal masks bool (n, A) of the next actions, all true in rows whose game is over."""
         masks = self._side.legal()

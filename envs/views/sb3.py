@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -117,6 +117,25 @@ class GameVecEnv(VecEnv):
                 "episode": {"r": own, "l": int(self._lengths[row]), "t": seconds},
             }
         self._lengths[rows] = 0
+
+    @property
+    def starts(self) -> NDArray[np.bool_]:
+        """(n,) bool: no action has been played yet in the row's game."""
+        fresh: NDArray[np.bool_] = self._lengths == 0
+        return fresh
+
+    def running(self) -> dict[str, NDArray[Any]]:
+        """What is counted of unfinished games, an entry per row; with `vector_env.engine.fields()` all that `resume` needs."""
+        return {"returns": _numpy(self.vector_env.running_returns), "lengths": self._lengths}
+
+    def resume(self, running: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """Go on with games that the engine has been given, instead of a reset; gives observations (n, *shape).
+
+        Args:
+            running: as `running` gave it.
+        """
+        self._lengths[:] = running["lengths"]
+        return _numpy(self.vector_env.resume(running["returns"]))
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Legal masks bool (n, A) of the next actions."""

@@ -100,12 +100,49 @@ def test_illegal_logits_get_no_gradient_and_no_nan():
     assert (logits.grad[~mask] == 0).all()
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_ten_thousand_actions_in_low_precision_work(dtype):
-    logits = torch.randn(4, 10_000).to(dtype)
-    heads = MaskedHeads(logits, torch.ones(4, 10_000, dtype=torch.bool), (10_000,))
-    assert heads.log_prob(heads.sample()).dtype == torch.float32
-    assert torch.isfinite(heads.entropy()).all()
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("legal_share", [1.0, 0.5, 0.0])
+def test_ten_thousand_actions_in_every_precision(dtype, legal_share):
+    generator = torch.Generator().manual_seed(7)
+    logits = (torch.randn(4, 10_000, generator=generator) * 5).to(dtype).requires_grad_()
+    mask = torch.rand(4, 10_000, generator=generator) < legal_share
+    mask[:, 9_999] = True
+    heads = MaskedHeads(logits, mask, (10_000,))
+    exact = logits.detach().double().masked_fill(~mask, -torch.inf).log_softmax(-1)
+    actions = heads.sample(generator)
+    assert mask.gather(-1, actions).all()
+    assert mask.gather(-1, heads.mode()).all()
+    log_p = heads.log_prob(actions)
+    assert log_p.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
+    torch.testing.assert_close(log_p.double(), exact.gather(-1, actions), rtol=1e-5, atol=1e-5)
+    entropy = -(exact.exp() * exact.masked_fill(~mask, 0)).sum(-1, keepdim=True)
+    torch.testing.assert_close(heads.entropy().double(), entropy, rtol=1e-5, atol=1e-5)
+    (
+        log_p.sum() + heads.entropy().sum() + heads.kl_from(MaskedHeads(logits.detach() * 0, mask, (10_000,))).sum()
+    ).backward()
+    assert torch.isfinite(logits.grad).all()
+    assert (logits.grad[~mask] == 0).all()
+
+
+@pytest.mark.parametrize("largest", [1e4, 3e38])
+def test_logits_as_large_as_they_get_give_a_distribution(largest):
+    logits = torch.tensor([[largest, -largest, 0.0, largest]], requires_grad=True)
+    heads = MaskedHeads(logits, torch.tensor([[True, True, True, False]]), (4,))
+    assert heads.mode().item() == 0
+    assert heads.log_prob(torch.tensor([[0]])).item() == 0
+    (heads.entropy().sum() + heads.log_prob(torch.tensor([[0]])).sum()).backward()
+    assert torch.isfinite(logits.grad).all()
+
+
+def test_a_draw_repeats_with_its_generator_and_uses_it_once():
+    logits, mask = masked(40, 8)
+    heads, generator = MaskedHeads(logits, mask, SIZES), torch.Generator().manual_seed(9)
+    first, after = heads.sample(generator), generator.get_state()
+    generator.manual_seed(9)
+    assert torch.equal(heads.sample(generator), first)
+    generator.manual_seed(9)
+    torch.empty(40, sum(SIZES), dtype=torch.float64).exponential_(generator=generator)
+    assert torch.equal(generator.get_state(), after)
 
 
 def load_heads() -> dict[str, dict[str, np.ndarray]]:

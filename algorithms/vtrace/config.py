@@ -1,0 +1,102 @@
+"""Options of V-trace; names as in the specification of the loss and, where they exist there, in the papers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from ludory.algorithms.actor_critic_loss import LossWeights
+from ludory.errors import OptionError
+
+from ..config import AlgorithmConfig
+
+LOSS_FIELDS = tuple(LossWeights.__dataclass_fields__)
+PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "default": {},
+        "alphastar": {"c_kl": 0.002},
+        "seed": {"gamma": 0.99, "c_upgo": 0.2, "c_value": 0.5, "c_kl": 0.05, "c_entropy": 2e-3, "ratios": "joint"},
+    }
+)
+"""Loss options by name; what the caller gives as well wins."""
+
+
+@dataclass(frozen=True, slots=True)
+class VTraceConfig(AlgorithmConfig):
+    """Off-policy actor-critic with V-trace, TD(lambda) value targets, UPGO and KL to a frozen policy."""
+
+    learning_rate: float = 2e-4
+    """Step size of Adam."""
+    max_grad_norm: float = 1.0
+    """Longest gradient that is not shortened."""
+    n_steps: int = 64
+    """Decisions of a lane in one sequence."""
+    batch_columns: int = 512
+    """Sequences per gradient step."""
+    reuse: int = 2
+    """How often every sequence is used."""
+    replay_rollouts: int = 1
+    """Rollouts that sequences are drawn from; more make the data older and more mixed."""
+    max_lag: int = 1000
+    """Sequences sampled by weights more gradient steps ago than this are dropped."""
+    ratios: str = "split"
+    """"split": a ratio per head, or "joint": one for the whole action."""
+    gamma: float = 1.0
+    """Discount."""
+    lam: float = 0.8
+    """Of the value target, TD(lambda)."""
+    vtrace_lam: float = 1.0
+    """Of V-trace's trace."""
+    rho_bar: float = 1.0
+    """Clips the ratio in V-trace's temporal differences."""
+    c_bar: float = 1.0
+    """Clips the ratio along V-trace's trace."""
+    pg_rho_bar: float = 1.0
+    """Clips the ratio of V-trace's policy gradient."""
+    c_pg: float = 1.0
+    """Weight of the V-trace policy gradient."""
+    c_upgo: float = 1.0
+    """Weight of the UPGO policy gradient."""
+    c_value: float = 10.0
+    """Weight of half the squared error of the value."""
+    c_kl: float = 0.02
+    """Weight of KL(teacher to policy), where there is a teacher."""
+    c_entropy: float = 1e-4
+    """Weight of the entropy bonus, normalised by the number of legal values."""
+    teacher: str | None = None
+    """Checkpoint of a frozen policy to stay close to; its weights' SHA-256 is kept in every checkpoint."""
+
+    def __post_init__(self) -> None:
+        """Check ranges.
+
+        Raises:
+            OptionError: naming the field, the value and the range.
+        """
+        for name in ("n_steps", "batch_columns", "reuse", "replay_rollouts"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name}={getattr(self, name)}: must be at least 1")
+        if self.n_steps < 2:
+            raise OptionError(
+                f"n_steps={self.n_steps}: must be at least 2; a sequence's last decision only gives a value"
+            )
+        if self.max_lag < 0:
+            raise OptionError(f"max_lag={self.max_lag}: must be at least 0")
+        if self.ratios not in ("split", "joint"):
+            raise OptionError(f"ratios={self.ratios!r}: must be 'split' or 'joint'")
+        for name in ("gamma", "lam", "vtrace_lam"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise OptionError(f"{name}={getattr(self, name)}: must lie in [0, 1]")
+        for name in ("rho_bar", "c_bar", "pg_rho_bar", "c_pg", "c_upgo", "c_value", "c_kl", "c_entropy"):
+            if not getattr(self, name) >= 0:
+                raise OptionError(f"{name}={getattr(self, name)}: must be at least 0")
+        for name in ("learning_rate", "max_grad_norm"):
+            if not getattr(self, name) > 0:
+                raise OptionError(f"{name}={getattr(self, name)}: must be greater than 0")
+        if self.c_bar > self.rho_bar:
+            raise OptionError(f"c_bar={self.c_bar}: must be at most rho_bar={self.rho_bar}")
+
+    def loss_weights(self) -> LossWeights:
+        """Coefficients of the loss."""
+        return LossWeights(**{name: getattr(self, name) for name in LOSS_FIELDS})

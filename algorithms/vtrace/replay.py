@@ -1,0 +1,100 @@
+"""`SequenceReplay`: sequences, how often each was used, and how old the weights were that played them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ludory.algorithms.rollout import Rollout
+
+
+class _Stored(NamedTuple):
+    rollout: Rollout
+    uses: Tensor  # (B,) int64, on the CPU
+    version: int
+
+
+class Drawn(NamedTuple):
+    """Columns of one rollout, and the version of the weights that sampled them."""
+
+    rollout: Rollout
+    version: int
+
+
+class SequenceReplay:
+    """The newest rollouts; every column is drawn `reuse` times, none when it is too old.
+
+    Args:
+        rollouts: how many are kept.
+        reuse: draws of each column.
+        max_lag: versions that a rollout may be behind.
+    """
+
+    def __init__(self, rollouts: int, reuse: int, max_lag: int) -> None:
+        self.rollouts, self.reuse, self.max_lag = rollouts, reuse, max_lag
+        self.dropped = 0
+        """Columns that were too old, or pushed out, before they had been used `reuse` times."""
+        self._stored: list[_Stored] = []
+
+    def add(self, rollout: Rollout, version: int) -> None:
+        """Take a rollout in; the oldest leaves when there are too many."""
+        self._stored.append(_Stored(rollout, torch.zeros(rollout.starts.shape[1], dtype=torch.int64), version))
+        while len(self._stored) > self.rollouts:
+            self._leave(self._stored.pop(0))
+
+    def draw(self, columns: int, version: int, generator: torch.Generator) -> Drawn | None:
+        """Up to `columns` columns of one rollout, the least used first, at random among equals; None when all are used up."""
+        for stored in [stored for stored in self._stored if version - stored.version > self.max_lag]:
+            self._stored.remove(stored)
+            self._leave(stored)
+        left = [stored for stored in self._stored if (stored.uses < self.reuse).any()]
+        if not left:
+            return None
+        which = int(torch.randint(len(left), (1,), generator=generator, device=generator.device))
+        stored = left[which]
+        noise = torch.rand(len(stored.uses), generator=generator, device=generator.device).cpu()
+        order = (stored.uses + noise).argsort()
+        chosen = order[: min(columns, int((stored.uses < self.reuse).sum()))]
+        stored.uses[chosen] += 1
+        return Drawn(columns_of(stored.rollout, chosen.to(stored.rollout.starts.device)), stored.version)
+
+    @property
+    def full(self) -> bool:
+        """Whether it holds as many rollouts as it keeps."""
+        return len(self._stored) >= self.rollouts
+
+    def state(self) -> dict[str, Tensor]:
+        """Tensors of every rollout that still has columns to draw."""
+        state: dict[str, Tensor] = {}
+        for k, stored in enumerate(stored for stored in self._stored if (stored.uses < self.reuse).any()):
+            parts = stored.rollout._asdict() | {"uses": stored.uses, "version": torch.tensor(stored.version)}
+            state |= {f"replay/{k}/{name}": part for name, part in parts.items() if part is not None}
+        return state
+
+    def restore(self, state: dict[str, Tensor], device: torch.device) -> None:
+        """Take up what `state` gave."""
+        self._stored = []
+        while parts := {
+            key.split("/")[2]: part for key, part in state.items() if key.startswith(f"replay/{len(self._stored)}/")
+        }:
+            uses, version = parts.pop("uses"), int(parts.pop("version"))
+            rollout = Rollout(**{name: part.to(device) for name, part in parts.items()})
+            self._stored.append(_Stored(rollout, uses, version))
+
+    def uses(self) -> list[list[int]]:
+        """How often each column of each rollout was drawn."""
+        return [stored.uses.tolist() for stored in self._stored]
+
+    def _leave(self, stored: _Stored) -> None:
+        self.dropped += int((stored.uses < self.reuse).sum())
+
+
+def columns_of(rollout: Rollout, columns: Tensor) -> Rollout:
+    """Some columns of a rollout."""
+
+    def part(name: str, value: Tensor | None) -> Tensor | None:
+        return None if value is None else value[columns] if name == "memory" else value[:, columns]
+
+    return Rollout(**{name: part(name, value) for name, value in rollout._asdict().items()})  # type: ignore[arg-type]

@@ -1,0 +1,156 @@
+"""The learner of V-trace and UPGO."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from ludory.agents.networks.packed_linear import unpack
+from ludory.agents.networks.policy import Policy, PolicyOutput
+from ludory.algorithms.actor_critic_loss import actor_critic_loss
+from ludory.algorithms.algorithm import Algorithm
+from ludory.algorithms.optimiser_state import load_adam, save_adam
+from ludory.algorithms.returns import Steps
+from ludory.algorithms.rollout import Rollout, by_seat, seat_index
+from ludory.algorithms.threads import precise
+
+from .config import VTraceConfig
+from .replay import SequenceReplay
+
+
+class VTrace(Algorithm):
+    """Off-policy actor-critic on replayed sequences; see `VTraceConfig` for its options."""
+
+    id = "vtrace-v1"
+    config_class: ClassVar[type[VTraceConfig]] = VTraceConfig
+    config: VTraceConfig
+
+    def setup(self) -> None:
+        """Make the optimiser and the replay."""
+        config = self.config
+        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
+        self.replay = SequenceReplay(config.replay_rollouts, config.reuse, config.max_lag)
+        self.version = 0
+        """Gradient steps made."""
+
+    def training_state(self) -> dict[str, Tensor]:
+        """Adam's moments, the number of steps, and sequences that are still to be used."""
+        return save_adam(self.optimizer) | {"version": torch.tensor(self.version)} | self.replay.state()
+
+    def restore_training_state(self, state: dict[str, Tensor]) -> None:
+        """Take up what `training_state` gave."""
+        load_adam(self.optimizer, state)
+        self.version = int(state["version"])
+        self.replay.restore(state, self.device)
+
+    def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
+        """One rollout, and as many steps as use `reuse` times what it brought, from the moment the replay is full."""
+        config = self.config
+        teacher = self.teacher.policy if self.teacher and config.c_kl else None
+        rollout, stats = self.sampler.collect(self.policy, config.n_steps, self.generator, on_step, teacher)
+        if rollout is None:
+            return None
+        self.replay.add(rollout, self.version)
+        sums: dict[str, float] = {}
+        count = 0
+        steps = -(-rollout.starts.shape[1] * config.reuse // config.batch_columns) if self.replay.full else 0
+        for _ in range(steps):
+            drawn = self.replay.draw(config.batch_columns, self.version, self.generator)
+            if drawn is None:
+                break
+            numbers = self.update(drawn.rollout) | {"policy_lag": float(self.version - drawn.version)}
+            sums = {name: sums.get(name, 0.0) + value for name, value in numbers.items()}
+            self.version, count = self.version + 1, count + 1
+        metrics = {f"train/{name}": value / max(1, count) for name, value in sums.items()}
+        metrics["train/dropped_sequences"] = float(self.replay.dropped)
+        if len(stats.returns):
+            metrics["rollout/ep_rew_mean"] = float(stats.returns.mean())
+            metrics["rollout/ep_len_mean"] = float(stats.lengths.mean())
+        return metrics
+
+    def update(self, rollout: Rollout) -> dict[str, float]:
+        """One gradient step on sequences of any age; gives what the step was made of."""
+        with precise(self.device, self.config.precision):
+            output = outputs_in_time(self.policy, rollout, self.game.facts.players)
+        loss, numbers = self._loss(rollout, output)
+        self.optimizer.zero_grad()
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(self.policy.parameters(), self.config.max_grad_norm)
+        self.optimizer.step()
+        return numbers | {"gradient_norm": float(norm)}
+
+    def _loss(self, rollout: Rollout, output: PolicyOutput) -> tuple[Tensor, dict[str, float]]:
+        config, values = self.config, output.values.float()
+        mask = unpack(rollout.masks, self.game.facts.num_actions).bool()
+        policy = self.policy.distribution(output.logits, mask)
+        lessons = rollout.teacher_logits
+        teacher = None if lessons is None else self.policy.distribution(lessons, mask)
+        steps = replayed_steps(rollout, values.detach())
+        head_mask = torch.ones_like(rollout.log_probs, dtype=torch.bool)
+        loss = actor_critic_loss(
+            policy,
+            values,
+            steps,
+            rollout.actions,
+            rollout.log_probs,
+            head_mask,
+            teacher,
+            config.loss_weights(),
+            config.ratios,
+        )
+        ratios = (policy.log_prob(rollout.actions).detach() - rollout.log_probs)[steps.valid].exp()
+        errors = (steps.values - rollout.values)[steps.valid]
+        numbers = {
+            "loss": float(loss.total.detach()),
+            "pg_loss": float(loss.pg),
+            "upgo_loss": float(loss.upgo),
+            "value_loss": float(loss.value),
+            "teacher_kl": float(loss.kl),
+            "normalised_entropy": float(loss.entropy),
+            "value_drift": float(errors.abs().mean()),
+        }
+        for head, name in enumerate(self.game.facts.head_names):
+            rho = ratios[:, head]
+            numbers[f"rho/{name}"] = float(rho.mean())
+            numbers[f"rho_clipped/{name}"] = float((rho > config.rho_bar).float().mean())
+            numbers[f"effective_sample/{name}"] = float(rho.sum() ** 2 / rho.square().sum() / len(rho))
+        return loss.total, numbers
+
+
+def replayed_steps(rollout: Rollout, values: Tensor) -> Steps:
+    """The steps of stored sequences under the values of now, [T, B].
+
+    The last decision of a column has no successor in it, so it only gives its predecessor's; unless its game ended there.
+    """
+    valid = torch.ones_like(rollout.starts) if rollout.valid is None else rollout.valid.clone()
+    ended = rollout.terminated | rollout.truncated
+    valid[-1] &= ended[-1]
+    following = torch.cat([values[1:], values[-1:]])
+    next_values = torch.where(rollout.truncated, rollout.next_values, following)
+    return Steps(rollout.rewards, values, next_values, rollout.terminated, rollout.truncated, valid)
+
+
+def outputs_in_time(policy: Policy, rollout: Rollout, players: int) -> PolicyOutput:
+    """Logits [T, B, A] and values [T, B] of the policy of now, in the order in which the decisions were made.
+
+    With memory, the decisions of each seat are unrolled by themselves, from the memory with which the seat came in.
+    """
+    shape = rollout.starts.shape
+    if not policy.recurrent:
+        flat = policy(rollout.observations.flatten(0, 1), None, rollout.seats.flatten())
+        return PolicyOutput(flat.logits.unflatten(0, shape), flat.values.unflatten(0, shape), None)
+    if rollout.memory is None or rollout.memory.dim() == 2:  # one seat per column already
+        return policy.unroll(rollout.observations, rollout.memory, rollout.starts, rollout.seats)
+    columns, _ = by_seat(rollout, players)
+    assert columns.valid is not None
+    index = seat_index(rollout.seats, players)
+    rows = index.rows[:, index.valid.any(0)][columns.valid]
+    output = policy.unroll(columns.observations, columns.memory, columns.starts, columns.seats)
+    logits = output.logits.new_zeros(shape.numel(), output.logits.shape[-1]).index_copy(
+        0, rows, output.logits[columns.valid]
+    )
+    values = output.values.new_zeros(shape.numel()).index_copy(0, rows, output.values[columns.valid])
+    return PolicyOutput(logits.unflatten(0, shape), values.unflatten(0, shape), None)
