@@ -24,6 +24,7 @@ from ludory.envs.make import make_game
 from ludory.errors import CheckpointError, OptionError
 
 from .build import PolicySpec, build_policy
+from .encoders import FloatLinear
 from .mlp import ACTIVATIONS, MlpPolicy
 from .policy import Policy
 
@@ -67,7 +68,7 @@ class Sb3Network(NamedTuple):
 def network_of(policy: Policy, game: str | None = None) -> Sb3Network:
     """An `MlpPolicy` as Stable-Baselines3 has it. The weights are views: writing to them changes the policy.
 
-    Without `separate_value` both towers are views of the one that there is.
+    Of a first layer that scales its input they are copies, with the scaling in them. Without `separate_value` both towers are views of the one that there is.
 
     Raises:
         OptionError: it is another kind of policy.
@@ -76,11 +77,12 @@ def network_of(policy: Policy, game: str | None = None) -> Sb3Network:
         raise OptionError(f"policy {policy.id!r}: Stable-Baselines3 has networks like 'mlp' only")
     hidden = [policy.encoder.out_features // len(policy.torso)]
     weights: dict[str, Tensor] = {}
+    weight, bias = _first_layer(policy)
     for name, tower, at in zip(TOWERS, (0, -1), (0, policy.encoder.out_features - hidden[0]), strict=True):
         own = slice(at, at + hidden[0])
         weights |= {
-            f"{name}.0.weight": policy.encoder.weight.data[own],
-            f"{name}.0.bias": policy.encoder.bias.data[own],
+            f"{name}.0.weight": weight[own],
+            f"{name}.0.bias": bias[own],
         }
         for place, layer in enumerate(_linears(policy.torso[tower]), 1):
             weights |= _named(f"{name}.{2 * place}", layer)
@@ -88,6 +90,14 @@ def network_of(policy: Policy, game: str | None = None) -> Sb3Network:
     weights |= _named("action_net", policy.logits) | _named("value_net", policy.value)
     sizes = policy.encoder.in_features, policy.logits.out_features
     return Sb3Network(tuple(hidden), policy.activation_name, len(policy.torso) == 2, *sizes, weights, game)
+
+
+def _first_layer(policy: MlpPolicy) -> tuple[Tensor, Tensor]:
+    layer = policy.encoder
+    if isinstance(layer, FloatLinear) and bool(layer.shift.any() or (layer.scale != 1).any()):
+        weight, bias = layer.plain()
+        return weight.data, bias.data
+    return layer.weight.data, layer.bias.data
 
 
 def to_sb3_policy(policy: Policy) -> dict[str, Tensor]:

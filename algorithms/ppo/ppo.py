@@ -9,11 +9,13 @@ import torch
 from torch import Tensor
 
 from ludory.agents.networks.compiled_mlp import can_compile
+from ludory.agents.networks.encoders import scale_inputs
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.optimiser_state import load_adam, save_adam
 from ludory.algorithms.returns import gae
 from ludory.algorithms.rollout import Rollout, by_seat
 from ludory.algorithms.running import RunningMoments
+from ludory.errors import OptionError
 
 from .compiled import CompiledUpdate
 from .config import PPOConfig
@@ -47,15 +49,20 @@ class PPO(Algorithm):
         """Make the optimiser."""
         self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=self.config.learning_rate, eps=1e-5, fused=True)
         self.return_moments = RunningMoments()
+        self.observation_moments = RunningMoments(self.game.facts.observation.size)
+        if self.config.normalize_observations and self.game.facts.observation.bits:
+            raise OptionError(f"normalize_observations: {self.game.id} shows bits, which are not scaled; leave it out")
 
     def training_state(self) -> dict[str, Tensor]:
         """Adam's moments, and those of returns."""
-        return save_adam(self.optimizer) | {"return_moments": self.return_moments.tensor()}
+        moments = {"return_moments": self.return_moments.tensor(), "observation_moments": self.observation_moments.tensor()}
+        return save_adam(self.optimizer) | moments
 
     def restore_training_state(self, state: dict[str, Tensor]) -> None:
         """Take up what `training_state` gave."""
         load_adam(self.optimizer, state)
         self.return_moments = RunningMoments.of(state["return_moments"])
+        self.observation_moments = RunningMoments.of(state["observation_moments"])
 
     def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
         """One rollout, `n_epochs` passes over it."""
@@ -69,13 +76,16 @@ class PPO(Algorithm):
         self.return_moments.update(returns if rollout.valid is None else returns[rollout.valid])
         totals = self._passes(self._update(rollout, advantages, returns))
         metrics |= {f"train/{name}": value for name, value in totals.items()}
+        if config.normalize_observations:  # after the passes: ratios are those of the networks that played
+            self.observation_moments.update(rollout.observations)
+            scale_inputs(self.policy, self.observation_moments.mean, self.observation_moments.deviation)
         if len(stats.returns):
             metrics["rollout/ep_rew_mean"] = float(stats.returns.mean())
             metrics["rollout/ep_len_mean"] = float(stats.lengths.mean())
         return metrics
 
     def _update(self, rollout: Rollout, advantages: Tensor, returns: Tensor) -> CompiledUpdate | TorchUpdate:
-        scale = self.return_moments.deviation if self.config.normalize_values else 1.0
+        scale = float(self.return_moments.deviation) if self.config.normalize_values else 1.0
         if self.policy.recurrent and rollout.memory is not None and rollout.memory.dim() == 3:
             rollout, (advantages, returns) = by_seat(rollout, self.game.facts.players, advantages, returns)
         targets = rollout, advantages, returns, scale

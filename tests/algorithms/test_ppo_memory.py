@@ -103,7 +103,7 @@ def test_step_size_and_entropy_weight_follow_their_schedules():
 def test_value_errors_are_divided_by_the_deviation_of_returns():
     model = PPO("mlp", "HanabiTiny2P-v0", normalize_values=True, **SMALL).learn(128)
     assert model.return_moments.count == 128
-    assert model._update(*_targets(model)).vf_coef == pytest.approx(0.5 / model.return_moments.deviation**2)
+    assert model._update(*_targets(model)).vf_coef == pytest.approx(0.5 / float(model.return_moments.deviation) ** 2)
 
 
 def _targets(model: PPO):
@@ -115,3 +115,20 @@ def test_bfloat16_trains_and_an_unknown_precision_is_refused():
     PPO(GRU, "HanabiTiny2P-v0", precision="bf16", **SMALL).learn(128)
     with pytest.raises(OptionError, match="must be '32' or 'bf16'"):
         PPO("mlp", "HanabiTiny2P-v0", precision="16")
+
+
+def test_float_observations_are_scaled_by_what_was_seen(tmp_path):
+    game = nim(heaps=1, largest=6)
+    options = SMALL | {"num_envs": 64, "seats": "all", "normalize_observations": True}
+    model = PPO("mlp(hidden=(8,))", game, **options).learn(1024)
+    encoder, heaps = model.policy.encoder, model.observation_moments
+    assert 1 < float(heaps.mean[0]) < 6
+    torch.testing.assert_close(encoder.scale.double(), 1 / heaps.deviation, rtol=1e-5, atol=1e-5)
+    weight, bias = encoder.plain()
+    seen = torch.tensor([[4.0, 0.0], [1.0, 0.0]])
+    torch.testing.assert_close(encoder(seen), seen @ weight.T + bias)
+    model.save(tmp_path / "m.ludory")
+    loaded = PPO.load(tmp_path / "m.ludory", env=game)
+    assert torch.equal(loaded.policy(seen).logits, model.policy(seen).logits)
+    with pytest.raises(OptionError, match="shows bits"):
+        PPO("mlp", "HanabiTiny2P-v0", normalize_observations=True)
