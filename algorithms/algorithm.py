@@ -67,6 +67,9 @@ class Algorithm(ABC):
         with torch.random.fork_rng():
             torch.manual_seed(self.config.seed)
             self.policy = build_policy(self.policy_spec, game.facts).to(self.device)
+        if self.config.compile:
+            self.policy.compile()
+            self.policy.unroll = torch.compile(self.policy.unroll)  # type: ignore[method-assign]
         self.generator = torch.Generator(self.device).manual_seed(self.config.seed)
         self.num_timesteps = 0
         self.logger: Logger = configure(None, [])

@@ -22,6 +22,8 @@ class LearnerConfig:
     """"cpu" or "cuda", for the games and the network."""
     precision: str = "32"
     """"32", or "bf16": matrix products of the network in bfloat16."""
+    compile: bool = False
+    """Let torch.compile fuse the network; pays on CUDA, after a minute of compiling."""
     init_from: str | None = None
     """Checkpoint whose network the training starts from; of any algorithm, or a .zip of Stable-Baselines3, with the same layers."""
     hidden: tuple[int, ...] = ()

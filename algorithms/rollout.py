@@ -88,6 +88,8 @@ def seat_index(seats: Tensor, players: int) -> SeatIndex:
     mine = seats.unsqueeze(-1) == torch.arange(players, device=seats.device)  # [T, B, P]
     rank = mine.cumsum(0) - 1
     longest = int(rank[-1].max()) + 1
+    if seats.is_cuda:
+        longest += -longest % 8  # few lengths, so that a compiled network is compiled few times
     rows = torch.zeros(longest, columns, players, dtype=torch.int64, device=seats.device)
     valid = torch.zeros(longest, columns, players, dtype=torch.bool, device=seats.device)
     t, b, s = mine.nonzero(as_tuple=True)

@@ -14,6 +14,7 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from stable_baselines3.common.logger import CSVOutputFormat, Logger
 
 from .algorithm import Algorithm
+from .processes import is_first_process
 
 
 class _SaveByClock(BaseCallback):
@@ -85,6 +86,9 @@ def train_to_file(
 
 @contextmanager
 def _metrics_table(algorithm: Algorithm, file: Path) -> Iterator[None]:
+    if not is_first_process():
+        yield
+        return
     before = algorithm.logger
     formats = [*before.output_formats, CSVOutputFormat(str(_next_part(file)))]
     algorithm.set_logger(Logger(before.dir, formats))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import NamedTuple
+
+from .drawing import INK, document, text
 
 WIDTH, LABELS, NUMBERS, ROW, TITLE, MARGIN = 900, 300, 110, 26, 40, 16
 OWN, PEER = "#0072b2", "#c8c8c8"
@@ -31,30 +32,23 @@ def bar_chart(panels: Sequence[Panel], caption: str) -> str:
     """SVG document with one panel below the other; each panel's longest bar has its largest value."""
     parts, y = [], MARGIN
     for panel in panels:
-        parts.append(_text(MARGIN, y + 18, panel.title, "start", "bold"))
+        parts.append(text(MARGIN, y + 18, panel.title, "start", "bold"))
         y += TITLE
         longest = max((bar.value for bar in panel.bars if bar.value is not None), default=1.0)
         for bar in panel.bars:
             parts += _bar(bar, y, longest)
             y += ROW
         y += MARGIN
-    parts.append(_text(MARGIN, y + 12, caption, "start"))
+    parts.append(text(MARGIN, y + 12, caption, "start"))
     height = y + 12 + MARGIN
-    style = "font-family='sans-serif' font-size='13' fill='#1a1a1a'"
-    size = f"width='{WIDTH}' height='{height}' viewBox='0 0 {WIDTH} {height}'"
-    background = f"<rect width='{WIDTH}' height='{height}' fill='#ffffff'/>"
-    return f"<svg xmlns='http://www.w3.org/2000/svg' {size} {style}>{background}{''.join(parts)}</svg>\n"
+    return document(WIDTH, height, parts)
 
 
 def _bar(bar: Bar, y: int, longest: float) -> list[str]:
-    parts = [_text(LABELS - 8, y + 15, bar.label, "end")]
+    parts = [text(LABELS - 8, y + 15, bar.label, "end")]
     if bar.value is None:
-        return [*parts, _text(LABELS, y + 15, f"missing: {bar.note}"[:80], "start")]
+        return [*parts, text(LABELS, y + 15, f"missing: {bar.note}"[:80], "start")]
     length = max(1.0, (WIDTH - LABELS - NUMBERS - MARGIN) * bar.value / longest)
     color = OWN if bar.own else PEER
-    rect = f"<rect x='{LABELS}' y='{y + 2}' width='{length:.1f}' height='{ROW - 7}' fill='{color}' stroke='#1a1a1a'/>"
-    return [*parts, rect, _text(LABELS + length + 6, y + 15, f"{bar.value:,.0f}", "start")]
-
-
-def _text(x: float, y: float, text: str, anchor: str, weight: str = "normal") -> str:
-    return f"<text x='{x:.1f}' y='{y}' text-anchor='{anchor}' font-weight='{weight}'>{escape(text)}</text>"
+    rect = f"<rect x='{LABELS}' y='{y + 2}' width='{length:.1f}' height='{ROW - 7}' fill='{color}' stroke='{INK}'/>"
+    return [*parts, rect, text(LABELS + length + 6, y + 15, f"{bar.value:,.0f}", "start")]

@@ -30,6 +30,19 @@ SETTINGS: dict[str, Any] = {
     "learning_rate": 1e-3,
     "ent_coef": 0.02,
 }
+CUDA_SETTINGS: dict[str, Any] = {
+    "num_envs": 8192,
+    "n_steps": 64,
+    "batch_size": 65536,
+    "n_epochs": 2,
+    "learning_rate": 7e-4,
+    "ent_coef": 0.02,
+    "gae_lambda": 0.9,
+    "precision": "bf16",
+    "compile": True,
+}
+POLICIES = {"cpu": "mlp", "cuda": "gru(hidden=(512,), memory_size=512)"}
+"""A CPU has no time for memory; a GPU has."""
 FINE = {"learning_rate": 3e-4, "ent_coef": 0.01}
 """Changes of the last stage."""
 RIVAL = "hanabi/iggi"
@@ -47,12 +60,13 @@ def run(argv: list[str]) -> int:
         ("zero", {}, 0.6 * rest, {}),
         ("fine", {}, 0.4 * rest, FINE),
     ]
+    settings = CUDA_SETTINGS if arguments.device == "cuda" else SETTINGS
     before: Path | None = None
     log = []
     for name, options, share, changes in stages:
         if share > 0:
             file = folder / f"{arguments.game}-seed{arguments.seed}-{name}.ludory"
-            log.append({"stage": name} | _train(arguments, options, share, SETTINGS | changes, file, before))
+            log.append({"stage": name} | _train(arguments, options, share, settings | changes, file, before))
             before = file
     assert before is not None
     result = _score(arguments, PPO.load(before))
@@ -84,7 +98,10 @@ def _parser() -> argparse.ArgumentParser:
         help="share of it on the game in which a bomb keeps the points (default 0.5)",
     )
     parser.add_argument("--seed", type=int, default=1, help="of the training (default 1)")
-    parser.add_argument("--device", default="cpu", help="cpu or cuda")
+    parser.add_argument(
+        "--device", default="cpu", choices=list(POLICIES), help="where games and network live (default cpu)"
+    )
+    parser.add_argument("--policy", help="network, e.g. 'gru(memory_size=128)' (default mlp on a CPU, a GRU on CUDA)")
     parser.add_argument("--games", type=int, default=2000, help="of the evaluation (default 2000)")
     parser.add_argument(
         "--decks", type=int, default=1_000_003, help="seed of the evaluation's decks, unlike the training's"
@@ -102,7 +119,7 @@ def _train(
     before: Path | None,
 ) -> dict[str, Any]:
     model = PPO(
-        "mlp",
+        arguments.policy or POLICIES[arguments.device],
         make_game(arguments.game, **options),
         **settings,
         seed=arguments.seed,
@@ -117,6 +134,7 @@ def _train(
         "minutes": round(seconds / 60, 2),
         "timesteps_per_second": round(model.num_timesteps / seconds),
         "options": options,
+        "policy": arguments.policy or POLICIES[arguments.device],
         "settings": settings,
     }
 

@@ -33,21 +33,31 @@ AGENTS = (
     Entry("hanabi/cheatbot", "ludory.agents.hanabi.bots:make_cheatbot", "Hanabi ceiling: sees its own hand"),
 )
 
-ALGORITHMS = (Entry("ppo-v1", "ludory.algorithms.ppo:PPO", "proximal policy optimisation with legal masks"),)
+ALGORITHMS = (
+    Entry("bc-v1", "ludory.algorithms.bc:BC", "behaviour cloning of recorded games"),
+    Entry("ppo-v1", "ludory.algorithms.ppo:PPO", "proximal policy optimisation with legal masks"),
+    Entry("vtrace-v1", "ludory.algorithms.vtrace:VTrace", "V-trace, TD(lambda) and UPGO on replayed sequences"),
+    Entry("sb3_ppo-v1", "ludory.algorithms.sb3_ppo:SB3PPO", "PPO and MaskablePPO of Stable-Baselines3, the originals"),
+)
 
 BENCHMARKS = (
     Entry("throughput", "ludory.benchmarks.throughput:run", "steps per second beside other engines"),
     Entry("hanabi-ppo", "ludory.benchmarks.hanabi_ppo:run", "a Hanabi agent trained for a given time, and its score"),
+    Entry("learner", "ludory.benchmarks.learner:run", "targets and steps of a learner, beside other libraries'"),
+    Entry("learning", "ludory.benchmarks.learning:run", "learning curves of algorithms, over several seeds"),
 )
 
 COMMANDS = (
     Entry("list", "ludory.cli.list", "show games, agents, algorithms, benchmarks and commands"),
     Entry("play", "ludory.cli.play", "play a game at this terminal"),
     Entry("watch", "ludory.cli.watch", "watch agents play, here or as one HTML file"),
+    Entry("record", "ludory.cli.record", "let agents play and keep every decision in files to learn from"),
+    Entry("convert", "ludory.cli.convert", "other formats of recorded games to ludory's, and back"),
     Entry("train", "ludory.cli.train", "train an agent and keep it in a file"),
     Entry("eval", "ludory.cli.eval", "scores of agents with each other, with intervals"),
     Entry("bench", "ludory.cli.bench", "run a benchmark"),
     Entry("check", "ludory.cli.check", "prove that a game keeps the contract"),
+    Entry("hanabi", "ludory.cli.hanabi", "jobs that only Hanabi has"),
     Entry("new", "ludory.cli.new", "write the package of a new game, agent or algorithm"),
     Entry("doctor", "ludory.cli.doctor", "say what works on this machine and what does not"),
 )

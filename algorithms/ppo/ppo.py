@@ -15,6 +15,7 @@ from ludory.algorithms.optimiser_state import load_adam, save_adam
 from ludory.algorithms.returns import gae
 from ludory.algorithms.rollout import Rollout, by_seat
 from ludory.algorithms.running import RunningMoments
+from ludory.algorithms.schedule import linear
 from ludory.errors import OptionError
 
 from .compiled import CompiledUpdate
@@ -55,7 +56,10 @@ class PPO(Algorithm):
 
     def training_state(self) -> dict[str, Tensor]:
         """Adam's moments, and those of returns."""
-        moments = {"return_moments": self.return_moments.tensor(), "observation_moments": self.observation_moments.tensor()}
+        moments = {
+            "return_moments": self.return_moments.tensor(),
+            "observation_moments": self.observation_moments.tensor(),
+        }
         return save_adam(self.optimizer) | moments
 
     def restore_training_state(self, state: dict[str, Tensor]) -> None:
@@ -95,10 +99,10 @@ class PPO(Algorithm):
 
     def _passes(self, update: CompiledUpdate | TorchUpdate) -> dict[str, float]:
         """Step along minibatches of everything, `n_epochs` times; gives the mean losses."""
-        config = self.config
+        config, done = self.config, 1 - self.progress_remaining
         for group in self.optimizer.param_groups:
-            group["lr"] = self._scheduled(config.learning_rate, config.final_learning_rate)
-        update.ent_coef = self._scheduled(config.ent_coef, config.final_ent_coef)
+            group["lr"] = linear(config.learning_rate, config.final_learning_rate, done)
+        update.ent_coef = linear(config.ent_coef, config.final_ent_coef, done)
         sums: Any = 0
         count = 0
         for order in self._orders(update.count, update.batch):
@@ -109,10 +113,6 @@ class PPO(Algorithm):
             update.step()
         update.finish()
         return dict(zip(LOSSES, (sums / count).tolist(), strict=True))
-
-    def _scheduled(self, start: float, end: float | None) -> float:
-        """Linear from `start` to `end` over the run."""
-        return start if end is None else end + (start - end) * self.progress_remaining
 
     def _orders(self, count: int, batch: int) -> Iterator[Tensor]:
         for _ in range(self.config.n_epochs):

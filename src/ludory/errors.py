@@ -51,3 +51,22 @@ class ReplayError(LudoryError, ValueError):
 
 class GameLeftError(LudoryError):
     """The person at the terminal left the game."""
+
+
+class DataError(LudoryError, ValueError):
+    """Trajectories are unreadable, damaged, of another game, or break their schema: the message names file, row and field.
+
+    `problem` is what it was made of: a text, or a `ludory.data.trajectories.Problem`.
+    """
+
+    def __init__(self, problem: object) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+class LogFormatError(DataError):
+    """A foreign log can not be read: up to 20 problems, each with its place, what was got and what is allowed."""
+
+
+class TrainingError(LudoryError, ArithmeticError):
+    """A training run can not go on: its loss is not finite."""

@@ -48,13 +48,15 @@ def test_self_play_learns_nim_from_both_seats():
     actions, _ = model.predict(observation, deterministic=True, action_masks=masks)
     assert [int(action) + 1 for action in actions[:3]] == [1, 2, 1]
     values = model.policy(torch.as_tensor(observation).flatten(1).float()).values
-    assert (values[:3] > 0.5).all() and values[3] < -0.5
+    assert (values[:3] > 0.5).all()
+    assert values[3] < -0.5
 
 
 def test_self_play_of_a_simultaneous_game_with_several_heads():
     model = PPO("gru(hidden=(8,), memory_size=8)", matching(), seats="all", **SMALL)
     model.learn(128)
-    assert model.num_timesteps == 128 and model.sampler.lanes.per_game == model.game.facts.players
+    assert model.num_timesteps == 128
+    assert model.sampler.lanes.per_game == model.game.facts.players
 
 
 @pytest.mark.parametrize("policy", ["mlp", GRU])

@@ -21,13 +21,14 @@ def run(argv: list[str]) -> int:
     from ludory.algorithms.run import train_to_file
 
     model = _model(arguments, rest)
-    file = _file(arguments)
-    if model.num_timesteps >= arguments.timesteps:
-        print(f"{file} has {model.num_timesteps:,} timesteps already; ask for more with --timesteps")
+    file, timesteps = _file(arguments), arguments.timesteps or model.planned_timesteps
+    if model.num_timesteps >= timesteps:
+        longer = "--timesteps" if arguments.timesteps or not hasattr(model.config, "num_epochs") else "--num-epochs"
+        print(f"{file} has {model.num_timesteps:,} timesteps already; ask for more with {longer}")
         return 0
     interrupted = train_to_file(
         model,
-        arguments.timesteps,
+        timesteps,
         file,
         save_every=arguments.save_every,
         minutes=arguments.minutes,
@@ -38,7 +39,11 @@ def run(argv: list[str]) -> int:
         if interrupted
         else ""
     )
-    print(f"{'interrupted' if interrupted else 'trained'}: {model.num_timesteps:,} timesteps, model in {file}{again}")
+    folder = getattr(model.config, "checkpoint_dir", None)
+    kept = f", checkpoints and logs in {folder}" if folder else ""
+    print(
+        f"{'interrupted' if interrupted else 'trained'}: {model.num_timesteps:,} timesteps, model in {file}{kept}{again}"
+    )
     return 130 if interrupted else 0
 
 
@@ -51,7 +56,9 @@ def _parser() -> argparse.ArgumentParser:
     add_options(parser)
     parser.add_argument("--policy", default="auto", help='network, e.g. "gru(memory_size=128)" (default mlp)')
     parser.add_argument(
-        "--timesteps", type=_count, default=2_000_000, help="decisions to make in all (default 2,000,000)"
+        "--timesteps",
+        type=_count,
+        help="decisions in all, made or read (default 2,000,000; with a dataset those of all epochs)",
     )
     parser.add_argument("--minutes", type=float, help="stop after so many minutes, even if timesteps are left")
     parser.add_argument("--out", type=Path, help="file of the model (default runs/ALGORITHM-GAME.ludory)")
@@ -91,45 +98,52 @@ def _file(arguments: argparse.Namespace) -> Path:
 
 def _model(arguments: argparse.Namespace, rest: list[str]) -> Any:
     """The model of --out, or a new one."""
+    from ludory.algorithms.processes import is_first_process
     from ludory.plugins import algorithms
 
     kind = algorithms.load(arguments.algorithm)
     file = _file(arguments)
-    if file.exists():
+    if file.exists() and (arguments.resume or is_first_process()):
         if not arguments.resume:
             raise OptionError(f"{file} exists; add --resume to go on with it, or name another file with --out")
         model = kind.load(file)
-        _refuse_changes(arguments, model, _config(kind, arguments.algorithm, rest) if rest else {})
-        return model
+        changes = _allowed_changes(arguments, model, _config(kind, arguments.algorithm, rest, model.config))
+        return kind.load(file, **changes) if changes else model
     if arguments.env is None:
         raise UnknownIdError("--env is missing: name a game, see `ludory list games`")
     from ludory.envs.make import make_game
 
     game = make_game(arguments.env, **parse_options(arguments.option))
-    return kind(arguments.policy, game, **_config(kind, arguments.algorithm, rest))
+    config = _config(kind, arguments.algorithm, rest, kind.config_class())
+    if "checkpoint_dir" in config:
+        config["checkpoint_dir"] = config["checkpoint_dir"] or str(_file(arguments).with_suffix(""))
+    return kind(arguments.policy, game, **config)
 
 
-def _config(kind: Any, name: str, rest: list[str]) -> dict[str, Any]:
+def _config(kind: Any, name: str, rest: list[str], default: Any) -> dict[str, Any]:
     import tyro
 
-    config = tyro.cli(kind.config_class, prog=f"ludory train {name}", args=rest)
+    config = tyro.cli(kind.config_class, prog=f"ludory train {name}", args=rest, default=default)
     return {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
 
 
-def _refuse_changes(arguments: argparse.Namespace, model: Any, config: dict[str, Any]) -> None:
-    """A resumed run goes on as it began: another game or option is a mistake, not a wish."""
+def _allowed_changes(arguments: argparse.Namespace, model: Any, config: dict[str, Any]) -> dict[str, Any]:
+    """A resumed run goes on as it began: another game or option is a mistake, not a wish, except where the algorithm allows it."""
     from ludory.envs.make import make_game
 
-    for name, value in config.items():
-        if (before := getattr(model.config, name)) != value:
+    changes = {name: value for name, value in config.items() if getattr(model.config, name) != value}
+    for name, value in changes.items():
+        if name not in model.changeable:
             raise OptionError(
-                f"{_file(arguments)} was trained with {name}={before!r}, not {value!r}; leave the options out, or name another file with --out"
+                f"{_file(arguments)} was trained with {name}={getattr(model.config, name)!r}, not {value!r}; "
+                "leave the options out, or name another file with --out"
             )
     if arguments.env is None:
-        return
+        return changes
     game = make_game(arguments.env, **parse_options(arguments.option))
     if (game.id, dict(game.options)) != (model.game.id, dict(model.game.options)):
         raise OptionError(
             f"{_file(arguments)} was trained on {model.game.id} with options {dict(model.game.options)}, "
             f"not {game.id} with {dict(game.options)}; name another file with --out"
         )
+    return changes

@@ -1,1 +1,1 @@
-"""Games on disk, move by move: replays, and the one loop that plays a game for them."""
+"""Games on disk: replays with the one loop that plays a game for them, and trajectories for learners to read."""

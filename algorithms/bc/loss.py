@@ -1,0 +1,64 @@
+"""The loss of imitation, per decision: masked cross-entropy over heads, value error, entropy bonus."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ludory.agents.networks.distribution import MaskedHeads
+
+
+class LossTerms(NamedTuple):
+    """Per decision, (m,) each; `total` carries the gradient."""
+
+    total: Tensor
+    nll: Tensor
+    value: Tensor
+    entropy: Tensor
+
+
+def imitation_loss(
+    policy: MaskedHeads,
+    values: Tensor,
+    actions: Tensor,
+    returns: Tensor,
+    *,
+    label_smoothing: float,
+    value_coef: float,
+    entropy_coef: float,
+) -> LossTerms:
+    """Loss terms of m decisions.
+
+    The target of a head is (1 - e) on its recorded value plus e / n on each of its n legal values: illegal values have no
+    share in it. Heads are summed.
+
+    Args:
+        policy: distribution over logits (m, A).
+        values: (m,).
+        actions: (m, H) recorded.
+        returns: (m,) recorded; only read where `value_coef` is not 0.
+        label_smoothing: e.
+        value_coef: weight of (value - return) squared.
+        entropy_coef: weight of the entropy, taken off.
+    """
+    log_p = policy.log_prob(actions)
+    cross_entropy = -log_p
+    if label_smoothing:
+        cross_entropy = (1 - label_smoothing) * cross_entropy + label_smoothing * _spread(policy)
+    entropy = policy.entropy().sum(-1)
+    value = (values.float() - returns) ** 2 if value_coef else torch.zeros_like(entropy)
+    total = cross_entropy.sum(-1) + value_coef * value - entropy_coef * entropy
+    return LossTerms(total, -log_p.detach().sum(-1), value.detach(), entropy.detach())
+
+
+def _spread(policy: MaskedHeads) -> Tensor:
+    """(m, H): cross-entropy against the uniform distribution over legal values."""
+    uniform = MaskedHeads(torch.zeros(policy.mask.shape, device=policy.mask.device), policy.mask, policy.sizes)
+    return policy.kl_from(uniform) + uniform.entropy()
+
+
+def weighted_mean(rows: Tensor, weights: Tensor) -> Tensor:
+    """Mean of rows (m,) by weights (m,); 0 where all weights are 0."""
+    return (rows * weights).sum() / weights.sum().clamp(min=torch.finfo(weights.dtype).tiny)

@@ -1,0 +1,121 @@
+"""`OfflineAlgorithm`: learns from recorded decisions instead of games of its own; its timesteps are samples."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
+
+from torch import Tensor
+from tyro.conf import arg
+
+from ludory.agents.networks.build import PolicySpec
+from ludory.data.trajectories import TrajectoryDataset
+from ludory.errors import DataError, OptionError
+
+from .algorithm import Algorithm
+from .config import LearnerConfig
+
+
+@dataclass(frozen=True, slots=True)
+class OfflineConfig(LearnerConfig):
+    """The decisions that an algorithm learns from."""
+
+    dataset: Annotated[str | None, arg(aliases=("--data",))] = None
+    """Folder or file of trajectories, as `ludory record` writes them."""
+    split_ratio: tuple[float, float, float] = (0.9, 0.05, 0.05)
+    """Shares of the games for training, validation and test."""
+    split_seed: int = 0
+    """Another number splits the games otherwise."""
+    skip_bad: bool = False
+    """Leave damaged rows out, and say how many, instead of stopping."""
+
+
+class OfflineAlgorithm(Algorithm):
+    """A learner without games; subclasses write `learn`.
+
+    A dataset is opened when the algorithm is made (so that another game's is refused at once), of a loaded model when it learns.
+
+    Raises:
+        DataError: the dataset is of another game, damaged, or a split of it is empty.
+    """
+
+    config_class: ClassVar[type[OfflineConfig]] = OfflineConfig
+    inputs: ClassVar[tuple[str, ...]] = ("init_from", "dataset")
+    config: Any
+
+    def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
+        if config.get("dataset") is not None:
+            config["dataset"] = os.fspath(config["dataset"])
+        if "split_ratio" in config:
+            config["split_ratio"] = tuple(config["split_ratio"])
+        super().__init__(policy, env, **config)
+
+    def _open_source(self) -> None:
+        self._seen_before: Mapping[str, int] | None = None
+        if self.config.dataset is not None:
+            self.training_data, self.validation_data  # noqa: B018  # opened and checked
+
+    @cached_property
+    def training_data(self) -> TrajectoryDataset:
+        """The training split."""
+        data = self._split("train")
+        _report(data)
+        size = {"decisions": len(data), "games": data.num_games}
+        if self._seen_before is not None and self._seen_before != size:
+            raise DataError(
+                f"{self.config.dataset}: the run began on {self._seen_before}, the training split now has {size}; "
+                "a run goes on with the data that it began with: begin a new one with init_from="
+            )
+        return data
+
+    @cached_property
+    def validation_data(self) -> TrajectoryDataset | None:
+        """The validation split, other games than the training's; None if its share is 0."""
+        return self._split("val") if self.config.split_ratio[1] else None
+
+    def _split(self, name: Literal["train", "val"]) -> TrajectoryDataset:
+        config = self.config
+        if config.dataset is None:
+            raise OptionError(f"{self.id} needs dataset=: a folder of trajectories (`ludory record` writes them)")
+        data = TrajectoryDataset(
+            config.dataset,
+            name,
+            skip_bad=config.skip_bad,
+            split_ratio=config.split_ratio,
+            split_seed=config.split_seed,
+        )
+        recorded, wanted = (data.header.game, dict(data.header.options)), (self.game.id, dict(self.game.options))
+        if recorded != wanted:
+            raise DataError(
+                f"{config.dataset}: trajectories of {recorded[0]} with options {recorded[1]}, the algorithm's game is "
+                f"{wanted[0]} with options {wanted[1]}; name the game that was recorded with env="
+            )
+        data.header.check_fits(self.game.facts)
+        return data
+
+    def _source_header(self) -> dict[str, Any]:
+        if self.config.dataset is None or "training_data" not in self.__dict__:
+            return {"data": self._seen_before}
+        return {"data": {"decisions": len(self.training_data), "games": self.training_data.num_games}}
+
+    def _source_tensors(self) -> dict[str, dict[str, Tensor]]:
+        return {}
+
+    def _restore_source(self, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> bool:
+        self._seen_before = header["data"]
+        return True
+
+
+def _report(data: TrajectoryDataset, most: int = 10) -> None:
+    """Say what was left out as bad."""
+    if data.skipped:
+        shown = "".join(f"\n  {problem}" for problem in data.skipped[:most])
+        more = f"\n  and {len(data.skipped) - most} more" if len(data.skipped) > most else ""
+        print(
+            f"ludory: games with {len(data.skipped)} problems are left out of {data.path}:{shown}{more}",
+            file=sys.stderr,
+        )

@@ -1,0 +1,116 @@
+"""`ludory bench learning`: trains algorithms with several seeds and plots their scores, as interquartile means with intervals."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from ludory.agents.networks.build import complete, parse_policy
+from ludory.algorithms.checkpoint import read_header
+from ludory.algorithms.teacher import load_teacher
+from ludory.envs.make import make_game
+from ludory.errors import OptionError
+
+from .learning_processes import train
+from .learning_report import curve_line, write_suite
+from .learning_run import finished, runs_of
+from .learning_suites import SUITES, Suite
+from .machine import origin
+
+INTERRUPTED = 130
+
+
+def run(argv: list[str]) -> int:
+    """Train what is not trained yet, write a JSON file and a plot per suite; gives the exit code.
+
+    Raises:
+        OptionError: a number or the checkpoint of --bc is not allowed, or the folder holds curves of other settings.
+        TrainingError: a run failed; what had finished is kept.
+        OutputError: the folder can not be written to.
+    """
+    options = _parser().parse_args(argv)
+    for name in ("seeds", "jobs", "steps"):
+        if getattr(options, name) is not None and getattr(options, name) < 1:
+            raise OptionError(f"--{name} {getattr(options, name)}: must be at least 1")
+    suites = [SUITES[key] for key in options.suite or SUITES]
+    bc = _weights_of_bc(suites, options.bc)
+    folder, started_from = options.out / "curves", origin()  # before the work: the commit may move while it runs
+    planned = {suite.key: runs_of(suite, options.seeds, options.steps, bc) for suite in suites}
+    every = [one for runs in planned.values() for one in runs]
+    files = {one.name: folder / f"{one.name}.json" for one in every}
+    waiting = [one for one in every if finished(one, files[one.name]) is None]
+    print(f"{len(every) - len(waiting)} of {len(every)} runs are in {folder}, {len(waiting)} to go")
+    try:
+        for done in train(waiting, files, options.bc, options.jobs):
+            print(curve_line(done, json.loads(files[done.name].read_text())), flush=True)
+    except KeyboardInterrupt:
+        count = sum(file.exists() for file in files.values())
+        print(f"interrupted: {count} of {len(every)} runs are in {folder}; go on with the same command")
+        return INTERRUPTED
+    for suite in suites:
+        curves = [json.loads(files[one.name].read_text()) for one in planned[suite.key]]
+        write_suite(suite, curves, options.out, started_from)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "ludory bench learning",
+        description="Train algorithms with several seeds, each run in a process of its own with one thread, and plot their "
+        "scores against the decisions they made: interquartile means with 95 % bootstrap intervals. Finished runs are kept: "
+        "the same command goes on where it was stopped.",
+    )
+    parser.add_argument(
+        "--suite",
+        nargs="+",
+        choices=tuple(SUITES),
+        help="what to train (default all): " + "; ".join(map(_line, SUITES)),
+    )
+    parser.add_argument("--seeds", type=int, default=5, help="runs of each contender, seeds 1, 2, ... (default 5)")
+    parser.add_argument("--steps", type=int, help="decisions of one run (default: the suite's own)")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at once (default 1)")
+    parser.add_argument("--bc", type=Path, metavar="FILE", help="checkpoint of bc that the suite imitation starts from")
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs/learning"), help="folder of the results (default runs/learning)"
+    )
+    return parser
+
+
+def _line(key: str) -> str:
+    return f"{key} ({SUITES[key].game}, {SUITES[key].steps:,} decisions)"
+
+
+def _weights_of_bc(suites: Sequence[Suite], file: Path | None) -> str | None:
+    """SHA-256 of the weights that contenders of `suites` start from; None: none does.
+
+    Raises:
+        OptionError: no checkpoint is named, or one with another network.
+        CheckpointError: it is no checkpoint, or of another game.
+    """
+    for suite in suites:
+        for one in suite.contenders:
+            if one.from_bc:
+                return _fitting(suite, one.policy, file)
+    return None
+
+
+def _fitting(suite: Suite, policy: str, file: Path | None) -> str:
+    how = (
+        "make one with\n"
+        f"  ludory record hanabi/iggi --game {suite.game} --games 20000 --seed 1 --out runs/iggi\n"
+        f"  ludory train bc --env {suite.game} --dataset runs/iggi --policy '{policy}' --learning-rate 1e-3 "
+        "--checkpoint-dir runs/bc --out runs/bc/model.ludory\n"
+        "and name it with --bc runs/bc/best.ludory"
+    )
+    if file is None or not file.is_file():
+        named = "needs a checkpoint of bc" if file is None else f"--bc {file}: there is no such file"
+        raise OptionError(f"--suite {suite.key}: {named}; {how}")
+    network = complete(parse_policy(policy), {})
+    found = read_header(file)["policy"]
+    if [found["id"], found["arguments"]] != json.loads(json.dumps(network)):
+        raise OptionError(f"--bc {file}: its network is {found}, the suite's is {policy}; {how}")
+    return load_teacher(file, make_game(suite.game), torch.device("cpu")).sha256

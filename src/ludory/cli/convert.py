@@ -1,0 +1,113 @@
+"""`ludory convert`: recorded games of other formats as a dataset of ludory, and a dataset for Minari."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ludory.errors import OptionError
+
+from .options import add_options, parse_options
+
+READERS = ("sparta", "battle-jsonl", "minari", "ludory")
+
+
+def run(argv: list[str]) -> int:
+    """Convert, and say where the result is; nothing is written before all input was found good."""
+    chosen = _parser().parse_args(argv)
+    if len(chosen.sources) > 1 and chosen.reader in ("minari", "ludory"):
+        raise OptionError(
+            f"--from {chosen.reader} takes one dataset, got {len(chosen.sources)}: {', '.join(chosen.sources)}"
+        )
+    {"sparta": _sparta, "battle-jsonl": _battles, "minari": _from_minari, "ludory": _to_minari}[chosen.reader](chosen)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "ludory convert", description="Write recorded games of another format as a dataset that learners read."
+    )
+    parser.add_argument("sources", nargs="+", metavar="SOURCE", help="files, or one dataset")
+    parser.add_argument(
+        "--from",
+        dest="reader",
+        required=True,
+        choices=READERS,
+        help="sparta: logs of a search in Hanabi; battle-jsonl: lines of one player's trajectory each; minari: a folder or id; "
+        "ludory: a dataset, to be written for Minari",
+    )
+    parser.add_argument("--out", required=True, metavar="DIR", help="folder to make")
+    parser.add_argument("--game", default="Hanabi2P-v0", help="sparta: what was played (default Hanabi2P-v0)")
+    add_options(parser)
+    parser.add_argument(
+        "--action-order", help="sparta: ludory, play_first or play_first_bw (default: what the log says)"
+    )
+    parser.add_argument("--bomb", help="sparta: zero or keep, how rewards count a bomb (default: what the log says)")
+    parser.add_argument("--allow-truncated", action="store_true", help="sparta: take games without an end as cut off")
+    parser.add_argument("--skip-bad", action="store_true", help="leave out whole games with a problem, and list them")
+    parser.add_argument("--shard-games", type=int, default=1000, metavar="N", help="games in one file (default 1000)")
+    return parser
+
+
+def _on_error(chosen: argparse.Namespace) -> str:
+    return "skip-game" if chosen.skip_bad else "raise"
+
+
+def _sparta(chosen: argparse.Namespace) -> None:
+    from ludory.data.shards import write_dataset
+    from ludory.data.sparta_log import read_sparta_log
+    from ludory.envs.make import make_game
+
+    log = read_sparta_log(
+        chosen.sources,
+        make_game(chosen.game, **parse_options(chosen.option)),
+        action_order=chosen.action_order,
+        bomb=chosen.bomb,
+        on_error=_on_error(chosen),  # type: ignore[arg-type]
+        allow_truncated=chosen.allow_truncated,
+    )
+    found = write_dataset(chosen.out, log.header, [log.columns], chosen.shard_games)
+    _say_skipped(log.problems, log.skipped_games)
+    for name, count in log.unknown_fields.items():
+        print(f"ignored: field {name!r} of {count:,} records")
+    print(f"{found.games:,} games, {len(log.columns.games):,} decisions in {chosen.out}")
+
+
+def _battles(chosen: argparse.Namespace) -> None:
+    from ludory.data.battle_jsonl import BattleTrajectories
+    from ludory.data.shards import write_dataset
+
+    battles = BattleTrajectories(chosen.sources, on_error=_on_error(chosen))  # type: ignore[arg-type]
+    found = write_dataset(chosen.out, battles.header, battles.parts(), chosen.shard_games)
+    _say_skipped(battles.skipped, battles.skipped_battles)
+    for name, count in battles.absent.items():
+        print(f"absent, read as 0: {name} in {count:,} steps")
+    for name, count in battles.ignored.items():
+        print(f"ignored, no number: {name} in {count:,} steps")
+    print(f"{found.games:,} battles in {chosen.out}")
+
+
+def _say_skipped(problems: tuple[str, ...], games: int) -> None:
+    for problem in problems:
+        print(f"left out: {problem}")
+    if games:
+        print(f"left out {games:,} games")
+
+
+def _from_minari(chosen: argparse.Namespace) -> None:
+    from ludory.data.minari_format import MinariTrajectories
+    from ludory.data.shards import write_dataset
+
+    source = MinariTrajectories(chosen.sources[0])
+    found = write_dataset(chosen.out, source.header, source.parts(), chosen.shard_games)
+    print(f"{found.games:,} games in {chosen.out}")
+
+
+def _to_minari(chosen: argparse.Namespace) -> None:
+    from ludory.data.minari_format import write_minari
+    from ludory.data.trajectories import TrajectoryDataset
+
+    dataset = TrajectoryDataset(chosen.sources[0], skip_bad=chosen.skip_bad)
+    _say_skipped(tuple(map(str, dataset.skipped)), 0)
+    episodes = write_minari(dataset, chosen.out)
+    print(f'{episodes:,} episodes in {chosen.out}; read them with minari.MinariDataset("{Path(chosen.out) / "data"}")')

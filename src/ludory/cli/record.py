@@ -1,0 +1,109 @@
+"""`ludory record`: let agents play, and keep every decision in files to learn from."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from .options import add_options, parse_options
+
+INTERRUPTED = 130
+
+
+def run(argv: list[str]) -> int:
+    """Play, or go on with a recording; gives the exit code."""
+    chosen = _parser().parse_args(argv)
+
+    from ludory.data.record import record
+    from ludory.data.shards import MANIFEST, shard_file
+    from ludory.envs.make import make_game
+
+    game = make_game(chosen.game, **parse_options(chosen.option))
+    with _stop_between_shards() as stopped, _progress(chosen.games) as advance:
+
+        def after_shard(games: int) -> bool:
+            advance(games)
+            return bool(stopped)
+
+        found = record(
+            chosen.agents,
+            game,
+            chosen.games,
+            chosen.out,
+            chosen.seed,
+            shard_games=chosen.shard_games,
+            progress=after_shard,
+        )
+    if found.games < found.of:
+        print(f"interrupted: {found.games:,} of {found.of:,} games in {chosen.out}; go on with the same command")
+        return INTERRUPTED
+    last = shard_file(chosen.out, -(-found.of // chosen.shard_games) - 1).name
+    print(
+        f"{found.games:,} games of {game.id} in {chosen.out} ({MANIFEST}, {shard_file(chosen.out, 0).name} to {last})"
+    )
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "ludory record",
+        description="Let agents play and write every decision to Parquet files. A recording that was stopped goes on with the same command.",
+    )
+    parser.add_argument(
+        "agents", nargs="+", metavar="AGENT", help="id, id(option=1) or checkpoint: one for all seats, or one for each"
+    )
+    parser.add_argument("--game", required=True, help="e.g. Hanabi2P-v0; `ludory list games` shows all")
+    add_options(parser)
+    parser.add_argument("--games", type=int, default=1000, help="how many in all (default 1000)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the deals, and of agents that draw their moves (default 0)"
+    )
+    parser.add_argument("--out", required=True, metavar="DIR", help="folder of the recording")
+    parser.add_argument("--shard-games", type=int, default=1000, metavar="N", help="games in one file (default 1000)")
+    return parser
+
+
+@contextmanager
+def _stop_between_shards() -> Iterator[list[int]]:
+    """The first Ctrl+C lets the shard in work be finished, the second one ends at once: its games are then played again."""
+    received: list[int] = []
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        if received:
+            raise KeyboardInterrupt
+        received.append(number)
+
+    before = signal.signal(signal.SIGINT, on_signal)
+    try:
+        yield received
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
+    """A bar with rate and time left, on the error stream; nothing when that is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("games"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    start = time.monotonic()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("games", total=total, rate="")
+
+        def advance(games: int) -> None:
+            done = bar.tasks[0].completed + games
+            bar.update(task, advance=games, rate=f"{done / max(time.monotonic() - start, 1e-9):,.0f} games/s")
+
+        yield advance

@@ -1,0 +1,188 @@
+"""What may be wrong with recorded decisions, found with arrays: the first bad row of every field in every game."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .columns import WEIGHT, Columns, game_starts, required_columns
+from .header import TrajectoryHeader
+
+Flags = NDArray[np.bool_]
+
+
+class Problem(NamedTuple):
+    """Something that is not as it must be."""
+
+    file: str
+    row: int | None
+    """Row of the file, counted from 0; None: the whole file."""
+    field: str
+    got: str
+    allowed: str
+
+    def __str__(self) -> str:
+        """One line that names file, row and field."""
+        place = "" if self.row is None else f", row {self.row}"
+        return f"{self.file}{place}, field {self.field!r}: got {self.got}, must be {self.allowed}"
+
+
+class Fault(NamedTuple):
+    """Rows (m,) bool in which `field` is wrong, what row k holds, and what it may hold."""
+
+    field: str
+    rows: Flags
+    got: Any
+    """Called with a row: what stands there."""
+    allowed: Any
+    """Called with a row: what may stand there."""
+
+
+def find_problems(
+    columns: Columns, header: TrajectoryHeader, table: pa.Table | None, file: str, first_row: int
+) -> tuple[list[Problem], Flags]:
+    """The problems of whole games, and which of the games (in their order in the file) have one.
+
+    Args:
+        columns: the rows.
+        header: what they must fit.
+        table: the same rows as they were read, for values that are missing.
+        file: named in problems.
+        first_row: row of the file at which the columns begin.
+    """
+    starts = game_starts(columns.games)
+    game_of_row = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(columns.games))))
+    bad, problems = np.zeros(len(starts), bool), []
+    for fault in _faults(columns, header, table, game_of_row):
+        rows = np.flatnonzero(fault.rows)
+        games, first = np.unique(game_of_row[rows], return_index=True)
+        bad[games] = True
+        problems += [
+            Problem(file, first_row + int(row), fault.field, str(fault.got(row)), str(fault.allowed(row)))
+            for row in rows[first]
+        ]
+    return sorted(problems, key=lambda one: one.row or 0), bad
+
+
+def _faults(
+    columns: Columns, header: TrajectoryHeader, table: pa.Table | None, game_of_row: NDArray[np.int64]
+) -> Iterator[Fault]:
+    if table is not None:
+        yield from _missing(table, header)
+    yield from _wrong_actions(columns, header)
+    yield from _wrong_numbers(columns)
+    yield from _wrong_order(columns, header, game_of_row)
+
+
+def _missing(table: pa.Table, header: TrajectoryHeader) -> Iterator[Fault]:
+    for name in required_columns(header):
+        column = table.column(name)
+        if column.null_count:
+            yield _constant(name, np.asarray(column.is_null()), "null", "a value")
+
+
+def _constant(field: str, rows: Flags, got: str, allowed: str) -> Fault:
+    return Fault(field, rows, lambda row: got, lambda row: allowed)
+
+
+def _wrong_actions(columns: Columns, header: TrajectoryHeader) -> Iterator[Fault]:
+    """Actions in their range and under a mask that leaves every head a value."""
+    legal = np.unpackbits(columns.masks, axis=1, count=header.num_actions).view(bool)
+    every, start = np.arange(len(legal)), 0
+    for head, (name, size) in enumerate(header.heads):
+        part, chosen = legal[:, start : start + size], columns.actions[:, head]
+        start += size
+        inside = (chosen >= 0) & (chosen < size)
+        some = np.asarray(part.any(axis=1))
+        yield _constant(
+            "mask", ~some, "no legal value" + _of_head(name, header), "a mask with a legal value in each head"
+        )
+        allowed: Flags = part[every, np.where(inside, chosen, 0)] & inside
+        yield Fault(
+            f"action_{name}",
+            ~allowed & some,
+            lambda row, chosen=chosen: chosen[row],
+            lambda row, part=part: f"legal: {_listed(np.flatnonzero(part[row]))}",
+        )
+
+
+def _of_head(name: str, header: TrajectoryHeader) -> str:
+    return f" of head {name!r}" if len(header.heads) > 1 else ""
+
+
+def _listed(values: NDArray[np.int64], most: int = 20) -> str:
+    return ", ".join(map(str, values[:most])) + (", ..." if len(values) > most else "")
+
+
+def _wrong_numbers(columns: Columns) -> Iterator[Fault]:
+    yield Fault("reward", ~np.isfinite(columns.rewards), lambda row: columns.rewards[row], lambda row: "finite")
+    if columns.observations.dtype == np.float32:
+        finite = np.asarray(np.isfinite(columns.observations))
+        if not finite.all():
+            where = finite.argmin(1)
+            yield Fault(
+                "observation",
+                ~np.asarray(finite.all(axis=1)),
+                lambda row: f"{columns.observations[row, where[row]]} at entry {where[row]}",
+                lambda row: "finite",
+            )
+    known = ~np.isnan(columns.log_probs)
+    wrong = known & ~((columns.log_probs <= 1e-5) & np.isfinite(columns.log_probs))
+    yield Fault(
+        "log_prob",
+        np.asarray(wrong.any(axis=1)),
+        lambda row: columns.log_probs[row].tolist(),
+        lambda row: "finite and at most 0, or null",
+    )
+    if WEIGHT.name in columns.extras:
+        weights = columns.extras[WEIGHT.name]
+        yield Fault(
+            WEIGHT.name,
+            ~(np.isfinite(weights) & (weights >= 0)),
+            lambda row: weights[row],
+            lambda row: "finite and at least 0",
+        )
+
+
+def _wrong_order(columns: Columns, header: TrajectoryHeader, game_of_row: NDArray[np.int64]) -> Iterator[Fault]:
+    """Seats of the game, moves in order, and an end on every seat's last decision and nowhere else."""
+    seats, steps = columns.seats, columns.steps
+    yield Fault(
+        "seat",
+        (seats < 0) | (seats >= header.players),
+        lambda row: seats[row],
+        lambda row: f"a seat 0..{header.players - 1}",
+    )
+    same_game = game_of_row[1:] == game_of_row[:-1]
+    backwards = np.concatenate([[False], same_game & (steps[1:] < steps[:-1])]) | (steps < 0)
+    yield Fault("step", backwards, lambda row: steps[row], lambda row: "at least 0 and that of the row before")
+    order, first = seat_order(columns, header.players, game_of_row)
+    last = np.append(first[1:], True)[: len(first)]
+    repeated = np.zeros(len(steps), bool)
+    repeated[order[1:]] = (steps[order[1:]] == steps[order[:-1]]) & ~first[1:]
+    yield Fault("step", repeated & ~backwards, lambda row: steps[row], lambda row: "once for a seat in a game")
+    should_end = np.zeros(len(steps), bool)
+    should_end[order[last]] = True
+    ends = columns.terminated | columns.truncated
+    yield _constant(
+        "terminated", ends & ~should_end, "an end before the seat's last decision", "true on its last decision only"
+    )
+    yield _constant(
+        "terminated",
+        ~ends & should_end,
+        "no end on the seat's last decision",
+        "terminated or truncated: the file is cut",
+    )
+
+
+def seat_order(columns: Columns, players: int, game_of_row: NDArray[np.int64]) -> tuple[NDArray[np.int64], Flags]:
+    """Rows (m,) sorted into sequences of one seat in one game, and (m,) where in that order a sequence begins."""
+    key = game_of_row * max(players, 1) + np.clip(columns.seats, 0, max(players - 1, 0))
+    order = np.argsort(key, kind="stable")
+    first = np.ones(len(key), bool)
+    first[1:] = key[order][1:] != key[order][:-1]
+    return order, first

@@ -1,0 +1,196 @@
+"""`TrajectoryDataset`: recorded games read from disk in batches; memory does not grow with the set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from ludory.errors import DataError, OptionError
+
+from .checks import Problem
+from .columns import from_table
+from .decisions import Arrays, Decisions, Sequences, as_decisions, as_sequences, decision_arrays
+from .drawing import drawn
+from .header import TrajectoryHeader, header_to_json
+from .shards import ShardIndex, index_shard, open_shard, read_manifest, read_unit, shard_file
+from .split import SPLITS, Split, check_split, in_split
+
+
+class TrajectoryDataset:
+    """The games of a folder that `ludory record` or `ludory convert` wrote, or of one of its files.
+
+    Everything is checked when it is opened (once in a process as long as the files stay the same): actions are legal, masks leave
+    a choice, numbers are finite, games are whole.
+
+    Args:
+        path: folder or file.
+        split: which games; "all" for all of them.
+        skip_bad: leave out games with a problem, listed in `skipped`, instead of refusing the set.
+        split_ratio: parts of train, val and test.
+        split_seed: another one gives another split.
+
+    Attributes:
+        header: what was recorded.
+        num_games: in the split.
+        skipped: with `skip_bad`, what was left out and why.
+        skipped_games: how many games that are; those of files that can not be read at all are not counted.
+
+    Raises:
+        DataError: a problem, naming file, row and field; or no game is in the split.
+        OptionError: an unknown split, or ratios that are no parts of 1.
+    """
+
+    header: TrajectoryHeader
+
+    def __init__(
+        self,
+        path: str | Path,
+        split: Split = "all",
+        *,
+        skip_bad: bool = False,
+        split_ratio: tuple[float, float, float] = (0.9, 0.05, 0.05),
+        split_seed: int = 0,
+    ) -> None:
+        check_split(split, split_ratio)
+        self.path, self.split, self.skipped = Path(path), split, list[Problem]()
+        header, self._files = _files(self.path)
+        self._shards: list[ShardIndex] = []
+        for file in self._files:
+            self._shards.append(self._checked(index_shard(file), file, header, skip_bad))
+            header = header or self._shards[-1].header
+        self._refuse_repeated_games(skip_bad)
+        if header is None:
+            raise DataError(f"{self.path}: nothing is left of it: {self.skipped[0]}")
+        self.header = header
+        self.skipped_games = sum(int(shard.bad.sum()) for shard in self._shards)
+        self._chosen = [
+            ~shard.bad & in_split(split, header, shard.games, shard.seeds, split_ratio, split_seed)
+            for shard in self._shards
+        ]
+        self.num_games = sum(int(chosen.sum()) for chosen in self._chosen)
+        self._rows = sum(int(s.rows[chosen].sum()) for s, chosen in zip(self._shards, self._chosen, strict=True))
+        if not self.num_games:
+            raise DataError(self._why_empty(split_ratio))
+
+    def _checked(self, shard: ShardIndex, file: Path, header: TrajectoryHeader | None, skip_bad: bool) -> ShardIndex:
+        if shard.header is not None and header is not None and shard.header != header:
+            shard = shard._replace(bad=np.ones_like(shard.bad), problems=(_other_header(file, shard.header, header),))
+        if shard.problems and not skip_bad:
+            raise DataError(_refusal(shard.problems))
+        self.skipped += shard.problems
+        return shard
+
+    def _refuse_repeated_games(self, skip_bad: bool) -> None:
+        """A game whose rows are not together looks like two games of one id."""
+        games = np.concatenate([shard.games for shard in self._shards])
+        ids, first, counts = np.unique(games, return_index=True, return_counts=True)
+        if (counts == 1).all():
+            return
+        repeated = ids[counts > 1]
+        again = np.isin(games, repeated)
+        again[first] = False  # the problem stands where the game comes again
+        place, problems = 0, []
+        for shard, file in zip(self._shards, self._files, strict=True):
+            rows = np.cumsum(shard.rows) - shard.rows
+            for number in np.flatnonzero(again[place : place + len(rows)]):
+                got = f"game {shard.games[number]} a second time"
+                problems.append(
+                    Problem(str(file), int(rows[number]), "game", got, "once in a dataset, its rows together")
+                )
+            place += len(rows)
+        if not skip_bad:
+            raise DataError(_refusal(problems))
+        self.skipped += problems
+        self._shards = [shard._replace(bad=shard.bad | np.isin(shard.games, repeated)) for shard in self._shards]
+
+    def _why_empty(self, ratio: tuple[float, float, float]) -> str:
+        games = sum(len(shard.games) for shard in self._shards)
+        left_out = f", {self.skipped_games} of them bad" if self.skipped else ""
+        part = f" (split_ratio {ratio[SPLITS.index(self.split)]:g})" if self.split != "all" else ""
+        return (
+            f"{self.path}: split {self.split!r}{part} is empty: the set has {games} games{left_out}; "
+            "record more games, give split_ratio=, or split='all'"
+        )
+
+    def __len__(self) -> int:
+        """Number of decisions in the split."""
+        return self._rows
+
+    def tables(self) -> Iterator[pa.Table]:
+        """The split in stored order with all columns, extra ones included, some whole games at a time."""
+        for shard, unit in self._units(None):
+            yield self._table(shard, unit)
+
+    def batches(self, size: int, *, seed: int | None = None, epoch: int = 0) -> Iterator[Decisions]:
+        """Batches of `size` decisions, the last one smaller.
+
+        Args:
+            size: rows of a batch.
+            seed: of the order; None: as stored. Else files and parts of files come in a random order, and rows are drawn from a pool
+                that holds thousands of games.
+            epoch: another number gives another order of the same seed.
+        """
+        draw = _generator("size", size, seed, epoch)
+        for rows in drawn(self._arrays(draw), size, draw, whole_games=False):
+            yield as_decisions(rows)
+
+    def sequences(self, games: int, *, seed: int | None = None, epoch: int = 0) -> Iterator[Sequences]:
+        """Batches of the whole sequences of all seats of `games` games, the last one with fewer; order as for `batches`."""
+        draw = _generator("games", games, seed, epoch)
+        for rows in drawn(self._arrays(draw), games, draw, whole_games=True):
+            yield as_sequences(rows, self.header.players)
+
+    def _units(self, draw: np.random.Generator | None) -> Iterator[tuple[int, int]]:
+        """(shard, row group) of all that hold a game of the split."""
+        units = [
+            (number, int(unit))
+            for number, (shard, chosen) in enumerate(zip(self._shards, self._chosen, strict=True))
+            for unit in np.unique(shard.units[chosen])
+        ]
+        order: Iterable[int] = range(len(units)) if draw is None else draw.permutation(len(units))
+        return (units[k] for k in order)
+
+    def _table(self, number: int, unit: int) -> pa.Table:
+        """Rows of the split in a row group."""
+        with open_shard(self._files[number]) as shard:
+            table = read_unit(shard, self._files[number], unit)
+        index = self._shards[number]
+        here = index.units == unit
+        chosen = self._chosen[number][here]
+        return table if chosen.all() else table.filter(pa.array(np.repeat(chosen, index.rows[here])))
+
+    def _arrays(self, draw: np.random.Generator | None) -> Iterator[Arrays]:
+        for shard, unit in self._units(draw):
+            yield decision_arrays(from_table(self._table(shard, unit), self.header), self.header.players)
+
+
+def _files(path: Path) -> tuple[TrajectoryHeader | None, list[Path]]:
+    """The header that all files must have, where it is known before, and the files."""
+    if not path.exists():
+        raise DataError(
+            f"{path} does not exist; record a dataset with `ludory record AGENT --game ID --games N --out DIR`"
+        )
+    if path.is_file():
+        return None, [path]
+    manifest = read_manifest(path)
+    return manifest.header, [shard_file(path, number) for number in range(manifest.shards)]
+
+
+def _refusal(problems: Sequence[Problem]) -> str:
+    more = f" ({len(problems) - 1} more problems)" if len(problems) > 1 else ""
+    return f"{problems[0]}{more}; leave bad games out with skip_bad=True"
+
+
+def _other_header(file: Path, found: TrajectoryHeader, expected: TrajectoryHeader) -> Problem:
+    one, other = header_to_json(found), header_to_json(expected)
+    name = next(name for name in one if one[name] != other[name] and name != "library_version")
+    return Problem(str(file), None, name, str(one[name]), f"{other[name]} as in the other files")
+
+
+def _generator(name: str, count: int, seed: int | None, epoch: int) -> np.random.Generator | None:
+    if count < 1:
+        raise OptionError(f"{name}={count}: must be at least 1")
+    return None if seed is None else np.random.default_rng([seed, epoch])

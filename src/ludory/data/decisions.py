@@ -1,0 +1,121 @@
+"""`Decisions` and `Sequences`: what learners get of recorded games, as torch tensors on the CPU."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from .checks import seat_order
+from .columns import WEIGHT, Columns, game_starts
+
+Arrays = tuple[NDArray[Any], ...]
+"""The fields of `Decisions` as NumPy arrays, first axis = row."""
+
+ALL_LEGAL = 255
+
+
+class Decisions(NamedTuple):
+    """m decisions; H heads, A values of all heads."""
+
+    observations: Tensor
+    """(m, bytes) uint8, bits in the order of `numpy.packbits`, or (m, size) float32."""
+    masks: Tensor
+    """(m, ceil(A / 8)) uint8, legal values as bits."""
+    actions: Tensor
+    """(m, H) int64"""
+    log_probs: Tensor
+    """(m, H) float32: log-probability of each head's value under the agent that chose it, NaN where unknown."""
+    rewards: Tensor
+    """(m,) float32 of the deciding seat, from this decision to its next one or the end of the game."""
+    returns: Tensor
+    """(m,) float32: undiscounted sum of the seat's rewards from here on."""
+    terminated: Tensor
+    """(m,) bool, on the seat's last decision: the game ended by its rules."""
+    truncated: Tensor
+    """(m,) bool, on the seat's last decision: the game was cut off."""
+    seats: Tensor
+    """(m,) int64"""
+    games: Tensor
+    """(m,) int64: id of the game."""
+    steps: Tensor
+    """(m,) int64: number of the move in the game."""
+    weights: Tensor
+    """(m,) float32: sample weight, 1 where none is stored."""
+
+
+class Sequences(NamedTuple):
+    """S whole sequences, each of one seat in one game, the shorter ones padded at their end.
+
+    In padded places masks are all legal (so that log-probabilities are finite), `games` and `seats` go on, everything else is 0.
+    """
+
+    decisions: Decisions
+    """Every field [L, S, ...]."""
+    valid: Tensor
+    """[L, S] bool"""
+
+
+def decision_arrays(columns: Columns, players: int) -> Arrays:
+    """The columns of whole games in the order of `Decisions`, with returns."""
+    weights = columns.extras.get(WEIGHT.name)
+    return (
+        columns.observations,
+        columns.masks,
+        columns.actions,
+        columns.log_probs,
+        columns.rewards,
+        _returns(columns, players),
+        columns.terminated,
+        columns.truncated,
+        columns.seats,
+        columns.games,
+        columns.steps,
+        np.ones(len(columns.games), np.float32) if weights is None else weights,
+    )
+
+
+def game_numbers(games: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(m,) number of every row's game among those of `games`, in their order."""
+    starts = game_starts(games)
+    return np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(games))))
+
+
+def _returns(columns: Columns, players: int) -> NDArray[np.float32]:
+    """Rewards summed from each decision to the end of its sequence."""
+    order, first = seat_order(columns, players, game_numbers(columns.games))
+    to_come = np.cumsum(columns.rewards[order][::-1].astype(np.float64))[::-1]  # over all sequences that follow, too
+    starts = np.flatnonzero(first)
+    behind = np.append(to_come, 0)[np.append(starts[1:], len(order))]
+    returns = np.empty(len(order), np.float32)
+    returns[order] = to_come - np.repeat(behind, np.diff(np.append(starts, len(order))))
+    return returns
+
+
+def as_decisions(arrays: Arrays) -> Decisions:
+    """Arrays as tensors that share their memory."""
+    return Decisions(*map(torch.from_numpy, arrays))
+
+
+def as_sequences(arrays: Arrays, players: int) -> Sequences:
+    """Whole games, each with its rows together, as padded sequences: by game in the order given, then by seat."""
+    fields = Decisions._fields
+    games, seats = arrays[fields.index("games")], arrays[fields.index("seats")]
+    key = game_numbers(games) * players + seats
+    order = np.argsort(key, kind="stable")
+    starts = np.flatnonzero(np.append(True, key[order][1:] != key[order][:-1]))
+    lengths = np.diff(np.append(starts, len(order)))
+    offsets = np.arange(lengths.max())[:, None]  # [L, 1]
+    valid = offsets < lengths  # [L, S]
+    rows = order[np.where(valid, starts + offsets, starts)]
+    padded = [_padded(name, values[rows], ~valid) for name, values in zip(fields, arrays, strict=True)]
+    return Sequences(as_decisions(tuple(padded)), torch.from_numpy(valid))
+
+
+def _padded(name: str, values: NDArray[Any], padding: NDArray[np.bool_]) -> NDArray[Any]:
+    if name not in ("games", "seats"):
+        values[padding] = ALL_LEGAL if name == "masks" else 0
+    return values

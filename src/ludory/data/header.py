@@ -1,0 +1,136 @@
+"""`TrajectoryHeader`: what a set of recorded decisions is of; it stands in every shard and beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from importlib.metadata import version
+from typing import Any, Literal, NamedTuple
+
+from ludory.envs.game import Game, GameFacts, Head, ObservationSpec, Segment
+from ludory.errors import DataError
+
+SCHEMA_VERSION = 1
+
+
+class ExtraColumn(NamedTuple):
+    """A column beside those of the schema: values of a kind, `size` of them in every row (0: one plain value)."""
+
+    name: str
+    kind: Literal["bool", "int32", "int64", "float32", "string"]
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TrajectoryHeader:
+    """What was played, by whom, and how it is written down."""
+
+    game: str
+    """Id of the game."""
+    observation: ObservationSpec
+    heads: tuple[Head, ...]
+    players: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Keyword options of `make_game`."""
+    agents: tuple[str, ...] = ()
+    """Who played, by seat; empty where it is not known."""
+    checkpoints: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of the file of every agent that is a checkpoint."""
+    seed: int | None = None
+    """Of the games' random draws, where it is known."""
+    extra_columns: tuple[ExtraColumn, ...] = ()
+    split_by: Literal["game", "seed % 1000"] = "game"
+    """What decides which split a game belongs to."""
+    schema_version: int = SCHEMA_VERSION
+    library_version: str = field(default_factory=lambda: version("ludory"), compare=False)
+
+    @property
+    def head_sizes(self) -> tuple[int, ...]:
+        """Number of values of each head."""
+        return tuple(head.size for head in self.heads)
+
+    @property
+    def head_names(self) -> tuple[str, ...]:
+        """Name of each head."""
+        return tuple(head.name for head in self.heads)
+
+    @property
+    def num_actions(self) -> int:
+        """Length A of an unpacked mask."""
+        return sum(self.head_sizes)
+
+    @property
+    def mask_bytes(self) -> int:
+        """Bytes of a packed mask."""
+        return -(-self.num_actions // 8)
+
+    @property
+    def observation_bytes(self) -> int:
+        """Bytes of one stored observation."""
+        return -(-self.observation.size // 8) if self.observation.bits else 4 * self.observation.size
+
+    def check_fits(self, facts: GameFacts) -> None:
+        """Refuse a game whose observations, heads or seats are not those of the trajectories.
+
+        Raises:
+            DataError: naming both.
+        """
+        stored = (self.observation.name, self.observation.shape, self.head_sizes, self.players)
+        asked = (facts.observation.name, facts.observation.shape, facts.head_sizes, facts.players)
+        if (self.observation, self.heads, self.players) != (facts.observation, facts.heads, facts.players):
+            raise DataError(
+                f"the trajectories are of {self.game}, where a seat sees {stored[0]} {stored[1]} and chooses among {stored[2]}, "
+                f"{stored[3]} seats; {facts.name} has {asked[0]} {asked[1]}, {asked[2]}, {asked[3]} seats: "
+                "name the game and options that they were recorded with"
+            )
+
+
+def header_of(game: Game, **changes: Any) -> TrajectoryHeader:
+    """Header of trajectories of `game`; `changes`: its other fields."""
+    facts = game.facts
+    base = TrajectoryHeader(game.id or facts.name, facts.observation, facts.heads, facts.players, dict(game.options))
+    return replace(base, **changes)
+
+
+def header_to_json(header: TrajectoryHeader) -> dict[str, Any]:
+    """The header as plain JSON values."""
+    plain: dict[str, Any] = json.loads(json.dumps(asdict(header), default=_plain))
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} can not be written in a header")
+
+
+def header_from_json(content: Any, file: object) -> TrajectoryHeader:
+    """The header that `header_to_json` gave.
+
+    Raises:
+        DataError: it is none, or of another schema version.
+    """
+    found = content.get("schema_version") if isinstance(content, dict) else None
+    if found != SCHEMA_VERSION:
+        raise DataError(
+            f"{file}, field 'schema_version': got {found!r}, this version of ludory reads {SCHEMA_VERSION}; "
+            "record the games again, or install the version that wrote them"
+        )
+    try:
+        known = {one.name for one in fields(TrajectoryHeader)}
+        spec = content["observation"]
+        return TrajectoryHeader(
+            **{name: value for name, value in content.items() if name in known}
+            | {
+                "observation": ObservationSpec(
+                    **spec
+                    | {"shape": tuple(spec["shape"]), "segments": tuple(Segment(*one) for one in spec["segments"])}
+                ),
+                "heads": tuple(Head(*one) for one in content["heads"]),
+                "agents": tuple(content["agents"]),
+                "extra_columns": tuple(ExtraColumn(*one) for one in content["extra_columns"]),
+            }
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{file}: damaged header ({type(error).__name__}: {error}); record the games again") from error

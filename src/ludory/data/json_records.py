@@ -1,0 +1,110 @@
+"""JSON objects from a file, one on a line or all in one array, each with its place; and the list of what is wrong with them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from ludory.errors import LogFormatError
+
+MOST_PROBLEMS = 20
+
+
+class Record(NamedTuple):
+    """A JSON object and where it stands, e.g. "log.jsonl, line 3"."""
+
+    place: str
+    content: dict[str, Any]
+
+
+class Problems:
+    """What is wrong with a log, collected so that it can be said at once."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.bad_games: set[Any] = set()
+        self.of_no_game = 0
+        """How many problems belong to no game in particular."""
+
+    def add(self, place: str, field: str, got: Any, allowed: str, game: Any = None) -> None:
+        """Note a problem; `game`: which game to leave out for it, None if it can not be said."""
+        self.texts.append(f"{place}, field {field!r}: got {got}, must be {allowed}")
+        if game is None:
+            self.of_no_game += 1
+        else:
+            self.bad_games.add(game)
+
+    def raise_if_any(self) -> None:
+        """Stop with up to 20 of them.
+
+        Raises:
+            LogFormatError: there are some.
+        """
+        if self.texts:
+            shown = "\n  ".join(self.texts[:MOST_PROBLEMS])
+            more = f"\n  and {len(self.texts) - MOST_PROBLEMS} more" if len(self.texts) > MOST_PROBLEMS else ""
+            raise LogFormatError(f"{len(self.texts)} problem{'s' * (len(self.texts) > 1)} in the log:\n  {shown}{more}")
+
+
+def unpacked(file: str | Path) -> IO[bytes]:
+    """The file's bytes; of a gzip file, those of an unpacked copy that goes when it is closed."""
+    handle = Path(file).open("rb")  # noqa: SIM115
+    if handle.peek(2)[:2] != b"\x1f\x8b":
+        return handle
+    copy: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
+    with handle, gzip.open(handle) as packed:
+        shutil.copyfileobj(packed, copy)
+    copy.seek(0)
+    return copy
+
+
+def json_records(file: str | Path, problems: Problems) -> Iterator[Record]:
+    """The objects of a file; what is none goes to `problems`. UTF-8, a byte-order mark and empty lines are fine."""
+    name = str(file)
+    try:
+        with unpacked(file) as handle:
+            text = handle.read().decode("utf-8-sig")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        problems.add(name, "file", error, "a readable file of UTF-8 text, plain or gzip")
+        return
+    if not text.strip():
+        problems.add(name, "file", "no record", "one JSON object on a line, or one array of them")
+        return
+    for place, value in _values(name, text, problems):
+        if isinstance(value, dict):
+            yield Record(place, value)
+        else:
+            problems.add(place, "record", f"a {type(value).__name__}", "a JSON object")
+
+
+def _values(name: str, text: str, problems: Problems) -> Iterator[tuple[str, Any]]:
+    if text.lstrip().startswith("["):
+        try:
+            values = json.loads(text)
+        except json.JSONDecodeError as error:
+            cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
+            problems.add(name, "file", "the file ends inside a record" if cut else _reason(error), "one JSON array")
+            return
+        if not values:
+            problems.add(name, "file", "no record", "one JSON object on a line, or one array of them")
+        yield from ((f"{name}, index {number}", value) for number, value in enumerate(values))
+        return
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    for number, line in lines:
+        try:
+            value = json.loads(line)
+        except json.JSONDecodeError as error:
+            last = number == lines[-1][0] and not text.endswith("\n")
+            got = "the file ends inside a record" if last else _reason(error)
+            problems.add(f"{name}, line {number}", "record", got, "a JSON object")
+        else:
+            yield f"{name}, line {number}", value
+
+
+def _reason(error: json.JSONDecodeError) -> str:
+    return f"invalid JSON ({error.msg} at line {error.lineno} column {error.colno})"

@@ -1,0 +1,158 @@
+"""`record`: agents play games, and every decision goes to disk, a shard at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ludory.envs.game import Game
+from ludory.envs.make import make_engine, make_game
+from ludory.errors import DataError, OptionError
+from ludory.plugins.spec import parse_spec
+
+from .columns import Columns
+from .header import TrajectoryHeader, header_of, header_to_json
+from .shards import MANIFEST, Manifest, index_shard, read_manifest, shard_file, write_manifest, write_shard
+from .witness import EARNED, Witness
+
+
+class Recorded(NamedTuple):
+    """How far a set is: games on disk, and how many there are to be."""
+
+    games: int
+    of: int
+
+
+def record(
+    agents: str | Sequence[str],
+    game: str | Game,
+    games: int,
+    folder: str | Path,
+    seed: int = 0,
+    *,
+    shard_games: int = 1000,
+    progress: Callable[[int], bool | None] | None = None,
+    **options: Any,
+) -> Recorded:
+    """Let agents play `games` games and write every decision to `folder`, to be read by `TrajectoryDataset`.
+
+    Game k draws from the stream (seed, k), and shard s holds the games from s * shard_games on. A shard depends on agents, game,
+    seed and its number only, so a run that was stopped goes on where it was: shards that are there and intact stay,
+    missing and damaged ones are played. With more games the set grows.
+
+    Args:
+        agents: specs, one per seat, or one for all seats; see `make_agent`.
+        game: id, or a game.
+        games: how many in all.
+        folder: of the shards and `dataset.json`.
+        seed: of the deals, and of agents that draw.
+        shard_games: games in one file.
+        progress: called after each shard with the number of games in it; gives True to stop.
+        options: of the game, when it is given by id.
+
+    Raises:
+        OptionError: wrong number of agents, a number out of range, or as `make_game` and `make_agent`.
+        DataError: the folder holds games of other agents, another game, seed or size of shards, or more games than asked for.
+        OutputError: the folder can not be written to.
+    """
+    made = make_game(game, **options)
+    names = [agents] if isinstance(agents, str) else list(agents)
+    if len(names) not in (1, made.facts.players):
+        raise OptionError(
+            f"{made.id or made.facts.name} has {made.facts.players} seats, got {len(names)} agents; "
+            f"give {made.facts.players}, or one for all seats"
+        )
+    for name, number, least in (("games", games, 1), ("shard_games", shard_games, 1), ("seed", seed, 0)):
+        if number < least:
+            raise OptionError(f"{name}={number}: must be an integer of at least {least}")
+    players = {name: importlib.import_module("ludory").make_agent(name, game=made) for name in names}
+    names *= made.facts.players // len(names)
+    header = header_of(made, agents=tuple(names), checkpoints=_checkpoints(names), seed=seed, extra_columns=(EARNED,))
+    manifest = _claimed(Path(folder), Manifest(header, games, shard_games))
+    done = 0
+    for shard, played in _shards(Path(folder), manifest, made, [players[name] for name in names]):
+        if played is not None:
+            write_shard(shard_file(folder, shard), header, played)
+        done += manifest.games_in(shard)
+        if progress and progress(manifest.games_in(shard)):
+            break
+    return Recorded(done, games)
+
+
+def _shards(
+    folder: Path, manifest: Manifest, game: Game, players: Sequence[Any]
+) -> Iterator[tuple[int, Columns | None]]:
+    """Number of every shard, with its games if they have to be written."""
+    for shard in range(manifest.shards):
+        kept = _is_intact(folder, shard, manifest)
+        yield shard, None if kept else _play(game, players, manifest, shard)
+
+
+def _is_intact(folder: Path, shard: int, manifest: Manifest) -> bool:
+    file = shard_file(folder, shard)
+    if not file.exists():
+        return False
+    index = index_shard(file)
+    first, count = shard * manifest.shard_games, manifest.games_in(shard)
+    return (
+        not index.problems
+        and index.header == manifest.header
+        and np.array_equal(index.games, np.arange(first, first + count))
+    )
+
+
+def _play(game: Game, players: Sequence[Any], manifest: Manifest, shard: int) -> Columns:
+    """The games of a shard; agents that draw are seeded by it, so that it does not matter what was played before."""
+    first, seed = shard * manifest.shard_games, manifest.header.seed or 0
+    for seat, player in enumerate(players):
+        if player not in players[:seat]:
+            player.seed(int(np.random.SeedSequence([seed, first, seat]).generate_state(1)[0]))
+    engine = make_engine(game, manifest.games_in(shard), seed=seed, first_game=first)
+    return Witness(engine, players).play(first, seed)
+
+
+def _checkpoints(names: Sequence[str]) -> dict[str, str]:
+    files = {name: Path(parse_spec(name).name) for name in names if parse_spec(name).checkpoint}
+    return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
+
+
+def _claimed(folder: Path, wanted: Manifest) -> Manifest:
+    """The folder's manifest, written if there is none or if the set grows.
+
+    Raises:
+        DataError: the folder holds another recording.
+    """
+    if (folder / MANIFEST).exists():
+        found = read_manifest(folder)
+        _refuse_changes(folder, found, wanted)
+        if found.games == wanted.games:
+            return wanted
+    write_manifest(folder, wanted)
+    return wanted
+
+
+def _refuse_changes(folder: Path, found: Manifest, wanted: Manifest) -> None:
+    before, asked = _identity(found.header), _identity(wanted.header)
+    before["shard_games"], asked["shard_games"] = found.shard_games, wanted.shard_games
+    for name, value in before.items():
+        if asked[name] != value:
+            raise DataError(
+                f"{folder / MANIFEST}, field {name!r}: the recording there has {value!r}, asked for is {asked[name]!r}; "
+                "go on with the same, or name another folder with --out"
+            )
+    if found.games > wanted.games:
+        raise DataError(
+            f"{folder / MANIFEST}, field 'games': the recording there has {found.games}, asked for are {wanted.games}; "
+            f"ask for at least {found.games}, or name another folder with --out"
+        )
+
+
+def _identity(header: TrajectoryHeader) -> dict[str, Any]:
+    plain = header_to_json(header)
+    del plain["library_version"]
+    return plain

@@ -1,0 +1,272 @@
+"""Shards: Parquet files of whole games, written atomically, and the `dataset.json` beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from ludory.atomic import atomic_file
+from ludory.errors import DataError
+
+from .checks import Problem, find_problems
+from .columns import METADATA_KEY, Columns, concatenated, from_table, game_starts, schema_of, taken, to_table
+from .header import TrajectoryHeader, header_from_json, header_to_json
+
+FORMAT = "ludory trajectories"
+MANIFEST = "dataset.json"
+UNIT_BYTES = 1 << 22
+"""About so many bytes are read at a time: a row group holds whole games of this size in all."""
+
+
+class Manifest(NamedTuple):
+    """What `dataset.json` says."""
+
+    header: TrajectoryHeader
+    games: int
+    shard_games: int
+
+    @property
+    def shards(self) -> int:
+        """How many files there are when the set is complete."""
+        return -(-self.games // self.shard_games)
+
+    def games_in(self, shard: int) -> int:
+        """Number of games in a shard."""
+        return min(self.shard_games, self.games - shard * self.shard_games)
+
+
+class ShardIndex(NamedTuple):
+    """What is in a shard, by game in the order of the file."""
+
+    header: TrajectoryHeader | None
+    """None: the file can not be used at all."""
+    games: NDArray[np.int64]
+    seeds: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    units: NDArray[np.int32]
+    """Row group of every game."""
+    bad: NDArray[np.bool_]
+    problems: tuple[Problem, ...]
+
+
+def shard_file(folder: str | Path, number: int) -> Path:
+    """Path of a shard."""
+    return Path(folder) / f"part-{number:05d}.parquet"
+
+
+def write_manifest(folder: str | Path, manifest: Manifest) -> None:
+    """Write `dataset.json`."""
+    content = {
+        "format": FORMAT,
+        "games": manifest.games,
+        "shard_games": manifest.shard_games,
+        "header": header_to_json(manifest.header),
+    }
+    with atomic_file(Path(folder) / MANIFEST, "w") as handle:
+        handle.write(json.dumps(content, indent=2) + "\n")
+
+
+def read_manifest(folder: str | Path) -> Manifest:
+    """What `dataset.json` says.
+
+    Raises:
+        DataError: it is missing, unreadable or of another format.
+    """
+    file, cure = Path(folder) / MANIFEST, "record a dataset with `ludory record AGENT --game ID --games N --out DIR`"
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{file} can not be read ({error}); {cure}") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        found = content.get("format") if isinstance(content, dict) else content
+        raise DataError(f"{file}, field 'format': got {found!r}, must be {FORMAT!r}; {cure}")
+    header = header_from_json(content.get("header"), file)
+    games, shard_games = content.get("games"), content.get("shard_games")
+    for name, value in (("games", games), ("shard_games", shard_games)):
+        if not isinstance(value, int) or value < 1:
+            raise DataError(f"{file}, field {name!r}: got {value!r}, must be an integer of at least 1; {cure}")
+    return Manifest(header, games, shard_games)  # type: ignore[arg-type]
+
+
+def write_shard(file: str | Path, header: TrajectoryHeader, columns: Columns) -> None:
+    """Write whole games, each with its rows together, as one file.
+
+    Raises:
+        OutputError: the file can not be written.
+    """
+    table = to_table(columns, header)
+    with atomic_file(file) as handle, pq.ParquetWriter(handle, table.schema, **_options(header)) as writer:
+        for start, stop in _units(columns.games, _row_bytes(header)):
+            writer.write_table(table.slice(start, stop - start), row_group_size=stop - start)
+
+
+def write_dataset(
+    folder: str | Path, header: TrajectoryHeader, parts: Iterable[Columns], shard_games: int = 1000
+) -> Manifest:
+    """Write whole games as a dataset: shards of `shard_games` games, `dataset.json` last, so that half a set can not be read.
+
+    Raises:
+        DataError: there is a dataset in the folder, or there are no games.
+        OutputError: the folder can not be written to.
+    """
+    target, shard, games = Path(folder), 0, 0
+    if (target / MANIFEST).exists():
+        raise DataError(f"{target / MANIFEST} exists; name another folder")
+    for shard, columns in enumerate(_shard_by_shard(parts, shard_games)):
+        write_shard(shard_file(target, shard), header, columns)
+        games += len(game_starts(columns.games))
+    if not games:
+        raise DataError(f"no games to write to {target}")
+    manifest = Manifest(header, games, shard_games)
+    write_manifest(target, manifest)
+    return manifest
+
+
+def _shard_by_shard(parts: Iterable[Columns], shard_games: int) -> Iterator[Columns]:
+    waiting: list[Columns] = []
+    for part in parts:
+        waiting.append(part)
+        if sum(len(game_starts(one.games)) for one in waiting) < shard_games:
+            continue
+        rows = concatenated(waiting)
+        edges = np.append(game_starts(rows.games), len(rows.games))[::shard_games]
+        for start, stop in pairwise(edges):
+            yield taken(rows, slice(start, stop))
+        waiting = [taken(rows, slice(edges[-1], None))] if edges[-1] < len(rows.games) else []
+    if waiting:
+        yield concatenated(waiting)
+
+
+def _options(header: TrajectoryHeader) -> dict[str, object]:
+    """Light compression; a dictionary only where values repeat; checksums, so that damage is found."""
+    repeating = ["game", "seed", "step", "seat", "mask", *(f"action_{name}" for name in header.head_names), "reward"]
+    return {"compression": "zstd", "compression_level": 1, "use_dictionary": repeating, "write_page_checksum": True}
+
+
+def _row_bytes(header: TrajectoryHeader) -> int:
+    return header.observation_bytes + header.num_actions + 64
+
+
+def _units(games: NDArray[np.int64], row_bytes: int) -> Iterator[tuple[int, int]]:
+    """Row ranges of whole games, each of about `UNIT_BYTES`."""
+    most, edges = max(UNIT_BYTES // row_bytes, 1), [*game_starts(games).tolist(), len(games)]
+    start = 0
+    for here, following in zip(edges[1:], [*edges[2:], None], strict=True):
+        if following is None or following - start > most:
+            yield start, here
+            start = here
+
+
+def open_shard(file: str | Path) -> pq.ParquetFile:
+    """The file, its checksums watched.
+
+    Raises:
+        DataError: it is missing, cut off, or no Parquet file.
+    """
+    try:
+        return pq.ParquetFile(file, page_checksum_verification=True)
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(_unreadable(file, error)) from error
+
+
+def _unreadable(file: object, error: Exception) -> Problem:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return Problem(str(file), None, "file", f"a truncated or damaged file ({reason})", "a whole Parquet file")
+
+
+def read_unit(shard: pq.ParquetFile, file: str | Path, number: int) -> pa.Table:
+    """All columns of a row group.
+
+    Raises:
+        DataError: the file is damaged.
+    """
+    try:
+        return shard.read_row_group(number)
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(_unreadable(file, error)) from error
+
+
+def shard_header(shard: pq.ParquetFile, file: str | Path) -> TrajectoryHeader:
+    """The header in the file's metadata.
+
+    Raises:
+        DataError: there is none, or columns are missing, unknown or of another type than it says.
+    """
+    schema = shard.schema_arrow
+    raw = (schema.metadata or {}).get(METADATA_KEY)
+    if raw is None:
+        found, allowed = "no such metadata", "a file of `ludory record` or `ludory convert`"
+        raise DataError(Problem(str(file), None, METADATA_KEY.decode(), found, allowed))
+    header = header_from_json(json.loads(raw), file)
+    expected = schema_of(header)
+    unknown = [name for name in schema.names if name not in expected.names]
+    if unknown:
+        allowed = f"among {', '.join(expected.names)}, or named in the header's extra_columns"
+        raise DataError(Problem(str(file), None, unknown[0], f"unknown column {', '.join(unknown)}", allowed))
+    for part in expected:
+        found = schema.field(part.name).type if part.name in schema.names else "no such column"
+        if found != part.type:
+            raise DataError(Problem(str(file), None, part.name, str(found), str(part.type)))
+    return header
+
+
+def index_shard(file: str | Path) -> ShardIndex:
+    """What is in a shard, all of it checked; read once in a process as long as the file stays the same."""
+    path = Path(file).resolve()
+    try:
+        status = path.stat()
+    except OSError as error:
+        return _useless(Problem(str(file), None, "file", error.strerror or str(error), "a shard of the dataset"))
+    return _index(str(file), str(path), status.st_mtime_ns, status.st_size)
+
+
+def _useless(problem: Problem) -> ShardIndex:
+    none = np.zeros(0, np.int64)
+    return ShardIndex(None, none, none, none, none.astype(np.int32), none.astype(bool), (problem,))
+
+
+@lru_cache(maxsize=65536)
+def _index(name: str, path: str, changed: int, size: int) -> ShardIndex:
+    try:
+        with open_shard(name) as shard:
+            header = shard_header(shard, name)
+            return _index_units(shard, header, name)
+    except DataError as error:
+        whole = Problem(name, None, "header", str(error), "one that this version reads")
+        return _useless(error.problem if isinstance(error.problem, Problem) else whole)
+
+
+def _index_units(shard: pq.ParquetFile, header: TrajectoryHeader, name: str) -> ShardIndex:
+    games, seeds, rows, units, bad, problems, first_row = [], [], [], [], [], [], 0
+    for unit in range(shard.num_row_groups):
+        table = read_unit(shard, name, unit)
+        columns = from_table(table, header)
+        found, wrong = find_problems(columns, header, table, name, first_row)
+        starts = game_starts(columns.games)
+        games.append(columns.games[starts])
+        seeds.append(columns.seeds[starts])
+        rows.append(np.diff(np.append(starts, len(columns.games))))
+        units.append(np.full(len(starts), unit, np.int32))
+        bad.append(wrong)
+        problems += found
+        first_row += len(table)
+    if not first_row:
+        return _useless(Problem(name, None, "file", "no rows", "a shard with at least one game"))
+    return ShardIndex(
+        header,
+        np.concatenate(games),
+        np.concatenate(seeds),
+        np.concatenate(rows),
+        np.concatenate(units),
+        np.concatenate(bad),
+        tuple(problems),
+    )

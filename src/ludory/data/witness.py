@@ -1,0 +1,113 @@
+"""`Witness`: sits between a table and its players and writes down every decision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.engine import Array, Engine, on_host
+from ludory.envs.player import Memory, Player
+from ludory.envs.table import Table
+
+from .columns import Columns
+from .header import ExtraColumn
+
+EARNED = ExtraColumn("earned", "float32")
+"""Sum of the seat's rewards before the decision: with the rewards from here on, its return."""
+
+
+class Witness:
+    """All decisions of one batch of games from their start to their end.
+
+    Args:
+        engine: the batch, not yet started.
+        players: one for each seat.
+    """
+
+    def __init__(self, engine: Engine, players: Sequence[Player]) -> None:
+        self._engine, self._facts = engine, engine.facts
+        self._made = np.zeros((engine.num_games, engine.facts.players), np.int64)
+        self._parts: list[tuple[Array, ...]] = []
+        self._table = Table(engine, [_Watched(player, self) for player in players])
+
+    def play(self, first_game: int, seed: int) -> Columns:
+        """Play all games to their end; game k of the batch has the id `first_game + k`.
+
+        A reward belongs to the seat's last decision before it; what fell before the seat's first one is only in `earned`.
+        """
+        self._table.start()
+        self._table.run()
+        joined = [np.concatenate(part) for part in zip(*self._parts, strict=True)]
+        rows, seats, steps = joined[:3]
+        order = np.lexsort((seats, steps, rows))
+        rows, seats, steps, seen, masks, actions, log_probs, earned = (part[order] for part in joined)
+        total = self._table.rewards[rows, seats]
+        following, last = _next_decisions(rows, seats)
+        after = np.where(last, total, earned[following])
+        return Columns(
+            games=first_game + rows,
+            seeds=np.full(len(rows), seed),
+            steps=steps,
+            seats=seats,
+            observations=seen,
+            masks=masks,
+            actions=actions,
+            log_probs=log_probs,
+            rewards=after - earned,
+            terminated=last & on_host(self._engine.terminated)[rows],
+            truncated=last & on_host(self._engine.truncated)[rows],
+            extras={EARNED.name: earned},
+        )
+
+    def note(self, seat: int, rows: Array, actions: Array, log_probs: Array | None) -> None:
+        """A decision of `seat` in the games `rows`, told before it is played."""
+        facts, engine = self._facts, self._engine
+        rows = on_host(rows)
+        legal = on_host(engine.legal())[rows]
+        seen = on_host(engine.observe(seat, rows, packed=facts.observation.bits))
+        steps = self._made[rows, seat] if facts.simultaneous else self._made[rows].sum(1)
+        self._made[rows, seat] += 1
+        chosen = on_host(actions).reshape(len(rows), len(facts.heads))
+        known = np.full(chosen.shape, np.nan, np.float32) if log_probs is None else np.asarray(log_probs, np.float32)
+        self._parts.append(
+            (
+                rows.copy(),
+                np.full(len(rows), seat),
+                steps,
+                seen if facts.observation.bits else seen.reshape(len(rows), -1).astype(np.float32),
+                np.packbits(legal[:, seat] if facts.simultaneous else legal, axis=1),
+                chosen.astype(np.int64),
+                known,
+                self._table.rewards[rows, seat],
+            )
+        )
+
+
+def _next_decisions(rows: NDArray[Any], seats: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Row of the same seat's next decision in the same game, and whether there is none (then any row)."""
+    order = np.lexsort((seats, rows))
+    ends = np.append((np.diff(rows[order]) != 0) | (np.diff(seats[order]) != 0), True)
+    following, last = np.empty(len(rows), np.int64), np.empty(len(rows), bool)
+    following[order], last[order] = np.roll(order, -1), ends
+    return following, last
+
+
+class _Watched:
+    """A player whose choices are told to the witness."""
+
+    def __init__(self, player: Player, witness: Witness) -> None:
+        self._player, self._witness = player, witness
+
+    def initial_memory(self, rows: int) -> Memory:
+        return self._player.initial_memory(rows)
+
+    def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        actions = self._player.choose(engine, seat, rows, memory)
+        self._witness.note(seat, rows, actions, getattr(self._player, "log_probs", None))
+        return actions
+
+    def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
+        self._player.notice(engine, seat, rows, actions, memory)

@@ -1,0 +1,126 @@
+"""The loss of imitation and the scores beside it: legal values only, baselines that can be computed by hand."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ludory.agents.networks.distribution import MaskedHeads
+from ludory.algorithms.bc.loss import imitation_loss, weighted_mean
+from ludory.algorithms.bc.scores import count_actions, prior_scores, score, uniform_scores
+
+SIZES = (5, 3)
+
+
+def loss(logits, mask, actions, *, smoothing=0.0, sizes=SIZES, values=None, returns=None, value=0.0, entropy=0.0):
+    rows = torch.zeros(len(logits))
+    return imitation_loss(
+        MaskedHeads(logits, mask, sizes),
+        rows if values is None else values,
+        actions,
+        rows if returns is None else returns,
+        label_smoothing=smoothing,
+        value_coef=value,
+        entropy_coef=entropy,
+    )
+
+
+def random_rows(seed, rows=7, sizes=SIZES):
+    """Logits (m, A), masks with at least one legal value per head, legal actions (m, H)."""
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn(rows, sum(sizes), generator=generator)
+    actions = torch.stack([torch.randint(size, (rows,), generator=generator) for size in sizes], -1)
+    mask, start = torch.rand(rows, sum(sizes), generator=generator) < 0.5, 0
+    for head, size in enumerate(sizes):
+        mask[torch.arange(rows), start + actions[:, head]] = True
+        start += size
+    return logits, mask, actions
+
+
+def test_with_every_value_legal_the_loss_is_pytorchs_cross_entropy():
+    logits, mask, actions = random_rows(0)
+    parts = logits.split(SIZES, -1)
+    for smoothing in (0.0, 0.1):
+        expected = sum(
+            torch.nn.functional.cross_entropy(part, actions[:, head], label_smoothing=smoothing, reduction="none")
+            for head, part in enumerate(parts)
+        )
+        torch.testing.assert_close(loss(logits, torch.ones_like(mask), actions, smoothing=smoothing).total, expected)
+
+
+@given(st.integers(0, 2**31), st.sampled_from([0.0, 0.1, 0.5]))
+def test_illegal_values_change_nothing_and_get_no_gradient(seed, smoothing):
+    logits, mask, actions = random_rows(seed)
+    logits.requires_grad_()
+    total = loss(logits, mask, actions, smoothing=smoothing, entropy=0.01).total
+    total.sum().backward()
+    assert (logits.grad[~mask] == 0).all()
+    assert logits.grad.isfinite().all()
+    elsewhere = torch.where(mask, logits.detach(), 1e4)
+    torch.testing.assert_close(loss(elsewhere, mask, actions, smoothing=smoothing, entropy=0.01).total, total.detach())
+
+
+def test_smoothing_is_spread_over_legal_values_only():
+    """One head, two of three values legal, target 0: (1 - e + e / 2) on value 0 and e / 2 on value 1."""
+    logits, mask = torch.tensor([[1.0, 0.0, 9.0]]), torch.tensor([[True, True, False]])
+    log_p = torch.tensor([1.0, 0.0]).log_softmax(0)
+    found = loss(logits, mask, torch.tensor([[0]]), smoothing=0.1, sizes=(3,)).total
+    torch.testing.assert_close(found, -(0.95 * log_p[0] + 0.05 * log_p[1])[None])
+
+
+def test_a_forced_action_costs_nothing():
+    mask = torch.tensor([[False, True, False]])
+    assert loss(torch.randn(1, 3), mask, torch.tensor([[1]]), smoothing=0.1, sizes=(3,)).total.item() == 0
+
+
+def test_value_error_and_entropy_enter_with_their_weights():
+    logits, mask, actions = random_rows(1)
+    values, returns = torch.arange(7.0), torch.ones(7)
+    plain = loss(logits, mask, actions).total
+    entropy = MaskedHeads(logits, mask, SIZES).entropy().sum(-1)
+    found = loss(logits, mask, actions, values=values, returns=returns, value=2.0, entropy=0.5).total
+    torch.testing.assert_close(found, plain + 2 * (values - 1) ** 2 - 0.5 * entropy)
+
+
+def test_means_are_weighted_and_0_without_weight():
+    assert weighted_mean(torch.tensor([1.0, 5.0]), torch.tensor([3.0, 1.0])).item() == 2
+    assert weighted_mean(torch.tensor([1.0, 5.0]), torch.zeros(2)).item() == 0
+
+
+@given(st.integers(0, 2**31))
+def test_accuracy_is_that_of_the_policys_mode_and_top3_holds_it(seed):
+    logits, mask, actions = random_rows(seed)
+    logits = logits.round()  # ties
+    mode = MaskedHeads(logits, mask, SIZES).mode()
+    found = score(logits, mask, actions, SIZES)
+    assert (found.correct.bool() == (mode == actions)).all()
+    assert (found.top3 >= found.correct.prod(-1)).all()
+    assert found.columns().shape == (7, 3 + len(SIZES))
+
+
+def test_top3_looks_at_legal_values_only():
+    logits, mask = torch.tensor([[4.0, 3.0, 2.0, 1.0, 0.0]]), torch.ones(1, 5, dtype=torch.bool)
+    action = torch.tensor([[3]])
+    assert score(logits, mask, action, (5,)).top3.item() == 0
+    mask[0, 0] = False
+    assert score(logits, mask, action, (5,)).top3.item() == 1
+
+
+def test_the_class_prior_is_taken_among_legal_values():
+    """Taken 2, 1 and 0 times, plus one each: 3/6, 2/6, 1/6; without value 0: 2/3, 1/3."""
+    counts = count_actions(torch.tensor([[0], [0], [1]]), torch.ones(3), (3,))
+    assert counts.tolist() == [2, 1, 0]
+    mask = torch.tensor([[True, True, True], [False, True, True]])
+    found = prior_scores(counts, mask, torch.tensor([[0], [2]]), (3,))
+    torch.testing.assert_close(found.nll, torch.tensor([math.log(2), math.log(3)]))
+    assert found.correct[:, 0].tolist() == [1, 0]
+
+
+def test_uniform_play_is_right_as_often_as_there_are_legal_values():
+    mask = torch.tensor([[True] * 4 + [False] + [True] * 2 + [False]])
+    found = uniform_scores(mask, SIZES)
+    torch.testing.assert_close(found.nll, torch.tensor([math.log(8)]))
+    torch.testing.assert_close(found.columns(), torch.tensor([[math.log(8), 1 / 8, 3 / 4, 1 / 4, 1 / 2]]))
