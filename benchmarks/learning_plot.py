@@ -9,8 +9,8 @@ from typing import NamedTuple
 from .drawing import INK, document, text
 from .learning_curves import Band
 
-WIDTH, HEIGHT = 760, 430
-LEFT, RIGHT, TOP, BOTTOM = 62, 190, 46, 84
+WIDTH, HEIGHT = 800, 440
+LEFT, RIGHT, TOP, BOTTOM = 58, 228, 46, 84
 LINE = 17
 STYLES = (
     ("#0072b2", ""),
@@ -64,7 +64,7 @@ def curve_plot(title: str, lines: Sequence[Line], score: str, caption: str) -> s
     for (across, band), (color, _) in zip(places, STYLES, strict=False):
         there = [f"{at:.1f},{y(high):.1f}" for at, high in zip(across, band.high, strict=True)]
         back = [f"{at:.1f},{y(low):.1f}" for at, low in zip(across, band.low, strict=True)][::-1]
-        parts.append(f"<polygon points='{' '.join(there + back)}' fill='{color}' fill-opacity='0.15'/>")
+        parts.append(f"<polygon points='{' '.join(there + back)}' fill='{color}' fill-opacity='0.13'/>")
     for (across, band), (color, dashes) in zip(places, STYLES, strict=False):
         points = " ".join(f"{at:.1f},{y(score):.1f}" for at, score in zip(across, band.middle, strict=True))
         parts.append(f"<polyline points='{points}' fill='none' {_stroke(color, dashes, 2.2)}/>")
