@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ def evaluate(
     first_game: int = 0,
     device: str = "cpu",
     batch: int = 4096,
+    rotate: bool = False,
     progress: Callable[[int], None] | None = None,
     **options: Any,
 ) -> EvaluationResult:
@@ -48,6 +50,8 @@ def evaluate(
         first_game: index of the first game.
         device: where the games run.
         batch: most games that run at once.
+        rotate: play every deal once with each agent in each seat (P games a deal), so that no seat's advantage counts; a
+            row of `returns` is then the mean over a deal's games, a column an agent.
         progress: called after each batch with the number of games in it.
         options: of the game, when it is given by id.
 
@@ -60,6 +64,9 @@ def evaluate(
     check_count("games", games)
     check_count("batch", batch)
     check_count("first_game", first_game, least=0)
+    if rotate:
+        rest = {"first_game": first_game, "device": device, "batch": batch, "progress": progress}
+        return _rotated(seated, names, made, games, seed, rest)
     parts = []
     for first in range(first_game, first_game + games, batch):
         count = min(batch, first_game + games - first)
@@ -76,6 +83,23 @@ def evaluate(
         np.concatenate([returns for returns, _ in parts]),
         _columns([info for _, infos in parts for info in infos]),
     )
+
+
+def _rotated(
+    agents: Sequence[Agent], names: tuple[str, ...], game: Game, games: int, seed: int, rest: Mapping[str, Any]
+) -> EvaluationResult:
+    """Means over the P ways in which the agents can sit, moved on seat by seat; deal by deal."""
+    players = range(game.facts.players)
+    turns = [
+        evaluate([agents[(seat + turn) % len(players)] for seat in players], game, games, seed, **rest)
+        for turn in players
+    ]
+    returns = [
+        result.returns[:, [(agent - turn) % len(players) for agent in players]] for turn, result in enumerate(turns)
+    ]
+    numbers = [name for name, values in turns[0].outcomes.items() if isinstance(values, np.ndarray)]
+    outcomes = {name: np.mean([result.outcomes[name] for result in turns], axis=0) for name in numbers}
+    return dataclasses.replace(turns[0], agents=names, returns=np.mean(returns, axis=0), outcomes=outcomes)
 
 
 def check_count(name: str, number: object, least: int = 1) -> None:

@@ -279,3 +279,14 @@ def test_leads_are_the_paired_differences_of_self_play():
     expected = paired_difference(*alone)
     assert lead.by.mean == pytest.approx(float(expected.mean))
     assert lead.by.stderr == pytest.approx(float(expected.stderr))
+
+
+def test_rotated_seats_give_each_agent_its_mean_over_all_seats():
+    game, agents = nim(players=3), [TakesTheFirst(), TakesTheLast(), TakesTheLast()]
+    found = evaluate(agents, game, games=40, seed=2, rotate=True)
+    by_seat = [evaluate([agents[(seat + turn) % 3] for seat in range(3)], game, games=40, seed=2) for turn in range(3)]
+    first = np.mean([result.returns[:, -turn % 3] for turn, result in enumerate(by_seat)], axis=0)
+    assert found.returns.shape == (40, 3)
+    np.testing.assert_allclose(found.returns[:, 0], first)
+    alike = evaluate([TakesTheFirst()] * 3, game, games=40, seed=2, rotate=True)
+    np.testing.assert_allclose(alike.returns, 0, atol=1e-6)  # nobody is ahead of itself, whatever the first seat is worth

@@ -78,7 +78,7 @@ def test_a_run_leaves_curves_a_result_and_a_plot_and_is_not_repeated(tiny, tmp_p
         assert one["iqm"]["middle"] == pytest.approx(np.mean(list(one["scores"].values()), 0), abs=1e-4)
     assert {one.name for one in TINY.contenders} <= set(texts((tmp_path / "learning-tiny.svg").read_text()))
 
-    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("trained again"))
+    monkeypatch.setattr(learning_processes, "run_command", lambda *_: pytest.fail("trained again"))
     assert main(command) == 0
     assert "4 of 4 runs are in" in capsys.readouterr().out
     assert json.loads((tmp_path / "learning-tiny.json").read_text())["contenders"] == result["contenders"]

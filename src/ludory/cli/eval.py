@@ -30,10 +30,13 @@ def run(argv: list[str]) -> int:
 
     game = make_game(chosen.game, **parse_options(chosen.option))
     pairs = chosen.crossplay if chosen.crossplay is not None else len(chosen.agents) > 1
-    total = chosen.games * (len(chosen.agents) ** 2 if pairs else 1)
+    total = chosen.games * (len(chosen.agents) ** 2 if pairs else game.facts.players if chosen.rotate else 1)
     with _progress(total, shown=not chosen.json) as progress:
         arguments: dict[str, Any] = {"games": chosen.games, "seed": chosen.seed, "progress": progress}
-        found = cross_play(chosen.agents, game, **arguments) if pairs else evaluate(chosen.agents, game, **arguments)
+        if pairs:
+            found: Any = cross_play(chosen.agents, game, **arguments)
+        else:
+            found = evaluate(chosen.agents, game, rotate=chosen.rotate, **arguments)
     if chosen.json:
         print(json.dumps({"options": dict(game.options)} | _as_json(found), indent=2))
     else:
@@ -61,6 +64,9 @@ def _parser() -> argparse.ArgumentParser:
         "--crossplay",
         action=argparse.BooleanOptionalAction,
         help="every ordered pair of agents (default for several); --no-crossplay: the agents are a team, one per seat",
+    )
+    parser.add_argument(
+        "--rotate", action="store_true", help="of a team: every deal once with each agent in each seat, means per agent"
     )
     parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
     return parser
