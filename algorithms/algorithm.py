@@ -17,7 +17,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from ludory.agents.networks.build import PolicySpec, build_policy, complete, parse_policy
-from ludory.agents.networks.policy import numpy_to_bits
+from ludory.agents.networks.policy import Policy, numpy_to_bits
 from ludory.agents.networks.sb3_weights import copy_weights, is_sb3_file, read_sb3
 from ludory.agents.neural import NeuralAgent
 from ludory.envs.engine import Engine
@@ -30,7 +30,7 @@ from .config import AlgorithmConfig, LearnerConfig, make_config
 from .lanes import make_lanes
 from .progress import Progress
 from .sampler import Sampler
-from .teacher import load_teacher, take_weights
+from .teacher import Teacher, load_teacher, take_weights
 
 MaybeCallback = BaseCallback | Callable[[dict[str, Any], dict[str, Any]], bool] | list[BaseCallback] | None
 
@@ -77,8 +77,9 @@ class Algorithm(ABC):
         self._stopping = False
         if self.config.init_from:
             self._start_from(self.config.init_from)
-        named = getattr(self.config, "teacher", None)
-        self.teacher = load_teacher(named, game, self.device) if named else None
+        self._teacher: Teacher | None = None
+        self._teacher_sha256: str | None = None
+        self._learn_from_teacher()
         self.setup()
 
     def _start_from(self, file: str) -> None:
@@ -87,6 +88,23 @@ class Algorithm(ABC):
             copy_weights(file, read_sb3(file), self.policy, self.game.id)
         else:
             take_weights(self.policy, file, *read_checkpoint(file), self.game)
+
+    def _learn_from_teacher(self) -> Policy | None:
+        """The frozen policy that the config names, if it names one; the same weights in every part of a run.
+
+        Raises:
+            CheckpointError: it can not be read, or has changed since the run began.
+        """
+        named = getattr(self.config, "teacher", None)
+        if named and self._teacher is None:
+            teacher = load_teacher(named, self.game, self.device)
+            if self._teacher_sha256 not in (None, teacher.sha256):
+                raise CheckpointError(
+                    f"{named}: this teacher has changed since the run began (SHA-256 {self._teacher_sha256}, now {teacher.sha256}); "
+                    "put the old file back"
+                )
+            self._teacher, self._teacher_sha256 = teacher, teacher.sha256
+        return self._teacher.policy if self._teacher else None
 
     def _policy_wishes(self) -> dict[str, Any]:
         """Arguments of the network that the config names."""
@@ -275,7 +293,7 @@ class Algorithm(ABC):
             "num_timesteps": self.num_timesteps,
             "total_timesteps": self._total_timesteps,
             **self._source_header(),
-            "teacher": self.teacher.sha256 if self.teacher else None,
+            "teacher": self._teacher_sha256,
         }
         write_checkpoint(file, header, self._tensors())
 
@@ -314,11 +332,6 @@ class Algorithm(ABC):
         config = {**header["config"], **changes}
         model = cls(PolicySpec(**header["policy"]), game, **{**config, **dict.fromkeys(cls.inputs)})
         model.config = dataclasses.replace(model.config, **{name: config.get(name) for name in cls.inputs})
-        if model.teacher and model.teacher.sha256 != header["teacher"]:
-            raise CheckpointError(
-                f"{file}: its teacher {config['teacher']} has changed since (SHA-256 {header['teacher']}, now {model.teacher.sha256}); "
-                "put the old file back, or name it with teacher="
-            )
         model._restore(file, header, tensors)
         return model
 
@@ -326,6 +339,7 @@ class Algorithm(ABC):
         take_weights(self.policy, file, header, tensors, self.game)
         self.restore_training_state(_group(tensors, "training"))
         self.num_timesteps, self._total_timesteps = header["num_timesteps"], header["total_timesteps"]
+        self._teacher_sha256 = header.get("teacher")
         if self._restore_source(header, tensors):
             self.generator.set_state(tensors["random/torch"])
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from ludory.atomic import atomic_file
 from ludory.errors import CheckpointError
 
-FORMAT = 1
+FORMAT = 2
 KEY = "ludory"
 LIBRARIES = ("ludory", "torch", "numpy", "numba")
 

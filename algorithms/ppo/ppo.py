@@ -44,6 +44,7 @@ class PPO(Algorithm):
 
     id = "ppo-v1"
     config_class: ClassVar[type[PPOConfig]] = PPOConfig
+    inputs: ClassVar[tuple[str, ...]] = ("init_from", "teacher")
     config: PPOConfig
 
     def setup(self) -> None:
@@ -71,7 +72,7 @@ class PPO(Algorithm):
     def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
         """One rollout, `n_epochs` passes over it."""
         config = self.config
-        teacher = self.teacher.policy if self.teacher and config.kl_coef else None
+        teacher = self._learn_from_teacher() if config.kl_coef else None
         rollout, stats = self.sampler.collect(self.policy, config.n_steps, self.generator, on_step, teacher)
         if rollout is None:
             return None

@@ -26,6 +26,7 @@ class VTrace(Algorithm):
 
     id = "vtrace-v1"
     config_class: ClassVar[type[VTraceConfig]] = VTraceConfig
+    inputs: ClassVar[tuple[str, ...]] = ("init_from", "teacher")
     config: VTraceConfig
 
     def setup(self) -> None:
@@ -49,7 +50,7 @@ class VTrace(Algorithm):
     def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
         """One rollout, and as many steps as use `reuse` times what it brought, from the moment the replay is full."""
         config = self.config
-        teacher = self.teacher.policy if self.teacher and config.c_kl else None
+        teacher = self._learn_from_teacher() if config.c_kl else None
         rollout, stats = self.sampler.collect(self.policy, config.n_steps, self.generator, on_step, teacher)
         if rollout is None:
             return None
