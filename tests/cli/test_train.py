@@ -8,7 +8,9 @@ import sys
 import time
 
 import pytest
+import torch
 
+import ludory
 from ludory.algorithms.checkpoint import read_header
 from ludory.algorithms.ppo import PPO
 from ludory.cli import main
@@ -87,6 +89,33 @@ def test_ctrl_c_saves_what_was_learnt_and_the_run_goes_on(tmp_path):
     done = read_header(file)["num_timesteps"]
     assert done > 0
     assert PPO.load(file).learn(done + 256, reset_num_timesteps=False).num_timesteps == done + 256
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "vtrace"])
+def test_a_killed_run_goes_on_from_its_last_checkpoint_to_the_same_numbers(algorithm, tmp_path):
+    def command(name, timesteps):
+        size = ["--batch-size", "64"] if algorithm == "ppo" else ["--batch-columns", "8"]
+        options = ["--num-envs", "16", "--n-steps", "8", *size, "--policy", "gru(hidden=(8,), memory_size=8)"]
+        file = ["--out", str(tmp_path / name), "--timesteps", str(timesteps), "--save-every", "0.2"]
+        return ["train", algorithm, "--env", "HanabiTiny2P-v0", *options, *file]
+
+    file = tmp_path / "killed.ludory"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ludory", *command(file.name, 10**9)], stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 90
+    while not (file.exists() and read_header(file)["num_timesteps"] > 0) and time.monotonic() < deadline:
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.02)
+    process.kill()
+    process.communicate()
+    reached = read_header(file)["num_timesteps"]
+    assert main([*command(file.name, reached + 256), "--resume"]) == 0
+    assert main(command("whole.ludory", reached + 256)) == 0
+    killed, whole = (ludory.load(tmp_path / name) for name in (file.name, "whole.ludory"))
+    assert killed.num_timesteps == whole.num_timesteps > reached > 0
+    for one, other in zip(killed.policy.parameters(), whole.policy.parameters(), strict=True):
+        assert torch.equal(one, other)
 
 
 def test_help_shows_the_options_of_the_algorithm(capsys):
