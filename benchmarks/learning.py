@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from ludory.agents.networks.build import complete, parse_policy
+from ludory.agents.networks.build import PolicySpec
 from ludory.algorithms.checkpoint import read_header
 from ludory.algorithms.teacher import load_teacher
 from ludory.envs.make import make_game
@@ -17,11 +17,16 @@ from ludory.errors import OptionError
 
 from .learning_processes import train
 from .learning_report import curve_line, write_suite
-from .learning_run import finished, runs_of
+from .learning_run import Checkpoint, finished, runs_of
 from .learning_suites import SUITES, Suite
 from .machine import origin
 
 INTERRUPTED = 130
+BC_OPTIONS = (
+    "--policy 'gru(hidden=(256,), memory_size=128)' --batch-size 1024 --learning-rate 2e-3 --final-learning-rate 1e-4 "
+    "--label-smoothing 0 --num-epochs 20 --value-coef 0.01 --checkpoint-dir runs/bc"
+)
+"""Of the checkpoint that is recommended for the suite imitation."""
 
 
 def run(argv: list[str]) -> int:
@@ -37,7 +42,7 @@ def run(argv: list[str]) -> int:
         if getattr(options, name) is not None and getattr(options, name) < 1:
             raise OptionError(f"--{name} {getattr(options, name)}: must be at least 1")
     suites = [SUITES[key] for key in options.suite or SUITES]
-    bc = _weights_of_bc(suites, options.bc)
+    bc = _checkpoint(suites, options.bc)
     folder, started_from = options.out / "curves", origin()  # before the work: the commit may move while it runs
     planned = {suite.key: runs_of(suite, options.seeds, options.steps, bc) for suite in suites}
     every = [one for runs in planned.values() for one in runs]
@@ -84,33 +89,33 @@ def _line(key: str) -> str:
     return f"{key} ({SUITES[key].game}, {SUITES[key].steps:,} decisions)"
 
 
-def _weights_of_bc(suites: Sequence[Suite], file: Path | None) -> str | None:
-    """SHA-256 of the weights that contenders of `suites` start from; None: none does.
+def _checkpoint(suites: Sequence[Suite], file: Path | None) -> Checkpoint | None:
+    """The checkpoint of --bc, if a suite starts from one.
 
     Raises:
-        OptionError: no checkpoint is named, or one with another network.
-        CheckpointError: it is no checkpoint, or of another game.
+        OptionError: none is named, or it is not there.
+        CheckpointError: it is no checkpoint, or does not fit the game.
     """
     for suite in suites:
-        for one in suite.contenders:
-            if one.from_bc:
-                return _fitting(suite, one.policy, file)
+        if suite.from_bc:
+            if file is None or not file.is_file():
+                named = "needs a checkpoint of bc" if file is None else f"--bc {file}: there is no such file"
+                raise OptionError(f"--suite {suite.key}: {named}; {_how_to_make(suite)}")
+            teacher = load_teacher(file, make_game(suite.game), torch.device("cpu"))
+            return Checkpoint(written(PolicySpec(**read_header(file)["policy"])), teacher.sha256)
     return None
 
 
-def _fitting(suite: Suite, policy: str, file: Path | None) -> str:
-    how = (
+def _how_to_make(suite: Suite) -> str:
+    return (
         "make one with\n"
         f"  ludory record hanabi/iggi --game {suite.game} --games 20000 --seed 1 --out runs/iggi\n"
-        f"  ludory train bc --env {suite.game} --dataset runs/iggi --policy '{policy}' --learning-rate 1e-3 "
-        "--checkpoint-dir runs/bc --out runs/bc/model.ludory\n"
+        f"  ludory train bc --env {suite.game} --dataset runs/iggi {BC_OPTIONS} --out runs/bc/model.ludory\n"
         "and name it with --bc runs/bc/best.ludory"
     )
-    if file is None or not file.is_file():
-        named = "needs a checkpoint of bc" if file is None else f"--bc {file}: there is no such file"
-        raise OptionError(f"--suite {suite.key}: {named}; {how}")
-    network = complete(parse_policy(policy), {})
-    found = read_header(file)["policy"]
-    if [found["id"], found["arguments"]] != json.loads(json.dumps(network)):
-        raise OptionError(f"--bc {file}: its network is {found}, the suite's is {policy}; {how}")
-    return load_teacher(file, make_game(suite.game), torch.device("cpu")).sha256
+
+
+def written(policy: PolicySpec) -> str:
+    """A policy as it is asked for: "gru(hidden=(128,), memory_size=128)"."""
+    parts = {name: tuple(value) if isinstance(value, list) else value for name, value in policy.arguments.items()}
+    return f"{policy.id}({', '.join(f'{name}={value!r}' for name, value in parts.items())})"

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from .drawing import INK, document, text
 from .learning_curves import Band
 
-WIDTH, HEIGHT = 800, 440
-LEFT, RIGHT, TOP, BOTTOM = 58, 228, 46, 84
+WIDTH, HEIGHT = 800, 460
+LEFT, RIGHT, TOP, BOTTOM = 58, 228, 46, 104
 LINE = 17
 STYLES = (
     ("#0072b2", ""),
@@ -45,14 +45,14 @@ class _Scale(NamedTuple):
         return self.start + share * (self.stop - self.start)
 
 
-def curve_plot(title: str, lines: Sequence[Line], score: str, caption: str) -> str:
+def curve_plot(title: str, lines: Sequence[Line], score: str, caption: Sequence[str]) -> str:
     """SVG document: a line with a shaded interval per contender, named at its end.
 
     Args:
         title: above the plot.
         lines: at most six.
         score: title of the vertical axis, with the unit.
-        caption: below.
+        caption: lines below, at most two.
     """
     unit, name = _unit(max(max(line.timesteps) for line in lines))
     x = _scale(0, max(max(line.timesteps) for line in lines) / unit, LEFT, WIDTH - RIGHT, 6)
@@ -70,7 +70,7 @@ def curve_plot(title: str, lines: Sequence[Line], score: str, caption: str) -> s
         parts.append(f"<polyline points='{points}' fill='none' {_stroke(color, dashes, 2.2)}/>")
     ends = [(across[-1], y(float(band.middle[-1]))) for across, band in places]
     parts += _labels(ends, lines)
-    parts.append(text(LEFT, HEIGHT - 12, caption, "start").replace("<text ", "<text font-size='12' "))
+    parts += [text(LEFT, HEIGHT - 32 + 18 * k, words, "start") for k, words in enumerate(caption)]
     return document(WIDTH, HEIGHT, parts)
 
 

@@ -98,14 +98,14 @@ def suite_plot(result: Mapping[str, Any]) -> str:
     """The SVG document of a `summary` with its origin."""
     lines = [Line(one["name"], one["timesteps"], Band.from_json(one["iqm"])) for one in result["contenders"]]
     caption = (
-        f"{result['game']}, {len(result['seeds'])} seeds: interquartile mean, 95 % bootstrap interval; "
-        f"{result['machine']['name']}; {result['date']}"
+        f"{result['game']}, {_seeds(result)}: interquartile mean, 95 % bootstrap interval",
+        f"{result['machine']['name']}; {result['date']}",
     )
     return curve_plot(result["title"], lines, "score (points per game)", caption)
 
 
 def _print(result: Mapping[str, Any], console: Console) -> None:
-    table = Table(title=f"{result['title']}, {result['game']}, {len(result['seeds'])} seeds", title_justify="left")
+    table = Table(title=f"{result['title']}, {result['game']}, {_seeds(result)}", title_justify="left")
     table.add_column("contender")
     for name in ("decisions", "score", "95 % interval", "seconds a run"):
         table.add_column(name, justify="right")
@@ -123,3 +123,8 @@ def _print(result: Mapping[str, Any], console: Console) -> None:
             f"{names[claim['one']]} less {names[claim['other']]}: {final['middle']:+.2f} "
             f"({final['low']:+.2f} to {final['high']:+.2f}) at the end; ahead at {ahead} of {len(claim['lead']['middle'])} checkpoints"
         )
+
+
+def _seeds(result: Mapping[str, Any]) -> str:
+    count = len(result["seeds"])
+    return "1 seed" if count == 1 else f"{count} seeds"

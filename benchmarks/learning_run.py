@@ -6,10 +6,10 @@ import json
 import os
 import sys
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from ludory.atomic import atomic_file
 from ludory.errors import OptionError
@@ -46,12 +46,23 @@ class Run:
         return facts
 
 
-def runs_of(suite: Suite, seeds: int, steps: int | None, bc: str | None) -> list[Run]:
-    """Every run of a suite, seed after seed."""
+class Checkpoint(NamedTuple):
+    """What runs may start from."""
+
+    policy: str
+    sha256: str
+    """Of the weights."""
+
+
+def runs_of(suite: Suite, seeds: int, steps: int | None, bc: Checkpoint | None) -> list[Run]:
+    """Every run of a suite, seed after seed; where a contender starts from a checkpoint, all have its network."""
+    contenders = suite.contenders
+    if suite.from_bc and bc:
+        contenders = tuple(replace(one, policy=bc.policy) for one in contenders)
     return [
-        Run(suite.key, suite.game, one, seed, suite.budgets(steps), bc=bc if one.from_bc else None)
+        Run(suite.key, suite.game, one, seed, suite.budgets(steps), bc=bc.sha256 if one.from_bc and bc else None)
         for seed in range(1, seeds + 1)
-        for one in suite.contenders
+        for one in contenders
     ]
 
 

@@ -50,6 +50,11 @@ class Suite:
     contenders: tuple[Contender, ...]
     claims: tuple[Claim, ...] = ()
 
+    @property
+    def from_bc(self) -> bool:
+        """Whether a checkpoint is needed."""
+        return any(one.from_bc for one in self.contenders)
+
     def budgets(self, steps: int | None) -> tuple[int, ...]:
         """Decisions at which the score is taken, from 0 to `steps`; None: the suite's own."""
         return (0, *(round(share * (steps or self.steps)) for share in self.shares))
@@ -106,7 +111,7 @@ STALE = Suite(
             taken_for_fresh=True,
         ),
     ),
-    claims=(Claim("vtrace", "ppo-uncorrected"), Claim("vtrace", "vtrace-uncorrected"), Claim("vtrace", "ppo")),
+    claims=(Claim("vtrace", "ppo-uncorrected"), Claim("ppo", "ppo-uncorrected")),
 )
 
 REAL: dict[str, Any] = {
@@ -117,7 +122,8 @@ REAL: dict[str, Any] = {
     "learning_rate": 5e-4,
     "normalize_values": True,
 }
-REAL_POLICY = "gru(hidden=(128,), memory_size=128)"
+AS_IN_BC = "auto"
+"""The network of the checkpoint named by --bc takes its place."""
 IMITATION = Suite(
     key="imitation",
     title="PPO from a behaviour-cloning checkpoint and from scratch",
@@ -125,8 +131,8 @@ IMITATION = Suite(
     steps=5_000_000,
     shares=(0.004, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0),
     contenders=(
-        Contender("from-bc", "from BC, with KL to it", "ppo-v1", REAL_POLICY, REAL | {"kl_coef": 0.1}, from_bc=True),
-        Contender("from-scratch", "from scratch", "ppo-v1", REAL_POLICY, REAL),
+        Contender("from-bc", "from BC, with KL to it", "ppo-v1", AS_IN_BC, REAL | {"kl_coef": 0.02}, from_bc=True),
+        Contender("from-scratch", "from scratch", "ppo-v1", AS_IN_BC, REAL),
     ),
     claims=(Claim("from-bc", "from-scratch"),),
 )

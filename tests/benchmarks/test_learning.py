@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,7 +20,10 @@ import pytest
 import torch
 
 import ludory
+from ludory.agents.networks.build import complete, parse_policy
+from ludory.algorithms.bc import BCConfig
 from ludory.algorithms.make import make_algorithm
+from ludory.algorithms.teacher import weights_hash
 from ludory.algorithms.vtrace.vtrace import outputs_in_time
 from ludory.benchmarks import learning, learning_processes
 from ludory.benchmarks.learning_curves import Band
@@ -124,10 +129,32 @@ def test_bad_numbers_are_refused(option):
 def test_imitation_without_a_checkpoint_says_how_to_make_one(tmp_path):
     with pytest.raises(OptionError, match=r"(?s)ludory record hanabi/iggi.*ludory train bc.*--bc runs/bc/best.ludory"):
         learning.run(["--suite", "imitation", "--out", str(tmp_path)])
-    model = make_algorithm("ppo", "Hanabi2P-v0", "mlp(hidden=(4,))", num_envs=1)
-    model.save(tmp_path / "mlp.ludory")
-    with pytest.raises(OptionError, match=r"its network is .*mlp.*, the suite's is gru"):
-        learning.run(["--suite", "imitation", "--bc", str(tmp_path / "mlp.ludory"), "--out", str(tmp_path)])
+    with pytest.raises(OptionError, match=r"no.ludory: there is no such file; make one with"):
+        learning.run(["--suite", "imitation", "--bc", str(tmp_path / "no.ludory"), "--out", str(tmp_path)])
+
+
+def test_the_recommended_checkpoint_can_be_made():
+    options = shlex.split(learning.BC_OPTIONS)
+    policy = options[options.index("--policy") + 1]
+    given = {name[2:].replace("-", "_"): value for name, value in zip(options[::2], options[1::2], strict=True)}
+    assert set(given) - {"policy"} <= {field.name for field in dataclasses.fields(BCConfig)}
+    assert complete(parse_policy(policy), {}).arguments["memory_size"] == 128
+
+
+def test_both_contenders_of_imitation_have_the_network_of_the_checkpoint(tmp_path, monkeypatch):
+    model = make_algorithm("ppo", "Hanabi2P-v0", "gru(hidden=(4,), memory_size=8)", num_envs=1)
+    model.save(tmp_path / "bc.ludory")
+    planned = []
+    monkeypatch.setattr(learning, "train", lambda runs, files, bc, jobs: iter(planned.extend(runs) or ()))
+    with pytest.raises(FileNotFoundError):  # nothing was trained
+        learning.run(
+            ["--suite", "imitation", "--seeds", "1", "--bc", str(tmp_path / "bc.ludory"), "--out", str(tmp_path)]
+        )
+    from_bc, from_scratch = planned
+    assert parse_policy(from_bc.contender.policy) == model.policy_spec
+    assert from_bc.contender.policy == from_scratch.contender.policy
+    assert from_bc.bc == weights_hash(model.policy.state_dict())
+    assert from_scratch.bc is None
 
 
 def test_a_curve_repeats_and_may_start_from_a_checkpoint(tmp_path):
@@ -261,11 +288,16 @@ def test_a_plot_shows_every_line_with_its_interval_and_its_name():
     steps = [0, 1_000, 3_000]
     middle = np.array([0.0, 1.0, 2.0])
     lines = [Line(f"line {k} & more", steps, Band(middle + k, middle + k - 0.5, middle + k + 0.5)) for k in range(3)]
-    drawn = curve_plot("Title", lines, "score (points)", "caption")
+    drawn = curve_plot("Title", lines, "score (points)", ["caption", "2 & 3"])
     root = ElementTree.fromstring(drawn)
-    assert {"Title", "score (points)", "decisions (thousands)", "caption", *(line.name for line in lines)} <= set(
-        texts(drawn)
-    )
+    assert {
+        "Title",
+        "score (points)",
+        "decisions (thousands)",
+        "caption",
+        "2 & 3",
+        *(line.name for line in lines),
+    } <= set(texts(drawn))
     curves = list(root.iter(f"{SVG}polyline"))
     assert len(curves) == len(list(root.iter(f"{SVG}polygon"))) == 3
     assert len({(one.get("stroke"), one.get("stroke-dasharray")) for one in curves}) == 3
@@ -278,7 +310,7 @@ def test_a_plot_shows_every_line_with_its_interval_and_its_name():
 
 def test_a_plot_of_nothing_learnt_is_a_plot():
     flat = Band(np.zeros(2), np.zeros(2), np.zeros(2))
-    assert "nothing" in texts(curve_plot("Title", [Line("nothing", [0, 10], flat)], "score", ""))
+    assert "nothing" in texts(curve_plot("Title", [Line("nothing", [0, 10], flat)], "score", []))
 
 
 @pytest.mark.parametrize(
