@@ -289,4 +289,6 @@ def test_rotated_seats_give_each_agent_its_mean_over_all_seats():
     assert found.returns.shape == (40, 3)
     np.testing.assert_allclose(found.returns[:, 0], first)
     alike = evaluate([TakesTheFirst()] * 3, game, games=40, seed=2, rotate=True)
-    np.testing.assert_allclose(alike.returns, 0, atol=1e-6)  # nobody is ahead of itself, whatever the first seat is worth
+    np.testing.assert_allclose(
+        alike.returns, 0, atol=1e-6
+    )  # nobody is ahead of itself, whatever the first seat is worth
