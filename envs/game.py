@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 State = Any
@@ -125,6 +126,15 @@ class Kernels(NamedTuple):
     redeal: Callable[..., None] | None = None
 
 
+class Symmetry(NamedTuple):
+    """A renaming under which a game is the same: who saw o and did a might as well have seen o' and done a'."""
+
+    observation: NDArray[np.int64]
+    """(size,): entry k of o' is entry observation[k] of o."""
+    actions: NDArray[np.int64]
+    """(A,): column a of a mask becomes column actions[a]; heads keep their columns."""
+
+
 @dataclass(frozen=True, slots=True)
 class Game:
     """A game: facts, state layout, kernels, pictures. Everything else in Ludory is a view of such a value.
@@ -148,6 +158,8 @@ class Game:
     """`svg(state, i, seat)`: one self-contained SVG document."""
     last_move: Callable[[State, int], str] | None = None
     """`last_move(state, i)`: the last move in words, with what it showed to everybody; "" before the first."""
+    symmetry: Callable[[np.random.Generator], Symmetry] | None = None
+    """Draws one of the renamings under which the game is the same; None: there are none, or none is known."""
     id: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Id and keyword options that `make_engine` was called with: enough to build the same game again."""

@@ -23,6 +23,7 @@ from ludory.algorithms.optimiser_state import load_adam, save_adam
 from ludory.algorithms.processes import is_first_process
 from ludory.algorithms.progress import Progress
 from ludory.algorithms.schedule import linear
+from ludory.errors import OptionError
 
 from .config import BCConfig
 from .logs import make_loggers, quiet_lightning
@@ -51,7 +52,13 @@ class BC(OfflineAlgorithm):
         super().__init__(policy, env, **config)
 
     def setup(self) -> None:
-        """Make the optimiser."""
+        """Make the optimiser.
+
+        Raises:
+            OptionError: no symmetry to augment by.
+        """
+        if self.config.augment and self.game.symmetry is None:
+            raise OptionError(f"augment: no symmetry of {self.game.id} is known; leave it out")
         self.position = Position()
         self.optimizer = torch.optim.AdamW(
             self.policy.parameters(), lr=self.config.learning_rate, weight_decay=self.config.weight_decay
@@ -122,7 +129,8 @@ class BC(OfflineAlgorithm):
         self._callbacks.on_training_start(locals(), globals())
         with Progress(self.id, self._total_timesteps, self.num_timesteps, progress_bar) as self._progress:
             if not self.finished:
-                self._fit(BCModule(self.policy, self.optimizer, self.config, self.training_data, validation, self))
+                learner = self.policy, self.optimizer, self.config
+                self._fit(BCModule(self.game, *learner, self.training_data, validation, self))
         self._callbacks.on_training_end()
         return self
 

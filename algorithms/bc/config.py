@@ -34,6 +34,8 @@ class BCConfig(OfflineConfig):
     """Weight of the entropy bonus."""
     max_grad_norm: float = 1.0
     """Longest gradient that is not shortened."""
+    augment: bool = False
+    """Rename every batch by a symmetry of the game, such as Hanabi's colours; for players who treat all names alike."""
     max_samples: int | None = None
     """Learn from this many decisions only (whole games with memory), the same ones in every epoch."""
     patience: int | None = None

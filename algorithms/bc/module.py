@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from itertools import count, islice
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -14,7 +14,8 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from ludory.agents.networks.policy import Policy
-from ludory.data.trajectories import TrajectoryDataset
+from ludory.data.trajectories import Sequences, TrajectoryDataset
+from ludory.envs.game import Game
 from ludory.errors import TrainingError
 
 from .batches import Batch, Said, ask, distribution, first_samples, num_decisions, own_share, read_batches
@@ -22,6 +23,7 @@ from .config import BCConfig
 from .loss import LossTerms, imitation_loss, weighted_mean
 from .position import Position
 from .scores import count_actions, prior_scores, score, uniform_scores
+from .symmetry import rename
 from .tally import means, score_means, tally, tally_size
 
 VALIDATION_ROWS = 1024
@@ -58,6 +60,7 @@ class BCModule(LightningModule):
 
     def __init__(
         self,
+        game: Game,
         policy: Policy,
         optimizer: Optimizer,
         config: BCConfig,
@@ -66,7 +69,7 @@ class BCModule(LightningModule):
         course: Course,
     ) -> None:
         super().__init__()
-        self.policy, self._optimizer, self._config = policy, optimizer, config
+        self._game, self.policy, self._optimizer, self._config = game, policy, optimizer, config
         self._training, self._validation, self._course = training, validation, course
         self._interrupted = False
         self._validated = self._no_sums()
@@ -88,7 +91,18 @@ class BCModule(LightningModule):
         epoch = position.epoch if config.max_samples is None else 0
         batches = read_batches(self._training, config.batch_size, self.policy.recurrent, config.seed, epoch)
         batches = own_share(first_samples(batches, config.max_samples), self.global_rank, self.trainer.world_size)
-        return islice(batches, position.batch, None)
+        left: Iterator[Batch] = islice(batches, position.batch, None)
+        if not config.augment:
+            return left
+        places = ((config.seed, position.epoch, batch, self.global_rank) for batch in count(position.batch))
+        return (self._renamed(batch, place) for batch, place in zip(left, places, strict=False))
+
+    def _renamed(self, batch: Batch, place: tuple[int, ...]) -> Batch:
+        assert self._game.symmetry is not None
+        symmetry, facts = self._game.symmetry(np.random.default_rng(place)), self._game.facts
+        if isinstance(batch, Sequences):
+            return batch._replace(decisions=rename(batch.decisions, symmetry, facts))
+        return rename(batch, symmetry, facts)
 
     def _validation_batches(self) -> Iterator[Batch]:
         assert self._validation is not None

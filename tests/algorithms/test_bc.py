@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -20,7 +21,10 @@ from stable_baselines3.common.callbacks import CheckpointCallback
 import ludory
 from ludory.agents.networks.policy import numpy_to_bits
 from ludory.algorithms.bc import BC
+from ludory.algorithms.bc.batches import ask, read_batches
 from ludory.algorithms.bc.logs import make_loggers
+from ludory.algorithms.bc.module import BCModule
+from ludory.algorithms.bc.position import Position
 from ludory.algorithms.checkpoint import read_checkpoint, read_header
 from ludory.algorithms.ppo import PPO
 from ludory.cli import main
@@ -131,6 +135,28 @@ def test_bf16_learns_too_and_keeps_weights_in_float32(memory):
     model = BC(GRU, make_memory(2, 3), dataset=memory, num_epochs=5, precision="bf16", **SMALL)
     assert logged(model)[-1]["val/accuracy"] == 1
     assert {parameter.dtype for parameter in model.policy.parameters()} == {torch.float32}
+
+
+@pytest.mark.parametrize("policy", ["mlp(hidden=(16,))", "gru(hidden=(16,), memory_size=8)"])
+def test_augmented_batches_are_the_same_games_under_other_names(policy, tiny):
+    model = BC(policy, TINY, dataset=tiny, augment=True, num_epochs=1, seed=1).learn()
+    assert model.num_timesteps == len(model.training_data)
+    module = BCModule(model.game, model.policy, None, model.config, model.training_data, None, model)
+    model.position = Position()
+    plain = read_batches(model.training_data, model.config.batch_size, model.policy.recurrent, seed=1)
+    others = 0
+    for batch, renamed in islice(zip(plain, module._training_batches(), strict=True), 20):
+        old, new = (ask(model.policy, each) for each in (batch, renamed))
+        assert new.masks.gather(1, new.actions).all()
+        assert torch.equal(new.masks.sum(1), old.masks.sum(1))
+        assert torch.equal(new.returns, old.returns)
+        others += not torch.equal(new.actions, old.actions)
+    assert others
+
+
+def test_a_game_without_symmetries_is_not_augmented(identity):
+    with pytest.raises(OptionError, match="no symmetry of"):
+        BC("mlp", make_identity(), dataset=identity, augment=True, **SMALL)
 
 
 def test_max_samples_are_the_same_decisions_in_every_epoch(identity, memory):
