@@ -45,7 +45,7 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
 def test_forward_gives_logits_and_values_of_the_policy(network):
     model = trained_a_little(network)
-    seen = model.sampler.observe()
+    seen = model.sampler.lanes.observe()
     with torch.no_grad():
         expected = model.policy(seen)
     found = CompiledForward(model.policy, seen)(seen)
