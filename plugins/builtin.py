@@ -42,6 +42,7 @@ ALGORITHMS = (
 
 BENCHMARKS = (
     Entry("throughput", "ludory.benchmarks.throughput:run", "steps per second beside other engines"),
+    Entry("hanabi-bc", "ludory.benchmarks.hanabi_bc:run", "a clone of a Hanabi bot beside the bot"),
     Entry("hanabi-ppo", "ludory.benchmarks.hanabi_ppo:run", "a Hanabi agent trained for a given time, and its score"),
     Entry("learner", "ludory.benchmarks.learner:run", "targets and steps of a learner, beside other libraries'"),
     Entry("learning", "ludory.benchmarks.learning:run", "learning curves of algorithms, over several seeds"),
