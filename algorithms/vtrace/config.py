@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -20,13 +21,15 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "seed": {"gamma": 0.99, "c_upgo": 0.2, "c_value": 0.5, "c_kl": 0.05, "c_entropy": 2e-3, "ratios": "joint"},
     }
 )
-"""Loss options by name; what the caller gives as well wins."""
+"""Options by name of a preset, as the papers have them."""
 
 
 @dataclass(frozen=True, slots=True)
 class VTraceConfig(AlgorithmConfig):
     """Off-policy actor-critic with V-trace, TD(lambda) value targets, UPGO and KL to a frozen policy."""
 
+    preset: str = "default"
+    """"default", "alphastar" or "seed": options of the loss; options that are given and differ from their default win."""
     learning_rate: float = 2e-4
     """Step size of Adam."""
     max_grad_norm: float = 1.0
@@ -96,6 +99,20 @@ class VTraceConfig(AlgorithmConfig):
                 raise OptionError(f"{name}={getattr(self, name)}: must be greater than 0")
         if self.c_bar > self.rho_bar:
             raise OptionError(f"c_bar={self.c_bar}: must be at most rho_bar={self.rho_bar}")
+
+    @classmethod
+    def with_preset(cls, options: Mapping[str, Any]) -> dict[str, Any]:
+        """`options`, and those of the preset that they name.
+
+        Raises:
+            OptionError: there is no such preset.
+        """
+        name = options.get("preset", "default")
+        if name not in PRESETS:
+            raise OptionError(f"preset={name!r}: must be one of {', '.join(map(repr, PRESETS))}")
+        defaults = {field.name: field.default for field in dataclasses.fields(cls)}
+        given = {key: value for key, value in options.items() if key not in defaults or value != defaults[key]}
+        return {**PRESETS[name], **given}
 
     def loss_weights(self) -> LossWeights:
         """Coefficients of the loss."""

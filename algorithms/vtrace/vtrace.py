@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from ludory.agents.networks.build import PolicySpec
 from ludory.agents.networks.packed_linear import unpack
 from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.algorithms.actor_critic_loss import actor_critic_loss
@@ -28,6 +29,9 @@ class VTrace(Algorithm):
     config_class: ClassVar[type[VTraceConfig]] = VTraceConfig
     inputs: ClassVar[tuple[str, ...]] = ("init_from", "teacher")
     config: VTraceConfig
+
+    def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
+        super().__init__(policy, env, **self.config_class.with_preset(config))
 
     def setup(self) -> None:
         """Make the optimiser and the replay."""

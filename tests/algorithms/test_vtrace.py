@@ -141,9 +141,18 @@ def test_a_checkpoint_of_another_game_is_refused(tmp_path):
         VTrace("mlp(hidden=(8,))", "HanabiSmall2P-v0", init_from=str(tmp_path / "tiny.ludory"), **SMALL)
 
 
+def test_a_preset_sets_the_loss_and_what_is_given_wins(tmp_path):
+    model = VTrace("mlp(hidden=(8,))", "HanabiTiny2P-v0", preset="seed", c_kl=0.3, **SMALL)
+    config = model.config
+    assert (config.gamma, config.c_upgo, config.c_value, config.ratios, config.c_kl) == (0.99, 0.2, 0.5, "joint", 0.3)
+    model.save(tmp_path / "m.ludory")
+    assert VTrace.load(tmp_path / "m.ludory").config == config
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"preset": "paper"}, "preset='paper'"),
         ({"n_steps": 1}, "n_steps=1"),
         ({"ratios": "none"}, "ratios='none'"),
         ({"c_bar": 2.0}, "c_bar=2.0"),
