@@ -13,20 +13,20 @@ from typing import Any
 
 import torch
 
-from ludory.agents.evaluate import evaluate
-from ludory.agents.evaluation_result import paired_difference
 from ludory.algorithms.bc import BC
 from ludory.algorithms.bc.batches import ask, read_batches
+from ludory.algorithms.checkpoint import read_header
 from ludory.algorithms.run import train_to_file
 from ludory.atomic import atomic_file
 from ludory.data.record import record
 from ludory.data.trajectories import TrajectoryDataset
 
+from .hanabi_score import print_score, score_beside
 from .machine import origin
 
 POLICY = "gru(hidden=(512,), memory_size=128)"
 SETTINGS: dict[str, Any] = {
-    "num_epochs": 12,
+    "num_epochs": 18,
     "batch_size": 1024,
     "learning_rate": 2e-3,
     "final_learning_rate": 1e-4,
@@ -45,7 +45,7 @@ def run(argv: list[str]) -> int:
     started_from, folder = origin(), Path(arguments.out)
     games = folder / "games"
     record(arguments.bot, arguments.game, arguments.games, games, seed=arguments.seed)
-    model = _trained(arguments, folder, games)
+    model, extended_from = _trained(arguments, folder, games)
     report = {
         "benchmark": "hanabi-bc",
         "game": arguments.game,
@@ -54,8 +54,11 @@ def run(argv: list[str]) -> int:
         "games": arguments.games,
         "policy": POLICY,
         "settings": SETTINGS,
+        "extended_from_epochs": extended_from,
         "held_out": _held_out(model, games),
-        "evaluation": _score(arguments, model),
+        "evaluation": score_beside(
+            model.as_agent(), arguments.bot, arguments.game, arguments.eval_games, arguments.decks
+        ),
         **started_from,
     }
     target = folder / f"hanabi-bc-{arguments.game}-seed{arguments.seed}.json"
@@ -81,15 +84,18 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _trained(arguments: argparse.Namespace, folder: Path, games: Path) -> BC:
-    file = folder / "clone.ludory"
+def _trained(arguments: argparse.Namespace, folder: Path, games: Path) -> tuple[BC, int | None]:
+    """The clone, and the epochs after which an earlier command had ended it, where there was one."""
+    file, extended_from = folder / "clone.ludory", None
     if file.exists():
-        model = BC.load(file)
+        planned = read_header(file)["config"]["num_epochs"]
+        extended_from = planned if planned < SETTINGS["num_epochs"] else None
+        model = BC.load(file, dataset=str(games), num_epochs=max(planned, SETTINGS["num_epochs"]))
     else:
         model = BC(POLICY, arguments.game, dataset=str(games), seed=arguments.seed, **SETTINGS)
     if not model.finished:
         train_to_file(model, model.planned_timesteps, file, progress_bar=True)
-    return model
+    return model, extended_from
 
 
 def _held_out(model: BC, games: Path) -> dict[str, float]:
@@ -104,25 +110,7 @@ def _held_out(model: BC, games: Path) -> dict[str, float]:
     return {"decisions": decisions, "accuracy": right / decisions}
 
 
-def _score(arguments: argparse.Namespace, model: BC) -> dict[str, Any]:
-    clone, bot = (
-        evaluate([one], arguments.game, games=arguments.eval_games, seed=arguments.decks)
-        for one in (model.as_agent(), arguments.bot)
-    )
-    ahead = paired_difference(clone, bot)
-    return {
-        "games": arguments.eval_games,
-        "decks_seed": arguments.decks,
-        "convention": "a bomb scores 0; greedy moves; one agent in all seats",
-        "clone": {"mean": float(clone.mean), "stderr": float(clone.stderr)},
-        arguments.bot: {"mean": float(bot.mean), "stderr": float(bot.stderr)},
-        "ahead": {"mean": float(ahead.mean), "stderr": float(ahead.stderr)},
-    }
-
-
 def _print(report: dict[str, Any]) -> None:
-    held_out, evaluation = report["held_out"], report["evaluation"]
+    held_out = report["held_out"]
     print(f"held-out accuracy {held_out['accuracy']:.4f} over {held_out['decisions']:,} decisions")
-    for name in ("clone", report["bot"]):
-        print(f"{name:12} {evaluation[name]['mean']:6.2f} +- {evaluation[name]['stderr']:.2f}")
-    print(f"ahead        {evaluation['ahead']['mean']:+6.2f} +- {evaluation['ahead']['stderr']:.2f}  on the same decks")
+    print_score(report["evaluation"], report["bot"])

@@ -12,13 +12,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from ludory.agents.evaluate import evaluate
-from ludory.agents.evaluation_result import EvaluationResult, paired_difference
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.run import train_to_file
 from ludory.atomic import atomic_file
 from ludory.envs.make import make_game
 
+from .hanabi_score import print_score, score_beside
 from .machine import origin
 
 SETTINGS: dict[str, Any] = {
@@ -69,13 +68,13 @@ def run(argv: list[str]) -> int:
             log.append({"stage": name} | _train(arguments, options, share, settings | changes, file, before))
             before = file
     assert before is not None
-    result = _score(arguments, PPO.load(before))
+    agent = PPO.load(before).as_agent()
     report = {
         "benchmark": "hanabi-ppo",
         "game": arguments.game,
         "seed": arguments.seed,
         "stages": log,
-        **result,
+        "evaluation": score_beside(agent, RIVAL, arguments.game, arguments.games, arguments.decks),
         **started_from,
     }
     target = folder / f"hanabi-ppo-{arguments.game}-seed{arguments.seed}.json"
@@ -139,44 +138,9 @@ def _train(
     }
 
 
-def _score(arguments: argparse.Namespace, model: PPO) -> dict[str, Any]:
-    agent = model.as_agent(deterministic=True)
-    ours, rival = (
-        evaluate([one], arguments.game, games=arguments.games, seed=arguments.decks) for one in (agent, RIVAL)
-    )
-    ahead = paired_difference(ours, rival)
-    return {
-        "evaluation": {
-            "games": arguments.games,
-            "decks_seed": arguments.decks,
-            "convention": "a bomb scores 0; greedy moves; one agent in all seats",
-            "agent": _figures(ours),
-            RIVAL: _figures(rival),
-            "ahead": {"mean": float(ahead.mean), "stderr": float(ahead.stderr)},
-        }
-    }
-
-
-def _figures(result: EvaluationResult) -> dict[str, float]:
-    found = result.estimates()
-    figures = {"mean": float(result.mean), "stderr": float(result.stderr), "stacks": found["stacks"].mean}
-    for end in ("bomb", "perfect"):
-        share = found.get(f"end = {end}")
-        figures[end] = share.mean if share else 0.0
-    return figures
-
-
 def _print(report: dict[str, Any]) -> None:
-    evaluation = report["evaluation"]
     for stage in report["stages"]:
         print(
             f"{stage['stage']}: {stage['timesteps']:,} steps in {stage['minutes']} min, {stage['timesteps_per_second']:,}/s"
         )
-    for name in ("agent", RIVAL):
-        one = evaluation[name]
-        print(
-            f"{name:12} {one['mean']:6.2f} +- {one['stderr']:.2f}  stacks {one['stacks']:.2f}  "
-            f"bomb {one['bomb']:.1%}  perfect {one['perfect']:.1%}  ({evaluation['games']} games)"
-        )
-    ahead = evaluation["ahead"]
-    print(f"ahead        {ahead['mean']:+6.2f} +- {ahead['stderr']:.2f}  on the same decks")
+    print_score(report["evaluation"], RIVAL)

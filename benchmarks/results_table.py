@@ -39,12 +39,17 @@ def _speed_rows(report: dict[str, Any]) -> Iterator[str]:
 def _learning_row(report: dict[str, Any]) -> str:
     evaluation = report["evaluation"]
     agent, ahead = evaluation["agent"], evaluation["ahead"]
-    minutes = sum(stage["minutes"] for stage in report["stages"])
-    steps = sum(stage["timesteps"] for stage in report["stages"])
+    if report["benchmark"] == "hanabi-bc":
+        name, accuracy = "bc", report["held_out"]["accuracy"]
+        trained = f"{report['games']:,} games of `{report['bot']}`, held-out accuracy {accuracy:.1%}"
+    else:
+        minutes = sum(stage["minutes"] for stage in report["stages"])
+        steps = sum(stage["timesteps"] for stage in report["stages"])
+        name, trained = "ppo", f"{minutes:.0f} min, {steps / 1e6:.0f} M decisions"
     return (
-        f"| `ppo`, seed {report['seed']}, {report['benchmark']} | `{report['game']}` | {agent['mean']:.2f} +- {agent['stderr']:.2f} "
+        f"| `{name}`, seed {report['seed']}, {report['benchmark']} | `{report['game']}` | {agent['mean']:.2f} +- {agent['stderr']:.2f} "
         f"({evaluation['games']} games, decks {evaluation['decks_seed']}) | {agent['bomb']:.1%} | {agent['perfect']:.1%} "
-        f"| {ahead['mean']:+.2f} +- {ahead['stderr']:.2f} | {minutes:.0f} min, {steps / 1e6:.0f} M decisions "
+        f"| {ahead['mean']:+.2f} +- {ahead['stderr']:.2f} | {trained} "
         f"| {report['machine']['name']}, {report['date']} |"
     )
 

@@ -24,6 +24,6 @@ def test_a_second_call_finds_the_clone_and_gives_the_same_figures(tmp_path, monk
     assert written[0] == written[1]
     evaluation = reports[0]["evaluation"]
     again = ludory.evaluate([str(tmp_path / "clone.ludory")], game="HanabiTiny2P-v0", games=50, seed=1_000_003)
-    assert evaluation["clone"]["mean"] == float(again.mean)
+    assert evaluation["agent"]["mean"] == float(again.mean)
     assert 0 < reports[0]["held_out"]["accuracy"] <= 1
     assert "result in" in capsys.readouterr().out
