@@ -45,6 +45,8 @@ def run(argv: list[str]) -> int:
     started_from, folder = origin(), Path(arguments.out)
     games = folder / "games"
     record(arguments.bot, arguments.game, arguments.games, games, seed=arguments.seed)
+    target = folder / f"hanabi-bc-{arguments.game}-seed{arguments.seed}.json"
+    before = json.loads(target.read_text()) if target.exists() else {}
     model, extended_from = _trained(arguments, folder, games)
     report = {
         "benchmark": "hanabi-bc",
@@ -54,14 +56,13 @@ def run(argv: list[str]) -> int:
         "games": arguments.games,
         "policy": POLICY,
         "settings": SETTINGS,
-        "extended_from_epochs": extended_from,
+        "extended_from_epochs": extended_from or before.get("extended_from_epochs"),
         "held_out": _held_out(model, games),
         "evaluation": score_beside(
             model.as_agent(), arguments.bot, arguments.game, arguments.eval_games, arguments.decks
         ),
         **started_from,
     }
-    target = folder / f"hanabi-bc-{arguments.game}-seed{arguments.seed}.json"
     with atomic_file(target, "w") as handle:
         json.dump(report, handle, indent=2)
         handle.write("\n")
