@@ -140,7 +140,7 @@ def test_bf16_learns_too_and_keeps_weights_in_float32(memory):
 def test_augmented_batches_are_the_same_games_under_other_names(policy, tiny):
     model = BC(policy, TINY, dataset=tiny, augment=True, num_epochs=1, seed=1).learn()
     assert model.num_timesteps == len(model.training_data)
-    module = BCModule(model.game, model.policy, None, model.config, model.training_data, None, model)
+    module = _module(model)
     plain = read_batches(model.training_data, model.config.batch_size, model.policy.recurrent, seed=1)
     others = 0
     for place, batch in enumerate(islice(plain, 20)):
@@ -177,9 +177,7 @@ def test_max_samples_are_the_same_decisions_in_every_epoch(identity, memory):
 
 
 def _module(model):
-    from ludory.algorithms.bc.module import BCModule
-
-    module = BCModule(model.policy, model.optimizer, model.config, model.training_data, None, model)
+    module = BCModule(model.game, model.policy, model.optimizer, model.config, model.training_data, None, model)
     module._trainer = type("OneProcess", (), {"world_size": 1, "global_rank": 0})()
     return module
 
