@@ -19,9 +19,9 @@ from .returns import Steps
 from .targets import actor_critic_targets
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LossWeights:
-    """Coefficients and discounts; defaults suit games with one final reward."""
+    """Coefficients and discounts; defaults suit games with one final reward. A config may inherit them."""
 
     gamma: float = 1.0
     """Discount."""
@@ -36,15 +36,15 @@ class LossWeights:
     pg_rho_bar: float = 1.0
     """Clips the ratio of V-trace's policy gradient."""
     c_pg: float = 1.0
-    """Of the V-trace policy gradient."""
+    """Weight of the V-trace policy gradient."""
     c_upgo: float = 1.0
-    """Of the UPGO policy gradient."""
+    """Weight of the UPGO policy gradient."""
     c_value: float = 10.0
-    """Of half the squared error."""
+    """Weight of half the squared error of the value."""
     c_kl: float = 0.02
-    """Of KL(teacher to policy)."""
+    """Weight of KL(teacher to policy), where there is a teacher."""
     c_entropy: float = 1e-4
-    """Of the entropy bonus."""
+    """Weight of the entropy bonus, normalised by the number of legal values."""
 
 
 class ActorCriticLoss(NamedTuple):

@@ -40,7 +40,7 @@ def forward(
 
     if observation.device.type != "cpu" or part_count(len(observation), rows_per_thread=FORWARD_ROWS) < 2:
         return part(0, len(observation))
-    with _whole_operations():
+    with one_thread():
         parts = run_parts(part, len(observation), rows_per_thread=FORWARD_ROWS)
     logits, values, memories = zip(*parts, strict=True)
     return PolicyOutput(torch.cat(logits), torch.cat(values), None if memories[0] is None else torch.cat(memories))
@@ -67,7 +67,7 @@ def backward(
     if parameters[0].device.type != "cpu" or part_count(count, rows_per_thread=rows_per_thread) < 2:
         parts = [part(0, count)]
     else:
-        with _whole_operations():
+        with one_thread():
             parts = run_parts(part, count, rows_per_thread=rows_per_thread)
     for index, parameter in enumerate(parameters):
         total = sum((gradients[index] for gradients, _ in parts[1:]), start=parts[0][0][index])
@@ -76,8 +76,8 @@ def backward(
 
 
 @contextmanager
-def _whole_operations() -> Iterator[None]:
-    """Keep PyTorch from splitting operations while the batch itself is split."""
+def one_thread() -> Iterator[None]:
+    """Keep PyTorch from splitting operations."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import torch
 from rich.console import Console
 from rich.table import Table
 
+from ludory.algorithms.threads import one_thread
 from ludory.atomic import atomic_file
 from ludory.errors import OptionError
 
@@ -98,7 +97,7 @@ def run(argv: list[str]) -> int:
             f"--seconds {options.seconds:g} --repeats {options.repeats}: must be greater than 0, and at least 1"
         )
     started_from = origin()  # before the work: the commit may move, and the load is to be that of others
-    with _one_thread():
+    with one_thread():
         found = _measure(candidates(), options.seconds, options.repeats)
     target = options.out / "learner.json"
     with atomic_file(target, "w") as handle:
@@ -117,16 +116,6 @@ def _parser() -> argparse.ArgumentParser:
         "--out", type=Path, default=Path("runs/bench"), help="folder of the result (default runs/bench)"
     )
     return parser
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _measure(rows: list[Candidate], seconds: float, repeats: int) -> list[Found]:

@@ -19,12 +19,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from .packed_linear import differences
+
 LANES = 64
 _FLAGS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": True}
-
-_ONES = np.array([[b for b in range(8) if v >> (7 - b) & 1] + [0] * (8 - v.bit_count()) for v in range(256)], np.int32)
-"""Positions of the ones of a byte, first bit highest; [256, 8], filled up with zeros."""
-_COUNT = np.array([v.bit_count() for v in range(256)], np.int32)
 
 
 @njit(**_FLAGS)
@@ -59,12 +57,7 @@ def encode(weights, shape, usual, base, seen, order, work):  # type: ignore[no-u
     columns = weights[: (count_bits + 1) * width].reshape(count_bits + 1, width)
     counts[:] = 0
     for i in range(order.shape[0]):
-        row, total, found = seen[order[i]], sums[i], 0
-        for byte in range(row.shape[0]):
-            value = row[byte] ^ usual[byte]
-            for t in range(8):
-                places[found + t] = byte * 8 + _ONES[value, t]
-            found += _COUNT[value]
+        total, found = sums[i], differences(seen[order[i]], usual, places)
         for t in range(found):
             place = places[t]
             lists[place, counts[place]] = i

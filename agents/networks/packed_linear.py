@@ -83,7 +83,7 @@ _COUNT = np.array([v.bit_count() for v in range(256)], np.int32)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _differences(row, usual, places):  # type: ignore[no-untyped-def]
+def differences(row, usual, places):  # type: ignore[no-untyped-def]
     """Write the places where a packed row differs from the usual one; gives how many. No branch depends on the data."""
     count = 0
     for byte in range(row.shape[0]):
@@ -102,7 +102,7 @@ def _add_differences(rows, usual, columns, base, out, start, stop):  # type: ign
         total = out[k]
         for j in range(width):
             total[j] = base[j]
-        count = _differences(rows[k], usual, places)
+        count = differences(rows[k], usual, places)
         whole = count - count % 4
         for t in range(0, whole, 4):  # four at a time: a quarter of the loads and stores of `total`
             a, b, c, d = columns[places[t]], columns[places[t + 1]], columns[places[t + 2]], columns[places[t + 3]]
@@ -121,7 +121,7 @@ def _difference_gradient(rows, usual, grad, start, stop):  # type: ignore[no-unt
     sums = np.zeros((rows.shape[1] * 8, width), np.float32)
     for k in range(start, stop):
         row = grad[k]
-        for t in range(_differences(rows[k], usual, places)):
+        for t in range(differences(rows[k], usual, places)):
             total = sums[places[t]]
             for j in range(width):
                 total[j] += row[j]

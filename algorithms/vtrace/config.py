@@ -13,7 +13,6 @@ from ludory.errors import OptionError
 
 from ..config import AlgorithmConfig
 
-LOSS_FIELDS = tuple(LossWeights.__dataclass_fields__)
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "default": {},
@@ -25,7 +24,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class VTraceConfig(AlgorithmConfig):
+class VTraceConfig(AlgorithmConfig, LossWeights):
     """Off-policy actor-critic with V-trace, TD(lambda) value targets, UPGO and KL to a frozen policy."""
 
     preset: str = "default"
@@ -46,28 +45,6 @@ class VTraceConfig(AlgorithmConfig):
     """Sequences sampled by weights more gradient steps ago than this are dropped."""
     ratios: str = "split"
     """"split": a ratio per head, or "joint": one for the whole action."""
-    gamma: float = 1.0
-    """Discount."""
-    lam: float = 0.8
-    """Of the value target, TD(lambda)."""
-    vtrace_lam: float = 1.0
-    """Of V-trace's trace."""
-    rho_bar: float = 1.0
-    """Clips the ratio in V-trace's temporal differences."""
-    c_bar: float = 1.0
-    """Clips the ratio along V-trace's trace."""
-    pg_rho_bar: float = 1.0
-    """Clips the ratio of V-trace's policy gradient."""
-    c_pg: float = 1.0
-    """Weight of the V-trace policy gradient."""
-    c_upgo: float = 1.0
-    """Weight of the UPGO policy gradient."""
-    c_value: float = 10.0
-    """Weight of half the squared error of the value."""
-    c_kl: float = 0.02
-    """Weight of KL(teacher to policy), where there is a teacher."""
-    c_entropy: float = 1e-4
-    """Weight of the entropy bonus, normalised by the number of legal values."""
     teacher: str | None = None
     """Checkpoint of a frozen policy to stay close to; its weights' SHA-256 is kept in every checkpoint."""
 
@@ -113,7 +90,3 @@ class VTraceConfig(AlgorithmConfig):
         defaults = {field.name: field.default for field in dataclasses.fields(cls)}
         given = {key: value for key, value in options.items() if key not in defaults or value != defaults[key]}
         return {**PRESETS[name], **given}
-
-    def loss_weights(self) -> LossWeights:
-        """Coefficients of the loss."""
-        return LossWeights(**{name: getattr(self, name) for name in LOSS_FIELDS})

@@ -103,7 +103,7 @@ class VTrace(Algorithm):
             rollout.log_probs,
             head_mask,
             teacher,
-            config.loss_weights(),
+            config,
             config.ratios,
         )
         ratios = (policy.log_prob(rollout.actions).detach() - rollout.log_probs)[steps.valid].exp()
