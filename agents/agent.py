@@ -72,37 +72,50 @@ def _write_rows(memory: Memory, after: Memory, rows: Array) -> None:
 
 
 class BotKernels(NamedTuple):
-    """A rule bot as scalar kernels.
+    """A rule bot as scalar kernels. memory: int32 [memory_size] of its seat, before the first move all 0 but for a key.
 
-    choose(state, i, seat, memory) -> action id; notice(state, i, seat, action, memory), called for every seat after an
-    action is chosen and before it is applied. memory: int32 [memory_size] of that seat, all 0 before the first move.
+    choose(state, i, seat, memory) -> action id, in games of one head;
+    choose(state, i, seat, memory, action), in games of several, writes action [H], which arrives all 0;
+    notice(state, i, seat, action, memory), in games in which seats move in turn, is called for every seat after an action
+    is chosen and before it is applied.
+    draws: the bot draws its moves; then memory[0] and memory[1] are a random key, another one for each game and seat.
     """
 
     choose: Callable[..., Any]
     notice: Callable[..., Any] | None = None
     memory_size: int = 0
+    draws: bool = False
 
 
 class KernelAgent(Agent):
-    """A rule bot; its moves never leave compiled code."""
+    """A rule bot; its moves never leave compiled code. seed: of the keys of a bot that draws."""
 
-    def __init__(self, name: str, kernels: BotKernels, privileged: bool = False) -> None:
+    def __init__(self, name: str, kernels: BotKernels, privileged: bool = False, seed: int | None = None) -> None:
         self.name, self.kernels, self.privileged = name, kernels, privileged
         self._scalar = {"choose": kernels.choose} | ({"notice": kernels.notice} if kernels.notice else {})
+        self._generator = np.random.default_rng(seed)
+
+    def seed(self, seed: int) -> None:
+        """Start the keys of games to come anew."""
+        self._generator = np.random.default_rng(seed)
 
     def initial_memory(self, rows: int) -> Memory:
-        """Zeros int32 (rows, memory_size)."""
-        return np.zeros((rows, self.kernels.memory_size), np.int32)
+        """int32 (rows, memory_size): zeros, after a key if the bot draws."""
+        memory = np.zeros((rows, self.kernels.memory_size), np.int32)
+        if self.kernels.draws:
+            memory[:, :2] = self._generator.integers(-(2**31), 2**31, (rows, 2))
+        return memory
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
-        """Actions (m,) of `seat` in the games `rows`."""
+        """Actions (m,), or (m, H) of several heads, of `seat` in the games `rows`."""
         if engine.device != "cpu":
             from .cuda_bots import choose_rows as choose_on_cuda
 
             return choose_on_cuda(self.name, self._scalar, engine, seat, rows, memory)
-        actions = np.empty(len(rows), np.int64)
-        kernel_engine = _kernel_engine(engine, self.name)
-        choose_rows = bind("bot_cpu", self._scalar, kernel_engine.records.dtype).choose_rows
+        heads, kernel_engine = len(engine.facts.heads), _kernel_engine(engine, self.name)
+        bound = bind("bot_cpu", self._scalar, kernel_engine.records.dtype)
+        actions = np.zeros((len(rows), heads) if heads > 1 else len(rows), np.int64)
+        choose_rows = bound.choose_heads_rows if heads > 1 else bound.choose_rows
         kernel_engine.run(choose_rows, len(rows), kernel_engine.records, rows, seat, memory, actions)
         return actions
 

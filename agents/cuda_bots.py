@@ -21,12 +21,14 @@ Kernels = Mapping[str, Callable[..., Any]]
 
 
 def choose_rows(name: str, kernels: Kernels, engine: Engine, seat: int, rows: Array, memory: Memory) -> Tensor:
-    """Actions (m,) of `seat` in the games `rows`; see `KernelAgent.choose`."""
+    """Actions (m,), or (m, H) of several heads, of `seat` in the games `rows`; see `KernelAgent.choose`."""
     made, bound = _bound(name, kernels, engine)
-    where = made.tensor(rows)
-    actions = torch.empty_like(where, dtype=torch.int64)
+    where, heads = made.tensor(rows), len(engine.facts.heads)
+    shape = (len(where), heads) if heads > 1 else (len(where),)
+    actions = torch.zeros(shape, dtype=torch.int64, device=where.device)
     with _on_device(made, memory) as held:
-        made.run(bound.choose_rows, len(where), made.records, where, int(seat), held, actions)
+        choose = bound.choose_heads_rows if heads > 1 else bound.choose_rows
+        made.run(choose, len(where), made.records, where, int(seat), held, actions)
     return actions
 
 

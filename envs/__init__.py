@@ -7,13 +7,14 @@ if not __name__.startswith("ludory."):
     raise ImportError("this is ludory's envs room; type `import ludory.envs`")
 
 if TYPE_CHECKING:
+    from . import arena_v0 as arena_v0
     from . import hanabi_v0 as hanabi_v0
     from .views.sb3 import to_sb3 as to_sb3
 
 
 def __getattr__(name: str) -> Any:
-    if name == "hanabi_v0":  # PettingZoo's habit: a module per game, there after importing the package
-        return importlib.import_module("ludory.envs.hanabi_v0")
+    if name in ("arena_v0", "hanabi_v0"):  # PettingZoo's habit: a module per game, there after importing the package
+        return importlib.import_module(f"ludory.envs.{name}")
     if name == "to_sb3":
         return importlib.import_module("ludory.envs.views").to_sb3
     raise AttributeError(f"module 'ludory.envs' has no attribute {name!r}")

@@ -10,7 +10,7 @@ Rows [start, stop) are worked on, so that threads can share a batch.
 import numpy as np
 
 from ludory.envs.kernel import batch_kernel
-from ludory.envs.unbound import legal, observe, redeal, reset, step
+from ludory.envs.unbound import critic, legal, observe, redeal, reset, step, used
 
 
 @batch_kernel
@@ -95,6 +95,38 @@ def observe_packed_rows(state, rows, seats, words, out, start, stop):
         row = out[k]
         for j in range(out.shape[1]):  # eight 0/1 bytes to one byte by one multiplication
             row[j] = (words[j] * np.uint64(0x8040201008040201)) >> np.uint64(56)
+
+
+@batch_kernel
+def critic_rows(state, rows, seats, out, start, stop):
+    """Out [m, size]: what a value function for seats[k] sees of game rows[k]; seat -1 is the seat to move."""
+    for k in range(start, stop):
+        row = out[k]
+        row[:] = 0
+        critic(state, rows[k], seats[k] if seats[k] >= 0 else int(state.to_move[rows[k]]), row)
+
+
+@batch_kernel
+def every_seat_rows(state, rows, seats, out, start, stop):
+    """As `critic_rows` for games without that kernel: out [m, P * size], the observations of seats[k], seats[k] + 1, ..."""
+    players = state.rewards.shape[1]
+    size = out.shape[1] // players
+    for k in range(start, stop):
+        row = out[k]
+        row[:] = 0
+        first = seats[k] if seats[k] >= 0 else int(state.to_move[rows[k]])
+        for ahead in range(players):
+            observe(state, rows[k], (first + ahead) % players, row[ahead * size : (ahead + 1) * size])
+
+
+@batch_kernel
+def used_rows(state, rows, seats, actions, out, start, stop):
+    """Out [m, H]: which heads of actions[k] [H] matter when seats[k] plays it in game rows[k]; seat -1 is the seat to move."""
+    for k in range(start, stop):
+        i, row = rows[k], out[k]
+        row[:] = False
+        if not (state.terminated[i] or state.truncated[i]):
+            used(state, i, seats[k] if seats[k] >= 0 else int(state.to_move[i]), actions[k], row)
 
 
 @batch_kernel

@@ -13,7 +13,7 @@ Every loop runs in strides of the grid, so any grid does the work; rows name eac
 from numba import cuda
 
 from ludory.envs.kernel import kernel
-from ludory.envs.unbound import GameState, legal, observe, redeal, reset, step
+from ludory.envs.unbound import GameState, critic, legal, observe, redeal, reset, step, used
 
 NO_FAULT = 1 << 62
 """What `fault` holds while no illegal action was found."""
@@ -95,6 +95,35 @@ def observe_rows(fields, rows, seats, columns):
     for k in range(cuda.grid(1), rows.shape[0], cuda.gridsize(1)):
         i = int(rows[k])
         observe(state, i, int(seats[k]) if seats[k] >= 0 else int(state.to_move[i]), columns[:, k])
+
+
+def critic_rows(fields, rows, seats, columns):
+    """Write what a value function for seats[k] sees of game rows[k] into columns [size, m], all 0 before; seat -1 is the seat to move."""
+    state = GameState(*fields)
+    for k in range(cuda.grid(1), rows.shape[0], cuda.gridsize(1)):
+        i = int(rows[k])
+        critic(state, i, int(seats[k]) if seats[k] >= 0 else int(state.to_move[i]), columns[:, k])
+
+
+def every_seat_rows(fields, rows, seats, columns):
+    """As `critic_rows` for games without that kernel: columns [P * size, m], the observations of seats[k], seats[k] + 1, ..."""
+    state = GameState(*fields)
+    players = state.rewards.shape[1]
+    size = columns.shape[0] // players
+    for k in range(cuda.grid(1), rows.shape[0], cuda.gridsize(1)):
+        i = int(rows[k])
+        first = int(seats[k]) if seats[k] >= 0 else int(state.to_move[i])
+        for ahead in range(players):
+            observe(state, i, (first + ahead) % players, columns[ahead * size : (ahead + 1) * size, k])
+
+
+def used_rows(fields, rows, seats, actions, out):
+    """Out [m, H], all False before: which heads of actions[k] [H] matter when seats[k] plays it in game rows[k]; seat -1 is the seat to move."""
+    state = GameState(*fields)
+    for k in range(cuda.grid(1), rows.shape[0], cuda.gridsize(1)):
+        i = int(rows[k])
+        if not (state.terminated[i] or state.truncated[i]):
+            used(state, i, int(seats[k]) if seats[k] >= 0 else int(state.to_move[i]), actions[k], out[k])
 
 
 def turn_tiles(columns, out):

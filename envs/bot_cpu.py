@@ -14,6 +14,13 @@ def choose_rows(state, rows, seat, memory, actions, start, stop):
 
 
 @batch_kernel
+def choose_heads_rows(state, rows, seat, memory, actions, start, stop):
+    """As `choose_rows` in games of several heads; actions [m, H], all 0 before."""
+    for k in range(start, stop):
+        choose(state, rows[k], seat, memory[rows[k]], actions[k])
+
+
+@batch_kernel
 def notice_rows(state, rows, seat, actions, memory, start, stop):
     """Let `seat` take note of actions[k], about to be played in game rows[k]."""
     for k in range(start, stop):

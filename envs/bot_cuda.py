@@ -15,6 +15,14 @@ def choose_rows(fields, rows, seat, memory, actions):
         actions[k] = choose(state, i, seat, memory[i])
 
 
+def choose_heads_rows(fields, rows, seat, memory, actions):
+    """As `choose_rows` in games of several heads; actions [m, H], all 0 before."""
+    state = GameState(*fields)
+    for k in range(cuda.grid(1), rows.shape[0], cuda.gridsize(1)):
+        i = int(rows[k])
+        choose(state, i, seat, memory[i], actions[k])
+
+
 def notice_rows(fields, rows, seat, actions, memory):
     """Let `seat` take note of actions[k], about to be played in game rows[k]."""
     state = GameState(*fields)

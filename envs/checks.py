@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ludory.errors import IllegalActionError, NotResetError, OptionError
 
-from .game import Game, GameFacts
+from .game import Game, GameFacts, ObservationSpec
 
 
 def checked_num_games(num_games: Any) -> int:
@@ -59,10 +59,12 @@ def checked_seats(seat: Any, count: int, facts: GameFacts) -> NDArray[np.int64]:
     return np.ascontiguousarray(np.broadcast_to(array, (count,)), np.int64)
 
 
-def check_actions(facts: GameFacts, shape: tuple[int, ...], dtype: Any, integers: bool, count: int) -> None:
-    """Refuse actions for `count` games of a wrong shape or dtype."""
-    heads = len(facts.heads)
-    right = (count, facts.players, heads) if facts.simultaneous else (count,) if heads == 1 else (count, heads)
+def check_actions(
+    facts: GameFacts, shape: tuple[int, ...], dtype: Any, integers: bool, count: int, one_seat: bool = False
+) -> None:
+    """Refuse actions for `count` games of a wrong shape or dtype; `one_seat`: those of one seat of each."""
+    heads, all_seats = len(facts.heads), facts.simultaneous and not one_seat
+    right = (count, facts.players, heads) if all_seats else (count,) if heads == 1 else (count, heads)
     if shape != right:
         raise IllegalActionError(f"{facts.name}: actions have shape {shape}, must be {right}")
     if not integers:
@@ -84,9 +86,21 @@ def check_redeal(game: Game) -> None:
         raise OptionError(f"{game.facts.name} with options {dict(game.options)} can not be redealt")
 
 
-def check_packable(facts: GameFacts) -> None:
+def critic_spec(game: Game) -> ObservationSpec:
+    """What `Engine.critic` gives.
+
+    Raises:
+        OptionError: the game has a `critic` kernel but does not say what it writes, or the other way round.
+    """
+    if (game.kernels.critic is None) != (game.facts.critic is None):
+        raise OptionError(
+            f"{game.facts.name}: the kernel `critic` and `facts.critic` go together; give both or neither"
+        )
+    return game.facts.critic_spec
+
+
+def check_packable(facts: GameFacts, spec: ObservationSpec) -> None:
     """Refuse to pack observations that are not 0/1."""
-    spec = facts.observation
     if not spec.bits:
         raise OptionError(
             f"{facts.name}: observation {spec.name!r} is {spec.dtype}, only 0/1 observations can be packed"

@@ -25,6 +25,7 @@ from .checks import (
     checked_rows,
     checked_seats,
     checked_seed,
+    critic_spec,
     distinct_rows,
     head_offsets,
     illegal_action,
@@ -32,7 +33,7 @@ from .checks import (
 )
 from .cuda_device import DeviceState, Kernel, find_device
 from .cuda_storage import Pools, gather_pools, new_pools, pool_views
-from .game import Game, State
+from .game import Game, ObservationSpec, State
 from .snapshot import check_fields, identity, read_snapshot, write_snapshot
 from .storage import record_dtype
 
@@ -161,10 +162,10 @@ class CudaEngine:
     def _new_fault(self) -> Tensor:
         return torch.full((1,), self._bound.NO_FAULT, device=self._device.torch_device)
 
-    def _checked_actions(self, actions: Any, count: int) -> Tensor:
+    def _checked_actions(self, actions: Any, count: int, one_seat: bool = False) -> Tensor:
         """Actions as int64 on the device, contiguous."""
         given = actions if isinstance(actions, Tensor) else np.asarray(actions)
-        check_actions(self.facts, tuple(given.shape), given.dtype, _integers(given), count)
+        check_actions(self.facts, tuple(given.shape), given.dtype, _integers(given), count, one_seat)
         if isinstance(given, np.ndarray):
             given = torch.from_numpy(np.ascontiguousarray(given, np.int64))
         return given.to(self._device.torch_device, torch.int64).contiguous()
@@ -180,24 +181,48 @@ class CudaEngine:
 
     def observe(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> Tensor:
         """What a seat sees; see `Engine.observe`."""
+        return self._seen(self._bound.observe_rows, self.facts.observation, seat, rows, packed)
+
+    def critic(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> Tensor:
+        """What a value function may see in training; see `Engine.critic`."""
+        kernel = self._bound.critic_rows if self.game.kernels.critic else self._bound.every_seat_rows
+        return self._seen(kernel, critic_spec(self.game), seat, rows, packed)
+
+    def used(self, actions: Any, seat: Any | None = None, rows: Any | None = None) -> Tensor:
+        """Which heads have an effect; see `Engine.used`."""
         chosen = self._all if rows is None else checked_rows(_off_device(rows), self.num_games)
+        played = self._checked_actions(actions, len(chosen), seat is not None)
+        where, seats, heads = *self._rows_and_seats(seat, chosen), len(self.facts.heads)
+        out = torch.full((len(where), heads), not self.game.kernels.used, device=self._device.torch_device)
+        if self.game.kernels.used:
+            self.run(self._bound.used_rows, len(where), self._fields, where, seats, played.view(-1, heads), out)
+        out &= self.alive[where, torch.where(seats < 0, self.state.to_move[where], seats)].unsqueeze(1)
+        return out.view(-1, self.facts.players, heads) if seat is None and self.facts.simultaneous else out
+
+    def _rows_and_seats(self, seat: Any, chosen: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Games and seats that look: one seat of each game, or every seat of simultaneous games; -1 is the seat to move."""
         check_started(self.facts, self._started, chosen)
         where = self._row_tensor(chosen)
-        if seat is None and self.facts.simultaneous:
-            players = self.facts.players
-            seats = torch.arange(players, device=where.device).repeat(len(chosen))
-            seen = self._observe(seats, where.repeat_interleave(players), packed)
-            return seen.view(len(chosen), players, *seen.shape[1:])
-        if seat is None:
-            return self._observe(torch.full_like(where, -1), where, packed)
-        return self._observe(self.tensor(checked_seats(_off_device(seat), len(chosen), self.facts)), where, packed)
+        if seat is not None:
+            return where, self.tensor(checked_seats(_off_device(seat), len(chosen), self.facts))
+        if self.facts.simultaneous:
+            seats = torch.arange(self.facts.players, device=where.device).repeat(len(chosen))
+            return where.repeat_interleave(self.facts.players), seats
+        return where, torch.full_like(where, -1)
 
-    def _observe(self, seats: Tensor, rows: Tensor, packed: bool) -> Tensor:
-        spec, count, device = self.facts.observation, len(rows), self._device.torch_device
+    def _seen(self, kernel: Kernel, spec: ObservationSpec, seat: Any, rows: Any, packed: bool) -> Tensor:
+        """What `kernel` shows to `seat`, (m, *shape), or to every seat of simultaneous games, (m, P, *shape)."""
+        chosen = self._all if rows is None else checked_rows(_off_device(rows), self.num_games)
+        seen = self._looked(kernel, spec, *self._rows_and_seats(seat, chosen), packed)
+        every = seat is None and self.facts.simultaneous
+        return seen.view(len(chosen), self.facts.players, *seen.shape[1:]) if every else seen
+
+    def _looked(self, kernel: Kernel, spec: ObservationSpec, rows: Tensor, seats: Tensor, packed: bool) -> Tensor:
+        count, device = len(rows), self._device.torch_device
         if packed:
-            check_packable(self.facts)
+            check_packable(self.facts, spec)
         columns = torch.zeros((spec.size, count), dtype=getattr(torch, spec.dtype), device=device)
-        self.run(self._bound.observe_rows, count, self._fields, rows, seats, columns)
+        self.run(kernel, count, self._fields, rows, seats, columns)
         if packed:
             out = torch.empty((count, -(-spec.size // 8)), dtype=torch.uint8, device=device)
             self._launch(self._bound.pack_bits, out.numel(), ENTRY_THREADS, columns, out)
@@ -227,6 +252,22 @@ class CudaEngine:
     def terminated(self) -> Tensor:
         """(N,) bool, ended by the rules."""
         return _copied(self.state.terminated)
+
+    @property
+    def seat_terminated(self) -> Tensor:
+        """(N, P) bool, the seat's place was settled in the last decision."""
+        if "seat_terminated" in self.game.fields:
+            return _copied(self.state.seat_terminated).bool()
+        terminated: Tensor = self.state.terminated.unsqueeze(1)
+        return terminated.repeat(1, self.facts.players)
+
+    @property
+    def alive(self) -> Tensor:
+        """(N, P) bool, the seat's place is not settled, and the game is running."""
+        running = ~self.over.unsqueeze(1)
+        if "alive" in self.game.fields:
+            return _copied(self.state.alive).bool() & running
+        return running.repeat(1, self.facts.players)
 
     @property
     def truncated(self) -> Tensor:

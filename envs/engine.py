@@ -54,6 +54,20 @@ class Engine(Protocol):
         rows: only these games. packed: 0/1 observations as bits, uint8 (N, ceil(size / 8)), the order of `numpy.packbits`.
         """
 
+    def used(self, actions: Array, seat: int | Array | None = None, rows: Array | None = None) -> Array:
+        """Which heads of `actions`, legal and about to be played, have an effect: bool (N, H), (N, P, H) in simultaneous games.
+
+        To be called before `step` with the same actions. All False in finished games and for seats that are out.
+
+        seat: the actions are those of one seat, (N,) or (N, H), and so is the answer, (N, H). rows: only these games.
+        """
+
+    def critic(self, seat: int | Array | None = None, rows: Array | None = None, packed: bool = False) -> Array:
+        """What a value function of `seat` may see in training, hidden things too: (N, C), C = facts.critic_spec.size.
+
+        None: the seat to move; simultaneous (N, P, C). rows, packed: as for `observe`. Never shown to a player.
+        """
+
     @property
     def state(self) -> State:
         """NamedTuple of live arrays, first axis = game."""
@@ -69,6 +83,14 @@ class Engine(Protocol):
     @property
     def terminated(self) -> Array:
         """(N,) bool, ended by the rules."""
+
+    @property
+    def seat_terminated(self) -> Array:
+        """(N, P) bool, the seat's place was settled in the last decision: by elimination, or by the end of the game."""
+
+    @property
+    def alive(self) -> Array:
+        """(N, P) bool, the seat's place is not settled, and the game is running."""
 
     @property
     def truncated(self) -> Array:

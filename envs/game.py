@@ -73,6 +73,8 @@ class GameFacts:
     max_return: float
     privileged_observation: bool = False
     """True if the observation shows hidden information on purpose; such a variant is not tested for leaks."""
+    critic: ObservationSpec | None = None
+    """What the `critic` kernel writes, flat; None: the game has no such kernel, see `critic_spec`."""
 
     @property
     def head_sizes(self) -> tuple[int, ...]:
@@ -90,6 +92,11 @@ class GameFacts:
         return sum(self.head_sizes)
 
     @property
+    def critic_spec(self) -> ObservationSpec:
+        """What `Engine.critic` gives: `critic`, or the observations of all seats side by side, shape (P * size,)."""
+        return self.critic or _of_every_seat(self.observation, self.players)
+
+    @property
     def segments(self) -> tuple[Segment, ...]:
         """Named segments of the flat observation."""
         return self.observation.segments
@@ -98,6 +105,17 @@ class GameFacts:
     def simultaneous(self) -> bool:
         """True if all seats move at once."""
         return self.turns == "simultaneous"
+
+
+def _of_every_seat(spec: ObservationSpec, players: int) -> ObservationSpec:
+    segments = tuple(
+        Segment(f"{segment.name} of seat + {ahead}", ahead * spec.size + segment.start, segment.length)
+        for ahead in range(players)
+        for segment in spec.segments
+    )
+    return ObservationSpec(
+        f"{spec.name} of every seat", (players * spec.size,), spec.dtype, segments, spec.low, spec.high
+    )
 
 
 class Field(NamedTuple):
@@ -114,9 +132,14 @@ class Kernels(NamedTuple):
     reset(state, i)                  start row i's next game; what `options` gave already stands in the state
     step(state, i, action)           play; action: int (one head), [H] (several heads) or [P, H] (simultaneous);
                                      writes rewards[i], terminated[i], truncated[i], to_move[i] (also when the game ends: the seat that would move)
-    legal(state, i, seat, mask)      set mask[a] = True for the legal a; mask [A] arrives all False
+                                     and, where the game has them, the fields of `elimination`
+    legal(state, i, seat, mask)      set mask[a] = True for the legal a; mask [A] arrives all False; a seat that is out has one legal value per head
     observe(state, i, seat, out)     write what the seat sees; out [size] arrives all 0
     redeal(state, i, seat)           re-draw all that the seat does not know from its exact conditional distribution; None where that is impossible
+    used(state, i, seat, action, out)  set out[h] = True for the heads whose value matters to this action [H] (an array, also of one head);
+                                     out [H] arrives all False; None: all do
+    critic(state, i, seat, out)      write what a value function may see in training, hidden things too; out [facts.critic.size] arrives all 0;
+                                     None: the observations of all seats, `seat`'s first, then seat + 1, ...
     """
 
     reset: Callable[..., None]
@@ -124,6 +147,8 @@ class Kernels(NamedTuple):
     legal: Callable[..., None]
     observe: Callable[..., None]
     redeal: Callable[..., None] | None = None
+    used: Callable[..., None] | None = None
+    critic: Callable[..., None] | None = None
 
 
 class Symmetry(NamedTuple):
@@ -158,6 +183,8 @@ class Game:
     """`svg(state, i, seat)`: one self-contained SVG document."""
     last_move: Callable[[State, int], str] | None = None
     """`last_move(state, i)`: the last move in words, with what it showed to everybody; "" before the first."""
+    progress: Callable[[State], Any] | None = None
+    """`progress(state)`: float (N, P), how far each seat has come by what it did; training may reward its changes (`shaping`), results never do."""
     symmetry: Callable[[np.random.Generator], Symmetry] | None = None
     """Draws one of the renamings under which the game is the same; None: there are none, or none is known."""
     id: str = ""
@@ -174,6 +201,16 @@ def header(players: int) -> dict[str, Field]:
         "terminated": Field("bool"),
         "truncated": Field("bool"),
     }
+
+
+def elimination(players: int) -> dict[str, Field]:
+    """The fields of a game with simultaneous moves in which seats may be out before it ends: 0 or 1 per seat (int8, for Numba has no bool arrays in records).
+
+    alive (P,): the seat's place is not settled. `reset` sets 1 for all; `step` sets 0 for seats that are out, for ever.
+    seat_terminated (P,): the seat's place was settled in the last decision. `reset` sets 0 for all; `step` writes it for all seats,
+    0 where nothing was settled; when the game terminates, 1 for all that were alive before.
+    """
+    return {"alive": Field("int8", (players,), 1), "seat_terminated": Field("int8", (players,))}
 
 
 def flat_segments(parts: Mapping[str, int]) -> tuple[Segment, ...]:

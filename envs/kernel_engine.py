@@ -23,6 +23,7 @@ from .checks import (
     checked_rows,
     checked_seats,
     checked_seed,
+    critic_spec,
     distinct_rows,
     head_offsets,
     illegal_action,
@@ -141,16 +142,51 @@ class KernelEngine:
 
     def observe(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> NDArray[Any]:
         """What a seat sees; see `Engine.observe`."""
+        return self._of_seats(self._observe, seat, rows, packed)
+
+    def critic(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> NDArray[Any]:
+        """What a value function may see in training; see `Engine.critic`."""
+        return self._of_seats(self._critic, seat, rows, packed)
+
+    def _of_seats(self, see: Callable[..., NDArray[Any]], seat: Any, rows: Any, packed: bool) -> NDArray[Any]:
+        """`see(seats, rows, packed)` of one seat per game, or of every seat of simultaneous games."""
         rows = self._all if rows is None else checked_rows(rows, self.num_games)
         if not self._ready:
             check_started(self.facts, self._started, rows)
         if seat is None and self.facts.simultaneous:
             seats = range(self.facts.players)
-            return np.stack([self._observe(np.full(len(rows), s), rows, packed) for s in seats], axis=1)
+            return np.stack([see(np.full(len(rows), s), rows, packed) for s in seats], axis=1)
         if seat is None:
             movers = self._movers if len(rows) == self.num_games else np.full(len(rows), -1)
-            return self._observe(movers, rows, packed)
-        return self._observe(checked_seats(seat, len(rows), self.facts), rows, packed)
+            return see(movers, rows, packed)
+        return see(checked_seats(seat, len(rows), self.facts), rows, packed)
+
+    def _critic(self, seats: NDArray[np.int64], rows: NDArray[np.int64], packed: bool) -> NDArray[Any]:
+        spec = critic_spec(self.game)
+        kernel = self._bound.critic_rows if self.game.kernels.critic else self._bound.every_seat_rows
+        if packed:
+            check_packable(self.facts, spec)
+        out = np.empty((len(rows), spec.size), spec.dtype)
+        self.run(kernel, len(rows), self._records, rows, seats, out)
+        return np.packbits(out, axis=1) if packed else out
+
+    def used(self, actions: Any, seat: Any | None = None, rows: Any | None = None) -> NDArray[np.bool_]:
+        """Which heads have an effect; see `Engine.used`."""
+        rows = self._all if rows is None else checked_rows(rows, self.num_games)
+        chosen, count, heads = np.asarray(actions), len(rows), len(self.facts.heads)
+        check_actions(self.facts, chosen.shape, chosen.dtype, chosen.dtype.kind in "iu", count, seat is not None)
+        if not self._ready:
+            check_started(self.facts, self._started, rows)
+        every = seat is None and self.facts.simultaneous
+        seats = np.full(count, -1) if seat is None else checked_seats(seat, count, self.facts)
+        if every:
+            rows, seats = rows.repeat(self.facts.players), np.tile(np.arange(self.facts.players), count)
+        out = np.ones((len(rows), heads), bool)
+        if self.game.kernels.used:
+            played = np.ascontiguousarray(chosen, np.int64).reshape(len(rows), heads)
+            self.run(self._bound.used_rows, len(rows), self._records, rows, seats, played, out)
+        out &= self.alive[rows, np.where(seats < 0, self._records["to_move"][rows], seats)][:, None]
+        return out.reshape(count, self.facts.players, heads) if every else out
 
     def _observe(self, seats: NDArray[np.int64], rows: NDArray[np.int64], packed: bool) -> NDArray[Any]:
         spec, count = self.facts.observation, len(rows)
@@ -158,7 +194,7 @@ class KernelEngine:
             out = np.empty((count, spec.size), spec.dtype)
             self.run(self._bound.observe_rows, count, self._records, rows, seats, out)
             return out.reshape(count, *spec.shape)
-        check_packable(self.facts)
+        check_packable(self.facts, spec)
         out = np.empty((count, -(-spec.size // 8)), np.uint8)
         self.run(self._packed_rows, count, rows, seats, out)
         return out
@@ -191,6 +227,21 @@ class KernelEngine:
     def terminated(self) -> NDArray[np.bool_]:
         """(N,) bool, ended by the rules."""
         return self._records["terminated"].copy()
+
+    @property
+    def seat_terminated(self) -> NDArray[np.bool_]:
+        """(N, P) bool, the seat's place was settled in the last decision."""
+        if "seat_terminated" in self.game.fields:
+            return self._records["seat_terminated"].astype(bool)
+        return self._records["terminated"][:, None].repeat(self.facts.players, axis=1)
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """(N, P) bool, the seat's place is not settled, and the game is running."""
+        running = ~self.over[:, None]
+        if "alive" in self.game.fields:
+            return self._records["alive"].astype(bool) & running
+        return running.repeat(self.facts.players, axis=1)
 
     @property
     def truncated(self) -> NDArray[np.bool_]:

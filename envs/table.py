@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .engine import Array, Engine, on_host
+from .game import GameFacts
 from .player import Memory, Player, forget
+
+Listener = Callable[[Array, Array, Array], None]
+"""`listener(rows, seats, actions)`: in the games `rows`, `seats` are about to play `actions`."""
+
+
+def first_legal(masks: Array, facts: GameFacts) -> Array:
+    """The first legal value of each head, (..., H), under masks (..., A)."""
+    edges = np.cumsum(facts.head_sizes)[:-1]
+    return np.stack([part.argmax(-1) for part in np.split(masks, edges, -1)], -1)
+
+
+def tell_of_moves(listener: Listener | None, engine: Engine, actions: Array, rows: Array | None = None) -> None:
+    """Tell `listener`, if there is one, the moves about to be played in running games; as for `Engine.step`."""
+    if listener is None:
+        return
+    chosen = np.arange(engine.num_games) if rows is None else on_host(rows)
+    to_move = on_host(engine.to_move)[chosen]
+    running = to_move >= 0
+    listener(chosen[running], to_move[running], on_host(actions)[running])
 
 
 class Table:
@@ -25,6 +45,8 @@ class Table:
             player.initial_memory(engine.num_games) if player else None for player in players
         ]
         self.rewards: Array = np.zeros((engine.num_games, len(players)), np.float32)
+        self.listener: Listener | None = None
+        """Told every move of games in which seats take turns, those of free seats too, before it is applied."""
 
     def start(
         self, rows: Array | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None
@@ -92,13 +114,18 @@ class Table:
 
     def _fill_taken(self, actions: Array, rows: Array | None = None) -> Array:
         rows = self._rows(rows)
-        waiting = self._to_move[rows] >= 0
-        for seat in np.flatnonzero(self.taken) if waiting.any() else ():
-            chosen = self._choose(int(seat), rows[waiting])
-            actions[waiting, seat] = chosen.reshape(waiting.sum(), -1)
+        waiting, alive = self._to_move[rows] >= 0, on_host(self.engine.alive)[rows]
+        for seat in np.flatnonzero(self.taken):
+            living, out = waiting & alive[:, seat], waiting & ~alive[:, seat]
+            if living.any():
+                actions[living, seat] = self._choose(int(seat), rows[living]).reshape(living.sum(), -1)
+            if out.any():  # nobody is asked for the one action that is left
+                actions[out, seat] = first_legal(on_host(self.engine.legal())[rows[out], seat], self.engine.facts)
         return actions
 
     def _notify(self, rows: Array, actions: Array) -> None:
+        if self.listener and len(rows):
+            self.listener(rows, self._to_move[rows], actions)
         for seat, player in enumerate(self.players):
             if player and len(rows):
                 player.notice(self.engine, seat, rows, actions, self.memories[seat])

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from games import matching, nim
+from games_elimination import STANDOFF
 from golden_hanabi import FILES, differences, load, to_numpy
 from numpy.typing import NDArray
 
@@ -77,6 +78,7 @@ def cases() -> dict[str, Case]:
         "full": Case(make_game(), 3, 2),
         "nim": Case(nim(limit=5), 5, 7, KernelAgent("counting", COUNTING), {"heaps": [1, 2, 2]}),
         "matching": Case(matching(rounds=3), 5, 4),
+        "standoff": Case(STANDOFF, 6, 5),
     }
 
 
@@ -115,7 +117,10 @@ def after_restore(engine: Engine, file: Path) -> Transcript:
 def _note(notes: Transcript, when: str, engine: Engine) -> None:
     facts = engine.facts
     seen: dict[str, Any] = {**engine.fields(), "legal": engine.legal(), "mover": engine.to_move}
-    seen |= {f"ends {name}": getattr(engine, name) for name in ("rewards", "terminated", "truncated")}
+    seen |= {
+        f"ends {name}": getattr(engine, name)
+        for name in ("rewards", "terminated", "truncated", "alive", "seat_terminated")
+    }
     for seat in (None, *range(facts.players)):
         seen[f"seat {seat}"] = engine.observe(seat)
         if facts.observation.bits:
@@ -128,6 +133,7 @@ def _note_parts(notes: Transcript, engine: Engine) -> None:
     rows, seats = [2, 0], np.arange(engine.num_games) % engine.facts.players
     engine.step(_random_legal(engine, 50)[rows], rows=rows)
     _note(notes, "two stepped", engine)
+    _note_training(notes, engine, rows)
     notes["two observed"] = to_numpy(engine.observe(seat=[1, 0], rows=rows))
     picked = engine.gather([1, 1, 0])
     picked.step(_random_legal(picked, 51))
@@ -139,6 +145,21 @@ def _note_parts(notes: Transcript, engine: Engine) -> None:
     copy.reset(seed=21)
     _note(notes, "seeded anew", copy)
     _note(notes, "not touched", engine)
+
+
+def _note_training(notes: Transcript, engine: Engine, rows: list[int]) -> None:
+    """What only learners ask for."""
+    facts, played = engine.facts, _random_legal(engine, 52)
+    asked = {
+        "used": engine.used(played),
+        "used by two": engine.used(played[rows], rows=rows),
+        "used by a seat": engine.used(played[:, 1, : len(facts.heads)] if facts.simultaneous else played, seat=1),
+        "critic": engine.critic(),
+        "critic of a seat": engine.critic(seat=1, rows=rows),
+    }
+    if facts.critic_spec.bits:
+        asked["critic packed"] = engine.critic(packed=True)
+    notes |= {name: to_numpy(values) for name, values in asked.items()}
 
 
 def _note_errors(notes: Transcript, engine: Engine) -> None:

@@ -24,6 +24,7 @@ class AgentsGame:
     An observation is `{"observation": (*shape), "action_mask": int8 (A,)}`; masks are all 1 when the game is over.
     `info` of an agent: `player`, the seat to move (-1 when the game is over, 0 in simultaneous games); what the game tells
     everybody; at the end `returns` float32 (P,), and `illegal_action` in words if one ended the game.
+    An agent whose seat is out is terminated then and leaves `agents`; the others play on.
 
     Args:
         game: what is played.
@@ -110,7 +111,7 @@ class AgentsGame:
     def _credit(self, rewards: NDArray[np.float32]) -> dict[str, float]:
         """Add rewards (1, P) to the returns; gives them by agent."""
         self._returns += rewards
-        return {agent: float(reward) for agent, reward in zip(self.possible_agents, rewards[0], strict=True)}
+        return {agent: float(rewards[0, self.seat_of(agent)]) for agent in self.agents}
 
     def _lose(self, seats: list[int], words: str) -> NDArray[np.float32]:
         """End the game because `seats` acted illegally; gives the rewards (1, P)."""
@@ -120,9 +121,13 @@ class AgentsGame:
 
     def _flags(self) -> tuple[dict[str, bool], dict[str, bool]]:
         """Terminations and truncations by agent."""
-        terminated = bool(self._forfeit) or bool(self.engine.terminated[0])
-        truncated = bool(self.engine.truncated[0])
-        return dict.fromkeys(self.possible_agents, terminated), dict.fromkeys(self.possible_agents, truncated)
+        settled, truncated = self.engine.seat_terminated[0], bool(self.engine.truncated[0])
+        terminated = {agent: bool(self._forfeit) or bool(settled[self.seat_of(agent)]) for agent in self.agents}
+        return terminated, dict.fromkeys(self.agents, truncated)
+
+    def seat_of(self, agent: str) -> int:
+        """The seat of an agent."""
+        return self.possible_agents.index(agent)
 
     def _picture(self, seat: int | None) -> str | None:
         if self.render_mode is None:

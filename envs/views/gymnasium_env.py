@@ -44,6 +44,8 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
     `reset(seed=s)` starts game 0 of seed s, the same as `make_engine(..., num_games=1, seed=s)` plays; `reset()` starts the
     next game of that seed. `reset(options=...)` goes to the game.
 
+    The game of a seat that is out is over, though the others could play on; `returns` are what was paid until then.
+
     Args:
         game: what is played.
         seats: "all": the policy plays every seat in turn (shared rewards only); or the seat that it plays.
@@ -111,8 +113,8 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
                 raise
             rewards, forfeit = self._side.forfeit(self._returns), str(error)
         self._returns += rewards
-        terminated = forfeit is not None or bool(self.engine.terminated[0])
-        truncated = bool(self.engine.truncated[0])
+        ends = self._side.ends()
+        terminated, truncated = forfeit is not None or bool(ends[0][0]), bool(ends[1][0])
         self._over = terminated or truncated
         info = self._info()
         if forfeit is not None:

@@ -50,7 +50,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
     rows returned are those of the next games already, what belongs to the ended games is in `final_info` (the same keys) and
     `final_obs` (an object array as of gymnasium's SyncVectorEnv; on CUDA a tensor (n, *shape)). As everywhere in Gymnasium,
     `_key` bool (n,) tells in which rows `key` has a value. What games tell in words or dicts is not collected: read it from
-    `engine.state`, or ask `game.info(engine.state, row)`.
+    `engine.state`, or ask `game.info(engine.state, row)`. As in `GameEnv`, the game of a seat that is out is over.
 
     Args:
         game: what is played.
@@ -154,7 +154,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         self._returns += rewards
         if ended is not None:
             self._begin(ended)
-        terminated, truncated = self.engine.terminated, self.engine.truncated
+        terminated, truncated = self._side.ends()
         if lost is not None:
             terminated |= lost
         self._over = terminated | truncated

@@ -62,7 +62,7 @@ class GameAECEnv(AgentsGame, AECEnv[str, Any, Any]):  # type: ignore[misc]
         Raises:
             NotResetError: no game was started.
         """
-        return self._seen(self.possible_agents.index(agent))
+        return self._seen(self.seat_of(agent))
 
     def step(self, action: Any) -> None:
         """Play the action of `agent_selection`; None once the game is over.
@@ -83,7 +83,7 @@ class GameAECEnv(AgentsGame, AECEnv[str, Any, Any]):  # type: ignore[misc]
         except IllegalActionError as error:
             if self._illegal == "raise":
                 raise
-            rewards = self._lose([self.possible_agents.index(agent)], str(error))
+            rewards = self._lose([self.seat_of(agent)], str(error))
         self.rewards = self._credit(rewards)
         self._cumulative_rewards[agent] = 0.0
         self._accumulate_rewards()

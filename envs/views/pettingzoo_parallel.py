@@ -12,6 +12,7 @@ from ludory.errors import IllegalActionError
 
 from ..game import Game
 from ..make import make_game
+from ..table import first_legal
 from .agents_game import AgentsGame
 from .single_action import action_row
 
@@ -52,11 +53,11 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
         return self._by_agent()
 
     def _by_agent(self) -> tuple[dict[str, Seen], dict[str, dict[str, Any]]]:
-        seen = {agent: self._seen(seat) for seat, agent in enumerate(self.possible_agents)}
-        return seen, {agent: self._info() for agent in self.possible_agents}
+        seen = {agent: self._seen(self.seat_of(agent)) for agent in self.agents}
+        return seen, {agent: self._info() for agent in self.agents}
 
     def step(self, actions: dict[str, Any]) -> Step:
-        """Play one action of every agent; gives observations, rewards, terminations, truncations and infos by agent.
+        """Play one action of every agent in `agents`; gives observations, rewards, terminations, truncations and infos of these.
 
         Raises:
             IllegalActionError: an agent has no action, or no integer (one head), or no H integers; or one that is not legal and
@@ -69,23 +70,25 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
             raise IllegalActionError(
                 f"{self.facts.name}: no action for {', '.join(missing)}; every agent acts in every step"
             )
-        rows = [action_row(self.facts, actions[agent]) for agent in self.possible_agents]
-        faults = {seat: words for seat, row in enumerate(rows) if (words := self._fault(seat, row))}
+        rows = {self.seat_of(agent): action_row(self.facts, actions[agent]) for agent in self.agents}
+        faults = {seat: words for seat, row in rows.items() if (words := self._fault(seat, row))}
         if faults and self._illegal == "raise":
             raise IllegalActionError("; ".join(faults.values()))
         rewards = self._lose(list(faults), "; ".join(faults.values())) if faults else self._play(rows)
         credited = self._credit(rewards)
         terminated, truncated = self._flags()
-        if self._over:
-            self.agents = []
+        seen, infos = self._by_agent()
+        self.agents = [] if self._over else [agent for agent in self.agents if not terminated[agent]]
         if self.render_mode == "human":
             self.render()
-        seen, infos = self._by_agent()
         return seen, credited, terminated, truncated, infos
 
-    def _play(self, rows: list[NDArray[np.int64]]) -> NDArray[np.float32]:
+    def _play(self, rows: dict[int, NDArray[np.int64]]) -> NDArray[np.float32]:
         if self.facts.simultaneous:
-            self.engine.step(np.stack([row.reshape(1, -1) for row in rows], 1))
+            played = first_legal(self.engine.legal(), self.facts)  # a seat that is out has no other action
+            for seat, row in rows.items():
+                played[0, seat] = row.reshape(-1)
+            self.engine.step(played)
         else:
             self.engine.step(rows[int(self.engine.to_move[0])])
         rewards: NDArray[np.float32] = self.engine.rewards

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ludory.errors import OptionError
 
 from ..engine import Array, Engine
 from ..game import Game
-from ..table import Table
+from ..table import Listener, Table, first_legal, tell_of_moves
 from .arrays import arrays_of
 from .forfeit import forfeit_rewards
 from .seating import Others, Seats, own_seat, seat_players
@@ -36,6 +34,7 @@ class Side:
         self.own = own_seat(game.facts, seats)
         """The policy's seat; None: all seats, with the reward that they share."""
         self._table: Table | None = None
+        self._listener: Listener | None = None
         self._early: Array = self.arrays.zeros(engine.num_games, game.facts.players, dtype="float32")
         if self.own is not None:
             if engine.device != "cpu":
@@ -43,6 +42,13 @@ class Side:
                     f"seats={self.own}: players sit at device='cpu' engines, this one is on {engine.device!r}"
                 )
             self._table = Table(engine, seat_players(game, self.own, others))
+
+    def listen(self, listener: Listener | None) -> None:
+        """Tell `listener` every move of games in which seats take turns, before it is applied; None: nobody."""
+        if self._table is None:
+            self._listener = listener
+        else:
+            self._table.listener = listener
 
     @property
     def reward_seat(self) -> int:
@@ -68,7 +74,8 @@ class Side:
         for _ in range(MOST_STARTS):
             self._table.start(rows, options, seed)
             self._early[rows] = self._table.rewards[rows]
-            rows, seed = rows[self.engine.to_move[rows] < 0], None
+            terminated, truncated = self.ends()
+            rows, seed = rows[(terminated | truncated)[rows]], None
             if not len(rows):
                 return
             if options:
@@ -92,6 +99,7 @@ class Side:
             IllegalActionError: nothing has been played then.
         """
         if self._table is None:
+            tell_of_moves(self._listener, self.engine, actions, rows)
             self.engine.step(actions, rows)
             return self.engine.rewards
         if not self.legal_rows(actions, rows).all():  # let the engine say so before a player takes notice of the move
@@ -111,9 +119,15 @@ class Side:
         return cube
 
     def _first_legal(self, rows: Array | None) -> Array:
-        masks = self.engine.legal() if rows is None else self.engine.legal()[rows]
-        edges = np.cumsum(self.facts.head_sizes)[:-1]
-        return np.stack([part.argmax(-1) for part in np.split(masks, edges, -1)], -1)
+        return first_legal(self.engine.legal() if rows is None else self.engine.legal()[rows], self.facts)
+
+    def ends(self) -> tuple[Array, Array]:
+        """(N,) bool: what the policy plays is terminated, is truncated. For a seat that is out, though the others play on, it is."""
+        terminated, truncated = self.engine.terminated, self.engine.truncated
+        if self.own is not None and "alive" in self.game.fields:
+            out = self.engine.state.alive[:, self.own] == 0
+            return terminated | out, truncated & ~out
+        return terminated, truncated
 
     def observe(self, rows: Array | None = None) -> Array:
         """What the policy sees, (N, *shape): its seat's view, or that of the seat to move."""

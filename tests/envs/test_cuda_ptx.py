@@ -13,9 +13,11 @@ import pytest
 import torch
 from cuda_transcript import COUNTING
 from games import matching, nim
+from games_elimination import standoff
 
 from ludory.agents.agent import KernelAgent
 from ludory.agents.hanabi.bots import make_cheatbot, make_iggi, make_piers
+from ludory.agents.make import make_agent
 from ludory.envs import cuda_engine
 from ludory.envs.cuda_device import DeviceState, Kernel, signature
 from ludory.envs.cuda_engine import CudaEngine
@@ -33,6 +35,7 @@ HANABI_KERNELS = {
     "clear_rewards",
     "step_rows",
     "observe_rows",
+    "every_seat_rows",
     "turn_tiles",
     "pack_bits",
     "redeal_rows",
@@ -91,9 +94,11 @@ def use_everything(engine: CudaEngine) -> None:
     facts = engine.facts
     shape = (3, facts.players, len(facts.heads)) if facts.simultaneous else (3,)
     actions = np.zeros(shape, np.int64)
+    engine.used(actions)
     engine.step(actions)
     engine.step(actions[:2], rows=[2, 0])
     engine.observe()
+    engine.critic()
     if facts.observation.bits:
         engine.observe(packed=True)
     if engine.game.kernels.redeal:
@@ -142,6 +147,12 @@ def test_other_kinds_of_games(engine_on, ptx_device, make):
     assert_hopper_code(ptx_device)
 
 
+def test_used_heads_and_critics_of_a_game_with_elimination(engine_on, ptx_device):
+    use_everything(engine_on(standoff(), ptx_device))
+    assert ptx_device.names >= {"used_rows", "critic_rows", "step_rows"}
+    assert_hopper_code(ptx_device)
+
+
 @pytest.mark.parametrize("make", [make_iggi, make_piers, make_cheatbot])
 def test_bots_of_hanabi(engine_on, ptx_device, make):
     game = make_game()
@@ -174,4 +185,21 @@ def test_kernels_of_a_notebook(engine_on, ptx_device):
     engine._device = ptx_device
     engine.load_fields(engine.fields())
     assert ptx_device.names == {"legal_rows"}
+    assert_hopper_code(ptx_device)
+
+
+def test_the_arena(engine_on, ptx_device):
+    use_everything(engine_on(make_registered("Arena2P-v0"), ptx_device))
+    assert ptx_device.names >= {"reset_rows", "step_rows", "observe_rows", "critic_rows", "used_rows", "redeal_rows"}
+    assert_hopper_code(ptx_device)
+    assert not any("fma.rn.f64" in ptx for ptx in ptx_device.launched.values()), "rounds as the CPU does"
+
+
+@pytest.mark.parametrize("style", ["random", "rusher"])
+def test_styles_of_the_arena(engine_on, ptx_device, style):
+    game = make_registered("Arena2P-v0")
+    engine, agent = engine_on(game, PaperDevice()), make_agent(f"arena/{style}", game)
+    engine._device = ptx_device
+    agent.choose(engine, 0, np.arange(3), agent.initial_memory(3))
+    assert ptx_device.names == {"choose_heads_rows"}
     assert_hopper_code(ptx_device)

@@ -12,6 +12,7 @@ from ludory.errors import ConformanceError, OptionError
 from . import (
     batches,
     copies,
+    elimination,
     facts,
     gymnasium_views,
     hidden,
@@ -23,6 +24,7 @@ from . import (
     pictures,
     randomness,
     simulator,
+    training,
 )
 from .trial import EngineMaker, Trial
 
@@ -38,6 +40,7 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "longest game": outcomes.games_end_in_time,
     "rewards": outcomes.rewards_are_of_the_declared_kind,
     "finished games": outcomes.finished_games_are_frozen,
+    "eliminated seats": elimination.seats_that_are_out_stay_out,
     "observations": observations.observations_fit_their_spec,
     "fresh arrays": observations.arrays_are_fresh,
     "seeds repeat": randomness.seeds_repeat,
@@ -50,6 +53,8 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "resetting rows": batches.games_can_be_reset_apart,
     "legal actions": masks.legal_actions_can_be_played,
     "illegal actions": masks.illegal_actions_are_refused,
+    "used heads": training.unused_heads_have_no_effect,
+    "critic": training.the_critic_sees_what_it_should,
     "kernels": kernels.kernels_stay_in_their_row,
     "Gymnasium env": gymnasium_views.gymnasium_env_agrees,
     "Gymnasium vector": gymnasium_views.gymnasium_vector_agrees,
@@ -81,6 +86,8 @@ def check_game(
       illegal one raises IllegalActionError and changes nothing.
     * outcomes: games end within `longest_game`; rewards are of the declared kind over a whole game (shared: equal
       returns; zero_sum: they sum to 0; within min_return..max_return); finished games are frozen, with an all-true mask.
+    * seats that are out before the end: settled once, no reward afterwards, one legal value per head.
+    * training: heads that `used` leaves out have no effect on what anybody sees next; what `critic` shows has its size and range.
     * observations: shape, dtype, range; packed ones are the bits of whole ones; returned arrays are the caller's own.
     * seeds: the same seed repeats; another seed, index or episode differs (or does not, in a game without chance).
     * batches: a game is the same alone, in a batch, stepped or reset by `rows`.

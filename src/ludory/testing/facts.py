@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ludory.envs.game import header
+from ludory.envs.checks import critic_spec
+from ludory.envs.game import elimination, header
 from ludory.errors import OptionError
 
 from .trial import Trial, require
@@ -30,6 +31,17 @@ def facts_hold_together(trial: Trial) -> None:
             given is not None and given[:2] == field[:2],
             f"state field {name!r} is {given}, must be {field}; add ludory.envs.game.header(players)",
         )
+    seats = elimination(facts.players)
+    given_fields = {name: field for name, field in trial.game.fields.items() if name in seats}
+    require(
+        not given_fields or given_fields == seats,
+        f"state fields {given_fields}, must be {seats} or none of them; add ludory.envs.game.elimination(players)",
+    )
+    require(
+        not given_fields or facts.simultaneous,
+        "the fields of `elimination` are for simultaneous games; where seats take turns, pass over those that are out",
+    )
+    critic_spec(trial.game)
 
 
 def segments_tile_the_observation(trial: Trial) -> None:

@@ -34,7 +34,7 @@ def _seats(facts: GameFacts) -> list[int | None]:
 
 
 def _seating(facts: GameFacts, recording: Recording, own: int | None) -> tuple[Any, Any]:
-    others = [ScriptedPlayer(facts, recording, seat) for seat in range(facts.players) if seat != own]
+    others = [ScriptedPlayer(facts, recording, seat, own) for seat in range(facts.players) if seat != own]
     return ("all", "random") if own is None else (own, others)
 
 

@@ -35,6 +35,7 @@ def kernels_stay_in_their_row(trial: Trial) -> None:
             others = generator.integers(engine.num_games, size=2)
             trio = engine.gather([others[0], game, others[1]])
             _check_views(trial, kernels, trio, f"step {step}, game {game}")
+            _check_training(trial, kernels, trio, f"step {step}, game {game}")
             _check_steps(trial, kernels, trio, f"step {step}, game {game}")
             _check_draws(trial, kernels, trio, f"step {step}, game {game}")
 
@@ -69,6 +70,31 @@ def _check_views(trial: Trial, kernels: Mapping[str, Any], engine: Engine, where
             for action in np.flatnonzero(mask != compiled)[:1]:
                 got = f"{mask[action]} interpreted, {compiled[action]} compiled"
                 require(False, f"{where}: legal(seat {seat}) gives action {action} = {got}")
+
+
+def _check_training(trial: Trial, kernels: Mapping[str, Any], engine: Engine, where: str) -> None:
+    """`used` of one action of every seat, and `critic`."""
+    facts, spec = trial.facts, trial.facts.critic_spec
+    every = to_numpy(engine.alive)[ROW] if facts.simultaneous else np.arange(facts.players) == int(engine.to_move[ROW])
+    for seat in np.flatnonzero(every).tolist():
+        mask = to_numpy(engine.legal())[ROW]
+        for action in (
+            _covering_actions(mask[seat] if facts.simultaneous else mask, facts.head_sizes) if "used" in kernels else ()
+        ):
+            flags, row = np.zeros(len(facts.heads), bool), np.atleast_1d(action)
+            _guarded(engine, kernels["used"], f"{where}: used(seat {seat})", seat, row, GuardedField("out", flags))
+            compiled = to_numpy(engine.used(np.stack([action] * 3), seat=seat))[ROW]
+            require(
+                (flags == compiled).all(),
+                f"{where}: used(seat {seat}, {row.tolist()}) is {flags} interpreted, {compiled} compiled",
+            )
+    for seat in range(facts.players) if "critic" in kernels else ():
+        seen = np.zeros(spec.size, spec.dtype)
+        _guarded(engine, kernels["critic"], f"{where}: critic(seat {seat})", seat, GuardedField("out", seen))
+        expected = to_numpy(engine.critic(seat=seat))[ROW]
+        for entry in np.flatnonzero(~np.isclose(seen, expected))[:1]:
+            got = f"{seen[entry]} interpreted, {expected[entry]} compiled"
+            require(False, f"{where}: critic(seat {seat}) gives entry {entry} = {got}")
 
 
 def _check_steps(trial: Trial, kernels: Mapping[str, Any], engine: Engine, where: str) -> None:

@@ -26,7 +26,7 @@ def pettingzoo_aec_agrees(trial: Trial) -> None:
         env = make_aec(trial.game, illegal="raise")
         env.reset(seed=seed)
         for step, moment in enumerate(recording.moments):
-            seen = {agent: env.observe(agent) for agent in env.possible_agents}
+            seen = {agent: env.observe(agent) for agent in env.agents}
             idle = np.zeros(trial.facts.num_actions, np.int8)
             _compare_seen(trial, seen, moment, idle, f"seed {seed}, step {step}")
             _compare_outcome((env.rewards, env.terminations, env.truncations), moment, f"seed {seed}, step {step}")
@@ -35,8 +35,12 @@ def pettingzoo_aec_agrees(trial: Trial) -> None:
 
 
 def _step_aec(trial: Trial, env: Any, moment: Moment, action: Array, where: str) -> None:
-    """One move; in simultaneous games one round, agent after agent."""
-    seats = range(trial.facts.players) if trial.facts.simultaneous else [int(moment.to_move[0])]
+    """One move; in simultaneous games one round, agent after agent, those that are out first and for the last time."""
+    dead = [agent for agent in env.agents if env.terminations[agent]]
+    for agent in dead:
+        require(env.agent_selection == agent, f"{where}: agent_selection is {env.agent_selection}, {agent} is out")
+        env.step(None)
+    seats = np.flatnonzero(moment.alive[0]).tolist() if trial.facts.simultaneous else [int(moment.to_move[0])]
     for seat in seats:
         agent = env.possible_agents[seat]
         require(env.agent_selection == agent, f"{where}: agent_selection is {env.agent_selection}, {agent} is to move")
@@ -56,6 +60,8 @@ def pettingzoo_parallel_agrees(trial: Trial) -> None:
             where = f"seed {seed}, step {step}"
             _compare_seen(trial, seen, moment, idle, where)
             _compare_outcome(outcome, moment, where)
+            living = [agent for agent, alive in zip(env.possible_agents, moment.alive[0], strict=True) if alive]
+            require(env.agents == living, f"{where}: agents are {env.agents}, must be {living}")
             if step < len(recording.actions):
                 joint = _joint_action(trial, env.possible_agents, moment, recording.actions[step][0])
                 seen, rewards, terminated, truncated, _ = env.step(joint)
@@ -83,7 +89,8 @@ def _typed(action: Array) -> Any:
 
 def _compare_seen(trial: Trial, seen: dict[str, Any], moment: Moment, idle: Array, where: str) -> None:
     """Observation and mask of every agent at game 0 of `moment`."""
-    for seat, (agent, view) in enumerate(seen.items()):
+    for agent, view in seen.items():
+        seat = _seat(agent)
         expected = moment.observations[0, seat]
         for entry in np.flatnonzero(view["observation"] != expected)[:1]:
             values = f"{view['observation'].flat[entry]}, the engine's {expected.flat[entry]}"
@@ -107,10 +114,14 @@ def _expected_mask(trial: Trial, moment: Moment, seat: int, idle: Array) -> Arra
     return padded
 
 
+def _seat(agent: str) -> int:
+    return int(agent.removeprefix("player_"))
+
+
 def _compare_outcome(got: Outcome, moment: Moment, where: str) -> None:
-    for seat, agent in enumerate(got[0]):
-        mine = tuple(part[agent] for part in got)
-        expected = (float(moment.rewards[0, seat]), bool(moment.terminated[0]), bool(moment.truncated[0]))
+    for agent in got[0]:
+        seat, mine = _seat(agent), tuple(part[agent] for part in got)
+        expected = (float(moment.rewards[0, seat]), bool(moment.seat_terminated[0, seat]), bool(moment.truncated[0]))
         require(
             mine == expected, f"{where}: {agent} has (reward, terminated, truncated) {mine}, the engine's {expected}"
         )

@@ -25,6 +25,8 @@ class Moment(NamedTuple):
     terminated: Array  # (N,)
     truncated: Array  # (N,)
     rewards: Array  # (N, P)
+    alive: Array  # (N, P)
+    seat_terminated: Array  # (N, P)
     masks: Array  # (N, A) or (N, P, A)
     observations: Array  # (N, P, *shape), every seat's, also in sequential games
 
@@ -59,6 +61,8 @@ def look(engine: Engine) -> Moment:
         terminated=to_numpy(engine.terminated),
         truncated=to_numpy(engine.truncated),
         rewards=to_numpy(engine.rewards),
+        alive=to_numpy(engine.alive),
+        seat_terminated=to_numpy(engine.seat_terminated),
         masks=to_numpy(engine.legal()),
         observations=np.stack(seats, axis=1),
     )

@@ -31,13 +31,16 @@ def decisions(facts: GameFacts, recording: Recording, row: int, own: int | None)
     found: list[Decision] = []
     earned = 0.0
     for step, moment in enumerate(recording.moments):
-        over = bool(moment.over[row])
+        over = bool(moment.over[row] if own is None else not moment.alive[row, own])
         earned += float(moment.rewards[row, own or 0])
         if over or own is None or facts.simultaneous or moment.to_move[row] == own:
             seat = int(moment.next_seat[row]) if own is None else own
             mask = moment.masks[row, seat] if facts.simultaneous else moment.masks[row]
-            ends = bool(moment.terminated[row]), bool(moment.truncated[row])
-            found.append(Decision(step, moment.observations[row, seat], mask, int(moment.to_move[row]), earned, *ends))
+            out = over and not moment.over[row]  # the seat is out, the others play on
+            settled = over and own is not None and bool(moment.seat_terminated[row, own])
+            ends = bool(moment.terminated[row]) or settled, bool(moment.truncated[row]) and not settled
+            player = -1 if out else int(moment.to_move[row])
+            found.append(Decision(step, moment.observations[row, seat], mask | out, player, earned, *ends))
             earned = 0.0 if len(found) > 1 else earned
         if over:
             return found
@@ -51,15 +54,17 @@ def move_of(facts: GameFacts, action: Array, seat: int | None) -> Array:
 
 
 class ScriptedPlayer:
-    """Repeats the recorded moves of one seat in every game, then plays at random."""
+    """Repeats the recorded moves of one seat in every game, as long as seat `own` is not out; then plays at random."""
 
-    def __init__(self, facts: GameFacts, recording: Recording, seat: int) -> None:
-        self._facts, self._generator = facts, np.random.default_rng(seat)
+    def __init__(self, facts: GameFacts, recording: Recording, seat: int, own: int | None) -> None:
+        self._facts, self._generator, self._own = facts, np.random.default_rng(seat), own
         games = range(len(recording.moments[0].to_move))
         self._moves = [iter(list(self._recorded(recording, game, seat))) for game in games]
 
     def _recorded(self, recording: Recording, game: int, seat: int) -> Iterator[Array]:
         for moment, actions in zip(recording.moments, recording.actions, strict=False):
+            if self._own is not None and not moment.alive[game, self._own]:
+                return
             if not moment.over[game] and (self._facts.simultaneous or moment.to_move[game] == seat):
                 yield move_of(self._facts, actions[game], seat)
 

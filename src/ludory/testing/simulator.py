@@ -10,20 +10,24 @@ import pickle
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ludory.envs.engine import Engine
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.errors import ConformanceError
 from ludory.plugins import games
 
-from .recording import Moment, Recording, compare, look, record, replay
+from .recording import Array, Moment, Recording, compare, look, record, replay, to_numpy
 from .trial import Trial, require
 
-GAMES, MOST_MOVES = 3, 12
+GAMES, MOST_MOVES, ASKED_EVERY = 3, 12, 4
 """The simulator runs every thread of the GPU as a Python thread, so little is played."""
 
 
@@ -50,6 +54,7 @@ class Task(NamedTuple):
     seed: int
     recording: Recording
     redealt: list[Moment]  # after redeal(seat) at the start, by seat
+    asked: dict[int, dict[str, Array]]  # what learners ask for, by step
 
 
 def cuda_simulator_agrees(trial: Trial) -> str | None:
@@ -61,7 +66,9 @@ def cuda_simulator_agrees(trial: Trial) -> str | None:
     address = address_of(trial.game)
     if address is None:
         return "the game has no id and is no value of a module, so no other process can make it"
-    _run(Task(address, trial.seed, _recorded(trial), _redealt(trial)))
+    recording = _recorded(trial)
+    asked = dict(_asked(trial.engine(games=GAMES), recording))
+    _run(Task(address, trial.seed, recording, _redealt(trial), asked))
     return None
 
 
@@ -87,6 +94,14 @@ def _redealt(trial: Trial) -> list[Moment]:
         engine.redeal(seat, trial.seed)
         moments.append(look(engine))
     return moments
+
+
+def _asked(engine: Engine, recording: Recording) -> Iterator[tuple[int, dict[str, Array]]]:
+    """`used` and `critic` every few moves of a recording."""
+    for step, actions in enumerate(recording.actions):
+        if step % ASKED_EVERY == 0:
+            yield step, {"used": to_numpy(engine.used(actions)), "critic": to_numpy(engine.critic())}
+        engine.step(actions)
 
 
 def _run(task: Task) -> None:
@@ -116,6 +131,10 @@ def simulate(task: Task) -> None:
         copy = engine.clone()
         copy.redeal(seat, task.seed)
         compare(game.facts, look(copy), moment, f"redeal({seat}) in the CUDA simulator")
+    for step, answers in _asked(engine.clone(), task.recording):
+        for name, answer in answers.items():
+            same = np.array_equal(answer, task.asked[step][name])
+            require(same, f"step {step}: {name}() in the CUDA simulator differs from the CPU's")
     order = [GAMES - 1, 0]
     part = engine.gather(order)
     replay(engine, task.recording, what="CUDA simulator")

@@ -1,0 +1,85 @@
+"""Compiled functions are kept on disk, and an edit in another file that they call is noticed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+CALLER = """
+from callee import add
+from ludory.envs.cached_kernel import cached_kernel
+
+
+@cached_kernel(nogil=True)
+def total(n):
+    return _twice(add(n, 1))
+
+
+@cached_kernel(nogil=True)
+def _twice(n):
+    return 2 * n
+"""
+
+CALLEE = """
+from numba import njit
+
+BONUS = 0
+
+
+@njit
+def add(a, b):
+    return a + b + BONUS
+"""
+
+CALL = """
+import json, caller
+
+print(json.dumps([caller.total(3), sum(caller.total.stats.cache_misses.values())]))
+"""
+
+
+@pytest.fixture
+def call(tmp_path):
+    """Calls `total(3)` in a new process, after writing the file that it calls: (result, times compiled)."""
+    (tmp_path / "caller.py").write_text(CALLER)
+
+    def in_a_new_process(callee):
+        (tmp_path / "callee.py").write_text(callee)
+        paths = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": "", "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run([sys.executable, "-c", CALL], env=os.environ | paths, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return tuple(json.loads(done.stdout))
+
+    return in_a_new_process
+
+
+def test_an_edited_callee_is_seen_and_unchanged_code_is_loaded(call):
+    assert call(CALLEE) == (8, 1)
+    assert call(CALLEE) == (8, 0)
+    assert call(CALLEE + "\n# a comment behind the function\n") == (8, 0)
+    assert call(CALLEE.replace("a + b", "a - b")) == (4, 1)
+    assert call(CALLEE.replace("BONUS = 0", "BONUS = 5")) == (18, 1)
+    assert call(CALLEE) == (8, 0)
+
+
+def test_numbas_own_key_would_run_the_old_code(call, tmp_path):
+    """Why there is a `cached_kernel`: when this fails, Numba has learnt it and the decorator can go."""
+    numbas = CALLER.replace("from ludory.envs.cached_kernel import cached_kernel", "from numba import njit")
+    (tmp_path / "caller.py").write_text(numbas.replace("@cached_kernel(", "@njit(cache=True, "))
+    assert call(CALLEE) == (8, 1)
+    assert call(CALLEE.replace("a + b", "a - b")) == (8, 0)
+
+
+def test_the_learners_kernels_have_it():
+    from ludory.agents.networks import mlp_kernels
+    from ludory.algorithms.ppo import kernels
+    from ludory.envs.cached_kernel import _SourceCache
+
+    for module in (mlp_kernels, kernels):
+        compiled = [value for value in vars(module).values() if getattr(value, "__module__", "") == module.__name__]
+        assert compiled
+        assert all(isinstance(value._cache, _SourceCache) for value in compiled if hasattr(value, "py_func"))
