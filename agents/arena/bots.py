@@ -1,0 +1,66 @@
+"""The arena's scripted styles as agents: `arena/random`, `arena/rusher`, `arena/sniper`, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ludory.envs.arena.rules import step
+from ludory.envs.game import Game
+from ludory.errors import OptionError
+
+from ..agent import BotKernels, KernelAgent
+from .random_moves import MEMORY, choose_random
+from .styles import (
+    choose_looter,
+    choose_miner,
+    choose_rusher,
+    choose_sniper,
+    choose_turtle,
+    choose_zone,
+)
+
+STYLES: dict[str, Callable[..., None]] = {
+    "rusher": choose_rusher,
+    "sniper": choose_sniper,
+    "turtle": choose_turtle,
+    "looter": choose_looter,
+    "miner": choose_miner,
+    "zone": choose_zone,
+}
+"""Kernel of each style by name; none of them draws."""
+
+
+def make_style(game: Game, style: str, **options: Any) -> KernelAgent:
+    """A scripted style: deterministic, and the same at every seat.
+
+    Raises:
+        OptionError: the game is not the arena, there is no such style, or an option is given (it has none).
+    """
+    if style not in STYLES:
+        raise OptionError(f"style={style!r}: must be one of {', '.join(STYLES)}")
+    _check(f"arena/{style}", game, options)
+    return KernelAgent(f"arena/{style}", BotKernels(STYLES[style]))
+
+
+def make_random(game: Game, seed: int | None = None, **options: Any) -> KernelAgent:
+    """Every head uniform over its legal values, in compiled code.
+
+    Args:
+        game: an arena.
+        seed: of the draws; None takes a fresh one from the operating system.
+        options: it has no others.
+
+    Raises:
+        OptionError: the game is not the arena, or an unknown option is given.
+    """
+    _check("arena/random", game, options)
+    return KernelAgent("arena/random", BotKernels(choose_random, memory_size=MEMORY, draws=True), seed=seed)
+
+
+def _check(name: str, game: Game, options: dict[str, Any]) -> None:
+    if options:
+        given = ", ".join(f"{key}={value!r}" for key, value in options.items())
+        raise OptionError(f"{name} has no options {given}")
+    if game.kernels.step is not step:
+        raise OptionError(f"{name} plays the arena only, got {game.id or game.facts.name}; try Arena2P-v0")

@@ -1,0 +1,128 @@
+"""Arena: the last one standing, 2 to 8 seats, all move at once. A small game of Ludory's own design, in integers."""
+
+from __future__ import annotations
+
+from dataclasses import fields as dataclass_fields
+from functools import partial
+from typing import Any
+
+from ludory.errors import OptionError
+
+from ..game import Game, GameFacts, Head, Kernels, State
+from .full import critic_spec, observe_critic
+from .legality import legal
+from .numbers import FULL_HP, LONGEST_GAME, TICKS
+from .observation import OBSERVE, observation_spec
+from .redeal import redeal
+from .rules import reset, step
+from .start import start_fields
+from .state import fields
+from .used import used
+from .variants import ArenaOptions
+
+__all__ = ["ArenaOptions", "make_game"]
+
+ABILITIES = ("no ability", "dash", "shield", "nova", "mine")
+SWITCHES = {"fire": ("hold fire", "fire"), "ability": ABILITIES, "interact": ("leave crates", "open crate")}
+
+
+def make_game(**options: Any) -> Game:
+    """The arena with keyword options, see `ArenaOptions`.
+
+    Raises:
+        OptionError: unknown option, or a value that is not allowed.
+    """
+    chosen = _options(options)
+    facts = GameFacts(
+        name="Arena",
+        players=chosen.players,
+        turns="simultaneous",
+        reward="zero_sum",
+        hidden_information=True,
+        chance=True,
+        heads=heads(chosen),
+        observation=observation_spec(chosen),
+        longest_game=LONGEST_GAME,
+        min_return=-1,
+        max_return=1,
+        critic=critic_spec(chosen),
+    )
+    return Game(
+        facts=facts,
+        fields=fields(chosen),
+        kernels=Kernels(reset, step, legal, OBSERVE[chosen.observation], redeal, used, observe_critic),
+        action_name=partial(action_name, chosen),
+        info=public_info,
+        start=partial(start_fields, chosen),
+        text=_text,
+        svg=_svg,
+        last_move=last_move,
+        progress=progress,
+        options=options,
+    )
+
+
+def progress(state: State) -> Any:
+    """(N, P) float: damage dealt less damage taken, the zone's included; 1 is a full body's worth."""
+    return (state.dealt - state.taken) / FULL_HP
+
+
+def heads(options: ArenaOptions) -> tuple[Head, ...]:
+    """The seven action heads."""
+    move, aim = options.move_bins, options.aim_bins
+    sizes = {"move_x": move, "move_y": move, "aim_x": aim, "aim_y": aim, "fire": 2, "ability": 5, "interact": 2}
+    return tuple(Head(name, size) for name, size in sizes.items())
+
+
+def _options(options: dict[str, Any]) -> ArenaOptions:
+    known = [field.name for field in dataclass_fields(ArenaOptions)]
+    for name in options:
+        if name not in known:
+            raise OptionError(f"Arena has no option {name!r}; it has {', '.join(known)}")
+    return ArenaOptions(**options)
+
+
+def action_name(options: ArenaOptions, head: int, value: int) -> str:
+    """A value of a head in words: "move_x -0.5", "fire", "shield", "open crate"."""
+    name, size = heads(options)[head]
+    if name in SWITCHES:
+        return SWITCHES[name][value]
+    return f"{name} {2 * value / (size - 1) - 1:+.4g}" if 2 * value != size - 1 else f"{name} 0"
+
+
+def public_info(state: State, i: int) -> dict[str, Any]:
+    """What everybody knows of game i: time, who lives, places settled so far (None: none yet); at the end also who did what."""
+    settled = state.place[i].tolist()
+    info: dict[str, Any] = {
+        "seconds": int(state.t[i]) / TICKS,
+        "alive": [bool(alive) for alive in state.alive[i].tolist()],
+        "place": [place / 2 if place else None for place in settled],
+    }
+    if bool(state.terminated[i]):
+        info |= {
+            "kills": state.kills[i].tolist(),
+            "damage_dealt": [damage / 100 for damage in state.dealt[i].tolist()],
+            "damage_taken": [damage / 100 for damage in state.taken[i].tolist()],
+        }
+    return info
+
+
+def last_move(state: State, i: int) -> str:
+    """What the last decision showed to everybody: the time, and whose place it settled; "" before the first."""
+    if int(state.t[i]) == 0:
+        return ""
+    settled = [seat for seat, now in enumerate(state.seat_terminated[i].tolist()) if now]
+    places = "".join(f", seat {seat} takes place {int(state.place[i, seat]) / 2:g}" for seat in settled)
+    return f"{int(state.t[i]) / TICKS:.1f} s{places}"
+
+
+def _text(state: State, i: int, seat: int | None) -> str:
+    from .text import draw_text
+
+    return draw_text(state, i, seat)
+
+
+def _svg(state: State, i: int, seat: int | None) -> str:
+    from .svg import draw_svg
+
+    return draw_svg(state, i, seat)

@@ -1,0 +1,107 @@
+"""Phase 1 of a tick: what a body sets out to do. Interacting goes before abilities, abilities before the shot."""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from ..chance import draw
+from ..kernel import kernel
+from .crates import channel
+from .geometry import pair, q14
+from .numbers import (
+    COOLDOWN,
+    COST,
+    DASH,
+    DASH_STEP,
+    DASH_TIME,
+    FIRE,
+    MINE_LIFE,
+    MINE_SLOTS,
+    NOVA,
+    SHIELD,
+    SHIELD_TIME,
+    SHOT_LIFE,
+    SHOT_SLOTS,
+    SHOT_STEP,
+    WINDUP_TIME,
+)
+from .state import ABILITY, AIM_BINS, AIM_X, AIM_Y, INTERACT, MOVE_BINS, MOVE_X, MOVE_Y, NOISE, SHOOT
+from .tables import UNIT
+
+
+@kernel
+def intend(state, i, seat, action, first):
+    """One living body's part of phase 1; first: whether this is the decision's first tick."""
+    if int(action[INTERACT]) == 1:
+        channel(state, i, seat)
+        return
+    state.channel[i, seat] = 0
+    if first:
+        ability = int(action[ABILITY])
+        fires = int(action[SHOOT]) == 1 and ability != SHIELD and ability != NOVA
+        bins = int(state.setup[i, MOVE_BINS])
+        way = pair(bins, int(action[MOVE_X]), int(action[MOVE_Y]))
+        centred = int(UNIT[way, 0]) == 0 and int(UNIT[way, 1]) == 0
+        if fires or (ability == DASH and centred):
+            face(state, i, seat, int(action[AIM_X]), int(action[AIM_Y]))
+        if ability > 0:
+            use_ability(state, i, seat, ability, way, centred)
+        if fires:
+            fire(state, i, seat)
+
+
+@kernel
+def face(state, i, seat, aim_x, aim_y):
+    """Turn to a pair of aim bins; the centre pair keeps the facing."""
+    k = pair(int(state.setup[i, AIM_BINS]), aim_x, aim_y)
+    x, y = int(UNIT[k, 0]), int(UNIT[k, 1])
+    if x != 0 or y != 0:
+        state.fx[i, seat] = x
+        state.fy[i, seat] = y
+
+
+@kernel
+def use_ability(state, i, seat, ability, way, centred):
+    """Pay for a ready ability and start it; a dash goes along the pair `way` of move bins, or along the facing."""
+    state.energy[i, seat] -= COST[ability]
+    state.cooldown[i, seat, ability] = COOLDOWN[ability]
+    if ability == DASH:
+        x, y = int(UNIT[way, 0]), int(UNIT[way, 1])
+        if centred:
+            x, y = int(state.fx[i, seat]), int(state.fy[i, seat])
+        state.dash[i, seat] = DASH_TIME
+        state.dash_x[i, seat] = q14(DASH_STEP, x)
+        state.dash_y[i, seat] = q14(DASH_STEP, y)
+    elif ability == SHIELD:
+        state.shield[i, seat] = SHIELD_TIME
+    elif ability == NOVA:
+        state.windup[i, seat] = WINDUP_TIME
+    else:
+        lay_mine(state, i, seat)
+
+
+@kernel
+def lay_mine(state, i, seat):
+    """Lay a mine where the body stands, in a free slot or instead of the mine with the least life left."""
+    slot = 0
+    for k in range(1, MINE_SLOTS):
+        if int(state.mine_life[i, seat, k]) < int(state.mine_life[i, seat, slot]):
+            slot = k
+    state.mine_life[i, seat, slot] = MINE_LIFE
+    state.mine_x[i, seat, slot] = state.x[i, seat]
+    state.mine_y[i, seat, slot] = state.y[i, seat]
+
+
+@kernel
+def fire(state, i, seat):
+    """Fire along the facing, with the error of a hand."""
+    fx, fy, noise = int(state.fx[i, seat]), int(state.fy[i, seat]), int(state.setup[i, NOISE])
+    error = draw(state, i, 2 * noise + 1) - noise if noise > 0 else 0
+    slot = 0
+    while slot < SHOT_SLOTS - 1 and int(state.shot_life[i, seat, slot]) > 0:
+        slot += 1
+    state.shot_life[i, seat, slot] = SHOT_LIFE
+    state.shot_x[i, seat, slot] = state.x[i, seat]
+    state.shot_y[i, seat, slot] = state.y[i, seat]
+    state.shot_vx[i, seat, slot] = q14(fx - q14(fy, error), SHOT_STEP)
+    state.shot_vy[i, seat, slot] = q14(fy + q14(fx, error), SHOT_STEP)
+    state.ammunition[i, seat] -= 1
+    state.cooldown[i, seat, FIRE] = COOLDOWN[FIRE]

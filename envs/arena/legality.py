@@ -1,0 +1,65 @@
+"""What a seat may do: the legal mask, and the tests that it is made of."""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from ..kernel import kernel
+from .crates import crate_in_reach
+from .numbers import COST, FIRE, MINE, NOVA
+from .state import AIM_BINS, MOVE_BINS
+
+
+@kernel
+def is_free(state, i, seat):
+    """Alive, not stunned, not winding up, not dashing."""
+    busy = int(state.stun[i, seat]) + int(state.windup[i, seat]) + int(state.dash[i, seat])
+    return int(state.alive[i, seat]) == 1 and busy == 0
+
+
+@kernel
+def is_unshielded(state, i, seat):
+    """No shield up."""
+    return int(state.shield[i, seat]) == 0
+
+
+@kernel
+def can_fire(state, i, seat):
+    """For a free seat: a shot is ready."""
+    ready = int(state.cooldown[i, seat, FIRE]) == 0 and int(state.ammunition[i, seat]) > 0
+    return ready and is_unshielded(state, i, seat)
+
+
+@kernel
+def can_use(state, i, seat, ability):
+    """For a free seat: an ability is ready and paid for."""
+    ready = int(state.cooldown[i, seat, ability]) == 0 and int(state.energy[i, seat]) >= COST[ability]
+    return ready and (ability != NOVA or is_unshielded(state, i, seat))
+
+
+@kernel
+def can_interact(state, i, seat):
+    """For a free seat: a crate is in reach."""
+    return is_unshielded(state, i, seat) and crate_in_reach(state, i, seat)
+
+
+@kernel
+def legal(state, i, seat, mask):
+    """Legal values of all heads one after another; a dead seat has only the neutral action."""
+    move, aim = int(state.setup[i, MOVE_BINS]), int(state.setup[i, AIM_BINS])
+    fire = 2 * move + 2 * aim
+    ability, interact = fire + 2, fire + 2 + MINE + 1
+    mask[fire] = True
+    mask[ability] = True
+    mask[interact] = True
+    if int(state.alive[i, seat]) == 0:
+        mask[move // 2] = True
+        mask[move + move // 2] = True
+        mask[2 * move + aim // 2] = True
+        mask[2 * move + aim + aim // 2] = True
+        return
+    for value in range(fire):
+        mask[value] = True
+    if is_free(state, i, seat):
+        mask[fire + 1] = can_fire(state, i, seat)
+        for k in range(1, MINE + 1):
+            mask[ability + k] = can_use(state, i, seat, k)
+        mask[interact + 1] = can_interact(state, i, seat)

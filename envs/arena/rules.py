@@ -1,0 +1,180 @@
+"""The arena's rules as scalar kernels: reset and step. Each phase of a tick has a file of its own.
+
+Sizes come from the shapes of the state's arrays and from `setup`, so the same kernels serve every variant.
+"""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from ..chance import begin_episode, draw
+from ..kernel import kernel
+from .crates import count_absences
+from .damage import bury, settle
+from .geometry import draw_in_disc, q14
+from .intent import intend
+from .mines import spring_mines
+from .movement import move
+from .novas import fire_novas
+from .numbers import (
+    ANGLE_JITTER,
+    CRATE_PERCENT,
+    CRATES,
+    ENERGY_GAIN,
+    FINAL_PERCENT,
+    FULL_ENERGY,
+    FULL_HP,
+    LAST_TICK,
+    MINE,
+    MINE_SLOTS,
+    SHOT_SLOTS,
+    SPAWN_JITTER,
+    SPAWN_PERCENT,
+    START_AMMUNITION,
+    TICKS_PER_DECISION,
+)
+from .shots import sweep_shots
+from .state import (
+    GIVEN_AMMUNITION,
+    GIVEN_CENTRE,
+    GIVEN_CRATES,
+    GIVEN_ENERGY,
+    GIVEN_FACING,
+    GIVEN_HP,
+    GIVEN_POSITION,
+    JITTER,
+    RADIUS,
+)
+from .tables import ANGLES, CIRCLE
+from .zone import close_zone, set_zone
+
+
+@kernel
+def reset(state, i):
+    """Place bodies and crates. What `options` gave stays as it is, but is drawn all the same: the rest is as without it."""
+    begin_episode(state, i)
+    given, players = int(state.given[i]), state.alive.shape[1]
+    rotation = draw(state, i, ANGLES)
+    for seat in range(players):
+        clear_seat(state, i, seat, given)
+        place_seat(state, i, seat, rotation + ANGLES * seat // players, given)
+    for crate in range(CRATES):
+        x, y = draw_in_disc(state, i, int(state.setup[i, RADIUS]) * CRATE_PERCENT // 100)
+        state.crate_wait[i, crate] = 0
+        state.crate_used[i, crate] = 0
+        if not given & GIVEN_CRATES:
+            state.crate_x[i, crate] = x
+            state.crate_y[i, crate] = y
+    k, distance = draw(state, i, ANGLES), int(state.setup[i, RADIUS]) * FINAL_PERCENT // 100
+    if not given & GIVEN_CENTRE:
+        state.final_x[i] = q14(distance, int(CIRCLE[k, 0]))
+        state.final_y[i] = q14(distance, int(CIRCLE[k, 1]))
+    state.t[i] = 0
+    set_zone(state, i)
+    state.given[i] = 0
+    state.to_move[i] = 0
+    state.terminated[i] = False
+    state.truncated[i] = False
+
+
+@kernel
+def clear_seat(state, i, seat, given):
+    """A seat as it is before the first tick, but for its position."""
+    state.alive[i, seat] = 1
+    state.place[i, seat] = 0
+    state.seat_terminated[i, seat] = 0
+    if not given & GIVEN_HP:
+        state.hp[i, seat] = FULL_HP
+    if not given & GIVEN_ENERGY:
+        state.energy[i, seat] = FULL_ENERGY
+    if not given & GIVEN_AMMUNITION:
+        state.ammunition[i, seat] = START_AMMUNITION
+    for k in range(MINE + 1):
+        state.cooldown[i, seat, k] = 0
+    state.vx[i, seat] = 0
+    state.vy[i, seat] = 0
+    state.shield[i, seat] = 0
+    state.stun[i, seat] = 0
+    state.windup[i, seat] = 0
+    state.dash[i, seat] = 0
+    state.dash_x[i, seat] = 0
+    state.dash_y[i, seat] = 0
+    state.channel[i, seat] = 0
+    state.push_x[i, seat] = 0
+    state.push_y[i, seat] = 0
+    state.hurt_by[i, seat] = 0
+    state.kills[i, seat] = 0
+    state.dealt[i, seat] = 0
+    state.taken[i, seat] = 0
+    for slot in range(SHOT_SLOTS):
+        state.shot_life[i, seat, slot] = 0
+        state.shot_x[i, seat, slot] = 0
+        state.shot_y[i, seat, slot] = 0
+        state.shot_vx[i, seat, slot] = 0
+        state.shot_vy[i, seat, slot] = 0
+    for slot in range(MINE_SLOTS):
+        state.mine_life[i, seat, slot] = 0
+        state.mine_x[i, seat, slot] = 0
+        state.mine_y[i, seat, slot] = 0
+
+
+@kernel
+def place_seat(state, i, seat, angle, given):
+    """Put a body near `angle` on the circle of starts, facing the origin."""
+    percent = SPAWN_PERCENT
+    if int(state.setup[i, JITTER]):
+        angle += draw(state, i, 2 * ANGLE_JITTER + 1) - ANGLE_JITTER
+        percent += draw(state, i, 2 * SPAWN_JITTER + 1) - SPAWN_JITTER
+    k, distance = (angle + ANGLES) % ANGLES, int(state.setup[i, RADIUS]) * percent // 100
+    if not given & GIVEN_POSITION:
+        state.x[i, seat] = q14(distance, int(CIRCLE[k, 0]))
+        state.y[i, seat] = q14(distance, int(CIRCLE[k, 1]))
+    if not given & GIVEN_FACING:
+        state.fx[i, seat] = -int(CIRCLE[k, 0])
+        state.fy[i, seat] = -int(CIRCLE[k, 1])
+
+
+@kernel
+def step(state, i, actions):
+    """One decision of all seats, actions [P, 7]: two ticks, or one if the game ends in it."""
+    for seat in range(state.alive.shape[1]):
+        state.seat_terminated[i, seat] = 0
+    for k in range(TICKS_PER_DECISION):
+        if not state.terminated[i]:
+            tick(state, i, actions, k == 0)
+
+
+@kernel
+def tick(state, i, actions, first):
+    """All phases of one tick; none reads what an earlier seat did in it."""
+    players = state.alive.shape[1]
+    for seat in range(players):
+        if int(state.alive[i, seat]):
+            intend(state, i, seat, actions[seat], first)
+            move(state, i, seat, actions[seat])
+    fire_novas(state, i)
+    sweep_shots(state, i)
+    spring_mines(state, i)
+    close_zone(state, i)
+    living = bury(state, i)
+    for seat in range(players):
+        count_down(state, i, seat)
+    count_absences(state, i)
+    if living <= 1 or int(state.t[i]) == LAST_TICK:
+        state.terminated[i] = True
+        for seat in range(players):
+            if int(state.alive[i, seat]):
+                settle(state, i, seat, living + 1)
+
+
+@kernel
+def count_down(state, i, seat):
+    """Phase 8 for one seat: timers count down; energy grows if no shield was up in this tick."""
+    state.hurt_by[i, seat] = 0
+    if int(state.alive[i, seat]):
+        if int(state.shield[i, seat]) == 0:
+            state.energy[i, seat] = min(FULL_ENERGY, int(state.energy[i, seat]) + ENERGY_GAIN)
+        for k in range(MINE + 1):
+            state.cooldown[i, seat, k] = max(0, int(state.cooldown[i, seat, k]) - 1)
+        state.shield[i, seat] = max(0, int(state.shield[i, seat]) - 1)
+        state.stun[i, seat] = max(0, int(state.stun[i, seat]) - 1)
+        state.windup[i, seat] = max(0, int(state.windup[i, seat]) - 1)
+        state.dash[i, seat] = max(0, int(state.dash[i, seat]) - 1)

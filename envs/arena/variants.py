@@ -1,0 +1,82 @@
+"""Options of the arena, and the numbers that follow from them. Which ids fix which options stands in `plugins/builtin.py`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from ludory.errors import OptionError
+
+from .numbers import ARENA_RADIUS, WALL_PERCENT
+
+ObservationName = Literal["ego19", "seed19", "full"]
+HeadsName = Literal["default", "seed"]
+
+BINS = {"default": (5, 9), "seed": (11, 11)}
+"""Bins of a movement head and of an aim head."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArenaOptions:
+    """A variant of the arena."""
+
+    players: int = 2
+    """Number of seats, 2 to 8."""
+    observation: ObservationName = "ego19"
+    """What a seat sees: ego19, seed19 or full."""
+    heads: HeadsName = "default"
+    """Sizes of the action heads: default (5, 5, 9, 9, 2, 5, 2) or seed (11, 11, 11, 11, 2, 5, 2)."""
+    spawn_jitter: bool = True
+    """Draw where on its side of the arena a seat starts; otherwise all start evenly on one circle."""
+    aim_noise_degrees: float = 3.0
+    """Largest error of a shot's direction, 0 to 45 degrees."""
+
+    def __post_init__(self) -> None:
+        """Check every value.
+
+        Raises:
+            OptionError: naming the option, the value and what is allowed.
+        """
+        if not _is_number(self.players, int) or not 2 <= self.players <= 8:
+            raise OptionError(f"players={self.players!r}: must be an integer from 2 to 8")
+        _check_choice("observation", self.observation, get_args(ObservationName))
+        _check_choice("heads", self.heads, get_args(HeadsName))
+        if not isinstance(self.spawn_jitter, bool):
+            raise OptionError(f"spawn_jitter={self.spawn_jitter!r}: must be True or False")
+        if not _is_number(self.aim_noise_degrees, int | float) or not 0 <= self.aim_noise_degrees <= 45:
+            raise OptionError(f"aim_noise_degrees={self.aim_noise_degrees!r}: must be a number from 0 to 45")
+
+    @property
+    def radius(self) -> int:
+        """R0, radius of the arena in sub."""
+        return ARENA_RADIUS[self.players - 2]
+
+    @property
+    def wall(self) -> int:
+        """W, radius of the wall in sub."""
+        return self.radius * WALL_PERCENT // 100
+
+    @property
+    def move_bins(self) -> int:
+        """Values of `move_x` and of `move_y`."""
+        return BINS[self.heads][0]
+
+    @property
+    def aim_bins(self) -> int:
+        """Values of `aim_x` and of `aim_y`."""
+        return BINS[self.heads][1]
+
+    @property
+    def noise(self) -> int:
+        """E, the tangent of the largest error of a shot in 1/16384."""
+        return round(16384 * math.tan(math.radians(self.aim_noise_degrees)))
+
+
+def _is_number(value: Any, kind: Any) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise OptionError(f"{name}={value!r}: must be one of {', '.join(map(repr, allowed))}")
