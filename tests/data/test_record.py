@@ -224,7 +224,14 @@ COMMAND = ["record", "random", "--game", TINY, "--seed", "3", "--games", "60", "
 
 def test_the_command_says_on_its_last_line_where_the_games_are(tmp_path: Path, capsys: Any) -> None:
     assert main([*COMMAND, "--out", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].startswith(f"60 games of {TINY} in {tmp_path}")
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said.startswith(f"60 games of {TINY} in {tmp_path}")
+    assert "part-00000.parquet to part-" in said
+
+
+def test_one_file_is_named_once(tmp_path: Path, capsys: Any) -> None:
+    assert main([*COMMAND, "--out", str(tmp_path), "--shard-games", "60"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].endswith("part-00000.parquet)")
     assert TrajectoryDataset(tmp_path).num_games == 60
 
 

@@ -7,11 +7,16 @@ import argparse
 from ludory.errors import OptionError
 from ludory.plugins.spec import parse_value
 
+from . import check_data
+
 
 def run(argv: list[str]) -> int:
-    """Check one game and print every property; exit code 1 if one does not hold."""
+    """Check one game and print every property, or sum up files of data; exit code 1 if one does not hold."""
+    if argv[:1] == ["data"]:
+        return check_data.run(argv[1:])
     parser = argparse.ArgumentParser(
-        "ludory check", description="Prove that a game keeps the contract: views agree, seeds repeat, nothing leaks."
+        "ludory check",
+        description="Prove that a game keeps the contract: views agree, seeds repeat, nothing leaks. `ludory check data PATH...` sums up files of data.",
     )
     parser.add_argument("id", help="e.g. HanabiSmall2P-v0; `ludory list games` shows all")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""`ludory convert`: recorded games of other formats as a dataset of ludory, and a dataset for Minari."""
+"""`ludory convert`: recorded games of other formats as a dataset of ludory, and a dataset in the formats of others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from ludory.errors import OptionError
 
 from .options import add_options, parse_options
 
-READERS = ("sparta", "battle-jsonl", "minari", "ludory")
+READERS = ("sparta", "battle-jsonl", "minari", "recorder", "feedback", "ludory")
+WRITERS = ("minari", "recorder")
+SPARTA_GAME = "Hanabi2P-v0"
 
 
 def run(argv: list[str]) -> int:
@@ -19,7 +21,13 @@ def run(argv: list[str]) -> int:
         raise OptionError(
             f"--from {chosen.reader} takes one dataset, got {len(chosen.sources)}: {', '.join(chosen.sources)}"
         )
-    {"sparta": _sparta, "battle-jsonl": _battles, "minari": _from_minari, "ludory": _to_minari}[chosen.reader](chosen)
+    if chosen.writer is not None and chosen.reader != "ludory":
+        raise OptionError(
+            f"--to {chosen.writer}: --from {chosen.reader} is written as a dataset of ludory; leave --to out"
+        )
+    to = {"minari": _to_minari, "recorder": _to_recorder}[chosen.writer or "minari"]
+    readers = {"sparta": _sparta, "battle-jsonl": _battles, "minari": _from_minari, "ludory": to}
+    readers.get(chosen.reader, _sequences)(chosen)
     return 0
 
 
@@ -34,16 +42,35 @@ def _parser() -> argparse.ArgumentParser:
         required=True,
         choices=READERS,
         help="sparta: logs of a search in Hanabi; battle-jsonl: lines of one player's trajectory each; minari: a folder or id; "
-        "ludory: a dataset, to be written for Minari",
+        "recorder: ticks of the arena or a game like it (*.jsonl.gz); feedback: of a live client (feedback_stream.jsonl, manifest.jsonl); "
+        "ludory: a dataset, to be written for others",
+    )
+    parser.add_argument(
+        "--to",
+        dest="writer",
+        choices=WRITERS,
+        help="ludory: minari (default), or recorder files of games of the arena",
     )
     parser.add_argument("--out", required=True, metavar="DIR", help="folder to make")
-    parser.add_argument("--game", default="Hanabi2P-v0", help="sparta: what was played (default Hanabi2P-v0)")
+    parser.add_argument(
+        "--game",
+        help="sparta: what was played (default Hanabi2P-v0); recorder: Arena2P-v0 or another, so that its learners take the dataset",
+    )
     add_options(parser)
     parser.add_argument(
         "--action-order", help="sparta: ludory, play_first or play_first_bw (default: what the log says)"
     )
     parser.add_argument("--bomb", help="sparta: zero or keep, how rewards count a bomb (default: what the log says)")
     parser.add_argument("--allow-truncated", action="store_true", help="sparta: take games without an end as cut off")
+    parser.add_argument(
+        "--bins",
+        metavar="N",
+        help="recorder, feedback: bins of move and aim, 11 or 5,9 (default: what the files say, else 11)",
+    )
+    parser.add_argument("--clamp", action="store_true", help="recorder: clamp actions out of range, for old data")
+    parser.add_argument(
+        "--split-on-done", action="store_true", help="recorder: a `done` inside a file begins a new game"
+    )
     parser.add_argument("--skip-bad", action="store_true", help="leave out whole games with a problem, and list them")
     parser.add_argument("--shard-games", type=int, default=1000, metavar="N", help="games in one file (default 1000)")
     return parser
@@ -60,7 +87,7 @@ def _sparta(chosen: argparse.Namespace) -> None:
 
     log = read_sparta_log(
         chosen.sources,
-        make_game(chosen.game, **parse_options(chosen.option)),
+        make_game(chosen.game or SPARTA_GAME, **parse_options(chosen.option)),
         action_order=chosen.action_order,
         bomb=chosen.bomb,
         on_error=_on_error(chosen),  # type: ignore[arg-type]
@@ -94,6 +121,33 @@ def _say_skipped(problems: tuple[str, ...], games: int) -> None:
         print(f"left out {games:,} games")
 
 
+def _sequences(chosen: argparse.Namespace) -> None:
+    from ludory.data.lms import Reading, load_sequences
+    from ludory.data.lms.as_trajectories import as_trajectories
+    from ludory.data.shards import write_dataset
+    from ludory.envs.make import make_game
+
+    from .check_data import bins_of
+
+    data = load_sequences(
+        chosen.sources,
+        Reading(bins=chosen.bins and bins_of(chosen.bins), strict=not chosen.clamp),
+        skip_bad=chosen.skip_bad,
+        split_on_done=chosen.split_on_done,
+    )
+    wanted = {"recorder": "seed19", "feedback": "live19"}[chosen.reader]
+    if data.features != wanted:
+        raise OptionError(f"--from {chosen.reader}: the files hold {data.features}, not {wanted}")
+    game = make_game(chosen.game, **parse_options(chosen.option)) if chosen.game else None
+    header, columns = as_trajectories(data, game)
+    found = write_dataset(chosen.out, header, [columns], chosen.shard_games)
+    for flaw in data.flaws:
+        print(f"left out: {flaw}")
+    for stream in data.short:
+        print(f"left out, fewer than 2 steps: {stream}")
+    print(f"{found.games:,} games, {len(columns.games):,} decisions in {chosen.out}")
+
+
 def _from_minari(chosen: argparse.Namespace) -> None:
     from ludory.data.minari_format import MinariTrajectories
     from ludory.data.shards import write_dataset
@@ -111,3 +165,13 @@ def _to_minari(chosen: argparse.Namespace) -> None:
     _say_skipped(tuple(map(str, dataset.skipped)), 0)
     episodes = write_minari(dataset, chosen.out)
     print(f'{episodes:,} episodes in {chosen.out}; read them with minari.MinariDataset("{Path(chosen.out) / "data"}")')
+
+
+def _to_recorder(chosen: argparse.Namespace) -> None:
+    from ludory.data.lms.recorder_writer import write_recorder
+    from ludory.data.trajectories import TrajectoryDataset
+
+    dataset = TrajectoryDataset(chosen.sources[0], skip_bad=chosen.skip_bad)
+    _say_skipped(tuple(map(str, dataset.skipped)), 0)
+    files = write_recorder(dataset, chosen.out)
+    print(f"{len(files):,} recorder files in {chosen.out}; `ludory check data {chosen.out}` sums them up")

@@ -7,11 +7,16 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
+
+from ludory.errors import OptionError
 
 from .options import add_options, parse_options
 
 INTERRUPTED = 130
+RECORDER = "recorder"
+"""A format, and the folder of its files in the recording's."""
 
 
 def run(argv: list[str]) -> int:
@@ -23,6 +28,10 @@ def run(argv: list[str]) -> int:
     from ludory.envs.make import make_game
 
     game = make_game(chosen.game, **parse_options(chosen.option))
+    if chosen.format == RECORDER and game.facts.name != "Arena":
+        raise OptionError(
+            f"--format {RECORDER} is for the arena, got {chosen.game}; leave it out, or name Arena2P-v0 or another"
+        )
     with _stop_between_shards() as stopped, _progress(chosen.games) as advance:
 
         def after_shard(games: int) -> bool:
@@ -41,10 +50,14 @@ def run(argv: list[str]) -> int:
     if found.games < found.of:
         print(f"interrupted: {found.games:,} of {found.of:,} games in {chosen.out}; go on with the same command")
         return INTERRUPTED
-    last = shard_file(chosen.out, -(-found.of // chosen.shard_games) - 1).name
-    print(
-        f"{found.games:,} games of {game.id} in {chosen.out} ({MANIFEST}, {shard_file(chosen.out, 0).name} to {last})"
-    )
+    first, last = (shard_file(chosen.out, k).name for k in (0, -(-found.of // chosen.shard_games) - 1))
+    files = first if first == last else f"{first} to {last}"
+    print(f"{found.games:,} games of {game.id} in {chosen.out} ({MANIFEST}, {files})")
+    if chosen.format == RECORDER:
+        from ludory.data.lms.recorder_writer import write_recorder
+
+        written = write_recorder(chosen.out, Path(chosen.out) / RECORDER)
+        print(f"{len(written):,} recorder files in {Path(chosen.out) / RECORDER}")
     return 0
 
 
@@ -64,6 +77,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--out", required=True, metavar="DIR", help="folder of the recording")
     parser.add_argument("--shard-games", type=int, default=1000, metavar="N", help="games in one file (default 1000)")
+    parser.add_argument(
+        "--format",
+        choices=("parquet", RECORDER),
+        default="parquet",
+        help=f"{RECORDER}: of the arena, beside the Parquet files also DIR/{RECORDER}/*.jsonl.gz, one for each seat in each game",
+    )
     return parser
 
 

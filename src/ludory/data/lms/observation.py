@@ -1,0 +1,132 @@
+"""What a recorder wrote of one tick, checked, and the 19 features of it: those of the arena's observation `seed19`, in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import hypot
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import fields
+from .fields import inner
+
+FEATURES = (
+    "self_x",
+    "self_y",
+    "velocity_x",
+    "velocity_y",
+    "hp",
+    "ammo",
+    "zone_x",
+    "zone_y",
+    "zone_radius",
+    "zone_is_safe",
+    "enemy_x",
+    "enemy_y",
+    "enemy_hp",
+    "item_x",
+    "item_y",
+    "entities",
+    "items",
+    "enemy_distance",
+    "item_distance",
+)
+Pick = Literal["first", "nearest"]
+SAME = 1e-12
+"""Squared distances that differ by this part are the same."""
+
+
+class Seen(NamedTuple):
+    """One tick of a recorder's observation."""
+
+    tick_id: int | None
+    features: NDArray[np.float32]
+    cooldowns: dict[str, float]
+    unknown: dict[str, Any]
+    """What no feature is made of, by the path of the key."""
+
+
+class _Thing(NamedTuple):
+    x: float
+    y: float
+    type: str
+    hp: float
+
+
+def read_observation(value: Any, pick: Pick) -> Seen:
+    """The features of an observation.
+
+    Args:
+        value: as it stands in the file.
+        pick: which enemy (any other entity where there is none) and which item the features tell of.
+
+    Raises:
+        FieldError: a field is missing, of another type, NaN or infinite.
+    """
+    seen = fields.mapping(value, "observation")
+    unknown: dict[str, Any] = {}
+    known = ("self_state", "zone_state", "tick_id", "visible_entities", "visible_items")
+    _keep(unknown, "observation", seen, known)
+    own = _part(seen, "self_state", ("position", "velocity", "hp", "cooldowns", "ammo"), unknown)
+    zone = _part(seen, "zone_state", ("position", "radius", "is_safe"), unknown)
+    x, y = fields.point(inner(own, "position"), "observation.self_state.position")
+    entities = _things(seen, "visible_entities", unknown, with_hp=True)
+    items = _things(seen, "visible_items", unknown, with_hp=False)
+    enemy = _chosen([one for one in entities if one.type == "enemy"] or entities, pick, x, y)
+    item = _chosen(items, pick, x, y)
+    values = (
+        x,
+        y,
+        *fields.point(inner(own, "velocity"), "observation.self_state.velocity"),
+        fields.finite(inner(own, "hp"), "observation.self_state.hp"),
+        fields.finite(inner(own, "ammo"), "observation.self_state.ammo"),
+        *fields.point(inner(zone, "position"), "observation.zone_state.position"),
+        fields.finite(inner(zone, "radius"), "observation.zone_state.radius"),
+        float(fields.answer(inner(zone, "is_safe"), "observation.zone_state.is_safe")),
+        *((0.0, 0.0, 0.0) if enemy is None else (enemy.x, enemy.y, enemy.hp)),
+        *((0.0, 0.0) if item is None else (item.x, item.y)),
+        float(len(entities)),
+        float(len(items)),
+        0.0 if enemy is None else hypot(enemy.x - x, enemy.y - y),
+        0.0 if item is None else hypot(item.x - x, item.y - y),
+    )
+    cooldowns = fields.mapping(inner(own, "cooldowns"), "observation.self_state.cooldowns")
+    return Seen(
+        fields.whole(seen["tick_id"], "observation.tick_id") if "tick_id" in seen else None,
+        np.array(values, np.float32),
+        {name: fields.finite(one, f"observation.self_state.cooldowns.{name}") for name, one in cooldowns.items()},
+        unknown,
+    )
+
+
+def _part(seen: Mapping[str, Any], name: str, known: Sequence[str], unknown: dict[str, Any]) -> dict[str, Any]:
+    path = f"observation.{name}"
+    part = fields.mapping(inner(seen, name), path)
+    _keep(unknown, path, part, known)
+    return part
+
+
+def _keep(unknown: dict[str, Any], path: str, content: Mapping[str, Any], known: Sequence[str]) -> None:
+    unknown.update({f"{path}.{name}": value for name, value in content.items() if name not in known})
+
+
+def _things(seen: Mapping[str, Any], name: str, unknown: dict[str, Any], with_hp: bool) -> list[_Thing]:
+    path, things = f"observation.{name}", []
+    for number, value in enumerate(fields.items(inner(seen, name), path)):
+        place = f"{path}[{number}]"
+        thing = fields.mapping(value, place)
+        _keep(unknown, place, thing, ("id", "position", "type", *(("hp",) if with_hp else ())))
+        x, y = fields.point(inner(thing, "position"), f"{place}.position")
+        kind = fields.word(inner(thing, "type"), f"{place}.type")
+        hp = thing.get("hp") if with_hp else None
+        things.append(_Thing(x, y, kind, 0.0 if hp is None else fields.finite(hp, f"{place}.hp")))
+    return things
+
+
+def _chosen(things: Sequence[_Thing], pick: Pick, x: float, y: float) -> _Thing | None:
+    if pick == "first" or not things:
+        return things[0] if things else None
+    away = [(one.x - x) ** 2 + (one.y - y) ** 2 for one in things]
+    return things[next(k for k, one in enumerate(away) if one <= min(away) * (1 + SAME))]
