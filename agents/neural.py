@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from ludory.envs.engine import Array
+from ludory.envs.engine import Array, Engine, on_host
 from ludory.envs.player import Memory
 
 from .agent import Agent
-from .networks.policy import Policy, numpy_to_bits
+from .networks.policy import Policy, PolicyOutput, from_seat, numpy_to_bits
 
 
 class NeuralAgent(Agent):
@@ -35,8 +35,16 @@ class NeuralAgent(Agent):
         self._generator.manual_seed(seed)
 
     def initial_memory(self, rows: int) -> Memory:
-        """The policy's memory; None without recurrence."""
-        return self.policy.initial_memory(rows)
+        """The policy's memory; None without recurrence. With the last move of every seat, int64 (rows, P), if it wants to be told."""
+        memory = self.policy.initial_memory(rows)
+        if not self.policy.uses_previous:
+            return memory
+        return memory, np.full((rows, self.policy.players), sum(self.policy.head_sizes))
+
+    def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
+        """Keep count of the last moves, if the policy wants to be told them."""
+        if self.policy.uses_previous:
+            memory[1][rows, on_host(engine.to_move)[rows]] = on_host(actions)
 
     def act(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
         """Actions (m,) for one head, (m, H) for several, and the new memory; for policies that need no seat."""
@@ -50,7 +58,7 @@ class NeuralAgent(Agent):
     @torch.no_grad()
     def _act(self, seats: torch.Tensor | None, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
         seen = numpy_to_bits(observation, self.policy.observation).to(self._device)
-        output = self.policy(seen, memory, seats)
+        after, output = self._asked(seen, memory, seats)
         legal = torch.from_numpy(np.asarray(mask, bool)).to(self._device)
         distribution = self.policy.distribution(output.logits, legal)
         actions: Any = distribution.mode() if self.deterministic else distribution.sample(self._generator)
@@ -58,4 +66,14 @@ class NeuralAgent(Agent):
         drawn = torch.zeros(actions.shape) if self.deterministic else distribution.log_prob(actions)
         self.log_probs = drawn.cpu().numpy()
         actions = actions.cpu().numpy()
-        return (actions[:, 0] if actions.shape[1] == 1 else actions), output.memory
+        return (actions[:, 0] if actions.shape[1] == 1 else actions), after
+
+    def _asked(self, seen: torch.Tensor, memory: Memory, seats: torch.Tensor | None) -> tuple[Memory, PolicyOutput]:
+        """The memory after a decision, and what the policy says."""
+        output: PolicyOutput
+        if not self.policy.uses_previous or seats is None:
+            output = self.policy(seen, memory, seats)
+            return output.memory, output
+        hidden, moves = memory
+        output = self.policy(seen, hidden, seats, from_seat(torch.as_tensor(moves, device=self._device), seats))
+        return (output.memory, moves), output

@@ -20,6 +20,7 @@ from ludory.agents.networks.build import PolicySpec, build_policy, complete, par
 from ludory.agents.networks.policy import Policy, numpy_to_bits
 from ludory.agents.networks.sb3_weights import copy_weights, is_sb3_file, read_sb3
 from ludory.agents.neural import NeuralAgent
+from ludory.envs.checks import checked_seats
 from ludory.envs.engine import Engine
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
@@ -217,6 +218,7 @@ class Algorithm(ABC):
         episode_start: Any = None,
         deterministic: bool = False,
         action_masks: Any = None,
+        seat: Any = None,
     ) -> tuple[Any, Any]:
         """Actions for one observation (*shape) or a batch (m, *shape), and the state after them.
 
@@ -226,7 +228,21 @@ class Algorithm(ABC):
             episode_start: (m,) bool; where true, `state` starts anew.
             deterministic: most probable action instead of a draw.
             action_masks: (m, A) or (A,) bool; None: everything is allowed.
+            seat: who decides, one seat or (m,) of them; only for networks that want to know, such as hanabi_gru.
+
+        Raises:
+            OptionError: an observation of another shape; or the network wants to know its seat, or the moves of all seats, which only
+                an agent sees (`as_agent()`).
         """
+        if self.policy.uses_previous:
+            raise OptionError(
+                f"predict: this {self.policy.id} is told the moves of all seats, which are no part of an observation; "
+                "let it sit at a table: ludory.evaluate([model.as_agent(), ...], game=...)"
+            )
+        if self.policy.uses_seat and seat is None:
+            raise OptionError(
+                f"predict: {self.policy.id} must be told which seat it plays: predict(..., seat=info['player'])"
+            )
         shape = self.game.facts.observation.shape
         array = np.asarray(observation)
         single = array.shape == shape
@@ -238,7 +254,10 @@ class Algorithm(ABC):
         width = self.game.facts.num_actions
         mask = np.ones((len(batch), width), bool) if action_masks is None else np.asarray(action_masks, bool)
         memory = self._fresh_memory(state, episode_start)
-        output = self.policy(numpy_to_bits(batch, self.policy.observation).to(self.device), memory)
+        seats = (
+            None if seat is None else torch.tensor(checked_seats(seat, len(batch), self.game.facts), device=self.device)
+        )
+        output = self.policy(numpy_to_bits(batch, self.policy.observation).to(self.device), memory, seats)
         legal = torch.from_numpy(mask.reshape(len(batch), width)).to(self.device)
         distribution = self.policy.distribution(output.logits, legal)
         actions = distribution.mode() if deterministic else distribution.sample(self.generator)
@@ -285,17 +304,35 @@ class Algorithm(ABC):
         Raises:
             OutputError: the place can not be written to.
         """
-        header = {
+        write_checkpoint(file, self._header() | self._source_header(), self._tensors())
+
+    def save_policy(self, file: str | Path) -> None:
+        """Write the network alone, for playing; `load` gives a model that learns on with a fresh optimiser and fresh games.
+
+        Raises:
+            OutputError: the place can not be written to.
+        """
+        weights = {f"policy/{name}": tensor for name, tensor in self.policy.state_dict().items()}
+        write_checkpoint(file, self._header() | {"policy_only": True}, weights)
+
+    def restore(self, file: str | Path) -> None:
+        """Go on, in this very object, where `save` was called: weights, optimiser, games, random state.
+
+        Raises:
+            CheckpointError: damaged, foreign, or of a network that does not fit.
+        """
+        self._restore(file, *read_checkpoint(file))
+
+    def _header(self) -> dict[str, Any]:
+        return {
             "algorithm": self.id,
             "config": dataclasses.asdict(self.config),
             "policy": self.policy_spec._asdict(),
             "env": {"id": self.game.id, "options": dict(self.game.options)},
             "num_timesteps": self.num_timesteps,
             "total_timesteps": self._total_timesteps,
-            **self._source_header(),
             "teacher": self._teacher_sha256,
         }
-        write_checkpoint(file, header, self._tensors())
 
     def _tensors(self) -> dict[str, Tensor]:
         groups = {
@@ -337,9 +374,11 @@ class Algorithm(ABC):
 
     def _restore(self, file: str | Path, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
         take_weights(self.policy, file, header, tensors, self.game)
-        self.restore_training_state(_group(tensors, "training"))
         self.num_timesteps, self._total_timesteps = header["num_timesteps"], header["total_timesteps"]
         self._teacher_sha256 = header.get("teacher")
+        if header.get("policy_only"):
+            return
+        self.restore_training_state(_group(tensors, "training"))
         if self._restore_source(header, tensors):
             self.generator.set_state(tensors["random/torch"])
 

@@ -44,6 +44,8 @@ class AlgorithmConfig(LearnerConfig):
     """Seats that learn: "all" (self-play where rewards differ), a seat number, or "auto": all under a shared reward, else 0."""
     others: str = "random"
     """Agent in the other seats when one seat learns."""
+    shaping: float = 0.0
+    """Reward in training for a unit of the game's own progress, such as damage in the arena; scores are never counted with it."""
 
 
 def make_config(kind: type[C], values: Mapping[str, Any]) -> C:

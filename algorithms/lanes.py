@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ludory.envs.engine import Array, Engine
 from ludory.envs.game import Game
+from ludory.envs.table import Listener, tell_of_moves
 from ludory.envs.views.seating import Others, own_seat
 from ludory.envs.views.side import Side
 from ludory.errors import OptionError
@@ -47,6 +48,19 @@ class Lanes:
         """What `seat` sees in the games `rows`."""
         return self._flat(self.engine.observe(seat, rows, packed=self.bits))
 
+    def critic(self, rows: Any = None) -> Tensor:
+        """What a value function of the deciding seats may see in training: bits (lanes, bytes) or floats (lanes, size)."""
+        return self._critic(self.side.own, rows)
+
+    def _critic(self, seat: int | None, rows: Any = None) -> Tensor:
+        bits = self.facts.critic_spec.bits
+        seen = torch.as_tensor(self.engine.critic(seat, rows, packed=bits))
+        return seen if bits else seen.float()
+
+    def critic_of_seat(self, seat: int, rows: Any) -> Tensor:
+        """As `critic`, of `seat` in the games `rows`."""
+        return self._critic(seat, rows)
+
     def _flat(self, seen: Array) -> Tensor:
         flat = torch.as_tensor(seen).flatten(1)
         return flat if self.bits else flat.float()
@@ -55,10 +69,33 @@ class Lanes:
         """(lanes, A) bool."""
         return torch.as_tensor(self.side.legal())
 
+    def alive(self) -> Tensor | None:
+        """(lanes,) bool, the lane has a decision to make; None: all have. Games of a lone seat that is out start anew."""
+        return None
+
+    def used(self, actions: Tensor) -> Tensor | None:
+        """(lanes, H) bool, the heads of `actions` that have an effect; None: all have in this game. To be asked before `play`."""
+        if self.game.kernels.used is None:
+            return None
+        return torch.as_tensor(self.engine.used(_played(actions), self.side.own))
+
+    def ends(self) -> tuple[Tensor, Tensor]:
+        """(lanes,) bool each: what the lane plays is terminated, is truncated (never both)."""
+        terminated, truncated = map(torch.as_tensor, self.side.ends())
+        return terminated, truncated & ~terminated
+
+    def over(self) -> Array:
+        """(N,) bool, games to start anew."""
+        terminated, truncated = self.side.ends()
+        return terminated | truncated
+
+    def listen(self, listener: Listener | None) -> None:
+        """Tell `listener` every move of games in which seats take turns, before it is applied; None: nobody."""
+        self.side.listen(listener)
+
     def play(self, actions: Tensor) -> Array:
         """Play (lanes, H); gives rewards (N, P) up to the policy's next decision."""
-        played = actions[:, 0] if actions.shape[1] == 1 else actions
-        return self.side.play(played if played.is_cuda else played.numpy())
+        return self.side.play(_played(actions))
 
     def start(self, rows: Array | None = None) -> None:
         """Start new games in `rows` (default all)."""
@@ -73,6 +110,7 @@ class SelfPlayLanes(Lanes):
 
     def __init__(self, game: Game, engine: Engine) -> None:
         self.game, self.engine, self.facts, self.bits = game, engine, game.facts, game.facts.observation.bits
+        self._listener: Listener | None = None
 
     def seats(self) -> Tensor:
         """(lanes,) int64: who decides."""
@@ -82,14 +120,36 @@ class SelfPlayLanes(Lanes):
         """As `Lanes.observe`."""
         return self._flat(self.engine.observe(None, rows, packed=self.bits))
 
+    def critic(self, rows: Any = None) -> Tensor:
+        """As `Lanes.critic`."""
+        return self._critic(None, rows)
+
     def legal(self) -> Tensor:
         """(lanes, A) bool."""
         return torch.as_tensor(self.engine.legal())
 
+    def used(self, actions: Tensor) -> Tensor | None:
+        """As `Lanes.used`."""
+        return None if self.game.kernels.used is None else torch.as_tensor(self.engine.used(_played(actions)))
+
+    def ends(self) -> tuple[Tensor, Tensor]:
+        """As `Lanes.ends`."""
+        terminated = torch.as_tensor(self.engine.terminated)
+        return terminated, torch.as_tensor(self.engine.truncated) & ~terminated
+
+    def over(self) -> Array:
+        """As `Lanes.over`."""
+        return self.engine.terminated | self.engine.truncated
+
+    def listen(self, listener: Listener | None) -> None:
+        """As `Lanes.listen`."""
+        self._listener = listener
+
     def play(self, actions: Tensor) -> Array:
         """Play (lanes, H); gives the rewards (N, P) of this move."""
-        played = actions[:, 0] if actions.shape[1] == 1 else actions
-        self.engine.step(played if played.is_cuda else played.numpy())
+        played = _played(actions)
+        tell_of_moves(self._listener, self.engine, played)
+        self.engine.step(played)
         return self.engine.rewards
 
     def start(self, rows: Array | None = None) -> None:
@@ -117,15 +177,44 @@ class SimultaneousLanes(SelfPlayLanes):
         seen = torch.as_tensor(self.engine.observe(None, rows, packed=self.bits)).flatten(0, 1).flatten(1)
         return seen if self.bits else seen.float()
 
+    def critic(self, rows: Any = None) -> Tensor:
+        """As `Lanes.critic`, the seats of a game one after another."""
+        return self._critic(None, rows).flatten(0, 1)
+
     def legal(self) -> Tensor:
         """(lanes, A) bool."""
         return torch.as_tensor(self.engine.legal()).flatten(0, 1)
 
+    def alive(self) -> Tensor | None:
+        """As `Lanes.alive`: seats that are out wait for the end of their game."""
+        return torch.as_tensor(self.engine.alive).flatten() if "alive" in self.game.fields else None
+
+    def used(self, actions: Tensor) -> Tensor | None:
+        """As `Lanes.used`."""
+        if self.game.kernels.used is None:
+            return None
+        return torch.as_tensor(self.engine.used(self._cube(actions))).flatten(0, 1)
+
+    def ends(self) -> tuple[Tensor, Tensor]:
+        """As `Lanes.ends`: a seat's place is settled when it is out, or with its game."""
+        terminated = torch.as_tensor(self.engine.seat_terminated).flatten()
+        truncated = torch.as_tensor(self.engine.truncated).repeat_interleave(self.facts.players)
+        return terminated, truncated & ~terminated
+
+    def _cube(self, actions: Tensor) -> Array:
+        cube = actions.unflatten(0, (-1, self.facts.players))
+        return cube if cube.is_cuda else cube.numpy()
+
     def play(self, actions: Tensor) -> Array:
         """Play (lanes, H); gives the rewards (N, P) of this move."""
-        cube = actions.unflatten(0, (-1, self.facts.players))
-        self.engine.step(cube if cube.is_cuda else cube.numpy())
+        self.engine.step(self._cube(actions))
         return self.engine.rewards
+
+
+def _played(actions: Tensor) -> Array:
+    """(lanes, H) as engines take the actions of one seat."""
+    played = actions[:, 0] if actions.shape[1] == 1 else actions
+    return played if played.is_cuda else played.numpy()
 
 
 def make_lanes(game: Game, engine: Engine, seats: str, others: Others) -> Lanes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ludory.agents.networks.build import PolicySpec
 from ludory.errors import CheckpointError, PluginError, UnknownIdError
 from ludory.plugins import algorithms
 
@@ -12,7 +13,7 @@ from .algorithm import Algorithm
 from .checkpoint import read_header
 
 
-def make_algorithm(id: str, env: Any, policy: str = "auto", **config: Any) -> Algorithm:
+def make_algorithm(id: str, env: Any, policy: str | PolicySpec = "auto", **config: Any) -> Algorithm:
     """The algorithm of an id, ready to learn on `env`; a name without version (`ppo`) means its newest one.
 
     Args:

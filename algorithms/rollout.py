@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -32,10 +33,25 @@ class Rollout(NamedTuple):
         None  # (B, size) before the first decision, or (B, P, size) where a column holds several seats
     )
     teacher_logits: Tensor | None = None  # [T, B, A]
+    used: Tensor | None = None  # [T, B, H] bool, heads whose value mattered; None: all did
+    critic: Tensor | None = None  # [T, B, bytes] uint8 bits or [T, B, size] float32, what a privileged value saw
+    previous: Tensor | None = (
+        None  # [T, B, P] int64, last move of each seat, the deciding one first, as networks are told it
+    )
 
     def steps(self) -> Steps:
         """What returns are computed from."""
         return Steps(self.rewards, self.values, self.next_values, self.terminated, self.truncated, self.valid)
+
+
+def pack_bits(mask: Tensor) -> Tensor:
+    """Bits (n, ceil(A / 8)) of a bool mask (n, A), big-endian as `numpy.packbits` has them."""
+    if mask.device.type == "cpu":
+        return torch.from_numpy(np.packbits(mask.numpy(), axis=1))
+    padded = torch.nn.functional.pad(mask, (0, -mask.shape[1] % 8)).unflatten(1, (-1, 8))
+    weights = torch.tensor([128, 64, 32, 16, 8, 4, 2, 1], device=mask.device)
+    packed: Tensor = (padded * weights).sum(-1).to(torch.uint8)
+    return packed
 
 
 class Minibatch(NamedTuple):
@@ -107,10 +123,14 @@ def by_seat(rollout: Rollout, players: int, *others: Tensor) -> tuple[Rollout, l
     keep = index.valid.any(0)
     index = SeatIndex(index.rows[:, keep], index.valid[:, keep])
     memory = None if rollout.memory is None else rollout.memory.flatten(0, 1)[keep]
-    lessons = None if rollout.teacher_logits is None else index.gather(rollout.teacher_logits)
-    decided = {name: index.gather(part) for name, part in zip(Rollout._fields, rollout[:11], strict=False)}
-    arranged = Rollout(**decided, valid=index.valid, memory=memory, teacher_logits=lessons)
+    arranged = _gathered(rollout, index)._replace(valid=index.valid, memory=memory)
     return arranged, [index.gather(part) for part in others]
+
+
+def _gathered(rollout: Rollout, index: SeatIndex) -> Rollout:
+    """What is known of each decision, seat by seat; without `valid` and `memory`."""
+    parts = rollout._replace(valid=None, memory=None)
+    return Rollout(*(None if part is None else index.gather(part) for part in parts))  # type: ignore[arg-type]
 
 
 def own_rewards(rollout: Rollout, rewards: Tensor, cut_values: Tensor, players: int) -> Rollout:
@@ -146,20 +166,11 @@ def own_rewards(rollout: Rollout, rewards: Tensor, cut_values: Tensor, players: 
     following = torch.cat([values[1:], values[-1:]])
     known = torch.cat([index.valid[1:], torch.zeros_like(index.valid[:1])]) | terminated | truncated
     next_values = torch.where(truncated, of_seat(up_to_next(cut_values * cut.unsqueeze(-1))), following)
-    observations, masks, actions, log_probs = (index.gather(part) for part in rollout[:4])
-    return Rollout(
-        observations,
-        masks,
-        actions,
-        log_probs,
-        values,
-        next_values,
-        of_seat(up_to_next(rewards)),
-        terminated,
-        truncated,
-        index.gather(rollout.seats),
-        index.gather(rollout.starts),
-        index.valid & known,
-        None if rollout.memory is None else rollout.memory.flatten(0, 1),
-        None if rollout.teacher_logits is None else index.gather(rollout.teacher_logits),
+    return _gathered(rollout, index)._replace(
+        next_values=next_values,
+        rewards=of_seat(up_to_next(rewards)),
+        terminated=terminated,
+        truncated=truncated,
+        valid=index.valid & known,
+        memory=None if rollout.memory is None else rollout.memory.flatten(0, 1),
     )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from types import FrameType
 from typing import Any
 
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from stable_baselines3.common.logger import CSVOutputFormat, Logger
 
 from .algorithm import Algorithm
+from .interrupt import stop_on_interrupt
 from .processes import is_first_process
 
 
@@ -73,7 +72,7 @@ def train_to_file(
     table = target.with_suffix(".csv")
     deadline = None if minutes is None else monotonic() + 60 * minutes
     callbacks: list[Any] = [_SaveByClock(algorithm, target, save_every, deadline)]
-    with _metrics_table(algorithm, table), _stop_on_interrupt(algorithm) as interrupted:
+    with _metrics_table(algorithm, table), stop_on_interrupt(algorithm.stop) as interrupted:
         algorithm.learn(
             total_timesteps,
             CallbackList(callbacks + ([callback] if callback else [])),
@@ -107,19 +106,3 @@ def _next_part(file: Path) -> Path:
         path = file.with_name(f"{file.stem}-{part}{file.suffix}")
     return path
 
-
-@contextmanager
-def _stop_on_interrupt(algorithm: Algorithm) -> Iterator[list[int]]:
-    received: list[int] = []
-
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        if received:
-            raise KeyboardInterrupt
-        received.append(number)
-        algorithm.stop()
-
-    before = signal.signal(signal.SIGINT, on_signal)
-    try:
-        yield received
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -10,11 +10,13 @@ import torch
 from torch import Tensor
 
 from ludory.agents.networks.policy import Policy
+from ludory.agents.networks.privileged_value import PrivilegedValue
 from ludory.envs.engine import on_host
 
 from .lanes import Lanes
 from .player import LanePlayer
-from .rollout import Rollout, own_rewards
+from .rollout import Rollout, own_rewards, pack_bits
+from .threads import precise
 
 
 class EpisodeStats(NamedTuple):
@@ -38,7 +40,11 @@ class _Moves(NamedTuple):
     truncated: Tensor
     seats: Tensor
     starts: Tensor
+    valid: Tensor | None
     teacher_logits: Tensor | None
+    used: Tensor | None
+    critic: Tensor | None
+    previous: Tensor | None
 
 
 class Sampler:
@@ -49,6 +55,9 @@ class Sampler:
         precision: "32" or "bf16", of the network's arithmetic.
     """
 
+    critic: PrivilegedValue | None = None
+    """A value function that takes the place of the policy's own; rollouts then have what it saw."""
+
     def __init__(self, lanes: Lanes, precision: str = "32") -> None:
         self.lanes, self.engine = lanes, lanes.engine
         games, players = self.engine.num_games, lanes.facts.players
@@ -57,7 +66,12 @@ class Sampler:
         device = torch.as_tensor(self.engine.to_move).device
         self._fresh = torch.ones(games, players, dtype=torch.bool, device=device)
         self._games = torch.arange(games, device=device).repeat_interleave(lanes.per_game)  # (lanes,)
+        self._decisions = len(self._games)
         self.started = False
+
+    def _notice(self, rows: Any, seats: Any, actions: Any) -> None:
+        self.player.notice(rows, seats, actions)
+        self.teacher.notice(rows, seats, actions)
 
     def start(self) -> None:
         """Start all games."""
@@ -66,8 +80,8 @@ class Sampler:
 
     @property
     def decisions_per_step(self) -> int:
-        """Timesteps of one step of all games."""
-        return len(self._games)
+        """Timesteps of the last step of all games: its lanes, but for those of seats that are out."""
+        return self._decisions
 
     @property
     def last_step(self) -> dict[str, Any]:
@@ -82,6 +96,8 @@ class Sampler:
             "fresh": self._fresh,
             "memory": self.player.memory,
             "teacher_memory": self.teacher.memory,
+            "previous": self.player.previous,
+            "teacher_previous": self.teacher.previous,
         }
         return {name: tensor for name, tensor in known.items() if tensor is not None}
 
@@ -90,6 +106,7 @@ class Sampler:
         self._returns, self._lengths = state["returns"].numpy().copy(), state["lengths"].numpy().copy()
         self._fresh = state["fresh"].to(self._fresh.device)
         self.player.memory, self.teacher.memory = state.get("memory"), state.get("teacher_memory")
+        self.player.previous, self.teacher.previous = state.get("previous"), state.get("teacher_previous")
         self.started = True
 
     @torch.no_grad()
@@ -106,7 +123,12 @@ class Sampler:
         `on_step` is called after each; when it gives False, sampling stops and there is no rollout. A `teacher` sees the same
         decisions, with a memory of its own; the rollout then has its logits.
         """
+        told = [network for network in (policy, teacher) if network is not None and network.uses_previous]
+        self.lanes.listen(self._notice if told else None)
         if not self.started:
+            self.player.expect(policy)
+            if teacher is not None:
+                self.teacher.expect(teacher)
             self.start()
         moves: list[_Moves] = []
         ended: list[tuple[Any, Any]] = []
@@ -116,29 +138,45 @@ class Sampler:
             self.teacher.prepare(teacher, observation)
         memory = None if self.player.memory is None else self.player.memory.clone()
         for _ in range(steps):
-            mask, seats = self.lanes.legal(), self.lanes.seats()
+            mask, seats, valid = self.lanes.legal(), self.lanes.seats(), self.lanes.alive()
+            self._decisions = len(seats) if valid is None else int(valid.sum())
             starts = self._fresh[self._games, seats]
             self._fresh[self._games, seats] = False
             output = self.player.decide(observation, self._games, seats)
             lesson = None if teacher is None else self.teacher.decide(observation, self._games, seats).logits
+            known = None if self.critic is None else self.lanes.critic()
+            values = output.values if known is None else self._judge(known)
+            previous = self.player.told(self._games, seats)
             distribution = policy.distribution(output.logits, mask)
             actions = distribution.sample(generator)
             log_probs = distribution.log_prob(actions)
+            used = self.lanes.used(actions)
             rewards = self.lanes.play(actions)
-            terminated, truncated = on_host(self.engine.terminated), on_host(self.engine.truncated)
-            truncated = truncated & ~terminated
-            cuts = self._cut_values(np.flatnonzero(truncated), output.values)
+            terminated, truncated = self.lanes.ends()
+            cuts = self._cut_values(on_host(self._games[truncated].unique()), values)
             recorded = self._recorded(rewards)
-            ended.append(self._close(np.flatnonzero(terminated | truncated), on_host(rewards)))
-            ends = self._of_lanes(terminated), self._of_lanes(truncated)
-            decision = observation, _pack(mask), actions, log_probs, output.values
-            moves.append(_Moves(*decision, cuts, recorded, *ends, seats.clone(), starts, lesson))
+            ended.append(self._close(np.flatnonzero(on_host(self.lanes.over())), on_host(rewards)))
+            decision = observation, pack_bits(mask), actions, log_probs, values, cuts, recorded
+            extras = valid, lesson, used, known, previous
+            moves.append(_Moves(*decision, terminated, truncated, seats.clone(), starts, *extras))
             observation = self.lanes.observe()
             if on_step is not None and not on_step():
                 return None, _stats(ended)
-        last = self.player.look(observation, self._games, self.lanes.seats()).values
+        last = self._values(observation, self._games, self.lanes.seats())
         columns = _Moves(*(None if c[0] is None else torch.stack(c) for c in zip(*moves, strict=True)))  # type: ignore[arg-type]
         return self._assemble(columns, last, memory), _stats(ended)
+
+    def _judge(self, known: Tensor) -> Tensor:
+        assert self.critic is not None
+        with precise(known.device, self.player.precision):
+            values: Tensor = self.critic(known)
+        return values.float()
+
+    def _values(self, observation: Tensor, games: Tensor, seats: Tensor, rows: Any = None) -> Tensor:
+        """Values of the decisions to come, of all lanes or of those of the games `rows`."""
+        if self.critic is not None:
+            return self._judge(self.lanes.critic(rows))
+        return self.player.look(observation, games, seats).values
 
     def _cut_values(self, rows: Any, like: Tensor) -> Tensor:
         """Values of the final observations of truncated games, 0 elsewhere: (lanes,), or (N, P) where rewards are own."""
@@ -146,27 +184,32 @@ class Sampler:
         if lanes.own_rewards:
             values = like.new_zeros(self.engine.num_games, lanes.facts.players)
             for seat in range(lanes.facts.players if len(rows) else 0):
-                seats = torch.full_like(games, seat)
-                values[games, seat] = self.player.look(lanes.observe_seat(seat, rows), games, seats).values
+                values[games, seat] = self._value_of_seat(seat, rows, games)
             return values
         values = torch.zeros_like(like)
         if len(rows):
             here = (games.unsqueeze(1) * lanes.per_game + torch.arange(lanes.per_game, device=like.device)).flatten()
             seats = lanes.seats()[here].clamp(min=0)
-            values[here] = self.player.look(lanes.observe(rows), self._games[here], seats).values
+            values[here] = self._values(lanes.observe(rows), self._games[here], seats, rows)
         return values
+
+    def _value_of_seat(self, seat: int, rows: Any, games: Tensor) -> Tensor:
+        if self.critic is not None:
+            return self._judge(self.lanes.critic_of_seat(seat, rows))
+        return self.player.look(self.lanes.observe_seat(seat, rows), games, torch.full_like(games, seat)).values
 
     def _assemble(self, moves: _Moves, last: Tensor, memory: Tensor | None) -> Rollout:
         following = torch.cat([moves.values[1:], last.unsqueeze(0)])
         if memory is not None and self.lanes.per_game > 1:
             memory = memory.flatten(0, 1)  # a lane is a seat
-        known = moves.observations, moves.masks, moves.actions, moves.log_probs, moves.values
-        ends = moves.terminated, moves.truncated, moves.seats, moves.starts
+        decisions = moves.observations, moves.masks, moves.actions, moves.log_probs, moves.values
+        ends = moves.terminated, moves.truncated, moves.seats, moves.starts, moves.valid
+        extras = memory, moves.teacher_logits, moves.used, moves.critic, moves.previous
         if self.lanes.own_rewards:
-            rollout = Rollout(*known, following, moves.values, *ends, None, memory, moves.teacher_logits)
+            rollout = Rollout(*decisions, following, moves.values, *ends, *extras)
             return own_rewards(rollout, moves.rewards, moves.cut_values, self.lanes.facts.players)
         next_values = torch.where(moves.truncated, moves.cut_values, following)
-        return Rollout(*known, next_values, moves.rewards, *ends, None, memory, moves.teacher_logits)
+        return Rollout(*decisions, next_values, moves.rewards, *ends, *extras)
 
     def _recorded(self, rewards: Any) -> Tensor:
         """(lanes,), or (N, P) where rewards are own."""
@@ -174,9 +217,6 @@ class Sampler:
         if self.lanes.own_rewards:
             return every
         return every.flatten() if self.lanes.per_game > 1 else every[:, self.lanes.reward_seat]
-
-    def _of_lanes(self, flags: Any) -> Tensor:
-        return torch.as_tensor(flags, device=self._games.device)[self._games]
 
     def _close(self, done: Any, rewards: Any) -> tuple[Any, Any]:
         """Start the next game where one ended; gives returns and lengths of those that did."""
@@ -197,13 +237,3 @@ class Sampler:
 
 def _stats(ended: list[tuple[Any, Any]]) -> EpisodeStats:
     return EpisodeStats(np.concatenate([r for r, _ in ended]), np.concatenate([n for _, n in ended]))
-
-
-def _pack(mask: Tensor) -> Tensor:
-    """Bits (n, ceil(A / 8)) of a bool mask (n, A), big-endian as `numpy.packbits` has them."""
-    if mask.device.type == "cpu":
-        return torch.from_numpy(np.packbits(mask.numpy(), axis=1))
-    padded = torch.nn.functional.pad(mask, (0, -mask.shape[1] % 8)).unflatten(1, (-1, 8))
-    weights = torch.tensor([128, 64, 32, 16, 8, 4, 2, 1], device=mask.device)
-    packed: Tensor = (padded * weights).sum(-1).to(torch.uint8)
-    return packed

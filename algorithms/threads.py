@@ -28,13 +28,15 @@ def forward(
     observation: Tensor,
     memory: Tensor | None = None,
     seats: Tensor | None = None,
+    previous: Tensor | None = None,
     precision: str = "32",
 ) -> PolicyOutput:
-    """`policy(observation, memory, seats)` without gradients, in float32."""
+    """`policy(observation, memory, seats)`, and `previous` where it is given, without gradients, in float32."""
+    columns = (observation, memory, seats) if previous is None else (observation, memory, seats, previous)
 
     def part(start: int, stop: int) -> PolicyOutput:
         with torch.no_grad(), precise(observation.device, precision):
-            rows = (None if column is None else column[start:stop] for column in (observation, memory, seats))
+            rows = (None if column is None else column[start:stop] for column in columns)
             output: PolicyOutput = policy(*rows)
         return PolicyOutput(output.logits.float(), output.values.float(), output.memory)
 
@@ -52,16 +54,16 @@ def backward(
     parameters: Sequence[Tensor],
     rows_per_thread: int = BACKWARD_ROWS,
 ) -> Tensor:
-    """Write the gradient of the first loss to `parameters`; gives all losses, (K,), without gradients.
+    """Write the gradient of the first loss to `parameters` (None where it does not depend on one); gives all losses, (K,), without gradients.
 
     losses: (start, stop) -> what rows start to stop of `count` contribute to each loss, the one to differentiate first;
         contributions add up.
     """
 
-    def part(start: int, stop: int) -> tuple[tuple[Tensor, ...], Tensor]:
+    def part(start: int, stop: int) -> tuple[tuple[Tensor | None, ...], Tensor]:
         with torch.enable_grad():
             found = losses(start, stop)
-            gradients = torch.autograd.grad(found[0], parameters)
+            gradients = torch.autograd.grad(found[0], parameters, allow_unused=True)
         return gradients, torch.stack([loss.detach() for loss in found])
 
     if parameters[0].device.type != "cpu" or part_count(count, rows_per_thread=rows_per_thread) < 2:
@@ -70,8 +72,9 @@ def backward(
         with one_thread():
             parts = run_parts(part, count, rows_per_thread=rows_per_thread)
     for index, parameter in enumerate(parameters):
-        total = sum((gradients[index] for gradients, _ in parts[1:]), start=parts[0][0][index])
-        parameter.grad = total.contiguous()  # fused optimisers walk parameter and gradient side by side in memory
+        known = [gradients[index] for gradients, _ in parts if gradients[index] is not None]
+        # Fused optimisers walk parameter and gradient side by side in memory.
+        parameter.grad = sum(known[1:], start=known[0]).contiguous() if known else None
     return sum((found for _, found in parts[1:]), start=parts[0][1])
 
 

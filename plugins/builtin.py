@@ -6,6 +6,9 @@ _HANABI = "ludory.envs.hanabi:make_game"
 _FULL = {"colors": 5, "ranks": 5, "max_information_tokens": 8, "max_life_tokens": 3}
 _SMALL = {"colors": 2, "ranks": 5, "hand_size": 2, "max_information_tokens": 3, "max_life_tokens": 1}
 _VERY_SMALL = _SMALL | {"colors": 1}
+_TEXAS_42 = "ludory.envs.texas42:make_"
+_ARENA = "ludory.envs.arena:make_game"
+_STYLE = "ludory.agents.arena.bots:make_style"
 _TINY = {"colors": 2, "ranks": 2, "hand_size": 2, "max_information_tokens": 8, "max_life_tokens": 3}
 
 GAMES = (
@@ -23,14 +26,35 @@ GAMES = (
     Entry("HanabiVerySmall5P-v0", _HANABI, "Hanabi for 5 with one colour, one life", _VERY_SMALL | {"players": 5}),
     Entry("HanabiTiny2P-v0", _HANABI, "Hanabi for 2 with two colours, two ranks", _TINY | {"players": 2}),
     Entry("Hanabi-v0", _HANABI, "Hanabi with every number by keyword: players, colors, ranks, hand_size, ..."),
+    Entry("Arena2P-v0", _ARENA, "Arena for 2: a duel in a shrinking zone, all move at once", {"players": 2}),
+    Entry("Arena3P-v0", _ARENA, "Arena for 3: the last one standing wins", {"players": 3}),
+    Entry("Arena4P-v0", _ARENA, "Arena for 4: the last one standing wins", {"players": 4}),
+    Entry("Arena5P-v0", _ARENA, "Arena for 5: the last one standing wins", {"players": 5}),
+    Entry("Arena6P-v0", _ARENA, "Arena for 6: the last one standing wins", {"players": 6}),
+    Entry("Arena7P-v0", _ARENA, "Arena for 7: the last one standing wins", {"players": 7}),
+    Entry("Arena8P-v0", _ARENA, "Arena for 8: the last one standing wins", {"players": 8}),
+    Entry("Arena-v0", _ARENA, "Arena with every option by keyword: players, observation, heads, ..."),
+    Entry("Texas42-v0", f"{_TEXAS_42}hand", "Texas 42: one hand with auction and declaration"),
+    Entry("Texas42Match-v0", f"{_TEXAS_42}match", "Texas 42: hands until a team has seven marks"),
+    Entry("Texas42Play-v0", f"{_TEXAS_42}play", "Texas 42: the seven tricks of a fixed contract"),
 )
 
 AGENTS = (
     Entry("random", "ludory.agents.random:make", "uniform over legal moves (seed=)"),
     Entry("human", "ludory.agents.human:make", "a person at this terminal"),
+    Entry("mixture", "ludory.agents.mixture:make", "one of several agents in every game: mixture(a, b)"),
     Entry("hanabi/iggi", "ludory.agents.hanabi.bots:make_iggi", "Hanabi rule bot: IGGI"),
     Entry("hanabi/piers", "ludory.agents.hanabi.bots:make_piers", "Hanabi rule bot: Piers"),
+    Entry("hanabi/smartbot", "ludory.agents.hanabi.bots:make_smartbot", "Hanabi rule bot: conventions and memory"),
+    Entry("sparta", "ludory.agents.search.sparta:Sparta", "search over a rule bot, as in sparta(hanabi/smartbot)"),
     Entry("hanabi/cheatbot", "ludory.agents.hanabi.bots:make_cheatbot", "Hanabi ceiling: sees its own hand"),
+    Entry("arena/random", "ludory.agents.arena.bots:make_random", "arena style: uniform over legal moves (seed=)"),
+    Entry("arena/rusher", _STYLE, "arena style: runs at the nearest rival and bursts", {"style": "rusher"}),
+    Entry("arena/sniper", _STYLE, "arena style: keeps its distance and shoots", {"style": "sniper"}),
+    Entry("arena/turtle", _STYLE, "arena style: parries, then strikes", {"style": "turtle"}),
+    Entry("arena/looter", _STYLE, "arena style: lives on crates", {"style": "looter"}),
+    Entry("arena/miner", _STYLE, "arena style: gives way, leaves mines", {"style": "miner"}),
+    Entry("arena/zone", _STYLE, "arena style: holds the middle", {"style": "zone"}),
 )
 
 ALGORITHMS = (
@@ -41,6 +65,7 @@ ALGORITHMS = (
 )
 
 BENCHMARKS = (
+    Entry("arena-league", "ludory.benchmarks.arena_league:run", "leagues of duels beside plain self-play"),
     Entry("throughput", "ludory.benchmarks.throughput:run", "steps per second beside other engines"),
     Entry("hanabi-bc", "ludory.benchmarks.hanabi_bc:run", "a clone of a Hanabi bot beside the bot"),
     Entry("hanabi-ppo", "ludory.benchmarks.hanabi_ppo:run", "a Hanabi agent trained for a given time, and its score"),
@@ -58,6 +83,7 @@ COMMANDS = (
     Entry("eval", "ludory.cli.eval", "scores of agents with each other, with intervals"),
     Entry("bench", "ludory.cli.bench", "run a benchmark"),
     Entry("check", "ludory.cli.check", "prove that a game keeps the contract"),
+    Entry("league", "ludory.cli.league", "train a league of players, and report on it"),
     Entry("hanabi", "ludory.cli.hanabi", "jobs that only Hanabi has"),
     Entry("new", "ludory.cli.new", "write the package of a new game, agent or algorithm"),
     Entry("doctor", "ludory.cli.doctor", "say what works on this machine and what does not"),

@@ -32,7 +32,7 @@ class GruPolicy(RecurrentPolicy):
         super().__init__(facts, hidden[-1], memory_size)
         self.encoder = dense_encoder(facts.observation, hidden, ACTIVATIONS[activation])
 
-    def features(self, observation: Tensor, seat: Tensor | None) -> Tensor:
+    def features(self, observation: Tensor, seat: Tensor | None, previous: Tensor | None = None) -> Tensor:
         """The observation through the hidden layers."""
         hidden: Tensor = self.encoder(observation)
         return hidden

@@ -29,6 +29,7 @@ NAMES = {
     "obs_fe.0.bias": "encoder.0.bias",
     "seat_emb.weight": "seat_embedding.weight",
     "prev_other_emb.weight": "action_embedding.weight",
+    "prev_self_emb.weight": "own_action_embedding.weight",
     "gru.weight_ih_l0": "gru.weight_ih",
     "gru.weight_hh_l0": "gru.weight_hh",
     "gru.bias_ih_l0": "gru.bias_ih",
@@ -39,9 +40,10 @@ NAMES = {
     "v.bias": "value.bias",
 }
 """Name there -> name here."""
-BY_ACTION = ("prev_other_emb.weight", "pi.weight", "pi.bias")
-"""Tensors whose rows are action ids; the embedding has one more row, for "none", which stays last."""
+BY_ACTION = ("prev_other_emb.weight", "prev_self_emb.weight", "pi.weight", "pi.bias")
+"""Tensors whose rows are action ids; embeddings have one more row, for "none", which stays last."""
 OWN_ACTION = "prev_self_emb.weight"
+"""Only in networks that are told their own last move."""
 
 
 class ImportedPolicy(NamedTuple):
@@ -114,9 +116,9 @@ def read_state_dict(file: str | Path) -> dict[str, Tensor]:
     except FileNotFoundError as error:
         raise CheckpointError(f"{file}: no such file") from error
     except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        # PyTorch's own message would advise to read it without safety.
         raise CheckpointError(
-            f"{file}: not a file of tensors that can be read without running code from it ({reason}); nothing was loaded. "
+            f"{file}: not a file of tensors that can be read without running code from it, or damaged; nothing was loaded. "
             "Save its state dict alone: torch.save(model.state_dict(), file)"
         ) from error
     tensors = content.get("model", content) if isinstance(content, dict) else content
@@ -134,12 +136,10 @@ def _kind(content: Any) -> str:
 
 
 def _check_names(file: str | Path, tensors: Mapping[str, Tensor]) -> None:
-    if OWN_ACTION in tensors:
-        raise CheckpointError(
-            f"{file}: has {OWN_ACTION}; a network that is told its own last move can not be played from observations, "
-            "which show only the last move of all. Train one without it"
-        )
-    missing, extra = sorted(NAMES.keys() - tensors.keys()), sorted(map(str, tensors.keys() - NAMES.keys()))
+    missing, extra = (
+        sorted(NAMES.keys() - tensors.keys() - {OWN_ACTION}),
+        sorted(map(str, tensors.keys() - NAMES.keys())),
+    )
     if missing or extra:
         lists = [f"{what} {', '.join(names)}" for what, names in (("missing:", missing), ("extra:", extra)) if names]
         raise CheckpointError(f"{file}: not a HanabiGRUPolicy; {'; '.join(lists)}")
@@ -175,6 +175,7 @@ def _sizes(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
         "memory_size": tensors["gru.weight_hh_l0"].shape[-1],
         "seat_size": tensors["seat_emb.weight"].shape[-1],
         "action_size": tensors["prev_other_emb.weight"].shape[-1],
+        "previous": "all" if OWN_ACTION in tensors else "seen",
     }
 
 

@@ -17,15 +17,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from ludory.envs.cached_kernel import cached_kernel
 
 from .packed_linear import differences
 
 LANES = 64
-_FLAGS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": True}
+_FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": True}
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def weight_count(shape):  # type: ignore[no-untyped-def]
     """Length of the vector of weights."""
     width, towers, actions = shape[1] * shape[4], shape[1], shape[2]
@@ -35,7 +36,7 @@ def weight_count(shape):  # type: ignore[no-untyped-def]
     return count + (actions + 1) * (shape[-1] + 1)
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def base_row(weights, shape, usual, out):  # type: ignore[no-untyped-def]
     """Write what the encoder gives for the usual row, (E,)."""
     width, bits = out.shape[0], shape[0] * 8
@@ -49,7 +50,7 @@ def base_row(weights, shape, usual, out):  # type: ignore[no-untyped-def]
                 out[j] -= column[j]
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def encode(weights, shape, usual, base, seen, order, work):  # type: ignore[no-untyped-def]
     """First layer of rows `order` (at most 64) of `seen` (m, bytes): fills `work.sums`, and lists and counts of rows per bit."""
     sums, lists, counts, places = work
@@ -72,7 +73,7 @@ def encode(weights, shape, usual, base, seen, order, work):  # type: ignore[no-u
         sums[i] = 0
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def _add_eight(rows, which, total):  # type: ignore[no-untyped-def]
     """Add the sum of eight rows to `total`."""
     a, b, c, d = rows[which[0]], rows[which[1]], rows[which[2]], rows[which[3]]
@@ -81,7 +82,7 @@ def _add_eight(rows, which, total):  # type: ignore[no-untyped-def]
         total[j] += ((a[j] + b[j]) + (c[j] + d[j])) + ((e[j] + f[j]) + (g[j] + h[j]))
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def encoder_gradient(shape, usual, work, delta, gradient):  # type: ignore[no-untyped-def]
     """Add the encoder's gradient; `delta` (65, E) is that of its sums, with a last row of zeros."""
     _, lists, counts, _ = work
@@ -106,7 +107,7 @@ def encoder_gradient(shape, usual, work, delta, gradient):  # type: ignore[no-un
             _add_eight(delta, lists[bit, t : t + 8], column)
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def multiply(weight, x, out):  # type: ignore[no-untyped-def]
     """Add weight (N, K) @ x (K, 64) to `out` (N, 64)."""
     rows, inner = weight.shape
@@ -139,7 +140,7 @@ def multiply(weight, x, out):  # type: ignore[no-untyped-def]
                 p[i] += p0 * a[i]
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def outer(delta, x, out):  # type: ignore[no-untyped-def]
     """Add delta (N, 64) @ x (K, 64)^T to `out` (N, K)."""
     rows, inner = out.shape
@@ -165,7 +166,7 @@ def outer(delta, x, out):  # type: ignore[no-untyped-def]
             out[n, k] += s0
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def _activate(x, tanh):  # type: ignore[no-untyped-def]
     """ReLU or tanh of (N, 64), in place."""
     for n in range(x.shape[0]):
@@ -178,7 +179,7 @@ def _activate(x, tanh):  # type: ignore[no-untyped-def]
                 row[i] = max(row[i], np.float32(0))
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def _deactivate(delta, x, tanh):  # type: ignore[no-untyped-def]
     """Gradient before the activation from that behind it (N, 64), in place; `x` is what came out."""
     for n in range(x.shape[0]):
@@ -191,7 +192,7 @@ def _deactivate(delta, x, tanh):  # type: ignore[no-untyped-def]
                 d[i] = d[i] if row[i] > 0 else np.float32(0)
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def forward(weights, shape, sums, x, out):  # type: ignore[no-untyped-def]
     """All layers behind the encoder's `sums` (64, E).
 
@@ -215,7 +216,7 @@ def forward(weights, shape, sums, x, out):  # type: ignore[no-untyped-def]
     _layer(weights, at, x[here - inner : here], out[actions:])
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def _layer(weights, at, x, out):  # type: ignore[no-untyped-def]
     """Write weight @ x + bias of the layer that begins at `at`; gives where the next one begins."""
     size, inner = out.shape[0], x.shape[0]
@@ -226,7 +227,7 @@ def _layer(weights, at, x, out):  # type: ignore[no-untyped-def]
     return after + size
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def backward(weights, shape, x, d_out, d_x, d_sums, gradient):  # type: ignore[no-untyped-def]
     """Add the gradient of all layers behind the encoder to `gradient`, and write that of its sums to `d_sums` (65, E).
 
@@ -258,7 +259,7 @@ def backward(weights, shape, x, d_out, d_x, d_sums, gradient):  # type: ignore[n
             row[j] = d_x[j, i]
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def _layer_gradient(weights, at, x, d_out, d_x, gradient):  # type: ignore[no-untyped-def]
     """Add the gradient of the layer that begins at `at`, and that of its input to `d_x`."""
     size, inner = d_out.shape[0], x.shape[0]
@@ -269,7 +270,7 @@ def _layer_gradient(weights, at, x, d_out, d_x, gradient):  # type: ignore[no-un
     multiply(weights[at:after].reshape(size, inner).T, d_out, d_x)
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def outputs(weights, shape, usual, base, seen, logits, values, work, start, stop):  # type: ignore[no-untyped-def]
     """Write logits (m, A) and values (m,) of rows start to stop of `seen` (m, bytes)."""
     encoder, x, _, out, _, _, _ = work

@@ -34,11 +34,13 @@ class Policy(nn.Module):
     id: ClassVar[str]
     uses_seat: ClassVar[bool] = False
     """True if `forward` wants to know which seat it plays."""
+    uses_previous = False
+    """True if `forward` and `unroll` want to be told the last move of every seat, as their last argument; for games of one head."""
 
     def __init__(self, facts: GameFacts) -> None:
         super().__init__()
         self.observation: ObservationSpec = facts.observation
-        self.head_sizes = facts.head_sizes
+        self.head_sizes, self.players = facts.head_sizes, facts.players
 
     @property
     def recurrent(self) -> bool:
@@ -76,6 +78,13 @@ class Policy(nn.Module):
     def distribution(self, logits: Tensor, mask: Tensor) -> MaskedHeads:
         """Distribution over actions under a legal mask (..., A) bool."""
         return MaskedHeads(logits, mask, self.head_sizes)
+
+
+def from_seat(moves: Tensor, seats: Tensor) -> Tensor:
+    """`moves` (m, P) by seat as seats (m,) count: the own one first, then that of seat + 1, ..."""
+    players = moves.shape[-1]
+    ahead = torch.arange(players, device=moves.device)
+    return moves.gather(-1, (seats.unsqueeze(-1).long() + ahead) % players)
 
 
 def numpy_to_bits(observation: Any, spec: ObservationSpec) -> Tensor:

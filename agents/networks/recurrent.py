@@ -29,26 +29,37 @@ class RecurrentPolicy(Policy):
         self.gru = GruStep(num_features, memory_size)
         self.logits, self.value = output_layers(memory_size, facts)
 
-    def features(self, observation: Tensor, seat: Tensor | None) -> Tensor:
-        """(..., num_features) from observations (..., bytes) or (..., size) and seats (...)."""
+    def features(self, observation: Tensor, seat: Tensor | None, previous: Tensor | None = None) -> Tensor:
+        """(..., num_features) from observations (..., bytes) or (..., size), seats (...) and last moves (..., P)."""
         raise NotImplementedError
 
     def initial_memory(self, rows: int) -> Tensor:
         """Zeros (rows, memory_size)."""
         return torch.zeros(rows, self.memory_size, device=self.value.weight.device)
 
-    def forward(self, observation: Tensor, memory: Tensor | None = None, seat: Tensor | None = None) -> PolicyOutput:
-        """See `Policy.forward`."""
+    def forward(
+        self,
+        observation: Tensor,
+        memory: Tensor | None = None,
+        seat: Tensor | None = None,
+        previous: Tensor | None = None,
+    ) -> PolicyOutput:
+        """See `Policy.forward`; `previous` (m, P) last moves, the own one first, for networks that want to be told."""
         memory = self.initial_memory(len(observation)) if memory is None else memory
-        after = self.gru(self.gru.inputs(self.features(observation, seat)), memory)
+        after = self.gru(self.gru.inputs(self.features(observation, seat, previous)), memory)
         return self._outputs(after, after)
 
     def unroll(
-        self, observations: Tensor, memory: Tensor | None, starts: Tensor, seats: Tensor | None = None
+        self,
+        observations: Tensor,
+        memory: Tensor | None,
+        starts: Tensor,
+        seats: Tensor | None = None,
+        previous: Tensor | None = None,
     ) -> PolicyOutput:
-        """See `Policy.unroll`."""
+        """See `Policy.unroll`; `previous` [T, B, P] as in `forward`."""
         memory = self.initial_memory(starts.shape[1]) if memory is None else memory
-        hidden = self.gru.scan(self.gru.inputs(self.features(observations, seats)), memory, starts)
+        hidden = self.gru.scan(self.gru.inputs(self.features(observations, seats, previous)), memory, starts)
         return self._outputs(hidden, hidden[-1])
 
     def _outputs(self, hidden: Tensor, memory: Tensor) -> PolicyOutput:

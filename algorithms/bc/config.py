@@ -38,6 +38,8 @@ class BCConfig(OfflineConfig):
     """Rename every batch by a symmetry of the game, such as Hanabi's colours; for players who treat all names alike."""
     max_samples: int | None = None
     """Learn from this many decisions only (whole games with memory), the same ones in every epoch."""
+    min_return: float | None = None
+    """Imitate only decisions after which a seat still gets at least this much, such as those of winners; values are learnt from all."""
     patience: int | None = None
     """Stop after so many epochs without a smaller validation loss."""
     checkpoint_dir: str | None = None

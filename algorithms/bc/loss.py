@@ -28,6 +28,7 @@ def imitation_loss(
     label_smoothing: float,
     value_coef: float,
     entropy_coef: float,
+    imitated: Tensor | None = None,
 ) -> LossTerms:
     """Loss terms of m decisions.
 
@@ -42,6 +43,7 @@ def imitation_loss(
         label_smoothing: e.
         value_coef: weight of (value - return) squared.
         entropy_coef: weight of the entropy, taken off.
+        imitated: (m,) bool, False where only the value is learnt; None: everywhere.
     """
     log_p = policy.log_prob(actions)
     cross_entropy = -log_p
@@ -49,7 +51,10 @@ def imitation_loss(
         cross_entropy = (1 - label_smoothing) * cross_entropy + label_smoothing * _spread(policy)
     entropy = policy.entropy().sum(-1)
     value = (values.float() - returns) ** 2 if value_coef else torch.zeros_like(entropy)
-    total = cross_entropy.sum(-1) + value_coef * value - entropy_coef * entropy
+    total = cross_entropy.sum(-1) - entropy_coef * entropy
+    if imitated is not None:
+        total = torch.where(imitated, total, 0)
+    total = total + value_coef * value
     return LossTerms(total, -log_p.detach().sum(-1), value.detach(), entropy.detach())
 
 

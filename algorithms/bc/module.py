@@ -142,9 +142,9 @@ class BCModule(LightningModule):
             )
         with torch.no_grad():
             scores = score(said.logits, said.masks, said.actions, sizes)
-            position.sums = position.sums + tally(terms, scores, said.weights)
+            position.sums = position.sums + tally(terms, scores, self._imitated_weights(said))
             if position.epoch == 0:
-                position.counts = position.counts + count_actions(said.actions, said.weights, sizes)
+                position.counts = position.counts + count_actions(said.actions, self._imitated_weights(said), sizes)
         return loss
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
@@ -169,7 +169,9 @@ class BCModule(LightningModule):
             prior_scores(counts, said.masks, said.actions, sizes),
             uniform_scores(said.masks, sizes),
         )
-        self._validated = self._validated + torch.stack([tally(terms, one, said.weights) for one in scores])
+        self._validated = self._validated + torch.stack(
+            [tally(terms, one, self._imitated_weights(said)) for one in scores]
+        )
 
     def on_train_epoch_end(self) -> None:
         """Report the epoch, unless it was broken off."""
@@ -198,7 +200,13 @@ class BCModule(LightningModule):
             label_smoothing=config.label_smoothing,
             value_coef=config.value_coef,
             entropy_coef=config.entropy_coef,
+            imitated=None if config.min_return is None else said.returns >= config.min_return,
         )
+
+    def _imitated_weights(self, said: Said) -> Tensor:
+        """(m,): what figures are averaged by; decisions that are not imitated do not count."""
+        least = self._config.min_return
+        return said.weights if least is None else said.weights * (said.returns >= least)
 
     def _no_sums(self) -> Tensor:
         """[3, 7 + H] for the policy, the class prior and uniform play; a process may get no validation batch."""

@@ -45,10 +45,12 @@ class PPOConfig(AlgorithmConfig):
     """Checkpoint of a policy to stay close to; of any algorithm, with the same observations and actions."""
     kl_coef: float = 0.1
     """Weight of KL(teacher to policy), where there is a teacher."""
+    privileged_value: bool = False
+    """Learn the value by a network of its own that sees the whole game, hidden things too; the policy does not."""
     normalize_values: bool = False
     """Divide errors of the value by the running deviation of returns."""
     normalize_observations: bool = False
-    """Scale float observations by their running mean and deviation."""
+    """Scale float observations by their running mean and deviation; not what a privileged value sees."""
 
     def __post_init__(self) -> None:
         """Check ranges.

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from ludory.agents.networks.mlp_kernels import LANES, backward, encode, encoder_gradient, forward
+from ludory.envs.cached_kernel import cached_kernel
 
-_FLAGS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": True}
+_FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": True}
 _ONE = np.float32(1)
 _ILLEGAL = np.float32(-1e30)
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def normalise(advantages, order, out):  # type: ignore[no-untyped-def]
     """Write out[order] = advantages[order] scaled to mean 0 and deviation 1 (of a sample, as in PyTorch)."""
     count, mean, square = order.shape[0], 0.0, 0.0
@@ -28,7 +28,7 @@ def normalise(advantages, order, out):  # type: ignore[no-untyped-def]
         out[row] = (advantages[row] - mean) * scale
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def add_gradient(weights, shape, heads, usual, base, data, order, share, coefficients, work, sums, start, stop):  # type: ignore[no-untyped-def]
     """Add the gradient of the loss over rows `order[start:stop]`, each weighing `share`, to `work.gradient`.
 
@@ -49,7 +49,7 @@ def add_gradient(weights, shape, heads, usual, base, data, order, share, coeffic
         encoder_gradient(shape, usual, encoder, d_sums, gradient)
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def _loss(heads, masks, actions, old, advantages, returns, rows, share, coefficients, out, d_out, sums):  # type: ignore[no-untyped-def]
     """Gradient of the loss with respect to `out`, and the sums that are reported."""
     clip, entropy_weight, value_weight = coefficients
@@ -87,7 +87,7 @@ def _loss(heads, masks, actions, old, advantages, returns, rows, share, coeffici
         sums[4] += abs(ratio - _ONE) > clip
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def _probabilities(mask, at, size, out, p, i):  # type: ignore[no-untyped-def]
     """Turn logits `out[at : at + size, i]` into log-probabilities, write probabilities to `p`; gives the entropy."""
     highest = _ILLEGAL
@@ -111,7 +111,7 @@ def _probabilities(mask, at, size, out, p, i):  # type: ignore[no-untyped-def]
     return entropy
 
 
-@njit(**_FLAGS)
+@cached_kernel(**_FLAGS)
 def adam_step(weights, gradient, moments, squares, step, rate, betas, epsilon, longest):  # type: ignore[no-untyped-def]
     """One step of Adam (arXiv 1412.6980) with a gradient shortened to `longest`; leaves the gradient zero."""
     norm = np.float32(0)

@@ -12,6 +12,7 @@ from ludory.agents.networks.compiled_mlp import can_compile
 from ludory.agents.networks.encoders import scale_inputs
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.optimiser_state import load_adam, save_adam
+from ludory.algorithms.privileged import load_value, make_privileged_value, save_value
 from ludory.algorithms.returns import gae
 from ludory.algorithms.rollout import Rollout, by_seat
 from ludory.algorithms.running import RunningMoments
@@ -48,24 +49,28 @@ class PPO(Algorithm):
     config: PPOConfig
 
     def setup(self) -> None:
-        """Make the optimiser."""
-        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=self.config.learning_rate, eps=1e-5, fused=True)
+        """Make the optimiser, and the privileged value if there is one."""
+        self.value = make_privileged_value(self.config, self.game.facts, self.device)
+        self.sampler.critic = self.value
+        parameters = [*self.policy.parameters(), *(self.value.parameters() if self.value else ())]
+        self.optimizer = torch.optim.Adam(parameters, lr=self.config.learning_rate, eps=1e-5, fused=True)
         self.return_moments = RunningMoments()
         self.observation_moments = RunningMoments(self.game.facts.observation.size)
         if self.config.normalize_observations and self.game.facts.observation.bits:
             raise OptionError(f"normalize_observations: {self.game.id} shows bits, which are not scaled; leave it out")
 
     def training_state(self) -> dict[str, Tensor]:
-        """Adam's moments, and those of returns."""
+        """Adam's moments, those of returns, and the privileged value."""
         moments = {
             "return_moments": self.return_moments.tensor(),
             "observation_moments": self.observation_moments.tensor(),
         }
-        return save_adam(self.optimizer) | moments
+        return save_adam(self.optimizer) | moments | save_value(self.value)
 
     def restore_training_state(self, state: dict[str, Tensor]) -> None:
         """Take up what `training_state` gave."""
         load_adam(self.optimizer, state)
+        load_value(self.value, state)
         self.return_moments = RunningMoments.of(state["return_moments"])
         self.observation_moments = RunningMoments.of(state["observation_moments"])
 
@@ -94,9 +99,10 @@ class PPO(Algorithm):
         if self.policy.recurrent and rollout.memory is not None and rollout.memory.dim() == 3:
             rollout, (advantages, returns) = by_seat(rollout, self.game.facts.players, advantages, returns)
         targets = rollout, advantages, returns, scale
-        if can_compile(self.policy) and rollout.teacher_logits is None and self.config.precision == "32":
+        plain = rollout.teacher_logits is None and rollout.used is None and self.value is None
+        if can_compile(self.policy) and plain and self.config.precision == "32":
             return CompiledUpdate(self.policy, self.optimizer, self.config, *targets)
-        return TorchUpdate(self.policy, self.optimizer, self.config, *targets)
+        return TorchUpdate(self.policy, self.optimizer, self.config, *targets, self.value)
 
     def _passes(self, update: CompiledUpdate | TorchUpdate) -> dict[str, float]:
         """Step along minibatches of everything, `n_epochs` times; gives the mean losses."""

@@ -10,6 +10,8 @@ from torch.optim import Adam
 
 from ludory.agents.networks.packed_linear import unpack
 from ludory.agents.networks.policy import Policy, PolicyOutput
+from ludory.agents.networks.privileged_value import PrivilegedValue
+from ludory.algorithms.privileged import check_seen
 from ludory.algorithms.rollout import Rollout
 from ludory.algorithms.threads import backward, precise
 
@@ -29,6 +31,10 @@ class TorchUpdate:
         rollout: with one seat per column if the policy is recurrent.
         advantages, returns: [T, B].
         value_scale: deviation that errors of the value are divided by.
+        value: privileged value that learns in place of the policy's own.
+
+    Raises:
+        OptionError: the rollout has not what the privileged value sees.
     """
 
     def __init__(
@@ -40,9 +46,14 @@ class TorchUpdate:
         advantages: Tensor,
         returns: Tensor,
         value_scale: float = 1.0,
+        value: PrivilegedValue | None = None,
     ) -> None:
         self.policy, self.optimizer, self.config, self.value_scale = policy, optimizer, config, value_scale
-        self.parameters, self.axis = list(policy.parameters()), 1 if policy.recurrent else 0
+        self.value = value
+        if value is not None:
+            check_seen(rollout)
+        self.parameters = [*policy.parameters(), *(value.parameters() if value else ())]
+        self.axis = 1 if policy.recurrent else 0
         self.ent_coef = config.ent_coef
         valid = torch.ones_like(rollout.starts) if rollout.valid is None else rollout.valid
         parts = rollout._asdict() | {"valid": valid, "advantages": advantages, "returns": returns}
@@ -89,19 +100,20 @@ class TorchUpdate:
         part = {name: column.narrow(self.axis, start, stop - start) for name, column in batch.items()}
         weights, advantages = part["weights"], part["advantages"]
         output = self._network(part)
+        used = part.get("used")
         mask = unpack(part["masks"], sum(self.policy.head_sizes)).bool()
         distribution = self.policy.distribution(output.logits, mask)
-        log_ratio = (distribution.log_prob(part["actions"]) - part["log_probs"]).sum(-1)
+        log_ratio = _summed(distribution.log_prob(part["actions"]) - part["log_probs"], used)
         ratio = log_ratio.exp()
         clipped = ratio.clamp(1 - config.clip_range, 1 + config.clip_range)
         policy_loss = -(weights * torch.min(advantages * ratio, advantages * clipped)).sum()
         value_loss = (weights * (output.values - part["returns"]).square()).sum()
-        entropy = (weights * distribution.entropy().sum(-1)).sum()
+        entropy = (weights * _summed(distribution.entropy(), used)).sum()
         total = policy_loss + config.vf_coef * value_loss / self.value_scale**2 - self.ent_coef * entropy
         teacher_kl = torch.zeros_like(total)
         if "teacher_logits" in part:
             teacher = self.policy.distribution(part["teacher_logits"], mask)
-            teacher_kl = (weights * distribution.kl_from(teacher).sum(-1)).sum()
+            teacher_kl = (weights * _summed(distribution.kl_from(teacher), used)).sum()
             total = total + config.kl_coef * teacher_kl
         with torch.no_grad():
             approx_kl = (weights * (ratio - 1 - log_ratio)).sum()
@@ -115,7 +127,15 @@ class TorchUpdate:
             if self.axis:
                 memory = part["memory"].squeeze(0) if "memory" in part else None
                 arguments = part["observations"], memory, part["starts"], part["seats"]
-                output = self.policy.unroll(*arguments)
             else:
-                output = self.policy(part["observations"], None, part["seats"])
-        return PolicyOutput(output.logits.float(), output.values.float(), None)
+                arguments = part["observations"], None, part["seats"]
+            if "previous" in part:
+                arguments = *arguments, part["previous"]
+            output: PolicyOutput = (self.policy.unroll if self.axis else self.policy)(*arguments)
+            values = output.values if self.value is None else self.value(part["critic"])
+        return PolicyOutput(output.logits.float(), values.float(), None)
+
+
+def _summed(by_head: Tensor, used: Tensor | None) -> Tensor:
+    """Sum over heads (..., H), those left out that had no effect."""
+    return by_head.sum(-1) if used is None else torch.where(used, by_head, 0).sum(-1)

@@ -45,6 +45,8 @@ class VTraceConfig(AlgorithmConfig, LossWeights):
     """Sequences sampled by weights more gradient steps ago than this are dropped."""
     ratios: str = "split"
     """"split": a ratio per head, or "joint": one for the whole action."""
+    privileged_value: bool = False
+    """Learn the value by a network of its own that sees the whole game, hidden things too; the policy does not."""
     teacher: str | None = None
     """Checkpoint of a frozen policy to stay close to; its weights' SHA-256 is kept in every checkpoint."""
 

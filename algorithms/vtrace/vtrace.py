@@ -14,6 +14,7 @@ from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.algorithms.actor_critic_loss import actor_critic_loss
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.optimiser_state import load_adam, save_adam
+from ludory.algorithms.privileged import load_value, make_privileged_value, save_value, values_of
 from ludory.algorithms.returns import Steps
 from ludory.algorithms.rollout import Rollout, by_seat, seat_index
 from ludory.algorithms.threads import precise
@@ -34,20 +35,25 @@ class VTrace(Algorithm):
         super().__init__(policy, env, **self.config_class.with_preset(config))
 
     def setup(self) -> None:
-        """Make the optimiser and the replay."""
+        """Make the optimiser and the replay, and the privileged value if there is one."""
         config = self.config
-        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
+        self.value = make_privileged_value(config, self.game.facts, self.device)
+        self.sampler.critic = self.value
+        self.parameters = [*self.policy.parameters(), *(self.value.parameters() if self.value else ())]
+        self.optimizer = torch.optim.Adam(self.parameters, lr=config.learning_rate, eps=1e-5, fused=True)
         self.replay = SequenceReplay(config.replay_rollouts, config.reuse, config.max_lag)
         self.version = 0
         """Gradient steps made."""
 
     def training_state(self) -> dict[str, Tensor]:
-        """Adam's moments, the number of steps, and sequences that are still to be used."""
-        return save_adam(self.optimizer) | {"version": torch.tensor(self.version)} | self.replay.state()
+        """Adam's moments, the privileged value, the number of steps, and sequences that are still to be used."""
+        known = {"version": torch.tensor(self.version)}
+        return save_adam(self.optimizer) | save_value(self.value) | known | self.replay.state()
 
     def restore_training_state(self, state: dict[str, Tensor]) -> None:
         """Take up what `training_state` gave."""
         load_adam(self.optimizer, state)
+        load_value(self.value, state)
         self.version = int(state["version"])
         self.replay.restore(state, self.device)
 
@@ -80,10 +86,12 @@ class VTrace(Algorithm):
         """One gradient step on sequences of any age; gives what the step was made of."""
         with precise(self.device, self.config.precision):
             output = outputs_in_time(self.policy, rollout, self.game.facts.players)
+            if self.value is not None:
+                output = output._replace(values=values_of(self.value, rollout))
         loss, numbers = self._loss(rollout, output)
         self.optimizer.zero_grad()
         loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(self.policy.parameters(), self.config.max_grad_norm)
+        norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm)
         self.optimizer.step()
         return numbers | {"gradient_norm": float(norm)}
 
@@ -94,7 +102,8 @@ class VTrace(Algorithm):
         lessons = rollout.teacher_logits
         teacher = None if lessons is None else self.policy.distribution(lessons, mask)
         steps = replayed_steps(rollout, values.detach())
-        head_mask = torch.ones_like(rollout.log_probs, dtype=torch.bool)
+        used = rollout.used
+        head_mask = torch.ones_like(rollout.log_probs, dtype=torch.bool) if used is None else used
         loss = actor_critic_loss(
             policy,
             values,
@@ -106,7 +115,8 @@ class VTrace(Algorithm):
             config,
             config.ratios,
         )
-        ratios = (policy.log_prob(rollout.actions).detach() - rollout.log_probs)[steps.valid].exp()
+        assert steps.valid is not None
+        ratios = (policy.log_prob(rollout.actions).detach() - rollout.log_probs).exp()
         errors = (steps.values - rollout.values)[steps.valid]
         numbers = {
             "loss": float(loss.total.detach()),
@@ -118,7 +128,9 @@ class VTrace(Algorithm):
             "value_drift": float(errors.abs().mean()),
         }
         for head, name in enumerate(self.game.facts.head_names):
-            rho = ratios[:, head]
+            rho = ratios[..., head][steps.valid & head_mask[..., head]]
+            if not len(rho):
+                continue
             numbers[f"rho/{name}"] = float(rho.mean())
             numbers[f"rho_clipped/{name}"] = float((rho > config.rho_bar).float().mean())
             numbers[f"effective_sample/{name}"] = float(rho.sum() ** 2 / rho.square().sum() / len(rho))
@@ -145,17 +157,23 @@ def outputs_in_time(policy: Policy, rollout: Rollout, players: int) -> PolicyOut
     """
     shape = rollout.starts.shape
     if not policy.recurrent:
-        flat = policy(rollout.observations.flatten(0, 1), None, rollout.seats.flatten())
+        told = () if rollout.previous is None else (rollout.previous.flatten(0, 1),)
+        flat = policy(rollout.observations.flatten(0, 1), None, rollout.seats.flatten(), *told)
         return PolicyOutput(flat.logits.unflatten(0, shape), flat.values.unflatten(0, shape), None)
     if rollout.memory is None or rollout.memory.dim() == 2:  # one seat per column already
-        return policy.unroll(rollout.observations, rollout.memory, rollout.starts, rollout.seats)
+        return _unrolled(policy, rollout)
     columns, _ = by_seat(rollout, players)
     assert columns.valid is not None
     index = seat_index(rollout.seats, players)
     rows = index.rows[:, index.valid.any(0)][columns.valid]
-    output = policy.unroll(columns.observations, columns.memory, columns.starts, columns.seats)
+    output = _unrolled(policy, columns)
     logits = output.logits.new_zeros(shape.numel(), output.logits.shape[-1]).index_copy(
         0, rows, output.logits[columns.valid]
     )
     values = output.values.new_zeros(shape.numel()).index_copy(0, rows, output.values[columns.valid])
     return PolicyOutput(logits.unflatten(0, shape), values.unflatten(0, shape), None)
+
+
+def _unrolled(policy: Policy, rollout: Rollout) -> PolicyOutput:
+    told: tuple[Any, ...] = () if rollout.previous is None else (rollout.previous,)
+    return policy.unroll(rollout.observations, rollout.memory, rollout.starts, rollout.seats, *told)

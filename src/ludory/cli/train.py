@@ -15,6 +15,10 @@ from .options import add_options, parse_options
 
 def run(argv: list[str]) -> int:
     """Train, or go on with a run; gives the exit code."""
+    if argv[:1] == ["pipeline"]:
+        from .pipeline import pipeline
+
+        return pipeline(argv[1:])
     arguments, rest = _parser().parse_known_args(argv)
     if arguments.help or arguments.algorithm is None:
         return _help(arguments.algorithm)
@@ -51,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ludory train", description="Train an algorithm on a game.", add_help=False, allow_abbrev=False
     )
-    parser.add_argument("algorithm", nargs="?", help="id of an algorithm, see `ludory list algorithms`")
+    parser.add_argument("algorithm", nargs="?", help="id of an algorithm, see `ludory list algorithms`; or pipeline")
     parser.add_argument("--env", help="id of a game, see `ludory list games`")
     add_options(parser)
     parser.add_argument("--policy", default="auto", help='network, e.g. "gru(memory_size=128)" (default mlp)')

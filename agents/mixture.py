@@ -1,0 +1,82 @@
+"""`mixture(a, b, ...)`: for every game one of several agents, drawn by chance, as in a population of players."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ludory.envs.engine import Array, Engine, on_host
+from ludory.envs.game import Game
+from ludory.envs.player import Memory
+from ludory.errors import OptionError
+
+from .agent import Agent
+from .make import make_agent
+
+
+class Mixture(Agent):
+    """Plays every game as one of its members.
+
+    Args:
+        members: the agents.
+        name: what tables call it.
+        seed: of who plays.
+    """
+
+    def __init__(self, members: list[Agent], name: str, seed: int = 0) -> None:
+        self.members, self.name = members, name
+        self.privileged = any(member.privileged for member in members)
+        self.seed(seed)
+
+    def seed(self, seed: int) -> None:
+        """Start the draws anew, those of the members too."""
+        self._random = np.random.default_rng(seed)
+        for number, member in enumerate(self.members):
+            member.seed(seed + 1 + number)
+
+    def initial_memory(self, rows: int) -> Memory:
+        """Who plays, int64 (rows,), and the memories of all members that have one."""
+        fresh = [member.initial_memory(rows) for member in self.members]
+        if any(isinstance(memory, tuple) for memory in fresh):
+            raise OptionError(f"{self.name}: an agent with a memory of several parts can not be a member of a mixture")
+        self._with_memory = [memory is not None for memory in fresh]
+        return (
+            self._random.integers(len(self.members), size=rows),
+            *(memory for memory in fresh if memory is not None),
+        )
+
+    def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """As `Agent.choose`."""
+        here, heads = on_host(rows), len(engine.facts.heads)
+        actions = np.zeros((len(here), heads), np.int64)
+        self.log_probs = np.full((len(here), heads), np.nan, np.float32)
+        for member, at, own in self._parts(here, memory):
+            actions[at] = on_host(member.choose(engine, seat, here[at], own)).reshape(len(at), heads)
+            if member.log_probs is not None:
+                self.log_probs[at] = member.log_probs
+        return actions if heads > 1 else actions[:, 0]
+
+    def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
+        """As `Agent.notice`."""
+        here = on_host(rows)
+        for member, at, own in self._parts(here, memory):
+            member.notice(engine, seat, here[at], actions[at], own)
+
+    def _parts(self, rows: Array, memory: Memory) -> list[tuple[Agent, Any, Memory]]:
+        """Of every member that plays: the places among `rows` where it does, and its memory."""
+        chosen, memories = memory[0][rows], iter(memory[1:])
+        own = [next(memories) if kept else None for kept in self._with_memory]
+        places = [np.flatnonzero(chosen == number) for number in range(len(self.members))]
+        return [part for part in zip(self.members, places, own, strict=True) if len(part[1])]
+
+
+def make(game: Game, *members: str, seed: int = 0) -> Mixture:
+    """A mixture of agents, each by its spec, equally likely.
+
+    Raises:
+        OptionError: no member is named.
+    """
+    if not members:
+        raise OptionError("mixture needs members: mixture(arena/rusher, arena/sniper)")
+    return Mixture([make_agent(member, game) for member in members], f"mixture({', '.join(members)})", seed)

@@ -1,0 +1,42 @@
+"""A value function that may see what no seat sees; for training only, never part of a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+
+from ludory.envs.game import GameFacts
+
+from .encoders import dense_encoder
+from .mlp import ACTIVATIONS, check_layers
+
+WIDTHS = (256, 256)
+
+
+class PrivilegedValue(nn.Module):
+    """Hidden layers over what `Engine.critic` gives, then a value.
+
+    Args:
+        facts: of the game.
+        hidden: width of each hidden layer.
+        activation: "relu" or "tanh".
+
+    Raises:
+        OptionError: no such activation, or no layer, or a layer of no width.
+
+    Source: the centralised value function of doi:10.1038/s41586-019-1724-z (Methods); arXiv 1706.02275.
+    """
+
+    def __init__(self, facts: GameFacts, hidden: Sequence[int] = WIDTHS, activation: str = "relu") -> None:
+        super().__init__()
+        check_layers(hidden, activation)
+        self.encoder = dense_encoder(facts.critic_spec, hidden, ACTIVATIONS[activation])
+        self.value = nn.Linear(hidden[-1], 1)
+        nn.init.orthogonal_(self.value.weight, 1.0)
+        nn.init.zeros_(self.value.bias)
+
+    def forward(self, known: Tensor) -> Tensor:
+        """Values (...) from bits (..., bytes) or floats (..., size)."""
+        values: Tensor = self.value(self.encoder(known))
+        return values.squeeze(-1)

@@ -1,0 +1,110 @@
+"""What a league is: its game, its players, its rules and its budget. Stored in the first event of the log."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ludory.errors import OptionError
+
+from .matchmaking import Matchmaking
+from .snapshots import SnapshotRules, default_unit
+
+STEPS_PER_MINUTE = 1_500_000
+"""Agent steps that a budget in minutes is taken for where a number of steps is needed: two cores, a network of 128-128."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeagueConfig:
+    """Options of a league; names and defaults as in the specification of the house."""
+
+    env: str
+    """Id of a zero-sum game in which all seats move at once."""
+    teacher: str
+    """Checkpoint of the supervised policy: where all learners start, and whom they stay close to."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the game."""
+    budget_steps: int = 0
+    """Agent steps of all learners together; 0: `minutes` decide."""
+    minutes: float = 0.0
+    """Time of training; 0: `budget_steps` decide."""
+    roles: tuple[int, int, int] = (1, 1, 2)
+    """Numbers of mains, main exploiters and league exploiters."""
+    matchmaking: Matchmaking = field(default_factory=Matchmaking)
+    """Shares and thresholds of who plays whom."""
+    snapshots: SnapshotRules = field(default_factory=SnapshotRules)
+    """When players are copied; its `rules` are also those of matchmaking."""
+    decay: float = 0.99
+    """Of the payoff table, for each game of a pair."""
+    min_games_pfsp: float = 8.0
+    """Decayed games below which matchmaking takes a pair for even."""
+    source: str = "both"
+    """Games that the payoff table counts: "training", "evaluator", or "both"."""
+    unit: int = 0
+    """Agent steps that stand for the paper's 2e9; 0: a 64th of the budget, at least 50,000."""
+    slice_steps: int = 0
+    """Agent steps of one player before the next one's turn; 0: an eighth of the unit."""
+    learner: str = "vtrace"
+    """Algorithm of all learners."""
+    learner_options: Mapping[str, Any] = field(default_factory=dict)
+    """Its options."""
+    games_per_match: int = 64
+    """Games that are played against one opponent before the next is drawn."""
+    anchors: tuple[str, ...] = ()
+    """Agents that every frozen player is measured against, such as scripted styles."""
+    evaluation_games: int = 100
+    """Games of one evaluation of a pair, half of them with seats exchanged; even."""
+    seed: int = 0
+    """Of everything."""
+
+    def __post_init__(self) -> None:
+        """Check ranges.
+
+        Raises:
+            OptionError: naming the field, the value and what is allowed.
+        """
+        if (self.budget_steps > 0) == (self.minutes > 0):
+            raise OptionError(f"budget_steps={self.budget_steps}, minutes={self.minutes}: give one of them, above 0")
+        if len(self.roles) != 3 or min(self.roles) < 0 or self.roles[0] < 1:
+            raise OptionError(
+                f"roles={self.roles}: must be numbers of mains (1 or more), main exploiters and league exploiters"
+            )
+        if self.learner not in ("vtrace", "ppo"):
+            raise OptionError(f"learner={self.learner!r}: must be 'vtrace' or 'ppo'")
+        if self.source not in ("training", "evaluator", "both"):
+            raise OptionError(f"source={self.source!r}: must be 'training', 'evaluator' or 'both'")
+        if not 0 < self.decay <= 1:
+            raise OptionError(f"decay={self.decay}: must be above 0 and at most 1")
+        if self.evaluation_games < 2 or self.evaluation_games % 2:
+            raise OptionError(f"evaluation_games={self.evaluation_games}: must be even, at least 2")
+        for name in ("unit", "slice_steps", "min_games_pfsp"):
+            if getattr(self, name) < 0:
+                raise OptionError(f"{name}={getattr(self, name)}: must be at least 0")
+        if self.games_per_match < 1:
+            raise OptionError(f"games_per_match={self.games_per_match}: must be at least 1")
+
+    @property
+    def unit_steps(self) -> int:
+        """`unit`, or its default."""
+        return self.unit or default_unit(self.budget_steps or int(self.minutes * STEPS_PER_MINUTE))
+
+    @property
+    def steps_of_slice(self) -> int:
+        """`slice_steps`, or its default."""
+        return self.slice_steps or max(1, self.unit_steps // 8)
+
+    def to_json(self) -> dict[str, Any]:
+        """What `from_json` takes."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> LeagueConfig:
+        """The config that `to_json` described."""
+        parts = dict(content)
+        for name in ("roles", "anchors"):
+            parts[name] = tuple(parts[name])
+        parts["matchmaking"] = Matchmaking(**parts["matchmaking"])
+        parts["snapshots"] = SnapshotRules(**parts["snapshots"])
+        return cls(**parts)

@@ -1,0 +1,24 @@
+"""The few random decisions of a league: each is a function of the league's seed, its purpose and a number, so that a resumed league repeats it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Purpose = Literal["opponent", "reset"]
+_PURPOSES: dict[Purpose, int] = {"opponent": 1, "reset": 3}
+
+
+def keyed_uniform(seed: int, purpose: Purpose, number: int) -> float:
+    """A number in [0, 1) with 53 random bits, the same for the same arguments on every machine.
+
+    Args:
+        seed: of the league.
+        purpose: keeps decisions of one number apart.
+        number: of the match or of the snapshot.
+    """
+    from ludory.envs.chance import (
+        hash_rows,
+    )  # brings a compiler that those who only read this package's tables do not need
+
+    key = hash_rows(int(hash_rows(seed, _PURPOSES[purpose])), number)
+    return float((int(key) % 2**64 >> 11) * 2.0**-53)

@@ -1,0 +1,140 @@
+"""`Learner`: one active player of a league: an algorithm, and a sampler that plays whom the coordinator assigns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from stable_baselines3.common.logger import KVWriter, Logger
+
+from ludory.agents.networks.build import PolicySpec
+from ludory.agents.networks.policy import Policy
+from ludory.algorithms.algorithm import Algorithm
+from ludory.algorithms.checkpoint import read_header
+from ludory.algorithms.make import make_algorithm
+from ludory.algorithms.shaping import Shaping
+from ludory.envs.game import Game
+
+from .cast import Entrant
+from .config import LeagueConfig
+from .matches import OpenMatches
+from .messages import Assignment, MatchResult, Progress
+from .sampler import LeagueSampler
+
+
+class Learner:
+    """Weights, optimiser and games of one player.
+
+    Args:
+        player: its id.
+        number: its place among the learners; its draws depend on it.
+        config: of the league.
+        game: what is played.
+        next_assignment: asks for the next opponent.
+        deliver: tells of a finished match.
+        entrant: the network or agent behind an id.
+        supervised: start from the teacher's weights and stay close to it; False: from random ones, without a teacher.
+    """
+
+    def __init__(
+        self,
+        player: str,
+        number: int,
+        config: LeagueConfig,
+        game: Game,
+        next_assignment: Callable[[], Assignment],
+        deliver: Callable[[MatchResult], None],
+        entrant: Callable[[str], Entrant],
+        supervised: bool = True,
+    ) -> None:
+        self.player, self.number, self.config, self.game = player, number, config, game
+        self._supervised = supervised
+        self._messages = next_assignment, deliver
+        self._entrant = entrant
+        self.env_steps, self.updates = 0, 0
+        self.resets = 0
+        self.algorithm = self._fresh()
+
+    def _fresh(self) -> Algorithm:
+        """The supervised policy with a new optimiser."""
+        teacher = self.config.teacher if self._supervised else None
+        spec = PolicySpec(**read_header(self.config.teacher)["policy"])
+        seed = self.config.seed * 1_000_003 + self.number * 1_009 + self.resets
+        options: dict[str, Any] = {"num_envs": 512, **self.config.learner_options}
+        algorithm = make_algorithm(
+            self.config.learner,
+            self.game,
+            policy=spec,
+            seats="all",
+            seed=seed,
+            init_from=teacher,
+            teacher=teacher,
+            **options,
+        )
+        shaping = algorithm.config.shaping
+        algorithm.sampler = LeagueSampler(  # type: ignore[assignment]  # the part of a sampler that algorithms use
+            algorithm.engine,
+            self.player,
+            OpenMatches(*self._messages),
+            self._entrant,
+            algorithm.sampler.critic,
+            Shaping(self.game, algorithm.engine, shaping) if shaping else None,
+        )
+        return algorithm
+
+    @property
+    def policy(self) -> Policy:
+        """The network of now."""
+        return self.algorithm.policy
+
+    def run_slice(self, steps: int) -> Progress:
+        """Learn from about `steps` decisions (whole iterations)."""
+        algorithm, numbers = self.algorithm, _Means()
+        algorithm.set_logger(Logger(None, [numbers]))
+        before = algorithm.num_timesteps
+        algorithm.learn(before + steps, reset_num_timesteps=False)
+        self.env_steps += algorithm.num_timesteps - before
+        self.updates += numbers.lines
+        return Progress(self.player, self.env_steps, self.updates, numbers.means())
+
+    def reset(self) -> None:
+        """Back to the supervised weights; games under way are left."""
+        self.resets += 1
+        self.algorithm = self._fresh()
+
+    def save(self, file: Path) -> None:
+        """Write all that `restore` needs."""
+        self.algorithm.save(file)
+
+    def restore(self, file: Path, env_steps: int, updates: int, resets: int) -> None:
+        """Go on from a checkpoint."""
+        if resets != self.resets:
+            self.resets = resets
+            self.algorithm = self._fresh()
+        self.algorithm.restore(file)
+        self.env_steps, self.updates = env_steps, updates
+
+
+class _Means(KVWriter):
+    """Means of what an algorithm logs."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, list[float]] = {}
+        self.lines = 0
+        """How often was logged."""
+
+    def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
+        """One line of the log."""
+        self.lines += 1
+        for name, value in key_values.items():
+            if not name.startswith("time/"):
+                total = self._sums.setdefault(name, [0.0, 0.0])
+                total[0], total[1] = total[0] + float(value), total[1] + 1
+
+    def means(self) -> dict[str, float]:
+        """Mean of every number."""
+        return {name: total / count for name, (total, count) in self._sums.items()}
+
+    def close(self) -> None:
+        """Nothing is open."""

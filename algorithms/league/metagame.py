@@ -1,0 +1,162 @@
+"""What a table of win rates says about a league beyond one number per player."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ludory.errors import OptionError
+
+from .nash import Nash, max_entropy_nash, saddle
+
+Floats = NDArray[np.float64]
+CLIP = 1e-6
+"""Rates nearer to 0 or 1 are moved here before a logit is taken."""
+
+
+class NashAveraging(NamedTuple):
+    """Nash averaging (arXiv:1806.02643)."""
+
+    nash: Nash
+    skill: Floats
+    """[n], mean log-odds against the equilibrium; 0 for its members."""
+
+
+class RelativePerformance(NamedTuple):
+    """Relative population performance of A against B (arXiv:1901.08106)."""
+
+    value: float
+    """Rate of points of A when both populations play optimally; B's against A is 1 - value."""
+    mixture_a: Floats
+    mixture_b: Floats
+
+
+class Cycle(NamedTuple):
+    """Three players of which each beats the next."""
+
+    players: tuple[int, int, int]
+    """The smallest number first."""
+    rates: tuple[float, float, float]
+    """Of first against second, second against third, third against first."""
+
+    @property
+    def strength(self) -> float:
+        """The smallest of the three rates."""
+        return min(self.rates)
+
+
+def known_players(games: ArrayLike) -> NDArray[np.int64]:
+    """Players that all have games against each other: the one with the most unplayed pairs is left out until none is, newer ones first.
+
+    Args:
+        games: [n, n]; the diagonal is not read.
+    """
+    unplayed = np.asarray(games, np.float64) <= 0
+    unplayed = unplayed | unplayed.T
+    np.fill_diagonal(unplayed, False)
+    kept = np.arange(len(unplayed))
+    while kept.size:
+        missing = unplayed[np.ix_(kept, kept)].sum(1)
+        if not missing.any():
+            break
+        kept = np.delete(kept, len(kept) - 1 - int(missing[::-1].argmax()))
+    return kept
+
+
+def nash(win_rate: ArrayLike) -> Nash:
+    """Maximum-entropy equilibrium of P - 1/2.
+
+    Args:
+        win_rate: [n, n], all known, rates of a pair with the sum 1.
+
+    Raises:
+        OptionError: it is not such a table.
+        PluginError: the package scipy is missing.
+    """
+    return max_entropy_nash(_square(win_rate) - 0.5)
+
+
+def nash_averaging(win_rate: ArrayLike) -> NashAveraging:
+    """Equilibrium of the log-odds, and each player's skill against it; arguments and errors as of `nash`."""
+    odds = _log_odds(win_rate)
+    found = max_entropy_nash(odds)
+    return NashAveraging(found, odds @ found.mixture)
+
+
+def relative_performance(win_rate: ArrayLike) -> RelativePerformance:
+    """Value of the game between two populations.
+
+    Args:
+        win_rate: [a, b], rates of the members of A against those of B, all known.
+
+    Raises:
+        OptionError: no such table.
+        PluginError: the package scipy is missing.
+    """
+    found = saddle(win_rate)
+    return RelativePerformance(found.value, found.rows, found.columns)
+
+
+def nash_conv(win_rate: ArrayLike, mixture: ArrayLike) -> float:
+    """2 (max_i (A p)_i - p A p) with A = P - 1/2: what both sides gain by the best answer within the league to mixture p; 0 at equilibrium."""
+    gains, p = _square(win_rate) - 0.5, np.asarray(mixture, np.float64)
+    return float(2 * ((gains @ p).max() - p @ gains @ p))
+
+
+def min_win_rate(win_rate: ArrayLike) -> Floats:
+    """[n], each player's smallest rate against another; NaN where none is known. Unknown rates (NaN) and the diagonal are left out."""
+    rates = np.array(win_rate, np.float64)
+    np.fill_diagonal(rates, np.nan)
+    return np.array([row[~np.isnan(row)].min() if not np.isnan(row).all() else np.nan for row in rates])
+
+
+def cyclic_share(win_rate: ArrayLike) -> float:
+    """Share of the squared log-odds that no rating per player can explain (Hodge decomposition, arXiv:0811.1067).
+
+    0: transitive, and where all pairs are even; 1: purely cyclic.
+    """
+    odds = _log_odds(win_rate)
+    mean = odds.mean(1)
+    rest = odds - (mean[:, None] - mean)
+    total = float((odds**2).sum())
+    return float((rest**2).sum()) / total if total > 0 else 0.0
+
+
+def effective_diversity(win_rate: ArrayLike, mixture: ArrayLike) -> float:
+    """p^T max(P - 1/2, 0) p, p the equilibrium of P - 1/2 (arXiv:1901.08106)."""
+    p = np.asarray(mixture, np.float64)
+    return float(p @ np.maximum(_square(win_rate) - 0.5, 0) @ p)
+
+
+def strongest_cycle(win_rate: ArrayLike) -> Cycle | None:
+    """The three players whose smallest rate around the circle is largest; None if no three beat each other in a circle.
+
+    Args:
+        win_rate: [n, n]; NaN where unknown.
+    """
+    rates = np.nan_to_num(np.array(win_rate, np.float64), nan=0.0)
+    best, found = 0.5, None
+    for i, row in enumerate(rates):
+        links = np.minimum(np.minimum(row[:, None], rates), rates[:, i])  # i beats j, j beats k, k beats i
+        links[: i + 1], links[:, : i + 1] = 0, 0  # the smallest number first
+        if links.size and links.max() > best:
+            best = float(links.max())
+            j, k = (int(place) for place in np.unravel_index(links.argmax(), links.shape))
+            found = Cycle((i, j, k), (float(rates[i, j]), float(rates[j, k]), float(rates[k, i])))
+    return found
+
+
+def _square(win_rate: ArrayLike) -> Floats:
+    rates = np.asarray(win_rate, np.float64)
+    if rates.ndim != 2 or rates.shape[0] != rates.shape[1]:
+        raise OptionError(f"win_rate of shape {rates.shape}: must be (n, n)")
+    return rates
+
+
+def _log_odds(win_rate: ArrayLike) -> Floats:
+    """Antisymmetric part of the logit, with rates clipped to [1e-6, 1 - 1e-6]."""
+    rates = np.clip(_square(win_rate), CLIP, 1 - CLIP)
+    odds = np.log(rates) - np.log1p(-rates)
+    return np.asarray((odds - odds.T) / 2)

@@ -1,0 +1,207 @@
+"""Ratings from results between pairs: Elo, Bradley-Terry, Glicko, and intervals. `placements` rates games with more than two seats."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ludory.errors import OptionError
+
+Floats = NDArray[np.float64]
+
+Z95 = 1.959963984540054
+"""Normal quantile of a two-sided 95 % interval."""
+CHESS = 400 / math.log(10)
+"""From natural-log strengths to chess Elo; AlphaStar's numbers, 1/(1 + e^(-d/400)), are ln 10 times larger."""
+_GLICKO = math.log(10) / 400
+_GLICKO2 = 173.7178
+_SETTLED = 1e-12
+"""Largest change of a strength in the last iteration; rounding stays far below it."""
+
+
+class Interval(NamedTuple):
+    """Lower and upper end, of the shape of what was asked for."""
+
+    low: Floats
+    high: Floats
+
+
+class BradleyTerry(NamedTuple):
+    """Strengths t with P(i beats j) = 1/(1 + e^-(t_i - t_j)), natural logarithms, mean 0."""
+
+    strength: Floats
+    """[n]."""
+    deviation: Floats
+    """[n], standard errors from the Fisher information, games taken as independent."""
+
+    @property
+    def elo(self) -> Floats:
+        """[n], chess scale around 0."""
+        return self.strength * CHESS
+
+    @property
+    def elo_deviation(self) -> Floats:
+        """[n], chess scale."""
+        return self.deviation * CHESS
+
+
+class Glicko(NamedTuple):
+    """A rating with its standard deviation and, in Glicko-2, the volatility."""
+
+    rating: float = 1500.0
+    deviation: float = 350.0
+    volatility: float = 0.06
+
+
+def wilson(points: ArrayLike, games: ArrayLike, z: float = Z95) -> Interval:
+    """Wilson's score interval (doi:10.1080/01621459.1927.10502953); (0, 1) where no game was played.
+
+    Args:
+        points: wins and half the draws, any shape.
+        games: of the same shape.
+        z: normal quantile.
+    """
+    won, played = np.asarray(points, np.float64), np.asarray(games, np.float64)
+    n = np.where(played > 0, played, 1.0)
+    rate = won / n
+    middle = (rate + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * np.sqrt(np.maximum(rate * (1 - rate), 0) / n + z * z / (4 * n * n))
+    low = np.where(played > 0, np.clip(middle - half, 0, 1), 0.0)
+    return Interval(low, np.where(played > 0, np.clip(middle + half, 0, 1), 1.0))
+
+
+def sequential_elo(players: int, games: ArrayLike, k: float = 16.0, start: float = 1200.0) -> Floats:
+    """Elo after each game in turn: it depends on their order, and grows without end for pairs of which one always wins.
+
+    Args:
+        players: how many.
+        games: [g, 3] rows of player i, player j, points of i (1, 0.5 or 0).
+        k: largest change by one game.
+        start: rating of everyone at first.
+
+    Returns:
+        [players].
+    """
+    elo = np.full(players, float(start))
+    for i, j, score in np.asarray(games, np.float64).reshape(-1, 3):
+        one, other = int(i), int(j)
+        change = k * (score - 1 / (1 + 10 ** ((elo[other] - elo[one]) / 400)))
+        elo[one] += change
+        elo[other] -= change
+    return elo
+
+
+def bradley_terry(points: ArrayLike, virtual_draws: float = 1.0) -> BradleyTerry:
+    """Maximum likelihood by the MM algorithm (doi:10.1214/aos/1079120141), with virtual draws that keep every strength finite.
+
+    Args:
+        points: [n, n], wins and half the draws of row against column; the diagonal is not read.
+        virtual_draws: added to each pair, half a point to each side.
+
+    Raises:
+        OptionError: not a square table of finite numbers >= 0, or virtual_draws is not above 0.
+    """
+    scores = np.array(points, np.float64)
+    if scores.ndim != 2 or scores.shape[0] != scores.shape[1] or not (np.isfinite(scores) & (scores >= 0)).all():
+        raise OptionError(
+            f"points have shape {scores.shape}: must be (n, n), finite and not below 0; 0 where not played"
+        )
+    if not virtual_draws > 0:
+        raise OptionError(
+            f"virtual_draws={virtual_draws}: must be above 0, else a player that only won has no strength"
+        )
+    scores += virtual_draws / 2
+    np.fill_diagonal(scores, 0)
+    games, won = scores + scores.T, scores.sum(1)
+    strength = np.zeros(len(scores))
+    if len(scores) < 2:
+        return BradleyTerry(strength, strength)
+    change = math.inf
+    while change > _SETTLED:
+        gamma = np.exp(strength)
+        new = np.log(won) - np.log((games / (gamma[:, None] + gamma)).sum(1))
+        new -= new.mean()
+        change = float(np.abs(new - strength).max(initial=0.0))
+        strength = new
+    return BradleyTerry(strength, _standard_errors(strength, games))
+
+
+def _standard_errors(strength: Floats, games: Floats) -> Floats:
+    """Of strengths whose mean is fixed at 0."""
+    expected = 1 / (1 + np.exp(strength - strength[:, None]))
+    information = -games * expected * (1 - expected)
+    np.fill_diagonal(information, -information.sum(1))
+    return np.asarray(np.sqrt(np.maximum(np.diag(np.linalg.pinv(information, hermitian=True)), 0)))
+
+
+def glicko1(player: Glicko, ratings: ArrayLike, deviations: ArrayLike, scores: ArrayLike, c: float = 0.0) -> Glicko:
+    """One rating period of Glicko-1 (glicko.net/glicko/glicko.pdf); the volatility is handed through.
+
+    Args:
+        player: before the period.
+        ratings: [k] of the opponents.
+        deviations: [k] of the opponents.
+        scores: [k], 1, 0.5 or 0.
+        c: how much a period widens the deviation, up to 350, before its games count.
+    """
+    rating, deviation = player.rating, min(350.0, math.hypot(player.deviation, c))
+    others, spreads, points = (np.asarray(array, np.float64) for array in (ratings, deviations, scores))
+    g = 1 / np.sqrt(1 + 3 * (_GLICKO * spreads / math.pi) ** 2)
+    expected = 1 / (1 + np.exp(-_GLICKO * g * (rating - others)))
+    precision = 1 / deviation**2 + _GLICKO**2 * float((g**2 * expected * (1 - expected)).sum())
+    gain = _GLICKO / precision * float((g * (points - expected)).sum())
+    return Glicko(rating + gain, math.sqrt(1 / precision), player.volatility)
+
+
+def glicko2(player: Glicko, ratings: ArrayLike, deviations: ArrayLike, scores: ArrayLike, tau: float = 0.5) -> Glicko:
+    """One rating period of Glicko-2 (glicko.net/glicko/glicko2.pdf); without games only the deviation grows.
+
+    Args:
+        player: before the period.
+        ratings: [k] of the opponents.
+        deviations: [k] of the opponents.
+        scores: [k], 1, 0.5 or 0.
+        tau: how far the volatility may move, 0.3 to 1.2.
+    """
+    mu, phi = (player.rating - 1500) / _GLICKO2, player.deviation / _GLICKO2
+    others, spreads = (np.asarray(ratings, np.float64) - 1500) / _GLICKO2, np.asarray(deviations, np.float64) / _GLICKO2
+    if not others.size:
+        return player._replace(deviation=_GLICKO2 * math.hypot(phi, player.volatility))
+    g = 1 / np.sqrt(1 + 3 * (spreads / math.pi) ** 2)
+    expected = 1 / (1 + np.exp(-g * (mu - others)))
+    spread = 1 / float((g**2 * expected * (1 - expected)).sum())
+    surprise = float((g * (np.asarray(scores, np.float64) - expected)).sum())
+    volatility = _volatility(player.volatility, spread * surprise, phi, spread, tau)
+    phi = 1 / math.sqrt(1 / (phi**2 + volatility**2) + 1 / spread)
+    return Glicko(1500 + _GLICKO2 * (mu + phi**2 * surprise), _GLICKO2 * phi, volatility)
+
+
+def _volatility(sigma: float, delta: float, phi: float, spread: float, tau: float) -> float:
+    """Step 5 of Glickman's description: the Illinois method on the logarithm of the variance, to 1e-12."""
+    start = math.log(sigma**2)
+
+    def slope(x: float) -> float:
+        e = math.exp(x)
+        return e * (delta**2 - phi**2 - spread - e) / (2 * (phi**2 + spread + e) ** 2) - (x - start) / tau**2
+
+    low = start
+    if delta**2 > phi**2 + spread:
+        high = math.log(delta**2 - phi**2 - spread)
+    else:
+        k = 1
+        while slope(start - k * tau) < 0:
+            k += 1
+        high = start - k * tau
+    at_low, at_high = slope(low), slope(high)
+    while abs(high - low) > 1e-12:
+        middle = low + (low - high) * at_low / (at_high - at_low)
+        at_middle = slope(middle)
+        if at_middle * at_high <= 0:
+            low, at_low = high, at_high
+        else:
+            at_low /= 2
+        high, at_high = middle, at_middle
+    return math.exp(low / 2)

@@ -1,0 +1,306 @@
+"""What a report is made of: players, games, curves and milestones of a league, read from its event log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ludory.errors import DataError
+
+from .events import Event, read_events, standing
+
+Group = Literal["teacher", "anchors", "past"]
+GROUPS: tuple[Group, ...] = ("teacher", "anchors", "past")
+"""Whom a learner's curves are drawn against: copies of the supervised policy, anchors, its own copies."""
+EXPLOITERS = "exploiters.json"
+"""Beside the log: what fresh exploiters reached."""
+_LETTERS = {1: "w", 0: "d", -1: "l"}
+_PROGRESS = ("player", "env_steps", "updates", "version", "metrics")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Results of games for the first of two players."""
+
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    pairs: tuple[int, ...] | None = None
+    """Mirrored pairs of games by the points they gave: 0, 1/2, 1, 3/2, 2; None: not known."""
+
+    @property
+    def games(self) -> int:
+        """Games played."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def points(self) -> float:
+        """Wins and half the draws."""
+        return self.wins + self.draws / 2
+
+    @property
+    def score(self) -> float | None:
+        """Points per game; None without games."""
+        return self.points / self.games if self.games else None
+
+    @property
+    def mirrored(self) -> Counts:
+        """For the second of the two."""
+        return Counts(self.losses, self.draws, self.wins, self.pairs and self.pairs[::-1])
+
+    def plus(self, other: Counts) -> Counts:
+        """Both together; pairs are known if they are known of all games."""
+        pairs = other.pairs if not self.games else self.pairs if not other.games else None
+        if self.games and other.games and self.pairs and other.pairs:
+            pairs = tuple(one + another for one, another in zip(self.pairs, other.pairs, strict=True))
+        return Counts(self.wins + other.wins, self.draws + other.draws, self.losses + other.losses, pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPlayer:
+    """A learner, a frozen copy of one, or an anchor."""
+
+    id: str
+    role: str
+    """Of a frozen player its parent's."""
+    frozen: bool = False
+    parent: str | None = None
+    number: int | None = None
+    """Of a frozen player: how many copies its parent had before."""
+    step: int | None = None
+    """Agent steps of a learner, or of the parent when it was copied; None of anchors."""
+    sha256: str | None = None
+    file: str | None = None
+
+    @property
+    def fixed(self) -> bool:
+        """It never changes: a frozen player or an anchor."""
+        return self.frozen or self.role == "anchor"
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """A learner at the end of one of its slices."""
+
+    time: float
+    """Seconds since the league began, pauses included."""
+    player: str
+    step: int
+    updates: int | None
+    metrics: Mapping[str, float]
+    against: Mapping[Group, Counts]
+    """Games that it played in the slice, by opponent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """A copy or a new start of a learner."""
+
+    kind: Literal["snapshot", "reset"]
+    time: float
+    player: str
+    step: int
+    id: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BranchGames:
+    """How often a rule of matchmaking drew a learner's opponent."""
+
+    player: str
+    branch: str
+    matches: int
+    games: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exploitation:
+    """What a fresh learner reached that trained against one target only."""
+
+    target: str
+    start: str
+    """"teacher" or "random": the weights that it began with."""
+    seed: int
+    env_steps: int
+    games: int
+    """Paired games afterwards, which `score` is of."""
+    score: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class LeagueInput:
+    """All that a report says something about; whatever is missing was not played."""
+
+    created: Mapping[str, Any] = field(default_factory=dict)
+    """First event of the log: config, hash of the teacher, versions."""
+    players: Sequence[ReportPlayer] = ()
+    """Oldest first."""
+    matrix: Mapping[tuple[str, str], Counts] = field(default_factory=dict)
+    """Games between fixed players; each pair in one order only."""
+    training: Mapping[tuple[str, str], Counts] = field(default_factory=dict)
+    """Games of learners, home and away."""
+    curve: Sequence[CurvePoint] = ()
+    milestones: Sequence[Milestone] = ()
+    branches: Sequence[BranchGames] = ()
+    exploitations: Sequence[Exploitation] = ()
+    seconds: float = 0.0
+    """From the first event to the last."""
+    closed: bool = False
+    warnings: Sequence[str] = ()
+
+
+def read_league(folder: str | Path) -> LeagueInput:
+    """The league of a folder.
+
+    Raises:
+        DataError: there is no league, or one of its files is damaged.
+    """
+    found = league_input(standing(read_events(folder)))
+    return replace(found, exploitations=_exploitations(Path(folder) / EXPLOITERS))
+
+
+def league_input(events: Iterable[Event]) -> LeagueInput:
+    """What events (those that stand) add up to; keys and types that are not known are passed over."""
+    reader = _Reader()
+    for event in events:
+        reader.take(event)
+    return reader.result()
+
+
+def _exploitations(file: Path) -> list[Exploitation]:
+    if not file.exists():
+        return []
+    try:
+        rows = json.loads(file.read_text(encoding="utf-8"))
+        return [Exploitation(**{part.name: row[part.name] for part in fields(Exploitation)}) for row in rows]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{file}: not a list of what exploiters reached ({error!r}); move it away to go on") from error
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._players: dict[str, ReportPlayer] = {}
+        self._matrix: dict[tuple[str, str], Counts] = {}
+        self._training: dict[tuple[str, str], Counts] = {}
+        self._open: dict[int, tuple[str, str, str]] = {}
+        self._branches: dict[tuple[str, str], tuple[int, int]] = {}
+        self._slice: dict[str, dict[Group, Counts]] = {}
+        self._curve: list[CurvePoint] = []
+        self._milestones: list[Milestone] = []
+        self._created: Mapping[str, Any] = {}
+        self._start: float | None = None
+        self._time, self._closed = 0.0, False
+        self._warnings: list[str] = []
+
+    def take(self, event: Event) -> None:
+        if self._start is None:
+            self._start = event.wall_time
+        self._time = event.wall_time - self._start
+        handler = getattr(self, f"_on_{event.type}", None)
+        if handler is not None:
+            handler(event.body)
+        self._closed = event.type == "closed" or (self._closed and event.type != "resumed")
+
+    def result(self) -> LeagueInput:
+        branches = [BranchGames(*key, *counts) for key, counts in self._branches.items()]
+        return LeagueInput(
+            self._created,
+            list(self._players.values()),
+            self._matrix,
+            self._training,
+            self._curve,
+            self._milestones,
+            branches,
+            seconds=self._time,
+            closed=self._closed,
+            warnings=self._warnings,
+        )
+
+    def _on_created(self, body: Mapping[str, Any]) -> None:
+        self._created = body
+
+    def _on_player_added(self, body: Mapping[str, Any]) -> None:
+        known = {name: body[name] for name in ("frozen", "parent", "number", "step", "sha256", "file") if name in body}
+        player = ReportPlayer(body["id"], body["role"], **known)
+        self._players[player.id] = player if player.fixed else replace(player, step=0)
+
+    def _on_assigned(self, body: Mapping[str, Any]) -> None:
+        self._open[body["match"]] = body["home"], body["away"], body.get("branch", "unknown")
+
+    def _on_result(self, body: Mapping[str, Any]) -> None:
+        match = self._open.pop(body["match"], None)
+        if match is None:
+            self._warnings.append(f"a result of match {body['match']}, which was not assigned or had one, is left out")
+            return
+        home, away, branch = match
+        outcome = body["outcome"]
+        letters = outcome if isinstance(outcome, str) else _LETTERS[outcome]
+        counts = Counts(letters.count("w"), letters.count("d"), letters.count("l"))
+        self._training[home, away] = self._training.get((home, away), Counts()).plus(counts)
+        matches, games = self._branches.get((home, branch), (0, 0))
+        self._branches[home, branch] = matches + 1, games + counts.games
+        self._tally(home, away, counts)
+
+    def _on_evaluated(self, body: Mapping[str, Any]) -> None:
+        i, j = body["i"], body["j"]
+        pairs = body.get("pairs")
+        counts = Counts(body["wins"], body["draws"], body["losses"], pairs and tuple(pairs))
+        if not (self._is_fixed(i) and self._is_fixed(j)):
+            self._tally(i, j, counts)
+            self._tally(j, i, counts.mirrored)
+        elif (j, i) in self._matrix:
+            self._matrix[j, i] = self._matrix[j, i].plus(counts.mirrored)
+        else:
+            self._matrix[i, j] = self._matrix.get((i, j), Counts()).plus(counts)
+
+    def _tally(self, player: str, opponent: str, counts: Counts) -> None:
+        """Count games of a learner towards its next point of the curve."""
+        if self._is_fixed(player):
+            return
+        tally = self._slice.setdefault(player, {})
+        for group in self._groups(player, self._players.get(opponent)):
+            tally[group] = tally.get(group, Counts()).plus(counts)
+
+    def _groups(self, player: str, opponent: ReportPlayer | None) -> list[Group]:
+        if opponent is None or not opponent.fixed:
+            return []
+        if opponent.role == "anchor":
+            return ["anchors"]
+        past: list[Group] = ["past"] if opponent.parent == player else []
+        return [*past, "teacher"] if opponent.step == 0 else past
+
+    def _is_fixed(self, id: str) -> bool:
+        return id in self._players and self._players[id].fixed
+
+    def _on_progress(self, body: Mapping[str, Any]) -> None:
+        player, step = body["player"], int(body["env_steps"])
+        metrics = {key: value for key, value in body.items() if key not in _PROGRESS} | dict(body.get("metrics", {}))
+        numbers = {key: float(value) for key, value in metrics.items() if isinstance(value, (int, float))}
+        against = self._slice.pop(player, {})
+        self._curve.append(CurvePoint(self._time, player, step, body.get("updates"), numbers, against))
+        if player in self._players:
+            self._players[player] = replace(self._players[player], step=step)
+
+    def _on_snapshot(self, body: Mapping[str, Any]) -> None:
+        id, parent = body["id"], self._players[body["player"]]
+        number = sum(player.parent == parent.id for player in self._players.values())
+        self._players[id] = ReportPlayer(
+            id, parent.role, True, parent.id, number, parent.step, body.get("sha256"), body.get("file")
+        )
+        self._milestones.append(Milestone("snapshot", self._time, parent.id, parent.step or 0, id, body.get("reason")))
+
+    def _on_reset(self, body: Mapping[str, Any]) -> None:
+        player = body["player"]
+        self._milestones.append(Milestone("reset", self._time, player, self._players[player].step or 0))
+        self._open = {match: pair for match, pair in self._open.items() if pair[0] != player}
+        self._slice.pop(player, None)
+
+    def _on_checkpoint(self, body: Mapping[str, Any]) -> None:
+        player = self._players[body["player"]]
+        self._players[player.id] = replace(player, file=body["file"], sha256=body.get("sha256"))

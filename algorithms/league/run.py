@@ -1,0 +1,270 @@
+"""`League`: all roles of a league in one process, in turn; what it does is in its event log, and a killed one goes on from there."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import torch
+from typing_extensions import Self
+
+from ludory.algorithms.checkpoint import LIBRARIES, read_header
+from ludory.algorithms.teacher import load_teacher
+from ludory.algorithms.threads import one_thread
+from ludory.envs.game import Game
+from ludory.envs.make import make_game
+from ludory.errors import OptionError, OutputError
+
+from .config import LeagueConfig
+from .coordinator import Coordinator
+from .evaluator import Evaluator
+from .events import EventLog, read_events, standing
+from .fold import folded, write_state
+from .learner import Learner
+from .lock import FolderLock
+from .messages import EvaluationOrder, ResetOrder
+from .pool import Pool, check_file, file_hash
+from .state import LeagueState
+
+TEACHER = "teacher.ludory"
+PLAYERS, CHECKPOINTS = "players", "checkpoints"
+"""Folders of frozen players and of the learners' last checkpoints."""
+
+
+class League:
+    """A league that runs; made by `start_league` or `resume_league`.
+
+    Args:
+        folder: where everything is written.
+        config: options; `teacher` is the copy in the folder.
+        log: opened event log.
+        state: of its events.
+        lock: of the folder; given up by `close`, or at the end of a `with` block.
+    """
+
+    def __init__(self, folder: Path, config: LeagueConfig, log: EventLog, state: LeagueState, lock: FolderLock) -> None:
+        self.folder, self.config, self.log, self.state, self._lock = folder, config, log, state, lock
+        self.game: Game = make_game(config.env, **config.options)
+        self.coordinator = Coordinator(config, log, state)
+        self.pool = Pool(folder, self.game, state.player, lambda id: self.learners[id].policy)
+        self.evaluator = Evaluator(self.game, self.pool.entrant, config.seed)
+        self.learners: dict[str, Learner] = {}
+        self._stopping = False
+        self._clock = perf_counter()
+        self._outdated: str | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the log and let other processes have the folder."""
+        self.log.close()
+        self._lock.release()
+
+    def make_learners(self) -> None:
+        """A learner for every active player, with the supervised weights."""
+        for number, player in enumerate(self.state.learners):
+            self.learners[player.id] = Learner(
+                player.id,
+                number,
+                self.config,
+                self.game,
+                lambda id=player.id: self.coordinator.next_assignment(id),  # type: ignore[misc]
+                self.coordinator.take_result,
+                self.pool.entrant,
+            )
+
+    def restore_learners(self) -> None:
+        """Put the learners where their last checkpoints left them.
+
+        Raises:
+            CheckpointError: a file that the log names is missing or was changed.
+        """
+        for player in self.state.players:
+            if player.file is not None:
+                check_file(self.folder / player.file, player.sha256)
+        for id, learner in self.learners.items():
+            player = self.state.player(id)
+            if player.file is not None:
+                learner.restore(self.folder / player.file, player.env_steps, player.updates, player.resets)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the budget is used up."""
+        config = self.config
+        if config.budget_steps:
+            return self.state.env_steps >= config.budget_steps
+        return self.state.seconds >= 60 * config.minutes
+
+    def stop(self) -> None:
+        """End `run` after the slice of now."""
+        self._stopping = True
+
+    def run(self, on_slice: Callable[[League], None] | None = None) -> bool:
+        """Train until the budget is used up or `stop` is called; gives True when it is used up.
+
+        At the end every main is copied once more, so that the final ones are among the players that are measured.
+        """
+        with one_thread():
+            while not self.finished and not self._stopping:
+                self._slice()
+                if on_slice:
+                    on_slice(self)
+            if self.finished and not self.state.closed:
+                self._close()
+        return self.finished
+
+    def begin(self) -> None:
+        """Copy every main once, so that there are frozen players, and measure them against the anchors."""
+        for player in self.state.learners:
+            if player.role == "main":
+                self._snapshot(player.id, "begin")
+        self._measure(self.coordinator.matrix_orders())
+        self._commit()
+
+    def _slice(self) -> None:
+        player = self.coordinator.whose_turn.id
+        learner = self.learners[player]
+        progress = learner.run_slice(self.config.steps_of_slice)
+        self.coordinator.take_progress(progress)
+        self._measure(self.coordinator.strength_orders(player), learning=True)
+        for order in self.coordinator.orders(player):
+            if isinstance(order, ResetOrder):
+                learner.reset()
+                self.coordinator.reset_done(order)
+            else:
+                self._write_snapshot(order)
+                self._measure(self.coordinator.matrix_orders())
+        self._checkpoint(player)
+        self._commit()
+
+    def _snapshot(self, player: str, reason: str) -> None:
+        self._write_snapshot(self.coordinator.snapshot_order(player, reason))
+
+    def _write_snapshot(self, order: Any) -> None:
+        """Weights first, then the event that names them."""
+        file = f"{PLAYERS}/{order.id}.ludory"
+        self.learners[order.player].algorithm.save_policy(self.folder / file)
+        self.coordinator.snapshot_written(order, file, file_hash(self.folder / file))
+
+    def _measure(self, orders: list[EvaluationOrder], learning: bool = False) -> None:
+        for played in self.evaluator.play(orders):
+            self.coordinator.take_evaluation(played.result, played.outcomes, learning)
+
+    def _checkpoint(self, player: str) -> None:
+        """A file of a new name, so that the last one stands until the log names the new one."""
+        file = f"{CHECKPOINTS}/{player}-{self.state.turn}.ludory"
+        self._outdated = self.state.player(player).file
+        learner = self.learners[player]
+        learner.save(self.folder / file)
+        self.coordinator.checkpointed(player, file, file_hash(self.folder / file), learner.env_steps)
+
+    def _commit(self) -> None:
+        now = perf_counter()
+        self.coordinator.commit(now - self._clock)
+        self._clock = now
+        write_state(self.folder, self.state, self.log.next_seq - 1)
+        if self._outdated:
+            (self.folder / self._outdated).unlink(missing_ok=True)
+            self._outdated = None
+
+    def _close(self) -> None:
+        for player in self.state.learners:
+            if player.role == "main":
+                self._snapshot(player.id, "end")
+        self._measure(self.coordinator.matrix_orders())
+        self.coordinator.emit("closed")
+        self._commit()
+
+
+def start_league(config: LeagueConfig, folder: str | Path) -> League:
+    """A new league in an empty folder.
+
+    Raises:
+        OptionError: the game is not one that leagues play.
+        OutputError: the folder holds a league already, or can not be written to.
+        CheckpointError: the teacher is unreadable, or of another game.
+    """
+    target = Path(folder)
+    if (target / "events.jsonl").exists():
+        raise OutputError(
+            f"{target}: holds a league; `ludory league resume {target}` goes on with it, or name another --out"
+        )
+    game = make_game(config.env, **config.options)
+    _check_game(game)
+    teacher = load_teacher(config.teacher, game, torch.device("cpu"))
+    for name in (PLAYERS, CHECKPOINTS):
+        (target / name).mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(config.teacher, target / TEACHER)
+    config = dataclasses.replace(
+        config, teacher=str(target / TEACHER), unit=config.unit_steps, slice_steps=config.steps_of_slice
+    )
+    lock = FolderLock(target)
+    league = League(target, config, EventLog(target), LeagueState(config.decay), lock)
+    league.coordinator.emit(
+        "created",
+        config=config.to_json() | {"teacher": TEACHER},
+        teacher_sha256=teacher.sha256,
+        teacher_algorithm=read_header(config.teacher).get("algorithm"),
+        versions={name: version(name) for name in LIBRARIES},
+    )
+    league.coordinator.add_players(config.anchors)
+    league.make_learners()
+    league.begin()
+    return league
+
+
+def resume_league(folder: str | Path, **changes: Any) -> League:
+    """The league of a folder, where its last commit left it; what was done after that is repeated.
+
+    Args:
+        folder: of the league.
+        changes: another `budget_steps` or `minutes`.
+
+    Raises:
+        DataError: there is no league, or its log is damaged.
+        CheckpointError: a file that the log names is missing or was changed.
+    """
+    target = Path(folder)
+    events = standing(read_events(target))
+    commits = [event.seq for event in events if event.type == "committed"]
+    if not commits:
+        raise OutputError(f"{target}: this league was stopped before it began; remove the folder and run it again")
+    created = events[0].body
+    budgets = [event.body["budget"] for event in events if event.type == "resumed" and event.body.get("budget")]
+    config = LeagueConfig.from_json(
+        created["config"] | {"teacher": str(target / TEACHER)} | (budgets[-1] if budgets else {})
+    )
+    if changes:
+        config = dataclasses.replace(config, **{"budget_steps": 0, "minutes": 0.0, **changes})
+    teacher = load_teacher(config.teacher, make_game(config.env, **config.options), torch.device("cpu"))
+    if teacher.sha256 != created["teacher_sha256"]:
+        raise OptionError(
+            f"{config.teacher}: SHA-256 of the weights {teacher.sha256}, the league began with {created['teacher_sha256']}; put the old file back"
+        )
+    lock = FolderLock(target)
+    log = EventLog(target)
+    budget = {"budget_steps": config.budget_steps, "minutes": config.minutes}
+    log.append("resumed", from_seq=commits[-1], budget=budget)
+    state = folded(target, standing(log.events), config.decay)
+    league = League(target, config, log, state, lock)
+    league.make_learners()
+    league.restore_learners()
+    return league
+
+
+def _check_game(game: Game) -> None:
+    facts = game.facts
+    if not facts.simultaneous or facts.reward != "zero_sum":
+        raise OptionError(
+            f"{game.id}: turns {facts.turns}, reward {facts.reward}; a league plays zero-sum games in which all seats move at once, "
+            "such as Arena2P-v0"
+        )

@@ -1,0 +1,64 @@
+"""Learners with a privileged value: how it is made, kept and asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ludory.agents.networks.privileged_value import WIDTHS, PrivilegedValue
+from ludory.envs.game import GameFacts
+from ludory.errors import OptionError
+
+from .rollout import Rollout
+
+PREFIX = "privileged_value/"
+
+
+def make_privileged_value(config: Any, facts: GameFacts, device: torch.device) -> PrivilegedValue | None:
+    """The value network of a config with `privileged_value`, None of others; its weights follow from the config's seed."""
+    if not config.privileged_value:
+        return None
+    with torch.random.fork_rng():
+        torch.manual_seed(config.seed)
+        network = PrivilegedValue(facts, config.hidden or WIDTHS, config.activation or "relu").to(device)
+    if config.compile:
+        network.compile()
+    return network
+
+
+def save_value(network: PrivilegedValue | None) -> dict[str, Tensor]:
+    """Its weights by name, for the training state of a checkpoint: nobody needs them to play."""
+    return {} if network is None else {PREFIX + name: tensor for name, tensor in network.state_dict().items()}
+
+
+def load_value(network: PrivilegedValue | None, state: Mapping[str, Tensor]) -> None:
+    """Take up what `save_value` gave."""
+    if network is not None:
+        weights = {name.removeprefix(PREFIX): part for name, part in state.items() if name.startswith(PREFIX)}
+        network.load_state_dict(weights)
+
+
+def values_of(network: PrivilegedValue, rollout: Rollout) -> Tensor:
+    """[T, B] values of a rollout's decisions.
+
+    Raises:
+        OptionError: who sampled it did not write down what a privileged value sees.
+    """
+    check_seen(rollout)
+    values: Tensor = network(rollout.critic)
+    return values
+
+
+def check_seen(rollout: Rollout) -> None:
+    """Refuse a rollout without what a privileged value sees.
+
+    Raises:
+        OptionError: it lacks that.
+    """
+    if rollout.critic is None:
+        raise OptionError(
+            "privileged_value=True: these games are sampled without what a privileged value sees; leave it out here"
+        )

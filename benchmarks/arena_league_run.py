@@ -1,0 +1,108 @@
+"""One league of `ludory bench arena-league`, in a process of its own: train or go on, measure the final main, exploit it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from ludory.algorithms.league.config import LeagueConfig
+from ludory.algorithms.league.evaluator import Evaluator
+from ludory.algorithms.league.exploit import Exploiter
+from ludory.algorithms.league.matchmaking import Matchmaking
+from ludory.algorithms.league.messages import EvaluationOrder
+from ludory.algorithms.league.opened import OpenedLeague, open_league
+from ludory.algorithms.league.ratings import wilson
+from ludory.algorithms.league.run import resume_league, start_league
+from ludory.algorithms.threads import one_thread
+from ludory.atomic import atomic_file
+
+GAME = "Arena2P-v0"
+OPTIONS = {"observation": "full"}
+STYLES = tuple(f"arena/{style}" for style in ("rusher", "sniper", "turtle", "looter", "miner", "zone"))
+LEARNER: dict[str, Any] = {}
+"""Options of the learner that differ from its defaults; the same for all contenders."""
+ROLES = {"league": (1, 1, 2), "no exploiters": (1, 0, 0), "self-play": (1, 0, 0)}
+ALONE = Matchmaking(pfsp_share=0.0, self_play_share=1.0, verification_share=0.0)
+CONTENDERS = ("league", "self-play", "no KL", "no UPGO", "no PFSP", "no exploiters")
+
+
+def league_config(contender: str, seed: int, minutes: float, teacher: str) -> LeagueConfig:
+    """The league of a contender."""
+    learner = dict(LEARNER)
+    if contender == "no KL":
+        learner["c_kl"] = 0.0
+    if contender == "no UPGO":
+        learner["c_upgo"] = 0.0
+    return LeagueConfig(
+        env=GAME,
+        options=OPTIONS,
+        teacher=teacher,
+        minutes=minutes,
+        roles=ROLES.get(contender, ROLES["league"]),
+        matchmaking=ALONE if contender == "self-play" else Matchmaking(prioritised=contender != "no PFSP"),
+        learner_options=learner,
+        anchors=STYLES,
+        seed=seed,
+    )
+
+
+def main(task: dict[str, Any]) -> None:
+    """Run one task and write its result."""
+    folder = Path(task["folder"])
+    config = league_config(task["contender"], task["seed"], task["minutes"], task["teacher"])
+    begun = (folder / "events.jsonl").exists()
+    with resume_league(folder) if begun else start_league(config, folder) as league:
+        league.run()
+    opened = open_league(folder)
+    final = [player.id for player in opened.state.players if player.frozen and player.role == "main"][-1]
+    with one_thread():
+        styles = _scores(opened, final, STYLES, task["duels"])
+        frozen = [player.id for player in opened.state.players if player.frozen and player.id != final]
+        past = _scores(opened, final, frozen, task["past_duels"])
+        exploiters = [
+            dataclasses.asdict(
+                Exploiter(opened.config, opened.game, {final: 1.0}, opened.pool.entrant, "teacher", seed).run(
+                    "main", max(1, round(0.02 * opened.state.env_steps)), task["duels"]
+                )
+            )
+            for seed in range(1, task["exploiters"] + 1)
+        ]
+    result = {
+        **task,
+        "folder": folder.name,
+        "teacher_sha256": opened.state and json.loads((folder / "events.jsonl").open().readline())["teacher_sha256"],
+        "final": final,
+        "main_steps": opened.state.player(final).env_steps,
+        "env_steps": opened.state.env_steps,
+        "seconds": opened.state.seconds,
+        "styles": styles,
+        "past": past,
+        "min_styles": min(one["score"] for one in styles.values()),
+        "min_past": min((one["score"] for one in past.values()), default=None),
+        "exploiters": exploiters,
+    }
+    with atomic_file(folder / "result.json", "w") as handle:
+        json.dump(result, handle, indent=1)
+
+
+def _scores(league: OpenedLeague, player: str, others: Any, duels: int) -> dict[str, dict[str, float]]:
+    """Points of `player` against each of `others` over paired duels, with 95 % Wilson intervals."""
+    orders = [EvaluationOrder(player, other, 0, duels) for other in others]
+    found = {}
+    for played in Evaluator(league.game, league.pool.entrant, seed=1_000_003).play(orders):
+        points = played.result.wins + played.result.draws / 2
+        interval = wilson(points, duels)
+        found[played.result.j] = {
+            "score": points / duels,
+            "low": float(interval.low),
+            "high": float(interval.high),
+            "duels": duels,
+        }
+    return found
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

@@ -1,0 +1,94 @@
+"""`ludory train pipeline`: imitation, fine-tuning, league and report one after the other, each step a command of its own."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+from ludory.errors import OptionError
+
+from .options import add_options
+
+DEMONSTRATORS = "arena/rusher,arena/sniper,arena/turtle,arena/looter,arena/miner,arena/zone"
+
+
+def pipeline(argv: list[str]) -> int:
+    """Run the steps that are not done yet; gives the exit code of the first that fails, 0 if all are done."""
+    arguments = _parser().parse_args(argv)
+    for number, (title, command) in enumerate(_steps(arguments), 1):
+        print(f"[{number}] {title}: ludory {shlex.join(command)}", flush=True)
+        code = _verb(command[0])(command[1:])
+        if code:
+            print(f"[{number}] ended with exit code {code}; the same command goes on from here")
+            return code
+    print(f"pipeline done: report in {arguments.out / 'league' / 'report' / 'report.html'}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ludory train pipeline",
+        description="Record demonstrators, clone them, fine-tune the clone, train a league from it, report. "
+        "A pipeline that was stopped goes on with the same command.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--env", required=True, help="id of a zero-sum game in which all seats move at once")
+    add_options(parser)
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder of everything")
+    parser.add_argument("--demonstrators", default=DEMONSTRATORS, help="agents to imitate, comma-separated")
+    parser.add_argument("--games", type=int, default=4000, help="games that they play (default 4000)")
+    parser.add_argument("--policy", default="mlp(hidden=(128,128))", help="network (default %(default)s)")
+    parser.add_argument("--epochs", type=int, default=6, help="of imitation (default 6)")
+    parser.add_argument("--finetune", default="4000000", help="decisions of fine-tuning by self-play (default 4e6)")
+    parser.add_argument("--league", default="20m", metavar="BUDGET", help="of the league (default 20m)")
+    parser.add_argument("--seed", type=int, default=0)
+    return parser
+
+
+def _steps(arguments: argparse.Namespace) -> list[tuple[str, list[str]]]:
+    """Titles and commands."""
+    out: Path = arguments.out
+    members = [name.strip() for name in arguments.demonstrators.split(",") if name.strip()]
+    if not members:
+        raise OptionError("--demonstrators is empty; name agents, see `ludory list agents`")
+    game = [part for option in arguments.option for part in ("--option", option)]
+    seed = ["--seed", str(arguments.seed)]
+    data, clone, tuned, league = (str(out / name) for name in ("data", "pi_sup.ludory", "tuned.ludory", "league"))
+    record = ["record", f"mixture({','.join(members)})", "--game", arguments.env, *game]
+    imitate = ["train", "bc", "--env", arguments.env, *game, "--policy", arguments.policy, "--data", data]
+    tune = ["train", "vtrace", "--env", arguments.env, *game, "--policy", arguments.policy, "--seats", "all"]
+    compete = ["league", "run", "--env", arguments.env, *game, "--teacher", tuned, "--budget", arguments.league]
+    if (out / "league" / "events.jsonl").exists():
+        compete = ["league", "resume", league]
+    else:
+        compete += ["--anchors", ",".join(members), *seed, "--out", league]
+    return [
+        ("demonstrations", [*record, "--games", str(arguments.games), *seed, "--out", data]),
+        ("imitation", [*imitate, "--num-epochs", str(arguments.epochs), *IMITATION, *seed, "--out", clone, "--resume"]),
+        (
+            "fine-tuning",
+            [*tune, *_sources(clone, tuned), "--timesteps", arguments.finetune, *seed, "--out", tuned, "--resume"],
+        ),
+        ("league", compete),
+        ("report", ["league", "report", league]),
+    ]
+
+
+IMITATION = shlex.split(
+    "--batch-size 1024 --learning-rate 2e-3 --final-learning-rate 1e-4 --label-smoothing 0 --value-coef 0.5"
+)
+"""Options of imitation: many decisions are at hand, and the value is needed afterwards."""
+
+
+def _sources(clone: str, tuned: str) -> list[str]:
+    """Where fine-tuning starts; a run that goes on knows it already."""
+    return [] if Path(tuned).exists() else ["--init-from", clone, "--teacher", clone]
+
+
+def _verb(name: str) -> Callable[[list[str]], int]:
+    from ludory.plugins import commands
+
+    run: Callable[[list[str]], int] = commands.load(name).run
+    return run
