@@ -1,0 +1,135 @@
+"""Batch kernels of the solver for the CPU: loops over positions. Bound to the search by `bind.py`.
+
+A task is a tuple of arrays, one row per position: held int32 [n, 4] (masks of tiles, without those of the trick), leader int64 [n],
+trick int64 [n, 3] (tiles lying, then -1), decl int64 [n], bidder int64 [n].
+`rules` are the tables of all declarations, `work` the memory of one thread (`solver.Workspace`).
+"""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
+
+from ludory.envs.kernel import batch_kernel
+from ludory.envs.unbound import index_of, moves_of, play, search, set_up
+
+ILLEGAL = -128
+_GENERATIONS = 1 << 15
+_LEFT, _SEAT, _PLACE, _FOLLOW, _REST, _TRICKS = 0, 1, 2, 3, 8, 9
+_BY_TRICKS = 2
+
+
+@batch_kernel
+def prepare(task, rules, work, k):
+    """Set up position k of a task, for a table without words of it."""
+    held, leader, trick, decl, bidder = task
+    place, tile, follows, wins, counts, level = rules
+    hands, position, contract, table, frames, clock = work
+    d = decl[k]
+    tables = follows[d], wins[d], counts[d], level[d]
+    set_up(held[k], leader[k], trick[k], d, bidder[k], place[d], *tables, hands, position, contract)
+    clock[0] += 1
+    if clock[0] == _GENERATIONS:
+        table[:] = 0
+        clock[0] = 1
+
+
+@batch_kernel
+def run(rules, work, decl, alpha, beta):
+    """Search the position that stands in `work`."""
+    place, tile, follows, wins, counts, level = rules
+    hands, position, contract, table, frames, clock = work
+    tables = follows[decl], wins[decl], counts[decl], level[decl]
+    return search(hands, position, alpha, beta, contract, *tables, table, clock[0], frames)
+
+
+@batch_kernel
+def exact(rules, work, decl):
+    """Value of the position that stands in `work`, by halving what it can be: narrow windows cut off more than a wide one."""
+    position, contract = work[1], work[2]
+    low, high = -position[_REST], position[_REST]
+    if contract[_BY_TRICKS]:
+        low, high = -position[_TRICKS], position[_TRICKS]
+    while low < high:
+        middle = low + (high - low + 1) // 2
+        value = run(rules, work, decl, middle - 1, middle)
+        if value < middle:
+            high = value
+        else:
+            low = value
+    return low
+
+
+@batch_kernel
+def value_rows(task, rules, work, values, start, stop):
+    """values[k]: V of position k."""
+    for k in range(start, stop):
+        prepare(task, rules, work, k)
+        values[k] = exact(rules, work, task[3][k])
+
+
+@batch_kernel
+def at_least_rows(task, rules, work, bounds, answers, start, stop):
+    """answers[k]: whether V of position k is at least bounds[k]."""
+    for k in range(start, stop):
+        prepare(task, rules, work, k)
+        answers[k] = run(rules, work, task[3][k], bounds[k] - 1, bounds[k]) >= bounds[k]
+
+
+@batch_kernel
+def move(rules, work, decl, before, bit):
+    """Put the position after a tile in `work`; gives what Team 0 gains by it."""
+    place, tile, follows, wins, counts, level = rules
+    position, contract = work[1], work[2]
+    left, seat, at, follow, able, top, owner, points, rest, tricks = before
+    after = play(
+        bit, left, seat, at, follow, able, top, owner, points, rest, tricks,
+        contract, follows[decl], wins[decl], level[decl], counts[decl, 0], counts[decl, 1],
+    )  # fmt: skip
+    for column in range(10):
+        position[column] = after[column]
+    return after[10]
+
+
+@batch_kernel
+def here(position):
+    """The position as a tuple."""
+    return (
+        position[0], position[1], position[2], position[3], position[4],
+        position[5], position[6], position[7], position[8], position[9],
+    )  # fmt: skip
+
+
+@batch_kernel
+def q_rows(task, rules, work, values, q, start, stop):
+    """values[k]: V of position k; q[k, tile]: that of playing a tile, ILLEGAL where it may not be played."""
+    place, tile, follows, wins, counts, level = rules
+    for k in range(start, stop):
+        prepare(task, rules, work, k)
+        decl, before = task[3][k], here(work[1])
+        best, seat = 0, before[_SEAT]
+        moves = moves_of(work[0][seat] & before[_LEFT], before[_PLACE], before[_FOLLOW], work[2], level[decl])
+        first = True
+        q[k] = ILLEGAL
+        while moves != 0:
+            bit = moves & -moves
+            moves ^= bit
+            gain = move(rules, work, decl, before, bit)
+            value = gain + exact(rules, work, decl)
+            q[k, tile[decl, index_of(bit)]] = value
+            if first or (value > best if seat & 1 == 0 else value < best):
+                best, first = value, False
+        values[k] = best
+
+
+@batch_kernel
+def at_least_after_rows(task, rules, work, bounds, answers, start, stop):
+    """answers[k, tile]: 1 if the value of playing a tile is at least bounds[k], else 0; ILLEGAL where it may not be played."""
+    place, tile, follows, wins, counts, level = rules
+    for k in range(start, stop):
+        prepare(task, rules, work, k)
+        decl, before = task[3][k], here(work[1])
+        moves = moves_of(work[0][before[_SEAT]] & before[_LEFT], before[_PLACE], before[_FOLLOW], work[2], level[decl])
+        answers[k] = ILLEGAL
+        while moves != 0:
+            bit = moves & -moves
+            moves ^= bit
+            bound = bounds[k] - move(rules, work, decl, before, bit)
+            answers[k, tile[decl, index_of(bit)]] = run(rules, work, decl, bound - 1, bound) >= bound

@@ -1,0 +1,176 @@
+"""`Solver`: exact values of Texas 42 with all hands open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.bind import bind
+from ludory.envs.game import State
+from ludory.envs.parallel import run_parts
+from ludory.envs.texas42.tiles import COUNTING, DECLARATIONS, COUNT, NELLO_HIGH
+from ludory.errors import OptionError
+
+from .position import set_up
+from .search import COLUMNS, FRAMES, TABLE_BITS, moves_of, play, search
+from .single import index_of
+from .strength import strength_of
+
+ILLEGAL = -128
+"""Stands for the value of a tile that may not be played."""
+
+_TEMPLATE = str(Path(__file__).with_name("solve_cpu"))
+_KERNELS = {"search": search, "set_up": set_up, "play": play, "moves_of": moves_of, "index_of": index_of}
+
+
+class Positions(NamedTuple):
+    """n positions with all hands open, between the first lead and the last tile."""
+
+    held: NDArray[np.int32]
+    """(n, 4) masks of the tiles held, without those that lie in the trick."""
+    leader: NDArray[np.int64]
+    """(n,) who leads the present trick."""
+    trick: NDArray[np.int64]
+    """(n, 3) tiles that lie in the trick, in order, then -1."""
+    decl: NDArray[np.int64]
+    """(n,) declaration."""
+    bidder: NDArray[np.int64]
+    """(n,) bidder; matters under nello and sevens only."""
+
+
+def positions(held: Any, decl: Any, leader: Any, trick: Sequence[int] = (), bidder: Any = 0) -> Positions:
+    """Positions from masks (n, 4) or (4,); what is given once holds for all."""
+    hands = np.atleast_2d(np.asarray(held, np.int32))
+    count = len(hands)
+
+    def column(value: Any) -> NDArray[np.int64]:
+        return np.ascontiguousarray(np.broadcast_to(np.asarray(value, np.int64), (count,)))
+
+    lying = np.full((count, 3), -1, np.int64)
+    lying[:, : len(trick)] = trick
+    return _checked(Positions(np.ascontiguousarray(hands), column(leader), lying, column(decl), column(bidder)))
+
+
+def positions_of(state: State) -> Positions:
+    """The positions of games that are being played, from their state on the CPU."""
+    columns = (np.asarray(part, np.int64) for part in (state.leader, state.trick[:, :3], state.decl, state.bidder))
+    return _checked(Positions(np.array(state.held, np.int32), *map(np.ascontiguousarray, columns)))
+
+
+def _checked(given: Positions) -> Positions:
+    held, decl = given.held, given.decl
+    if len(held) and not (0 <= decl.min() and decl.max() < len(DECLARATIONS)):
+        raise OptionError(f"decl: must lie in 0..{len(DECLARATIONS) - 1}, got {decl.min()}..{decl.max()}")
+    twice = (held[:, 0] & held[:, 1]) | (held[:, 2] & held[:, 3])
+    twice |= (held[:, 0] | held[:, 1]) & (held[:, 2] | held[:, 3])
+    if twice.any():
+        raise OptionError(f"held: in position {int(twice.argmax())} two seats hold the same tile")
+    return given
+
+
+class Workspace:
+    """Memory of one thread: the position being searched, the table and the stack."""
+
+    def __init__(self) -> None:
+        self.arrays = (
+            np.zeros(4, np.int32),
+            np.zeros(10, np.int64),
+            np.zeros(6, np.int64),
+            np.zeros(1 << TABLE_BITS, np.int64),
+            np.zeros((FRAMES, COLUMNS), np.int32),
+            np.zeros(1, np.int64),
+        )
+
+
+@cache
+def rules() -> tuple[NDArray[np.int32], ...]:
+    """The tables of all declarations, each [14, ...]; see `Strength`."""
+    tables = [strength_of(decl) for decl in range(len(DECLARATIONS))]
+    return tuple(np.stack(parts) for parts in zip(*tables, strict=True))
+
+
+@cache
+def _bound() -> ModuleType:
+    return bind(_TEMPLATE, _KERNELS, np.dtype([]))
+
+
+class Solver:
+    """Alpha-beta with a table, exact, in as many threads as a batch fills.
+
+    Values are points still to be won, Team 0's minus Team 1's, when all seats see all hands; Team 0 maximises, Team 1 minimises.
+    Under nello and sevens they are tricks that break the contract: 0, or negative for a bidder of Team 0, positive for one of Team 1.
+
+    Args:
+        threads: how many share a batch; None: `LUDORY_NUM_THREADS`, else the number of cores.
+    """
+
+    def __init__(self, threads: int | None = None) -> None:
+        self._threads, self._free = threads, [Workspace()]
+
+    def value(self, given: Positions) -> NDArray[np.int8]:
+        """V (n,)."""
+        values = np.zeros(len(given.held), np.int8)
+        self._run("value_rows", given, values)
+        return values
+
+    def q_values(self, given: Positions) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """V (n,), and Q (n, 28) of every tile that may be played; `ILLEGAL` for the others."""
+        values, q = np.zeros(len(given.held), np.int8), np.zeros((len(given.held), 28), np.int8)
+        self._run("q_rows", given, values, q)
+        return values, q
+
+    def makes(self, given: Positions, bid: Any, banked: Any = 0) -> NDArray[np.bool_]:
+        """(n,) whether the bidder's side makes its bid.
+
+        Args:
+            given: the positions; `bidder` says whose bid it is.
+            bid: 30..41 points or 42 m for m marks, one or (n,).
+            banked: points of the bidder's side from the tricks before; under nello and sevens, tricks that broke the contract.
+        """
+        bounds, flip = _bounds(given, bid, banked)
+        answers = np.zeros(len(given.held), np.bool_)
+        self._run("at_least_rows", given, bounds, answers)
+        return answers ^ flip
+
+    def make_after(self, given: Positions, bid: Any, banked: Any = 0) -> NDArray[np.bool_]:
+        """(n, 28) whether the bidder's side makes its bid after each tile; False for those that may not be played."""
+        bounds, flip = _bounds(given, bid, banked)
+        answers = np.zeros((len(given.held), 28), np.int8)
+        self._run("at_least_after_rows", given, bounds, answers)
+        makes: NDArray[np.bool_] = ((answers == 1) ^ flip[:, None]) & (answers != ILLEGAL)
+        return makes
+
+    def _run(self, name: str, given: Positions, *arrays: NDArray[Any]) -> None:
+        kernel = getattr(_bound(), name)
+
+        def part(start: int, stop: int) -> None:
+            work = self._free.pop() if self._free else Workspace()
+            kernel(given, rules(), work.arrays, *arrays, start, stop)
+            self._free.append(work)
+
+        run_parts(part, len(given.held), threads=self._threads, rows_per_thread=16)
+
+
+def points_left(given: Positions) -> NDArray[np.int64]:
+    """(n,) points still to be won, those of the present trick included."""
+    lying = np.where(given.trick >= 0, 1 << np.maximum(given.trick, 0), 0).sum(axis=1)
+    tiles = np.bitwise_or.reduce(given.held, axis=1) | lying
+    counts = sum(((tiles >> tile) & 1) * int(COUNT[tile]) for tile in COUNTING)
+    tricks = ((given.held[:, :, None] >> np.arange(28)) & 1).sum(axis=2).max(axis=1)
+    return np.asarray(tricks + counts, np.int64)
+
+
+def _bounds(given: Positions, bid: Any, banked: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """What V must be at least for Team 0 to make its bid, or, flipped, for Team 1 to fail."""
+    need = np.minimum(np.asarray(bid, np.int64), 42) - np.asarray(banked, np.int64)
+    bound = 2 * need - points_left(given)
+    bound = np.where(given.decl >= NELLO_HIGH, np.where(np.asarray(banked) > 0, 99, 0), bound)
+    odd = given.bidder % 2 == 1
+    bounds = np.where(odd, 1 - bound, bound)
+    return np.ascontiguousarray(np.broadcast_to(bounds, given.leader.shape)), odd

@@ -1,0 +1,235 @@
+"""Kernels of the tabulator: values of all positions between tricks that can be reached in one deal.
+
+With k tricks left a position has one of C = C(7, k) subsets of each dealt hand, numbered among the subsets of their size, and a leader:
+slot base[k] + (((r3 C + r2) C + r1) C + r0) 4 + leader. Tiles are numbered 7 seat + local index.
+
+`deal` is a tuple of arrays: follow int64 [28, 4] (by the tile led, 7-bit mask of each seat's tiles that follow), able int64 [28, 28]
+(by the tile led: strength of every tile, 0 can not win), counts int64 [28]. `slots`: number int64 [128] of a subset, base int64 [9],
+sizes int64 [8] (C by k). `offsets` int64 [28]: part of the slot, one trick later, when that tile is played.
+"""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from ludory.envs.kernel import batch_kernel
+
+UNREACHED, REACHED = -128, 127
+
+
+@batch_kernel
+def set_offsets(held, tricks, slots, offsets):
+    """Fill `offsets` for the hands `held` [4] with `tricks` tricks left; gives the slot of leader 0 after none is played."""
+    number, base, sizes = slots
+    scale, size = 4, sizes[tricks - 1]
+    for seat in range(4):
+        for local in range(7):
+            if (held[seat] >> local) & 1:
+                offsets[7 * seat + local] = number[held[seat] ^ (1 << local)] * scale
+        scale *= size
+    return base[tricks - 1]
+
+
+@batch_kernel
+def answers(held, following):
+    """Mask of the tiles with which a hand may follow."""
+    return held & following if held & following else held
+
+
+@batch_kernel
+def best_fourth(led, seat, held, top, owner, points, slot, deal, offsets, table):
+    """Value from the last tile of a trick on."""
+    follow, able, counts = deal
+    moves, best = answers(held[seat], follow[led, seat]), 99 if seat & 1 else -99
+    for local in range(7):
+        if (moves >> local) & 1:
+            tile = 7 * seat + local
+            winner = seat if able[led, tile] > top else owner
+            gain = points + counts[tile]
+            value = table[slot + offsets[tile] + winner] + (gain if winner & 1 == 0 else -gain)
+            best = min(best, value) if seat & 1 else max(best, value)
+    return best
+
+
+@batch_kernel
+def best_third(led, seat, held, top, owner, points, slot, deal, offsets, table):
+    """Value from the third tile of a trick on."""
+    follow, able, counts = deal
+    moves, best = answers(held[seat], follow[led, seat]), 99 if seat & 1 else -99
+    for local in range(7):
+        if (moves >> local) & 1:
+            tile = 7 * seat + local
+            strength = able[led, tile]
+            winner = seat if strength > top else owner
+            value = best_fourth(
+                led, (seat + 1) & 3, held, max(top, strength), winner, points + counts[tile], slot + offsets[tile], deal, offsets, table
+            )  # fmt: skip
+            best = min(best, value) if seat & 1 else max(best, value)
+    return best
+
+
+@batch_kernel
+def best_second(led, seat, held, top, owner, points, slot, deal, offsets, table):
+    """Value from the second tile of a trick on."""
+    follow, able, counts = deal
+    moves, best = answers(held[seat], follow[led, seat]), 99 if seat & 1 else -99
+    for local in range(7):
+        if (moves >> local) & 1:
+            tile = 7 * seat + local
+            strength = able[led, tile]
+            winner = seat if strength > top else owner
+            value = best_third(
+                led, (seat + 1) & 3, held, max(top, strength), winner, points + counts[tile], slot + offsets[tile], deal, offsets, table
+            )  # fmt: skip
+            best = min(best, value) if seat & 1 else max(best, value)
+    return best
+
+
+@batch_kernel
+def best_first(seat, held, slot, deal, offsets, table):
+    """Value of a position between tricks."""
+    follow, able, counts = deal
+    best = 99 if seat & 1 else -99
+    for local in range(7):
+        if (held[seat] >> local) & 1:
+            tile = 7 * seat + local
+            value = best_second(
+                tile, (seat + 1) & 3, held, able[tile, tile], seat, 1 + counts[tile], slot + offsets[tile], deal, offsets, table
+            )  # fmt: skip
+            best = min(best, value) if seat & 1 else max(best, value)
+    return best
+
+
+@batch_kernel
+def mark_trick(leader, held, slot, deal, offsets, table, levels, tricks):
+    """Mark all positions that one trick from here can lead to, and count the states within the trick."""
+    follow, able, counts = deal
+    one, two, three = 0, 0, 0
+    for a in range(7):
+        if (held[leader] >> a) & 1 == 0:
+            continue
+        led, second = 7 * leader + a, (leader + 1) & 3
+        one += 1
+        moves_b = answers(held[second], follow[led, second])
+        for b in range(7):
+            if (moves_b >> b) & 1 == 0:
+                continue
+            tile_b, third = 7 * second + b, (leader + 2) & 3
+            two += 1
+            top_b, owner_b = able[led, led], leader
+            if able[led, tile_b] > top_b:
+                top_b, owner_b = able[led, tile_b], second
+            moves_c = answers(held[third], follow[led, third])
+            for c in range(7):
+                if (moves_c >> c) & 1 == 0:
+                    continue
+                tile_c, fourth = 7 * third + c, (leader + 3) & 3
+                three += 1
+                top_c, owner_c = top_b, owner_b
+                if able[led, tile_c] > top_c:
+                    top_c, owner_c = able[led, tile_c], third
+                at = slot + offsets[led] + offsets[tile_b] + offsets[tile_c]
+                moves_d = answers(held[fourth], follow[led, fourth])
+                for d in range(7):
+                    if (moves_d >> d) & 1:
+                        tile_d = 7 * fourth + d
+                        winner = fourth if able[led, tile_d] > top_c else owner_c
+                        table[at + offsets[tile_d] + winner] = REACHED
+    levels[4 * tricks - 1] += one
+    levels[4 * tricks - 2] += two
+    levels[4 * tricks - 3] += three
+
+
+@batch_kernel
+def subsets_of_size(tricks, out):
+    """out[r]: the r-th of the 7-bit masks with `tricks` bits."""
+    count = 0
+    for mask in range(128):
+        bits = 0
+        for local in range(7):
+            bits += (mask >> local) & 1
+        if bits == tricks:
+            out[count] = mask
+            count += 1
+    return count
+
+
+@batch_kernel
+def sweep(forward, tricks, deal, slots, table, levels, subsets, held, offsets):
+    """With `tricks` left: mark what follows the reached positions (forward), or write their values."""
+    number, base, sizes = slots
+    size = subsets_of_size(tricks, subsets)
+    at = base[tricks]
+    for r3 in range(size):
+        for r2 in range(size):
+            for r1 in range(size):
+                for r0 in range(size):
+                    slot, ready = 0, False
+                    for leader in range(4):
+                        if table[at + leader] == UNREACHED:
+                            continue
+                        if not ready:
+                            held[0], held[1], held[2], held[3] = subsets[r0], subsets[r1], subsets[r2], subsets[r3]
+                            slot, ready = set_offsets(held, tricks, slots, offsets), True
+                        if forward:
+                            levels[4 * tricks] += 1
+                            mark_trick(leader, held, slot, deal, offsets, table, levels, tricks)
+                        else:
+                            table[at + leader] = best_first(leader, held, slot, deal, offsets, table)
+                    at += 4
+
+
+@batch_kernel
+def look_up(packed, deal, slots, table, held, offsets, q):
+    """V of a state of 41 bits, by at most one trick of search; q [7] by the mover's local indices, -128 where it may not play."""
+    follow, able, counts = deal
+    number, base, sizes = slots
+    leader, length = (packed >> 28) & 3, (packed >> 30) & 3
+    for seat in range(4):
+        held[seat] = (packed >> (7 * seat)) & 127
+    led, top, owner, points = 0, 0, leader, 1
+    for k in range(length):
+        seat = (leader + k) & 3
+        tile = 7 * seat + ((packed >> (32 + 3 * k)) & 7)
+        held[seat] |= 1 << (tile - 7 * seat)  # the trick is played anew
+        led = tile if k == 0 else led
+        points += counts[tile]
+        if able[led, tile] > top:
+            top, owner = able[led, tile], seat
+    q[:] = UNREACHED
+    mover, tricks = (leader + length) & 3, 0
+    for local in range(7):
+        tricks += (held[mover] >> local) & 1
+    if tricks == 0:
+        return 0
+    slot = set_offsets(held, tricks, slots, offsets)
+    for k in range(length):
+        seat = (leader + k) & 3
+        slot += offsets[7 * seat + ((packed >> (32 + 3 * k)) & 7)]
+    moves = held[mover] if length == 0 else answers(held[mover], follow[led, mover])
+    best, after = 99 if mover & 1 else -99, (mover + 1) & 3
+    for local in range(7):
+        if (moves >> local) & 1 == 0:
+            continue
+        tile = 7 * mover + local
+        lead = tile if length == 0 else led
+        strength = able[lead, tile]
+        winner, high, gain, at = owner, top, points + counts[tile], slot + offsets[tile]
+        if strength > top:
+            winner, high = mover, strength
+        if length == 0:
+            value = best_second(lead, after, held, high, winner, gain, at, deal, offsets, table)
+        elif length == 1:
+            value = best_third(lead, after, held, high, winner, gain, at, deal, offsets, table)
+        elif length == 2:
+            value = best_fourth(lead, after, held, high, winner, gain, at, deal, offsets, table)
+        else:
+            value = table[at + winner] + (gain if winner & 1 == 0 else -gain)
+        q[local] = value
+        best = min(best, value) if mover & 1 else max(best, value)
+    return best
+
+
+@batch_kernel
+def look_up_rows(states, deal, slots, table, held, offsets, values, q):
+    """values[k] and q[k, 7] of states[k]."""
+    for k in range(states.shape[0]):
+        values[k] = look_up(states[k], deal, slots, table, held, offsets, q[k])

@@ -1,0 +1,84 @@
+"""`Tabulation`: the values of every state that can be reached in one deal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.texas42.tiles import COUNT, FOLLOW, LED, NELLO_HIGH, RANK
+from ludory.errors import OptionError
+
+from .states import dealt_hands, root
+from .tabulate import REACHED, UNREACHED, look_up_rows, sweep
+
+_SIZES = np.array([comb(7, k) for k in range(8)], np.int64)
+_BASE = np.concatenate([[0], np.cumsum(4 * _SIZES**4)])
+_NUMBER = np.zeros(128, np.int64)
+for _k in range(8):
+    for _r, _mask in enumerate(mask for mask in range(128) if mask.bit_count() == _k):
+        _NUMBER[_mask] = _r
+_SLOTS = (_NUMBER, _BASE, _SIZES)
+
+
+class Tabulation:
+    """Values, for points, of all states that can be reached from the first lead; 13.6 MB.
+
+    It takes about as long as a thousand searches, and answers any state in less than a microsecond.
+
+    Args:
+        deal: 28 tile ids, seat after seat.
+        decl: declaration, 0..9.
+        leader: of the first trick.
+
+    Raises:
+        OptionError: a declaration that is not played for points.
+    """
+
+    def __init__(self, deal: Sequence[int], decl: int, leader: int = 0) -> None:
+        if not 0 <= decl < NELLO_HIGH:
+            raise OptionError(f"decl={decl}: must be 0..9; nello and sevens are not played for points")
+        tiles = np.array(dealt_hands(list(deal))).ravel()
+        bits = np.left_shift(1, tiles)
+        led = LED[decl, tiles].astype(np.int64)
+        follows = (FOLLOW[decl, led][:, None] & bits) != 0  # (28, 28)
+        follow = (follows.reshape(28, 4, 7) << np.arange(7)).sum(axis=2)
+        able = RANK[decl][led][:, tiles].astype(np.int64)
+        self._deal = (np.ascontiguousarray(follow, np.int64), np.ascontiguousarray(able), COUNT[tiles].astype(np.int64))
+        self._table = np.full(int(_BASE[8]), UNREACHED, np.int8)
+        self._held, self._offsets = np.zeros(4, np.int64), np.zeros(28, np.int64)
+        self.states_per_level = np.zeros(29, np.int64)
+        """(29,) number of reachable states by the number of tiles held."""
+        self._root = root(leader)
+        self._fill(leader)
+
+    def _fill(self, leader: int) -> None:
+        subsets = np.zeros(35, np.int64)
+        work = self._deal, _SLOTS, self._table, self.states_per_level, subsets, self._held, self._offsets
+        self._table[_BASE[7] + leader] = REACHED
+        for tricks in range(7, 0, -1):
+            sweep(True, tricks, *work)
+        ends = self._table[:4] == REACHED
+        self.states_per_level[0] = ends.sum()
+        self._table[:4][ends] = 0
+        for tricks in range(1, 8):
+            sweep(False, tricks, *work)
+
+    @property
+    def states(self) -> int:
+        """Number of reachable states."""
+        return int(self.states_per_level.sum())
+
+    def look_up(self, states: Sequence[int] | NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """V (n,) and Q (n, 7) by the mover's local indices, -128 where it may not play, of reachable states of 41 bits."""
+        packed = np.ascontiguousarray(states, np.int64)
+        values, q = np.zeros(len(packed), np.int8), np.zeros((len(packed), 7), np.int8)
+        look_up_rows(packed, self._deal, _SLOTS, self._table, self._held, self._offsets, values, q)
+        return values, q
+
+    def root(self) -> tuple[int, NDArray[np.int8]]:
+        """V and Q (7,) before the first lead."""
+        values, q = self.look_up([self._root])
+        return int(values[0]), q[0]

@@ -1,0 +1,185 @@
+"""Texas 42: two partnerships, a double-six domino set, one auction, seven tricks, scored in marks.
+
+Three games of the same rules: a hand with its auction, a match to seven marks, and the play of a fixed contract.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields as dataclass_fields
+from functools import partial
+from typing import Any, Literal
+
+from ludory.errors import OptionError
+
+from ..game import Game, GameFacts, Head, Kernels, State
+from .observation import OBSERVE, observation_spec
+from .options import (
+    MOST_ATTEMPTS,
+    NELLO,
+    OBSERVATIONS,
+    FixedContract,
+    ObservationName,
+    Texas42Rules,
+    check_choice,
+)
+from .redeal import redeal
+from .rules import legal, legal_play, reset, reset_play, step, step_play
+from .start import start_hand, start_play
+from .state import (
+    AS_IT_FALLS,
+    AT_THE_END,
+    FIXED,
+    NUM_ACTIONS,
+    ONE_HAND,
+    WHOLE_MATCH,
+    fields,
+)
+from .tiles import NELLO_HIGH
+from .words import action_name, last_move, public_info, tile_action_name
+
+__all__ = ["FixedContract", "Texas42Rules", "make_hand", "make_match", "make_play"]
+
+
+def make_hand(observation: ObservationName = "bits+history", **options: Any) -> Game:
+    """`Texas42-v0`: one hand with auction and declaration; reward: the marks won or lost, at the end.
+
+    Raises:
+        OptionError: unknown option (see `Texas42Rules`), or a value that is not allowed.
+    """
+    rules = _rules("Texas 42", options)
+    if "target" in options:
+        raise OptionError("target: only a match has one; use Texas42Match-v0")
+    _check_observation(observation, with_auction=True)
+    return _game("Texas 42", rules, ONE_HAND, AT_THE_END, observation, rules.highest_bid, 33, options)
+
+
+def make_match(
+    observation: ObservationName = "bits+history", reward: Literal["win", "marks"] = "win", **options: Any
+) -> Game:
+    """`Texas42Match-v0`: hands until a team has `target` marks; cut off after 64 deals.
+
+    reward: "win" gives +1 or -1 at the end; "marks" those of each hand as they fall.
+
+    Raises:
+        OptionError: unknown option (see `Texas42Rules`), or a value that is not allowed.
+    """
+    rules = _rules("Texas 42 match", options)
+    check_choice("reward", reward, ("win", "marks"))
+    _check_observation(observation, with_auction=True)
+    most = 1 if reward == "win" else rules.target - 1 + rules.highest_bid
+    paid = AT_THE_END if reward == "win" else AS_IT_FALLS
+    return _game("Texas 42 match", rules, WHOLE_MATCH, paid, observation, most, 33 * MOST_ATTEMPTS, options)
+
+
+def make_play(
+    observation: ObservationName = "bits+history",
+    early_stop: bool = False,
+    decl: int | None = None,
+    bid: int = 30,
+    bidder: int = 0,
+    leader: int | None = None,
+    reward: Literal["points", "make"] = "points",
+) -> Game:
+    """`Texas42Play-v0`: the seven tricks of a fixed contract; see `FixedContract`.
+
+    Raises:
+        OptionError: a value that is not allowed.
+    """
+    rules, contract = Texas42Rules(early_stop=early_stop), FixedContract(decl, bid, bidder, leader, reward)
+    _check_observation(observation, with_auction=False)
+    facts = _facts("Texas 42 play", Head("tile", 28), observation, 28, 1)
+    paid = AT_THE_END if reward == "make" else AS_IT_FALLS
+    columns = (-1 if decl is None else decl, bid, bidder, -1 if leader is None else leader, 0, 0)
+    game = Game(
+        facts=facts,
+        fields=fields(_setup(rules, FIXED, paid), columns),
+        kernels=Kernels(reset_play, step_play, legal_play, OBSERVE[observation], redeal),
+        action_name=tile_action_name,
+        info=public_info,
+        text=_text,
+        svg=_svg,
+        last_move=last_move,
+    )
+    return _with_start(game, start_play)
+
+
+def _game(
+    name: str,
+    rules: Texas42Rules,
+    format: int,
+    paid: int,
+    observation: ObservationName,
+    most: int,
+    longest: int,
+    options: dict[str, Any],
+) -> Game:
+    game = Game(
+        facts=_facts(name, Head("action", NUM_ACTIONS), observation, longest, most),
+        fields=fields(_setup(rules, format, paid), (-1,) * 6),
+        kernels=Kernels(reset, step, legal, OBSERVE[observation], redeal),
+        action_name=action_name,
+        info=public_info,
+        text=_text,
+        svg=_svg,
+        last_move=last_move,
+        options=options,
+    )
+    return _with_start(game, start_hand)
+
+
+def _with_start(game: Game, start: Any) -> Game:
+    """`game` with reset options, which are read by the rules of the game itself."""
+    from dataclasses import replace
+
+    return replace(game, start=partial(start, game))
+
+
+def _facts(name: str, head: Head, observation: ObservationName, longest: int, most: int) -> GameFacts:
+    return GameFacts(
+        name=name,
+        players=4,
+        turns="sequential",
+        reward="zero_sum",
+        hidden_information=True,
+        chance=True,
+        heads=(head,),
+        observation=observation_spec(observation),
+        longest_game=longest,
+        min_return=-most,
+        max_return=most,
+    )
+
+
+def _setup(rules: Texas42Rules, format: int, paid: int) -> tuple[int, ...]:
+    """The columns of the state field `setup`."""
+    forms = sum(1 << (NELLO[form] - NELLO_HIGH) for form in set(rules.nello))
+    flags = int(rules.splash), int(rules.sevens), int(rules.early_stop)
+    return (format, int(rules.all_pass == "forced"), forms, rules.plunge, *flags, rules.target, paid)
+
+
+def _rules(name: str, options: dict[str, Any]) -> Texas42Rules:
+    known = [field.name for field in dataclass_fields(Texas42Rules)]
+    for option in options:
+        if option not in known:
+            raise OptionError(f"{name} has no option {option!r}; it has observation, {', '.join(known)}")
+    return Texas42Rules(**options)
+
+
+def _check_observation(name: str, with_auction: bool) -> None:
+    check_choice("observation", name, OBSERVATIONS)
+    if with_auction and name == "transcript":
+        raise OptionError(
+            "observation='transcript' shows no auction: use Texas42Play-v0, or observation='bits+history'"
+        )
+
+
+def _text(state: State, i: int, seat: int | None) -> str:
+    from .text import draw_text
+
+    return draw_text(state, i, seat)
+
+
+def _svg(state: State, i: int, seat: int | None) -> str:
+    from .svg import draw_svg
+
+    return draw_svg(state, i, seat)
