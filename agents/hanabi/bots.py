@@ -1,8 +1,8 @@
-"""Hanabi's rule bots as agents: `hanabi/iggi`, `hanabi/piers`, `hanabi/cheatbot`."""
+"""Hanabi's rule bots as agents: `hanabi/iggi`, `hanabi/piers`, `hanabi/smartbot`, `hanabi/cheatbot`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Any
 
 from ludory.envs.game import Game
@@ -15,6 +15,8 @@ from ..agent import BotKernels, KernelAgent
 from .cheatbot import choose_cheatbot
 from .iggi import choose_iggi
 from .piers import choose_piers
+from .smartbot import choose_smartbot
+from .smartbot_notice import notice_smartbot
 
 
 def make_iggi(game: Game, **options: Any) -> KernelAgent:
@@ -25,7 +27,7 @@ def make_iggi(game: Game, **options: Any) -> KernelAgent:
     Raises:
         OptionError: the game is not Hanabi, or an option is given (it has none).
     """
-    return _bot("hanabi/iggi", game, options, choose_iggi)
+    return _bot("hanabi/iggi", game, options, BotKernels(choose_iggi))
 
 
 def make_piers(game: Game, **options: Any) -> KernelAgent:
@@ -36,7 +38,19 @@ def make_piers(game: Game, **options: Any) -> KernelAgent:
     Raises:
         OptionError: the game is not Hanabi, or an option is given (it has none).
     """
-    return _bot("hanabi/piers", game, options, choose_piers)
+    return _bot("hanabi/piers", game, options, BotKernels(choose_piers))
+
+
+def make_smartbot(game: Game, **options: Any) -> KernelAgent:
+    """SmartBot: conventions that partners share, remembered as what the table may believe of every card. Any variant of Hanabi.
+
+    Source: Quuxplusone/Hanabi, SmartBot.
+
+    Raises:
+        OptionError: the game is not Hanabi, or an option is given (it has none).
+    """
+    slots = math.prod(game.fields["hands"].shape) if "hands" in game.fields else 0
+    return _bot("hanabi/smartbot", game, options, BotKernels(choose_smartbot, notice_smartbot, slots))
 
 
 def make_cheatbot(game: Game, **options: Any) -> KernelAgent:
@@ -47,7 +61,7 @@ def make_cheatbot(game: Game, **options: Any) -> KernelAgent:
     Raises:
         OptionError: the game is not Hanabi's full game, or an option is given (it has none).
     """
-    bot = _bot("hanabi/cheatbot", game, options, choose_cheatbot, privileged=True)
+    bot = _bot("hanabi/cheatbot", game, options, BotKernels(choose_cheatbot), privileged=True)
     full = HanabiOptions(players=game.facts.players)
     if _sizes(game) != (full.colors, full.ranks, full.hand_size, full.max_information_tokens, full.max_life_tokens):
         colors, ranks, hand, tokens, lives = _sizes(game)
@@ -60,7 +74,7 @@ def make_cheatbot(game: Game, **options: Any) -> KernelAgent:
 
 
 def _bot(
-    name: str, game: Game, options: dict[str, Any], choose: Callable[..., int], privileged: bool = False
+    name: str, game: Game, options: dict[str, Any], kernels: BotKernels, privileged: bool = False
 ) -> KernelAgent:
     if options:
         raise OptionError(
@@ -68,7 +82,7 @@ def _bot(
         )
     if game.kernels.step is not step:
         raise OptionError(f"{name} plays Hanabi only, got {game.id or game.facts.name}; try Hanabi2P-v0")
-    return KernelAgent(name, BotKernels(choose), privileged)
+    return KernelAgent(name, kernels, privileged)
 
 
 def _sizes(game: Game) -> tuple[int, ...]:

@@ -1,0 +1,74 @@
+"""Comparing actions by their returns in the same worlds, beside those of a baseline."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEAST_ROUNDS = 35
+"""No action is given up before it was tried in so many worlds."""
+ERRORS = 2.5
+"""An action is given up when it is so many standard errors behind the best."""
+
+
+class PairedReturns:
+    """Means of the returns of `count` actions; all actions still tried were tried in the same worlds.
+
+    Args:
+        count: number of actions.
+        baseline: index of the action that the others must beat; it is never given up.
+        threshold: by how much they must beat it.
+    """
+
+    def __init__(self, count: int, baseline: int, threshold: float) -> None:
+        self.baseline, self.threshold = baseline, threshold
+        self.tried = np.arange(count)
+        """Indices of the actions not given up."""
+        self.rounds = np.zeros(count, np.int64)
+        """In how many worlds each action was tried."""
+        self._returns, self._leads, self._squares = np.zeros(count), np.zeros(count), np.zeros(count)
+
+    def add(self, returns: NDArray[np.float64]) -> None:
+        """Returns (n, len(tried)) in n more worlds."""
+        leads = returns - returns[:, self.tried == self.baseline]
+        self.rounds[self.tried] += len(returns)
+        self._returns[self.tried] += returns.sum(axis=0)
+        self._leads[self.tried] += leads.sum(axis=0)
+        self._squares[self.tried] += (leads**2).sum(axis=0)
+
+    @property
+    def leads(self) -> NDArray[np.float64]:
+        """(count,) mean of return minus that of the baseline in the same worlds."""
+        return self._leads / np.maximum(self.rounds, 1)
+
+    @property
+    def stderrs(self) -> NDArray[np.float64]:
+        """(count,) standard errors of `leads`; infinite below two worlds."""
+        n = self.rounds
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = (self._squares - self._leads**2 / n) / (n - 1)
+            return np.where(n > 1, np.sqrt(np.maximum(variance, 0) / n), np.inf)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """(count,) mean returns: the baseline's over all its worlds, plus the lead."""
+        mean: float = self._returns[self.baseline] / max(self.rounds[self.baseline], 1)
+        return mean + self.leads
+
+    def give_up(self) -> None:
+        """Stop trying what is clearly behind the best."""
+        with_head_start, errors = self._with_head_start(), self.stderrs
+        best = self.best()
+        behind = with_head_start[best] - self.leads > ERRORS * np.hypot(errors, errors[best])
+        keep = ~behind | (self.rounds < LEAST_ROUNDS)
+        keep[self.baseline] = True
+        self.tried = self.tried[keep[self.tried]]
+
+    def best(self) -> int:
+        """Index of the action to play: the greatest mean among those still tried, the threshold added to the baseline's."""
+        return int(self.tried[self._with_head_start()[self.tried].argmax()])
+
+    def _with_head_start(self) -> NDArray[np.float64]:
+        means = self.leads
+        means[self.baseline] += self.threshold
+        return means

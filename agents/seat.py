@@ -1,0 +1,137 @@
+"""`Seat`: what a search agent receives instead of the game; `SeatAgent`: an agent that gets nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.engine import Array, Engine, on_host
+from ludory.envs.game import Game, GameFacts
+from ludory.envs.player import Memory
+from ludory.errors import OptionError
+
+from .agent import Agent
+
+Action = Any
+"""int, or int64 (H,) in games with several heads."""
+
+
+class Move(NamedTuple):
+    """Who did what."""
+
+    seat: int
+    action: Action
+
+
+class Seat:
+    """What one seat of one running game may know, and nothing else.
+
+    The game itself stays hidden: whatever a seat tells comes from its observation, from the moves that all have seen, or
+    from *worlds*, copies of the game in which everything that the seat does not know was drawn anew.
+    """
+
+    def __init__(self, engine: Engine, number: int, row: int, history: Sequence[Move] = ()) -> None:
+        self._engine, self._row = engine, row
+        self.number = number
+        """Which seat it is, 0..P-1."""
+        self.history = tuple(history)
+        """All moves of this game so far, oldest first."""
+
+    @property
+    def facts(self) -> GameFacts:
+        """The game's facts."""
+        return self._engine.facts
+
+    @property
+    def observation(self) -> NDArray[Any]:
+        """(*shape) what the seat sees."""
+        seen: NDArray[Any] = on_host(self._engine.observe(self.number, [self._row]))[0]
+        return seen
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """(A,) bool, what the seat may do; all false while another seat is to move."""
+        if self.to_move != self.number:
+            return np.zeros(self.facts.num_actions, bool)
+        mask: NDArray[np.bool_] = on_host(self._engine.legal())[self._row]
+        return mask
+
+    @property
+    def to_move(self) -> int:
+        """The seat to move, -1 when the game is over."""
+        return int(self._engine.to_move[self._row])
+
+    def worlds(self, count: int, seed: int) -> Engine:
+        """`count` copies of the game, drawn from all that agree with what the seat knows by the rules; a function of `seed`.
+
+        Each is a game of its own: step it, copy it, ask it for any seat. What others meant by their moves plays no part.
+
+        Raises:
+            OptionError: the game can not draw anew what a seat does not know.
+        """
+        worlds = self._engine.gather(np.full(count, self._row))
+        worlds.redeal(self.number, seed)
+        return worlds
+
+
+@dataclass
+class Notes:
+    """What a `SeatAgent` remembers of one game in one seat."""
+
+    history: list[Move] = field(default_factory=list)
+    own: Any = None
+    """What `SeatAgent.begin` gave: for the agent to use."""
+
+
+class SeatAgent(Agent):
+    """Decides game by game from a `Seat`; for sequential games. Subclasses write `decide`.
+
+    Memory: object (rows,), one `Notes` per game.
+    """
+
+    def __init__(self, game: Game) -> None:
+        if game.facts.simultaneous:
+            raise OptionError(
+                f"{self.name} plays games in which seats move one after another; in {game.id or game.facts.name} all move at once"
+            )
+        self.game = game
+
+    def begin(self) -> Any:
+        """What to remember of a new game, from before its first move."""
+        return None
+
+    def decide(self, seat: Seat, own: Any) -> Action:
+        """The action of `seat`, which is to move; `own` is what `begin` gave."""
+        raise NotImplementedError(f"{type(self).__name__} needs decide()")
+
+    def watch(self, seat: Seat, move: Move, own: Any) -> None:
+        """Told of every move, its own too, before it is applied; `seat` is the game before it."""
+
+    def initial_memory(self, rows: int) -> Memory:
+        """Empty notes, object (rows,)."""
+        memory = np.empty(rows, object)
+        for row in range(rows):
+            memory[row] = Notes(own=self.begin())
+        return memory
+
+    def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """Actions (m,) or (m, H) of `seat` in the games `rows`, decided one after another."""
+        notes = [memory[int(row)] for row in rows]
+        chosen = [
+            self.decide(Seat(engine, seat, int(row), note.history), note.own)
+            for row, note in zip(rows, notes, strict=True)
+        ]
+        return np.array(chosen, np.int64)
+
+    def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
+        """Let `seat` watch the moves about to be made in the games `rows`, and write them down."""
+        movers = on_host(engine.to_move)
+        for row, action in zip(on_host(rows), on_host(actions), strict=True):
+            note = memory[int(row)]
+            move = Move(int(movers[row]), action.copy() if action.ndim else int(action))
+            self.watch(Seat(engine, seat, int(row), note.history), move, note.own)
+            note.history.append(move)
