@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from ludory.agents.networks.distribution import MaskedHeads
+from ludory.agents.networks.head_terms import head_terms
 
 from .returns import Steps
 from .targets import actor_critic_targets
@@ -48,7 +49,7 @@ class LossWeights:
 
 
 class ActorCriticLoss(NamedTuple):
-    """Scalars; `total` carries the gradient."""
+    """Scalars, but for `log_ratios`; `total` carries the gradient."""
 
     total: Tensor
     pg: Tensor
@@ -56,6 +57,8 @@ class ActorCriticLoss(NamedTuple):
     value: Tensor
     kl: Tensor
     entropy: Tensor
+    log_ratios: Tensor
+    """[T, B, H] of each head, log pi - log mu; 0 where the head was not used."""
 
 
 def actor_critic_loss(
@@ -93,7 +96,7 @@ def actor_critic_loss(
     if not rows:
         raise ValueError("a batch without valid rows has no loss; skip it")
     partition = _partition(groups, heads)
-    log_p = policy.log_prob(actions)
+    log_p, normalised_entropy, kl_from_teacher = head_terms(policy, actions, teacher)
     used = head_mask & valid.unsqueeze(-1)
     log_ratio = torch.where(head_mask, log_p.detach() - log_behaviour, 0)
     log_rhos = torch.stack([log_ratio[..., list(group)].sum(-1) for group in partition], -1)
@@ -111,11 +114,11 @@ def actor_critic_loss(
     by_group = torch.stack([log_used[..., list(group)].sum(-1) for group in partition], -1)
     pg, up = (-(gain * by_group).sum() / rows for gain in (targets.pg_advantages, targets.upgo_advantages))
     value = torch.where(valid, (targets.value_targets - values) ** 2, 0).sum() / (2 * rows)
-    entropy = torch.where(used, policy.normalised_entropy(), 0).sum() / rows
-    kl = torch.zeros_like(pg) if teacher is None else torch.where(used, policy.kl_from(teacher), 0).sum() / rows
+    entropy = torch.where(used, normalised_entropy, 0).sum() / rows
+    kl = torch.where(used, kl_from_teacher, 0).sum() / rows
     total = weights.c_pg * pg + weights.c_upgo * up + weights.c_value * value
     total = total + weights.c_kl * kl - weights.c_entropy * entropy
-    return ActorCriticLoss(total, pg.detach(), up.detach(), value.detach(), kl.detach(), entropy.detach())
+    return ActorCriticLoss(total, pg.detach(), up.detach(), value.detach(), kl.detach(), entropy.detach(), log_ratio)
 
 
 def _partition(groups: Sequence[Sequence[int]] | str, heads: int) -> list[Sequence[int]]:

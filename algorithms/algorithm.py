@@ -31,6 +31,7 @@ from .config import AlgorithmConfig, LearnerConfig, make_config
 from .lanes import make_lanes
 from .progress import Progress
 from .sampler import Sampler
+from .shaping import Shaping
 from .teacher import Teacher, load_teacher, take_weights
 
 MaybeCallback = BaseCallback | Callable[[dict[str, Any], dict[str, Any]], bool] | list[BaseCallback] | None
@@ -120,7 +121,10 @@ class Algorithm(ABC):
         """Open what the algorithm learns from: games played by a sampler."""
         config = self.config
         self.engine: Engine = make_engine(self.game, config.num_envs, device=config.device, seed=config.seed)
-        self.sampler = Sampler(make_lanes(self.game, self.engine, config.seats, config.others), config.precision)
+        shaping = Shaping.of(self.game, self.engine, config.shaping)
+        self.sampler = Sampler(
+            make_lanes(self.game, self.engine, config.seats, config.others), config.precision, shaping
+        )
 
     def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
         """Sample and learn once; gives numbers to log, None when `on_step` asked to stop.

@@ -35,9 +35,9 @@ def save_value(network: PrivilegedValue | None) -> dict[str, Tensor]:
 
 
 def load_value(network: PrivilegedValue | None, state: Mapping[str, Tensor]) -> None:
-    """Take up what `save_value` gave."""
-    if network is not None:
-        weights = {name.removeprefix(PREFIX): part for name, part in state.items() if name.startswith(PREFIX)}
+    """Take up what `save_value` gave; a run that had no privileged value before goes on with a fresh one."""
+    weights = {name.removeprefix(PREFIX): part for name, part in state.items() if name.startswith(PREFIX)}
+    if network is not None and weights:
         network.load_state_dict(weights)
 
 

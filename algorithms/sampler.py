@@ -11,11 +11,13 @@ from torch import Tensor
 
 from ludory.agents.networks.policy import Policy
 from ludory.agents.networks.privileged_value import PrivilegedValue
+from ludory.agents.networks.sampling import sample_heads
 from ludory.envs.engine import on_host
 
 from .lanes import Lanes
 from .player import LanePlayer
 from .rollout import Rollout, own_rewards, pack_bits
+from .shaping import Shaping
 from .threads import precise
 
 
@@ -53,13 +55,14 @@ class Sampler:
     Args:
         lanes: which decisions are the policy's.
         precision: "32" or "bf16", of the network's arithmetic.
+        shaping: rewards for progress, to learn from; returns of games do not know of them.
     """
 
     critic: PrivilegedValue | None = None
     """A value function that takes the place of the policy's own; rollouts then have what it saw."""
 
-    def __init__(self, lanes: Lanes, precision: str = "32") -> None:
-        self.lanes, self.engine = lanes, lanes.engine
+    def __init__(self, lanes: Lanes, precision: str = "32", shaping: Shaping | None = None) -> None:
+        self.lanes, self.engine, self._shaping = lanes, lanes.engine, shaping
         games, players = self.engine.num_games, lanes.facts.players
         self.player, self.teacher = (LanePlayer(games, players, precision) for _ in range(2))
         self._returns, self._lengths = np.zeros(games), np.zeros(games, np.int64)
@@ -107,6 +110,8 @@ class Sampler:
         self._fresh = state["fresh"].to(self._fresh.device)
         self.player.memory, self.teacher.memory = state.get("memory"), state.get("teacher_memory")
         self.player.previous, self.teacher.previous = state.get("previous"), state.get("teacher_previous")
+        if self._shaping is not None:
+            self._shaping.forget(np.arange(self.engine.num_games))
         self.started = True
 
     @torch.no_grad()
@@ -147,14 +152,12 @@ class Sampler:
             known = None if self.critic is None else self.lanes.critic()
             values = output.values if known is None else self._judge(known)
             previous = self.player.told(self._games, seats)
-            distribution = policy.distribution(output.logits, mask)
-            actions = distribution.sample(generator)
-            log_probs = distribution.log_prob(actions)
+            actions, log_probs = sample_heads(output.logits, mask, policy.head_sizes, generator)
             used = self.lanes.used(actions)
             rewards = self.lanes.play(actions)
             terminated, truncated = self.lanes.ends()
             cuts = self._cut_values(on_host(self._games[truncated].unique()), values)
-            recorded = self._recorded(rewards)
+            recorded = self._recorded(rewards if self._shaping is None else rewards + self._shaping.gains(rewards))
             ended.append(self._close(np.flatnonzero(on_host(self.lanes.over())), on_host(rewards)))
             decision = observation, pack_bits(mask), actions, log_probs, values, cuts, recorded
             extras = valid, lesson, used, known, previous
@@ -233,6 +236,8 @@ class Sampler:
         self.player.forget(rows)
         self.teacher.forget(rows)
         self.lanes.start(rows)
+        if self._shaping is not None:
+            self._shaping.forget(rows)
 
 
 def _stats(ended: list[tuple[Any, Any]]) -> EpisodeStats:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from ludory.envs.engine import Engine, on_host
+from ludory.envs.engine import Array, Engine, on_host
 from ludory.envs.game import Game
 from ludory.errors import OptionError
 
@@ -30,15 +31,20 @@ class Shaping:
         self._progress, self._engine, self._scale = game.progress, engine, scale
         self._before = self._now()
 
+    @classmethod
+    def of(cls, game: Game, engine: Engine, scale: float) -> Shaping | None:
+        """None for a scale of 0."""
+        return cls(game, engine, scale) if scale else None
+
     def _now(self) -> NDArray[np.float32]:
         return np.asarray(on_host(self._progress(self._engine.state)), np.float32)
 
-    def gains(self) -> NDArray[np.float32]:
-        """(N, P): what the seats made since the last call, or since `forget` of their game."""
+    def gains(self, like: Array) -> Array:
+        """(N, P): what the seats made since the last call, or since `forget` of their game; an array or a tensor as `like`."""
         now = self._now()
-        gained = self._scale * (now - self._before)
+        gained = np.asarray(self._scale * (now - self._before), np.float32)
         self._before = now
-        return np.asarray(gained, np.float32)
+        return gained if isinstance(like, np.ndarray) else torch.from_numpy(gained).to(like.device)
 
     def forget(self, rows: Any) -> None:
         """Games `rows` have just begun."""

@@ -57,7 +57,9 @@ def run(argv: list[str]) -> int:
         "minutes": options.minutes,
         "processes_at_once": options.jobs,
         "convention": "share of points, draws half; moves drawn with temperature 1; every start from both seats",
-        "contenders": {name: _summary([one for one in results if one["contender"] == name]) for name in options.contenders},
+        "contenders": {
+            name: _summary([one for one in results if one["contender"] == name]) for name in options.contenders
+        },
         "runs": results,
         **started_from,
     }
@@ -113,12 +115,16 @@ def _work(tasks: Sequence[dict[str, Any]], jobs: int) -> None:
                 task = waiting.pop(0)
                 command = [sys.executable, "-m", "ludory.benchmarks.arena_league_run", json.dumps(task)]
                 environment = os.environ | dict.fromkeys(THREADS, "1")
-                process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+                process = subprocess.Popen(
+                    command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+                )
                 running.append((task, process))
             for task, process in [one for one in running if one[1].poll() is not None]:
                 said = (process.communicate()[0] or "").strip().splitlines()
                 if process.returncode:
-                    raise TrainingError(f"{task['folder']}: {said[-1] if said else 'no message'}; finished runs are kept")
+                    raise TrainingError(
+                        f"{task['folder']}: {said[-1] if said else 'no message'}; finished runs are kept"
+                    )
                 running.remove((task, process))
                 print(_line(json.loads((Path(task["folder"]) / "result.json").read_text())), flush=True)
             time.sleep(0.5)
@@ -167,10 +173,14 @@ def _chart(report: dict[str, Any]) -> str:
 
 
 def _print(report: dict[str, Any]) -> None:
-    table = Table("contender", *(style.partition("/")[2] for style in STYLES), "min style", "min past", "exploiter max / mean")
+    table = Table(
+        "contender", *(style.partition("/")[2] for style in STYLES), "min style", "min past", "exploiter max / mean"
+    )
     for name, found in report["contenders"].items():
         past = [one for one in found["min_past"] if one is not None]
-        exploit = "-" if found["exploiter_max"] is None else f"{found['exploiter_max']:.2f} / {found['exploiter_mean']:.2f}"
+        exploit = (
+            "-" if found["exploiter_max"] is None else f"{found['exploiter_max']:.2f} / {found['exploiter_mean']:.2f}"
+        )
         table.add_row(
             name,
             *(f"{found['styles'][style]:.2f}" for style in STYLES),

@@ -10,6 +10,7 @@ from typing import Any
 
 from ludory.algorithms.league.config import LeagueConfig
 from ludory.algorithms.league.evaluator import Evaluator
+from ludory.algorithms.league.events import read_events
 from ludory.algorithms.league.exploit import Exploiter
 from ludory.algorithms.league.matchmaking import Matchmaking
 from ludory.algorithms.league.messages import EvaluationOrder
@@ -22,11 +23,24 @@ from ludory.atomic import atomic_file
 GAME = "Arena2P-v0"
 OPTIONS = {"observation": "full"}
 STYLES = tuple(f"arena/{style}" for style in ("rusher", "sniper", "turtle", "looter", "miner", "zone"))
-LEARNER: dict[str, Any] = {}
+LEARNER: dict[str, Any] = {
+    "hidden": (128, 128),
+    "privileged_value": True,
+    "batch_columns": 32,
+    "learning_rate": 3e-4,
+    "c_kl": 0.01,
+    "c_value": 2.0,
+    "c_entropy": 1e-3,
+    "vtrace_lam": 0.95,
+    "gamma": 0.998,
+    "shaping": 0.3,
+}
 """Options of the learner that differ from its defaults; the same for all contenders."""
-ROLES = {"league": (1, 1, 2), "no exploiters": (1, 0, 0), "self-play": (1, 0, 0)}
+ROLES = {"no exploiters": (1, 0, 0), "self-play": (1, 0, 0)}
+FULL_ROLES = (1, 1, 1)
 ALONE = Matchmaking(pfsp_share=0.0, self_play_share=1.0, verification_share=0.0)
-CONTENDERS = ("league", "self-play", "no KL", "no UPGO", "no PFSP", "no exploiters")
+CONTENDERS = ("league", "self-play", "no anchors", "no KL", "no UPGO", "no PFSP", "no exploiters")
+"""In "league" the scripted styles are among the candidates of PFSP, in "no anchors" they are only measured against."""
 
 
 def league_config(contender: str, seed: int, minutes: float, teacher: str) -> LeagueConfig:
@@ -41,12 +55,16 @@ def league_config(contender: str, seed: int, minutes: float, teacher: str) -> Le
         options=OPTIONS,
         teacher=teacher,
         minutes=minutes,
-        roles=ROLES.get(contender, ROLES["league"]),
-        matchmaking=ALONE if contender == "self-play" else Matchmaking(prioritised=contender != "no PFSP"),
+        roles=ROLES.get(contender, FULL_ROLES),
+        matchmaking=ALONE if contender == "self-play" else _matchmaking(contender),
         learner_options=learner,
         anchors=STYLES,
         seed=seed,
     )
+
+
+def _matchmaking(contender: str) -> Matchmaking:
+    return Matchmaking(prioritised=contender != "no PFSP", anchors_in_pfsp=contender != "no anchors")
 
 
 def main(task: dict[str, Any]) -> None:
@@ -73,7 +91,7 @@ def main(task: dict[str, Any]) -> None:
     result = {
         **task,
         "folder": folder.name,
-        "teacher_sha256": opened.state and json.loads((folder / "events.jsonl").open().readline())["teacher_sha256"],
+        "teacher_sha256": read_events(folder)[0].body["teacher_sha256"],
         "final": final,
         "main_steps": opened.state.player(final).env_steps,
         "env_steps": opened.state.env_steps,

@@ -55,6 +55,9 @@ AGENTS = (
     Entry("arena/looter", _STYLE, "arena style: lives on crates", {"style": "looter"}),
     Entry("arena/miner", _STYLE, "arena style: gives way, leaves mines", {"style": "miner"}),
     Entry("arena/zone", _STYLE, "arena style: holds the middle", {"style": "zone"}),
+    Entry("texas42/pimc", "ludory.agents.texas42.pimc:make", "Texas 42: best on average over worlds solved exactly"),
+    Entry("texas42/bid30", "ludory.agents.texas42.bots:make_bid30", "Texas 42: always bids 30; another agent plays"),
+    Entry("texas42/seer", "ludory.agents.texas42.bots:make_seer", "Texas 42 ceiling: sees all hands, plays exactly"),
 )
 
 ALGORITHMS = (

@@ -2,12 +2,10 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.arena.crates import ANY_KIND, NO_CRATE, nearest_crate
+from ludory.envs.arena.crates import nearest_crate
 from ludory.envs.arena.legality import can_fire, can_interact, can_use, is_free
 from ludory.envs.arena.numbers import REACH, UNIT_LENGTH, VISION
 from ludory.envs.kernel import kernel
-
-__all__ = ["ANY_KIND", "NO_CRATE"]
 
 
 @kernel

@@ -6,6 +6,7 @@ n the vector across e on the side to which the body already moves. Lengths in su
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
+from ludory.envs.arena.crates import ANY_KIND, NO_CRATE
 from ludory.envs.arena.geometry import scale
 from ludory.envs.arena.numbers import DASH, HEALTH, MINE, NOVA, SHIELD, SUPPLY, UNIT_LENGTH
 from ludory.envs.arena.sight import NOBODY, nearest_rival
@@ -15,8 +16,6 @@ from ludory.envs.kernel import kernel
 
 from .aim import aim_at, go, lead, length, stay
 from .senses import (
-    ANY_KIND,
-    NO_CRATE,
     ability_ready,
     beyond,
     crate_ready,

@@ -73,9 +73,7 @@ def make_cheatbot(game: Game, **options: Any) -> KernelAgent:
     return bot
 
 
-def _bot(
-    name: str, game: Game, options: dict[str, Any], kernels: BotKernels, privileged: bool = False
-) -> KernelAgent:
+def _bot(name: str, game: Game, options: dict[str, Any], kernels: BotKernels, privileged: bool = False) -> KernelAgent:
     if options:
         raise OptionError(
             f"{name} has no options, got {', '.join(f'{key}={value!r}' for key, value in options.items())}"

@@ -7,8 +7,9 @@ that others drew and cards that the seat drew itself are accounted for exactly.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,130 +18,165 @@ from ludory.envs.chance import COUNTER, KEY, hash_rows
 from ludory.envs.hanabi.state import CARD, DISCARD, HINT_COLOR, HINT_RANK, KIND, PLAY, SLOT, TARGET
 
 from ..search.belief import Draw
-from ..search.blueprint import Blueprint, records_of
-from ..seat import Move, Seat
-from .hand_sets import Hands, all_hands, count_hands, fits, has_card, pack, ways, with_drawn_card, without_slot
+from ..search.blueprint import Blueprint
+from ..seat import Move
+from .hand_sets import (
+    Counts,
+    Hands,
+    all_hands,
+    count_hands,
+    fits,
+    has_card,
+    ways,
+    with_card_back,
+    with_drawn_card,
+    without_slot,
+)
+from .known_cards import Record, allowed_cards, as_known_to, own_hands, unseen_counts
 
 TEMPLATE = Path(__file__).parent / "hand_replay.py"
-NO_TAKE = (-1, 0, 0)
-SAYS_NOTHING = -1
+NOBODY = -1
+
+
+class Take(NamedTuple):
+    """What the seat played or discarded in a move: slot (-1: nothing), card, whether it drew another, cards it held before."""
+
+    slot: int
+    card: int
+    drew: bool
+    held: int
+
+
+NOTHING_TAKEN = Take(-1, 0, False, 0)
 
 
 class Event(NamedTuple):
-    """A move, the state before it, and what the seat played or discarded in it: slot (-1: nothing), card, whether it drew."""
+    """A move and the state before it."""
 
-    before: NDArray[Any]
+    before: Record
     move: Move
-    take: tuple[int, int, int] = NO_TAKE
+    take: Take
+    tells: bool
+    """Whether it was the bot's move in that state, so that it tells of the hand."""
+
+
+class Frame(NamedTuple):
+    """A move that tells of the hand in a way that is costly to find out: which hands of that time agree with it."""
+
+    agree: Callable[[Hands], NDArray[np.bool_]]
+    takes: int
+    """How many cards the seat had taken before."""
 
 
 class HandRange:
     """Hands that a seat may hold, given the hints, its own draws, and what the other seats did.
 
     While there are more than `limit` hands that fit the hints, the moves of others are kept in a list and hands are drawn
-    by rejection; the draws are exact all the same.
+    by rejection; the draws are exact all the same. Ranges are copied with `copy.copy`: nothing in them is changed in place.
 
     Args:
         blueprint: what the other seats play.
         seat: whose hand.
         limit: most hands that are listed at once.
+        public: what can be known without seeing any hand, for two seats that follow each other's thoughts; the memory of
+            `seat` itself, which depends on the other hand, is then left out.
     """
 
-    def __init__(self, blueprint: Blueprint, seat: int, limit: int = 100_000) -> None:
+    def __init__(self, blueprint: Blueprint, seat: int, limit: int = 100_000, public: bool = False) -> None:
         self.blueprint, self.seat, self.limit = blueprint, seat, limit
         self.hands: Hands | None = None
         """The range; None while it is all that fits the hints and the moves in `pending`."""
-        self.pending: list[Event] = []
+        self.pending: tuple[Event, ...] = ()
+        self.frames: tuple[Frame, ...] = ()
+        """Moves whose meaning is not found out yet: until then the range is too wide."""
+        self.takes: tuple[Take, ...] = ()
+        """All cards that the seat has taken out of its hand."""
         self.contradictions = 0
         """How often no hand agreed with a move; then the range became all hands that fit the hints."""
+        self._ignored = seat if public else NOBODY
+        self._hidden = tuple(range(blueprint.game.facts.players)) if public else (seat,)
         self._classes: NDArray[np.int32] = np.zeros(1, np.int32)
         self._memories = blueprint.no_memory(1)
-        self._open: Event | None = None
 
-    def watch(self, seat: Seat, move: Move) -> None:
-        """Take note of a move about to be made; what it leads to is seen in the next call."""
-        self._open = Event(self.catch_up(seat), move)
+    @property
+    def size(self) -> int | None:
+        """Number of hands in the range; None while they are not listed."""
+        return None if self.hands is None else len(self.hands)
 
-    def catch_up(self, seat: Seat) -> NDArray[Any]:
-        """Draw the conclusions from the last move, now that its outcome is seen; gives one world of now, a record [1]."""
-        now = self._world(seat)
-        if self._open:
-            event, self._open = self._with_take(self._open, now), None
-            if self.hands is None:
-                self.pending = [*self.pending, event]
-                if count_hands(*_unseen(now, self.seat)) <= self.limit:
-                    self.list_hands(now)
-            else:
-                self._narrow(self.hands, event, now)
-        return now
+    def advance(
+        self, before: Record, move: Move, now: Record, agree: Callable[[Hands], NDArray[np.bool_]] | None = None
+    ) -> None:
+        """Draw the conclusions from a move, now that its outcome is seen.
 
-    def _world(self, seat: Seat) -> NDArray[Any]:
-        return records_of(seat.worlds(1, seed=0), "an exact range").copy()
+        agree: the move was not the bot's, but another seat's that can be found out at a cost, see `Frame`.
+        """
+        take = self._taken(before, move, now)
+        if agree:
+            self.frames = (*self.frames, Frame(agree, len(self.takes)))
+        if take.slot >= 0:
+            self.takes = (*self.takes, take)
+        event = Event(before, move, take, tells=agree is None and move.seat != self.seat)
+        if self.hands is not None:
+            self._narrow(self.hands, event, now)
+            return
+        self.pending = (*self.pending, event)
+        if count_hands(self._counts(now), allowed_cards(now, self.seat)) <= self.limit:
+            self.list_hands(now)
 
-    def _with_take(self, event: Event, now: NDArray[Any]) -> Event:
+    def _taken(self, before: Record, move: Move, now: Record) -> Take:
         last = now["last"][0]
-        if event.move.seat != self.seat or last[KIND] not in (PLAY, DISCARD):
-            return event
-        drew = now["held"][0, self.seat] == event.before["held"][0, self.seat]
-        return event._replace(take=(int(last[SLOT]), int(last[CARD]), int(drew)))
+        if move.seat != self.seat or last[KIND] not in (PLAY, DISCARD):
+            return NOTHING_TAKEN
+        held = int(before["held"][0, self.seat])
+        return Take(int(last[SLOT]), int(last[CARD]), int(now["held"][0, self.seat]) == held, held)
 
-    def list_hands(self, now: NDArray[Any]) -> None:
+    def _counts(self, now: Record) -> Counts:
+        return unseen_counts(now, self._hidden)
+
+    def list_hands(self, now: Record) -> None:
         """List the hands that agree with everything, however many there are."""
-        counts, allowed = _unseen(now, self.seat)
-        hands = all_hands(counts, allowed, now["hands"].shape[2])
+        hands = all_hands(self._counts(now), allowed_cards(now, self.seat), now["hands"].shape[2])
         self._keep(hands, self._replay(self.pending, hands), now)
 
-    def _narrow(self, hands: Hands, event: Event, now: NDArray[Any]) -> None:
-        last = now["last"][0]
+    def _narrow(self, hands: Hands, event: Event, now: Record) -> None:
+        last, take = now["last"][0], event.take
         keep = np.ones(len(hands), bool)
         if last[KIND] in (HINT_COLOR, HINT_RANK) and last[TARGET] == self.seat:
-            keep = fits(hands, _unseen(now, self.seat)[1])
-        slot, card, drew = event.take
-        if slot >= 0:
-            keep = has_card(hands, slot, card)
-        hands = self._take_rows(hands, keep)
-        after = self._replay([event._replace(take=NO_TAKE)], hands)
+            keep = fits(hands, allowed_cards(now, self.seat))
+        if take.slot >= 0:
+            keep = has_card(hands, take.slot, take.card)
+        hands, self._classes = hands[keep], self._classes[keep] if len(self._classes) > 1 else self._classes
+        after = self._replay((event._replace(take=NOTHING_TAKEN),), hands)
         hands, after = hands[after >= 0], after[after >= 0]
-        if slot >= 0:
-            hands = without_slot(hands, slot)
-        if slot >= 0 and drew:
-            counts = _unseen(now, self.seat)[0]
-            hands = with_drawn_card(hands, int(now["held"][0, self.seat]) - 1, counts)
+        if take.slot >= 0:
+            hands = without_slot(hands, take.slot)
+        if take.drew:
+            counts = self._counts(now)
+            hands = with_drawn_card(hands, take.held - 1, counts)
             after = after.repeat(np.count_nonzero(counts))
-        self.pending = [event]
+        self.pending = (event,)
         self._keep(hands, after, now)
 
-    def _take_rows(self, hands: Hands, keep: NDArray[np.bool_]) -> Hands:
-        if len(self._classes) > 1:
-            self._classes = self._classes[keep]
-        return hands[keep]
-
-    def _keep(self, hands: Hands, after: NDArray[np.int32], now: NDArray[Any]) -> None:
+    def _keep(self, hands: Hands, after: NDArray[np.int32], now: Record) -> None:
         """Keep the hands that agree and can be made of what is unseen."""
-        counts, allowed = _unseen(now, self.seat)
-        keep = (after >= 0) & (ways(hands, len(allowed), counts) > 0)
-        if keep.any():
-            self.hands, self.pending = hands[keep], []
-            self._set_classes(after[keep])
-        else:
+        keep = (after >= 0) & (ways(hands, int(now["held"][0, self.seat]), self._counts(now)) > 0)
+        if not keep.any():
             self._forget_conventions(now)
-
-    def _set_classes(self, classes: NDArray[np.int32]) -> None:
-        """Keep the memories that some hand still has; one class for all needs no list."""
-        used, places = np.unique(classes, return_inverse=True)
+            return
+        self.hands, self.pending = hands[keep], ()
+        used, places = np.unique(after[keep], return_inverse=True)
         self._memories = self._found[used].copy()
         self._classes = places.astype(np.int32) if len(used) > 1 else np.zeros(1, np.int32)
 
-    def _forget_conventions(self, now: NDArray[Any]) -> None:
+    def _forget_conventions(self, now: Record) -> None:
         """The others do not play the bot: go on from what the rules tell, with what the bot would have in mind."""
         self.contradictions += 1
         self._classes = np.zeros(1, np.int32)
-        hand = _own_hands(now, self.seat)
-        self._replay(self.pending, hand, says_nothing=True)
+        self._replay(tuple(event._replace(tells=False) for event in self.pending), own_hands(now, self.seat))
         self._memories = self._found[:1].copy()
-        self.hands, self.pending = None, []
+        self.hands, self.pending, self.frames = None, (), ()
 
-    def _replay(self, events: list[Event], hands: Hands, says_nothing: bool = False) -> NDArray[np.int32]:
+    def _replay(self, events: tuple[Event, ...], hands: Hands) -> NDArray[np.int32]:
         """For each hand the row of `_found` that the memories end in, -1 if it does not agree with the moves of others."""
         after = np.zeros(len(hands), np.int32)
         if not events:
@@ -148,35 +184,67 @@ class HandRange:
             after[:] = self._classes
             return after
         states = np.concatenate([event.before for event in events])
-        moves = np.array([[SAYS_NOTHING if says_nothing else e.move.seat, e.move.action] for e in events], np.int64)
-        takes = np.array([event.take for event in events], np.int64)
+        moves = np.array([[e.move.seat if e.tells else NOBODY, e.move.action] for e in events], np.int64)
+        takes = np.array([event.take[:3] for event in events], np.int64)
         past, memory = np.empty(len(events), np.int64), self.blueprint.no_memory(1)[0]
         replay = self.blueprint.bound(TEMPLATE, states).replay
         room = 4
         while True:
             self._found = self.blueprint.no_memory(room)
-            rest = (hands, self._classes, self._memories, past, memory, after, self._found)
-            if replay(moves, takes, states, self.seat, *rest) >= 0:
+            start = (self.seat, hands, self._classes, self._memories, self._ignored)
+            if replay(moves, takes, states, *start, past, memory, after, self._found) >= 0:
                 return after
             room *= 4
 
-    def posterior(self, now: NDArray[Any]) -> tuple[Hands, NDArray[np.int64]]:
-        """The hands of the range, listed if need be, and the weight of each: its probability times a common number."""
+    def resolve(self, now: Record, most: int) -> bool:
+        """Find out what the moves in `frames` mean, as long as at most `most` hands have to be asked for; whether none is left."""
+        while self.frames and self.hands is not None:
+            frame = self.frames[0]
+            then, places = np.unique(self._hands_before(frame.takes), return_inverse=True)
+            if len(then) > most:
+                return False
+            keep = frame.agree(then)[places]
+            after = np.zeros(len(self.hands), np.int32)
+            after[:] = self._classes
+            self._found, self.frames = self._memories, self.frames[1:]
+            self._keep(self.hands, np.where(keep, after, NOBODY).astype(np.int32), now)
+        return not self.frames
+
+    def _hands_before(self, takes: int) -> Hands:
+        """The hands that the hands of now were, before all but the first `takes` cards were taken."""
+        assert self.hands is not None
+        hands = self.hands
+        for take in reversed(self.takes[takes:]):
+            hands = with_card_back(hands, take.held, take.slot, take.card, take.drew)
+        return hands
+
+    def memories_of(self, hands: Hands) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
+        """Which of some hands are in the range, and what the bot has in mind then, int32 [n, P, M]."""
+        if self.hands is None:
+            after = self._replay(self.pending, hands)
+            return after >= 0, self._found[np.maximum(after, 0)]
+        order = np.argsort(self.hands)
+        places = order[np.minimum(np.searchsorted(self.hands, hands, sorter=order), len(order) - 1)]
+        classes = self._classes[places] if len(self._classes) > 1 else np.zeros(len(hands), np.int64)
+        return self.hands[places] == hands, self._memories[classes]
+
+    def posterior(self, now: Record) -> tuple[Hands, NDArray[np.int64]]:
+        """The hands of the range, listed if need be, and the weight of each, its probability times a common number.
+
+        now: as `seat` sees it, the hands of the others included.
+        """
         while self.hands is None:  # twice, if a contradiction shows only now
             self.list_hands(now)
-        counts, allowed = _unseen(now, self.seat)
-        return self.hands, ways(self.hands, len(allowed), counts)
+        return self.hands, ways(self.hands, int(now["held"][0, self.seat]), unseen_counts(now, (self.seat,)))
 
-    @property
-    def size(self) -> int | None:
-        """Number of hands in the range; None while they are not listed."""
-        return None if self.hands is None else len(self.hands)
+    def draw(self, now: Record, count: int, key: int) -> Draw:
+        """`count` worlds drawn from the range and a shuffled deck: a function of `key` and of what the seat knows.
 
-    def draw(self, seat: Seat, count: int, key: int) -> Draw:
-        """`count` worlds drawn from the range and a shuffled deck, a function of `key`."""
-        now = self.catch_up(seat)
+        now: as `seat` sees it, the hands of the others included.
+        """
+        now = as_known_to(now, self.seat)
         while self.hands is None:
-            drawn = self._draw_by_rejection(seat, count, key)
+            drawn = self._draw_by_rejection(now, count, key)
             if drawn:
                 return drawn
             self.list_hands(now)
@@ -185,43 +253,31 @@ class HandRange:
         keys = hash_rows(key, np.arange(count))
         picks = hash_rows(keys, np.zeros(count, np.int64)).view(np.uint64) % np.uint64(total[-1])
         chosen = np.searchsorted(total, picks.astype(np.int64), side="right")
-        worlds = np.repeat(now, count)
-        worlds["random"][:, KEY], worlds["random"][:, COUNTER] = keys, 1
-        counts = _unseen(now, self.seat)[0]
+        worlds, counts = _worlds(now, keys), unseen_counts(now, (self.seat,))
         deal = self.blueprint.bound(TEMPLATE, worlds).deal_worlds
         deal(worlds, self.seat, hands[chosen], counts, np.empty_like(counts), 0, count)
         return Draw(
-            worlds, self._memories[self._classes[chosen] if len(self._classes) > 1 else np.zeros(count, np.int64)]
+            worlds, self._memories[self._classes[chosen if len(self._classes) > 1 else np.zeros(count, np.int64)]]
         )
 
-    def _draw_by_rejection(self, seat: Seat, count: int, key: int) -> Draw | None:
+    def _draw_by_rejection(self, now: Record, count: int, key: int) -> Draw | None:
         """As `draw`, from worlds that fit the hints; None if hardly any of them agrees with the moves in `pending`."""
-        worlds: list[NDArray[Any]] = []
-        memories: list[NDArray[np.int32]] = []
+        parts: list[Draw] = []
         found, tried = 0, 0
         while found < count:
             if tried >= 1000 and found < tried // 100:
                 return None
-            seed = int(hash_rows(key, len(worlds))) & (1 << 62) - 1
-            candidates = records_of(seat.worlds(max(2 * (count - found), 16), seed), "an exact range")
-            after = self._replay(self.pending, _own_hands(candidates, self.seat))
-            worlds.append(candidates[after >= 0])
-            memories.append(self._found[after[after >= 0]])
-            found, tried = found + len(worlds[-1]), tried + len(candidates)
-        return Draw(np.concatenate(worlds)[:count], np.concatenate(memories)[:count])
+            worlds = _worlds(now, hash_rows(key, np.arange(tried, tried + max(2 * (count - found), 16))))
+            self.blueprint.bound(TEMPLATE, worlds).redeal_worlds(worlds, self.seat, 0, len(worlds))
+            after = self._replay(self.pending, own_hands(worlds, self.seat))
+            parts.append(Draw(worlds[after >= 0], self._found[after[after >= 0]]))
+            found, tried = found + len(parts[-1].worlds), tried + len(worlds)
+        worlds, memories = (np.concatenate(part)[:count] for part in zip(*parts, strict=True))
+        return Draw(worlds, memories)
 
 
-def _own_hands(records: NDArray[Any], seat: int) -> Hands:
-    """The packed hands that a seat has in some worlds."""
-    return pack(records["hands"][:, seat, : int(records["held"][0, seat])], records["hands"].shape[2])
-
-
-def _unseen(now: NDArray[Any], seat: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Copies (C*R) that a seat has not seen, and per own slot the bit set of the cards that fit its hints (held)."""
-    cards, held = now["discards"].shape[1], int(now["held"][0, seat])
-    hidden = np.concatenate([now["deck"][0, int(now["deck_top"][0]) :], now["hands"][0, seat, :held]])
-    colors, ranks = now["colors"][0, seat, :held, None], now["ranks"][0, seat, :held, None]
-    ids, ranks_per_color = np.arange(cards), cards // now["fireworks"].shape[1]
-    plausible = (colors >> (ids // ranks_per_color)) & (ranks >> (ids % ranks_per_color)) & 1
-    allowed = (plausible.astype(np.int64) << ids).sum(axis=1)
-    return np.bincount(hidden, minlength=cards).astype(np.int64), allowed
+def _worlds(now: Record, keys: NDArray[np.int64]) -> NDArray[np.void]:
+    """Copies of a record that draw from the streams `keys`; draw 0 of each is used up."""
+    worlds = np.repeat(now, len(keys))
+    worlds["random"][:, KEY], worlds["random"][:, COUNTER] = keys, 1
+    return worlds

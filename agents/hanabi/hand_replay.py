@@ -7,7 +7,7 @@ A hand is packed as in `hand_sets`: the card id of slot s in bits 5s..5s+4. P se
 
 from ludory.envs.chance import draw
 from ludory.envs.kernel import batch_kernel
-from ludory.envs.unbound import choose, notice
+from ludory.envs.unbound import choose, notice, redeal
 
 NONE = -1
 
@@ -47,13 +47,14 @@ def same_memory(one, other):
 
 
 @batch_kernel
-def replay(moves, takes, states, seat, hands, classes, memories, past, memory, after, found):
+def replay(moves, takes, states, seat, hands, classes, memories, ignored, past, memory, after, found):
     """Which hands agree with the moves of other seats, and what the bot in every seat has in mind after all moves.
 
     moves [E, 2]: seat that moved, -1 for a move that says nothing about the hand; action.
     takes [E, 3]: slot that `seat` played or discarded in move e, -1 for none; its card; whether it drew another.
     states: E records, before each move; the hand of `seat` is overwritten.
     hands [n]: after the last move. classes [n], or [1] for all: row of memories [C, P, M], before the first move.
+    ignored: seat whose memory is left alone, -1 for none.
     past [E], memory [P, M]: working memory.
     after [n]: row of found [F, P, M] for a hand that agrees, -1 for others. Gives the number of rows, -1 if F are not enough.
     """
@@ -74,7 +75,8 @@ def replay(moves, takes, states, seat, hands, classes, memories, past, memory, a
                 after[k] = NONE
                 break
             for p in range(memory.shape[0]):
-                notice(states, e, p, action, memory[p])
+                if p != ignored:
+                    notice(states, e, p, action, memory[p])
         if after[k] == NONE:
             continue
         row = 0
@@ -111,3 +113,10 @@ def deal_worlds(state, seat, hands, counts, left, start, stop):
             card = int(state.deck[k, place])
             state.deck[k, place] = state.deck[k, other]
             state.deck[k, other] = card
+
+
+@batch_kernel
+def redeal_worlds(state, seat, start, stop):
+    """Draw what `seat` does not know by the rules anew; each world draws from its own field `random`."""
+    for k in range(start, stop):
+        redeal(state, k, seat)

@@ -75,6 +75,13 @@ def with_drawn_card(hands: Hands, held: int, counts: Counts) -> Hands:
     return longer
 
 
+def with_card_back(hands: Hands, held: int, slot: int, card: int, drew: bool) -> Hands:
+    """The hands of `held` cards from which a card was taken out of a slot, after which, if `drew`, another was drawn."""
+    kept = hands & ((1 << BITS * (held - 1)) - 1) if drew else hands
+    low = (1 << BITS * slot) - 1
+    return (kept & low) | (card << BITS * slot) | ((kept & ~low) << BITS)
+
+
 def unpack(hands: Hands, held: int) -> NDArray[np.int64]:
     """Card ids (n, held), oldest first."""
     cards: NDArray[np.int64] = (hands[:, None].astype(np.int64) >> BITS * np.arange(held)) & CARD

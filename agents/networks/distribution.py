@@ -6,6 +6,8 @@ Log-softmax is taken in float32 or wider, whatever the network's dtype; illegal 
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
@@ -20,11 +22,13 @@ class MaskedHeads:
     """
 
     def __init__(self, logits: Tensor, mask: Tensor, sizes: tuple[int, ...]) -> None:
-        self.sizes = sizes
-        wide = logits if logits.dtype == torch.float64 else logits.float()
-        self.mask = mask
-        legal = wide.masked_fill(~mask, -torch.inf)
-        self._log_p = [part.log_softmax(-1) for part in legal.split(sizes, -1)]
+        self.sizes, self.mask = sizes, mask
+        self.logits = logits if logits.dtype == torch.float64 else logits.float()
+
+    @cached_property
+    def _log_p(self) -> list[Tensor]:
+        legal = self.logits.masked_fill(~self.mask, -torch.inf)
+        return [part.log_softmax(-1) for part in legal.split(self.sizes, -1)]
 
     def log_prob(self, actions: Tensor) -> Tensor:
         """(..., H): log-probability of each head's value; their sum is the joint one."""

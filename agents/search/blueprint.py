@@ -49,8 +49,11 @@ class Blueprint:
             "choose": agent.kernels.choose,
             "notice": agent.kernels.notice or notice_nothing,
             "step": game.kernels.step,
+            "legal": game.kernels.legal,
             "draw": draw,
         }
+        if game.kernels.redeal:
+            self._kernels["redeal"] = game.kernels.redeal
 
     def bound(self, template: Path, records: NDArray[Any]) -> ModuleType:
         """The batch kernels of the file `template`, compiled for this bot and game."""

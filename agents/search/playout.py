@@ -6,7 +6,7 @@ P seats; M numbers of memory per seat; a world is one record of the state, `*_by
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 
 from ludory.envs.kernel import batch_kernel
-from ludory.envs.unbound import choose, notice, step
+from ludory.envs.unbound import choose, legal, notice, step
 
 
 @batch_kernel
@@ -15,6 +15,12 @@ def play_move(state, i, action, memory):
     for seat in range(memory.shape[0]):
         notice(state, i, seat, action, memory[seat])
     step(state, i, action)
+
+
+@batch_kernel
+def legal_mask(state, i, seat, mask):
+    """Set mask[a] = True for the legal actions of `seat`; mask [A] arrives all False."""
+    legal(state, i, seat, mask)
 
 
 @batch_kernel

@@ -98,8 +98,8 @@ def here(position):
 
 
 @batch_kernel
-def q_rows(task, rules, work, values, q, start, stop):
-    """values[k]: V of position k; q[k, tile]: that of playing a tile, ILLEGAL where it may not be played."""
+def q_rows(task, rules, work, only, values, q, start, stop):
+    """q[k, tile]: value of playing a tile, ILLEGAL where it may not be played or is not in the mask only[k]; values[k]: the best of them."""
     place, tile, follows, wins, counts, level = rules
     for k in range(start, stop):
         prepare(task, rules, work, k)
@@ -111,9 +111,12 @@ def q_rows(task, rules, work, values, q, start, stop):
         while moves != 0:
             bit = moves & -moves
             moves ^= bit
+            played = tile[decl, index_of(bit)]
+            if (only[k] >> played) & 1 == 0:
+                continue
             gain = move(rules, work, decl, before, bit)
             value = gain + exact(rules, work, decl)
-            q[k, tile[decl, index_of(bit)]] = value
+            q[k, played] = value
             if first or (value > best if seat & 1 == 0 else value < best):
                 best, first = value, False
         values[k] = best

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ludory.envs.bind import bind
 from ludory.envs.game import State
 from ludory.envs.parallel import run_parts
-from ludory.envs.texas42.tiles import COUNTING, DECLARATIONS, COUNT, NELLO_HIGH
+from ludory.envs.texas42.tiles import ALL_TILES, COUNT, COUNTING, DECLARATIONS, NELLO_HIGH
 from ludory.errors import OptionError
 
 from .position import set_up
@@ -57,10 +57,11 @@ def positions(held: Any, decl: Any, leader: Any, trick: Sequence[int] = (), bidd
     return _checked(Positions(np.ascontiguousarray(hands), column(leader), lying, column(decl), column(bidder)))
 
 
-def positions_of(state: State) -> Positions:
-    """The positions of games that are being played, from their state on the CPU."""
-    columns = (np.asarray(part, np.int64) for part in (state.leader, state.trick[:, :3], state.decl, state.bidder))
-    return _checked(Positions(np.array(state.held, np.int32), *map(np.ascontiguousarray, columns)))
+def positions_of(state: State, rows: Any = slice(None)) -> Positions:
+    """The positions of games that are being played, all or `rows`, from their state on the CPU."""
+    parts = state.leader[rows], state.trick[rows, :3], state.decl[rows], state.bidder[rows]
+    columns = (np.ascontiguousarray(part, np.int64) for part in parts)
+    return _checked(Positions(np.array(state.held[rows], np.int32), *columns))
 
 
 def _checked(given: Positions) -> Positions:
@@ -119,10 +120,13 @@ class Solver:
         self._run("value_rows", given, values)
         return values
 
-    def q_values(self, given: Positions) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """V (n,), and Q (n, 28) of every tile that may be played; `ILLEGAL` for the others."""
+    def q_values(self, given: Positions, only: int = ALL_TILES) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """V (n,), and Q (n, 28) of every tile that may be played; `ILLEGAL` for the others.
+
+        only: mask of the tiles that are asked for; V is then the best of those.
+        """
         values, q = np.zeros(len(given.held), np.int8), np.zeros((len(given.held), 28), np.int8)
-        self._run("q_rows", given, values, q)
+        self._run("q_rows", given, np.full(len(values), only, np.int64), values, q)
         return values, q
 
     def makes(self, given: Positions, bid: Any, banked: Any = 0) -> NDArray[np.bool_]:

@@ -10,9 +10,13 @@ sizes int64 [8] (C by k). `offsets` int64 [28]: part of the slot, one trick late
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
+import numpy as np
+
 from ludory.envs.kernel import batch_kernel
 
 UNREACHED, REACHED = -128, 127
+_LOWEST = np.array([0] + [(mask & -mask).bit_length() - 1 for mask in range(1, 128)], np.int64)
+"""Local index of the lowest tile of a hand."""
 
 
 @batch_kernel
@@ -39,13 +43,13 @@ def best_fourth(led, seat, held, top, owner, points, slot, deal, offsets, table)
     """Value from the last tile of a trick on."""
     follow, able, counts = deal
     moves, best = answers(held[seat], follow[led, seat]), 99 if seat & 1 else -99
-    for local in range(7):
-        if (moves >> local) & 1:
-            tile = 7 * seat + local
-            winner = seat if able[led, tile] > top else owner
-            gain = points + counts[tile]
-            value = table[slot + offsets[tile] + winner] + (gain if winner & 1 == 0 else -gain)
-            best = min(best, value) if seat & 1 else max(best, value)
+    while moves != 0:
+        tile = 7 * seat + int(_LOWEST[moves])
+        moves &= moves - 1
+        winner = seat if able[led, tile] > top else owner
+        gain = points + counts[tile]
+        value = table[slot + offsets[tile] + winner] + (gain if winner & 1 == 0 else -gain)
+        best = min(best, value) if seat & 1 else max(best, value)
     return best
 
 
@@ -54,15 +58,15 @@ def best_third(led, seat, held, top, owner, points, slot, deal, offsets, table):
     """Value from the third tile of a trick on."""
     follow, able, counts = deal
     moves, best = answers(held[seat], follow[led, seat]), 99 if seat & 1 else -99
-    for local in range(7):
-        if (moves >> local) & 1:
-            tile = 7 * seat + local
-            strength = able[led, tile]
-            winner = seat if strength > top else owner
-            value = best_fourth(
-                led, (seat + 1) & 3, held, max(top, strength), winner, points + counts[tile], slot + offsets[tile], deal, offsets, table
-            )  # fmt: skip
-            best = min(best, value) if seat & 1 else max(best, value)
+    while moves != 0:
+        tile = 7 * seat + int(_LOWEST[moves])
+        moves &= moves - 1
+        strength = able[led, tile]
+        winner = seat if strength > top else owner
+        value = best_fourth(
+            led, (seat + 1) & 3, held, max(top, strength), winner, points + counts[tile], slot + offsets[tile], deal, offsets, table
+        )  # fmt: skip
+        best = min(best, value) if seat & 1 else max(best, value)
     return best
 
 
@@ -71,15 +75,15 @@ def best_second(led, seat, held, top, owner, points, slot, deal, offsets, table)
     """Value from the second tile of a trick on."""
     follow, able, counts = deal
     moves, best = answers(held[seat], follow[led, seat]), 99 if seat & 1 else -99
-    for local in range(7):
-        if (moves >> local) & 1:
-            tile = 7 * seat + local
-            strength = able[led, tile]
-            winner = seat if strength > top else owner
-            value = best_third(
-                led, (seat + 1) & 3, held, max(top, strength), winner, points + counts[tile], slot + offsets[tile], deal, offsets, table
-            )  # fmt: skip
-            best = min(best, value) if seat & 1 else max(best, value)
+    while moves != 0:
+        tile = 7 * seat + int(_LOWEST[moves])
+        moves &= moves - 1
+        strength = able[led, tile]
+        winner = seat if strength > top else owner
+        value = best_third(
+            led, (seat + 1) & 3, held, max(top, strength), winner, points + counts[tile], slot + offsets[tile], deal, offsets, table
+        )  # fmt: skip
+        best = min(best, value) if seat & 1 else max(best, value)
     return best
 
 
@@ -87,14 +91,14 @@ def best_second(led, seat, held, top, owner, points, slot, deal, offsets, table)
 def best_first(seat, held, slot, deal, offsets, table):
     """Value of a position between tricks."""
     follow, able, counts = deal
-    best = 99 if seat & 1 else -99
-    for local in range(7):
-        if (held[seat] >> local) & 1:
-            tile = 7 * seat + local
-            value = best_second(
-                tile, (seat + 1) & 3, held, able[tile, tile], seat, 1 + counts[tile], slot + offsets[tile], deal, offsets, table
-            )  # fmt: skip
-            best = min(best, value) if seat & 1 else max(best, value)
+    moves, best = held[seat], 99 if seat & 1 else -99
+    while moves != 0:
+        tile = 7 * seat + int(_LOWEST[moves])
+        moves &= moves - 1
+        value = best_second(
+            tile, (seat + 1) & 3, held, able[tile, tile], seat, 1 + counts[tile], slot + offsets[tile], deal, offsets, table
+        )  # fmt: skip
+        best = min(best, value) if seat & 1 else max(best, value)
     return best
 
 
@@ -102,37 +106,37 @@ def best_first(seat, held, slot, deal, offsets, table):
 def mark_trick(leader, held, slot, deal, offsets, table, levels, tricks):
     """Mark all positions that one trick from here can lead to, and count the states within the trick."""
     follow, able, counts = deal
-    one, two, three = 0, 0, 0
-    for a in range(7):
-        if (held[leader] >> a) & 1 == 0:
-            continue
-        led, second = 7 * leader + a, (leader + 1) & 3
+    second, third, fourth = (leader + 1) & 3, (leader + 2) & 3, (leader + 3) & 3
+    one, two, three, moves_a = 0, 0, 0, held[leader]
+    while moves_a != 0:
+        led = 7 * leader + int(_LOWEST[moves_a])
+        moves_a &= moves_a - 1
         one += 1
         moves_b = answers(held[second], follow[led, second])
-        for b in range(7):
-            if (moves_b >> b) & 1 == 0:
-                continue
-            tile_b, third = 7 * second + b, (leader + 2) & 3
+        moves_c = answers(held[third], follow[led, third])
+        moves_d = answers(held[fourth], follow[led, fourth])
+        while moves_b != 0:
+            tile_b = 7 * second + int(_LOWEST[moves_b])
+            moves_b &= moves_b - 1
             two += 1
             top_b, owner_b = able[led, led], leader
             if able[led, tile_b] > top_b:
                 top_b, owner_b = able[led, tile_b], second
-            moves_c = answers(held[third], follow[led, third])
-            for c in range(7):
-                if (moves_c >> c) & 1 == 0:
-                    continue
-                tile_c, fourth = 7 * third + c, (leader + 3) & 3
+            rest_c = moves_c
+            while rest_c != 0:
+                tile_c = 7 * third + int(_LOWEST[rest_c])
+                rest_c &= rest_c - 1
                 three += 1
                 top_c, owner_c = top_b, owner_b
                 if able[led, tile_c] > top_c:
                     top_c, owner_c = able[led, tile_c], third
                 at = slot + offsets[led] + offsets[tile_b] + offsets[tile_c]
-                moves_d = answers(held[fourth], follow[led, fourth])
-                for d in range(7):
-                    if (moves_d >> d) & 1:
-                        tile_d = 7 * fourth + d
-                        winner = fourth if able[led, tile_d] > top_c else owner_c
-                        table[at + offsets[tile_d] + winner] = REACHED
+                rest_d = moves_d
+                while rest_d != 0:
+                    tile_d = 7 * fourth + int(_LOWEST[rest_d])
+                    rest_d &= rest_d - 1
+                    winner = fourth if able[led, tile_d] > top_c else owner_c
+                    table[at + offsets[tile_d] + winner] = REACHED
     levels[4 * tricks - 1] += one
     levels[4 * tricks - 2] += two
     levels[4 * tricks - 3] += three

@@ -23,7 +23,9 @@ class LeagueConfig:
     env: str
     """Id of a zero-sum game in which all seats move at once."""
     teacher: str
-    """Checkpoint of the supervised policy: where all learners start, and whom they stay close to."""
+    """Checkpoint of the supervised policy: where learners start, and start anew, and whom they stay close to."""
+    init_from: str | None = None
+    """Checkpoint that learners begin with instead, such as a fine-tuned policy; after a reset it is the teacher."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the game."""
     budget_steps: int = 0

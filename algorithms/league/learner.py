@@ -68,18 +68,17 @@ class Learner:
             policy=spec,
             seats="all",
             seed=seed,
-            init_from=teacher,
+            init_from=self.config.init_from if teacher and self.config.init_from and not self.resets else teacher,
             teacher=teacher,
             **options,
         )
-        shaping = algorithm.config.shaping
         algorithm.sampler = LeagueSampler(  # type: ignore[assignment]  # the part of a sampler that algorithms use
             algorithm.engine,
             self.player,
             OpenMatches(*self._messages),
             self._entrant,
             algorithm.sampler.critic,
-            Shaping(self.game, algorithm.engine, shaping) if shaping else None,
+            Shaping.of(self.game, algorithm.engine, algorithm.config.shaping),
         )
         return algorithm
 

@@ -298,7 +298,7 @@ class LeagueSampler:
 
     def _shaped(self, rewards: Tensor) -> Tensor:
         """(N, P): rewards to learn from."""
-        return rewards if self._shaping is None else rewards + torch.from_numpy(self._shaping.gains())
+        return rewards if self._shaping is None else rewards + self._shaping.gains(rewards)
 
     def _close(self, rewards: Any) -> tuple[Any, Any]:
         """Count what ended and start the next games there; gives returns and lengths of the home players."""

@@ -116,7 +116,7 @@ class VTrace(Algorithm):
             config.ratios,
         )
         assert steps.valid is not None
-        ratios = (policy.log_prob(rollout.actions).detach() - rollout.log_probs).exp()
+        ratios = loss.log_ratios.exp()
         errors = (steps.values - rollout.values)[steps.valid]
         numbers = {
             "loss": float(loss.total.detach()),

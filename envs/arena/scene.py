@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from ..game import State
@@ -178,9 +177,3 @@ def fate(scene: Scene, seat: int) -> str:
     """What is known of a seat that is not in sight."""
     place = scene.places[seat]
     return f"place {place:g}" if place is not None else "out of sight"
-
-
-def zone_distance(scene: Scene, x: float, y: float) -> float:
-    """Units from the edge of the zone, negative inside."""
-    zone_x, zone_y, radius = scene.zone
-    return math.hypot(x - zone_x, y - zone_y) - radius

@@ -35,7 +35,7 @@ RADIUS = BODY / UNIT_LENGTH
 
 def number(value: float) -> str:
     """A coordinate to two places."""
-    return f"{value:.2f}".rstrip("0").rstrip(".").replace("-0.", "-.") or "0"
+    return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def words(x: float, y: float, text: str, size: float, fill: str, weight: int = 400, anchor: str = "start") -> str:

@@ -11,7 +11,7 @@ import pytest
 from chi_squared import assert_frequencies
 from plain_hand_posterior import OwnDraws, posterior
 
-from ludory.agents.hanabi.hand_range import HandRange
+from ludory.agents.hanabi.hand_belief import HandBelief
 from ludory.agents.hanabi.hand_sets import pack, unpack
 from ludory.agents.make import make_agent
 from ludory.agents.search.blueprint import Blueprint
@@ -32,7 +32,7 @@ class Watched:
         self.engine.reset()
         self.memories = [self.bot.initial_memory(games) for _ in range(self.game.facts.players)]
         self.blueprint = Blueprint(self.bot, self.game, "this test")
-        self.ranges = [{limit: HandRange(self.blueprint, seat, limit) for limit in limits} for _ in range(games)]
+        self.ranges = [{limit: HandBelief(self.blueprint, seat, limit) for limit in limits} for _ in range(games)]
         self.draws = [OwnDraws(self.engine, seat, i) for i in range(games)]
         self.histories: list[list[Move]] = [[] for _ in range(games)]
         self.generator = np.random.default_rng(3)
@@ -73,8 +73,8 @@ class Watched:
 
     def weights(self, i: int, limit: int) -> dict[tuple[int, ...], int]:
         """Weight of every hand with a weight; on a copy, so that nothing is listed that would not be."""
-        known = copy.copy(self.ranges[i][limit])
-        hands, weights = known.posterior(known.catch_up(self.view(i)))
+        known = copy.deepcopy(self.ranges[i][limit], {id(self.blueprint): self.blueprint})
+        hands, weights = known.range.posterior(known.catch_up(self.view(i)))
         cards = unpack(hands, int(self.engine.state.held[i, self.seat]))
         return {tuple(hand): int(n) for hand, n in zip(cards.tolist(), weights, strict=True) if n}
 
@@ -112,15 +112,18 @@ def test_on_the_full_game_the_true_hand_is_always_possible(id: str, seat: int) -
         known = watched.ranges[i][100_000]
         now = known.catch_up(watched.view(i))
         assert not known.contradictions
-        if known.hands is not None:
-            assert pack(np.array([watched.own_hand(i)]), now["hands"].shape[2])[0] in known.hands
+        if known.range.hands is not None:
+            assert pack(np.array([watched.own_hand(i)]), now["hands"].shape[2])[0] in known.range.hands
 
 
 @pytest.mark.parametrize("limit", [LISTED, DEFERRED])
 def test_hands_are_drawn_by_their_weights(limit: int) -> None:
     watched, tested = Watched("HanabiSmall2P-v0", "hanabi/smartbot", 12, 1, (limit,)), 0
     for i in watched.moves():
-        weights, known = watched.weights(i, limit), copy.copy(watched.ranges[i][limit])
+        weights, known = (
+            watched.weights(i, limit),
+            copy.deepcopy(watched.ranges[i][limit], {id(watched.blueprint): watched.blueprint}),
+        )
         if watched.engine.state.turn[i] % 4 != 1 or len(weights) < 2:
             continue
         seat = watched.view(i)

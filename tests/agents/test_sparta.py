@@ -11,7 +11,8 @@ from games import matching, nim
 from ludory.agents.evaluate import evaluate, paired_difference
 from ludory.agents.make import make_agent
 from ludory.agents.search.paired import PairedReturns
-from ludory.agents.search.sparta import Decision, Sparta
+from ludory.agents.search.rollouts import Decision
+from ludory.agents.search.sparta import Sparta
 from ludory.agents.seat import Move, Notes, Seat
 from ludory.envs.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
@@ -111,7 +112,7 @@ def test_a_rollout_is_the_game_played_on_by_the_bots() -> None:
         seat, note = game.seat(i), game.notes[i]
         drawn = note.own.belief.draw(seat, 20, key=9)
         for action in np.flatnonzero(seat.mask):
-            returns = game.agent.play(drawn, np.array([action]), 1)[:, 0]
+            returns = game.agent.search.play(drawn, np.array([action]), 1)[:, 0]
             np.testing.assert_array_equal(returns, played_on(game, drawn, int(action)))
             compared += 1
     assert compared > 10

@@ -114,3 +114,12 @@ def test_a_sampler_that_does_not_write_it_down_is_refused():
     model.sampler.critic = None
     with pytest.raises(OptionError, match="sampled without what a privileged value sees"):
         model.learn(64)
+
+
+def test_a_run_without_one_can_go_on_with_one(tmp_path):
+    PPO("mlp", "HanabiTiny2P-v0", batch_size=32, **SMALL).learn(64).save(tmp_path / "plain.ludory")
+    model = PPO.load(tmp_path / "plain.ludory", privileged_value=True).learn(192, reset_num_timesteps=False)
+    assert any(name.startswith("privileged_value/") for name in model.training_state())
+    model.save(tmp_path / "seeing.ludory")
+    again = PPO.load(tmp_path / "seeing.ludory")
+    assert torch.equal(again.value.value.weight, model.value.value.weight)

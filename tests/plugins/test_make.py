@@ -26,7 +26,8 @@ TABLE = {
 
 
 def test_the_ids_are_those_of_the_table_and_the_free_one() -> None:
-    assert {entry.id for entry in builtin.GAMES} == {*TABLE, "Hanabi-v0"}
+    ids = {entry.id for entry in builtin.GAMES if entry.id.startswith("Hanabi")}
+    assert ids == {*TABLE, "Hanabi-v0"}
 
 
 @pytest.mark.parametrize("id", TABLE)

@@ -54,6 +54,7 @@ def _run(argv: list[str]) -> int:
     parser.add_argument("--env", required=True, help="id of a zero-sum game in which all seats move at once")
     add_options(parser)
     parser.add_argument("--teacher", required=True, help="checkpoint of the supervised policy")
+    parser.add_argument("--init-from", help="checkpoint that learners begin with, if not the teacher")
     parser.add_argument("--budget", required=True, help="agent steps of all learners (5e6), or minutes (20m)")
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder of the league")
     parser.add_argument("--roles", default="1,1,2", help="mains, main exploiters, league exploiters (default 1,1,2)")
@@ -95,6 +96,7 @@ def _config(arguments: argparse.Namespace, behind: list[str]) -> LeagueConfig:
     return LeagueConfig(
         env=arguments.env,
         teacher=arguments.teacher,
+        init_from=arguments.init_from,
         options=parse_options(arguments.option),
         **parse_budget(arguments.budget),
         roles=(mains, main_exploiters, league_exploiters),

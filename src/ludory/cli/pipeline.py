@@ -38,11 +38,17 @@ def _parser() -> argparse.ArgumentParser:
     add_options(parser)
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder of everything")
     parser.add_argument("--demonstrators", default=DEMONSTRATORS, help="agents to imitate, comma-separated")
-    parser.add_argument("--games", type=int, default=4000, help="games that they play (default 4000)")
+    parser.add_argument("--games", type=int, default=12_000, help="games that they play (default 12,000)")
     parser.add_argument("--policy", default="mlp(hidden=(128,128))", help="network (default %(default)s)")
-    parser.add_argument("--epochs", type=int, default=6, help="of imitation (default 6)")
+    parser.add_argument("--epochs", type=int, default=15, help="of imitation (default 15)")
     parser.add_argument("--finetune", default="4000000", help="decisions of fine-tuning by self-play (default 4e6)")
     parser.add_argument("--league", default="20m", metavar="BUDGET", help="of the league (default 20m)")
+    parser.add_argument(
+        "--anchors-in-pfsp",
+        action="store_true",
+        help="let the league's players train against the demonstrators as well",
+    )
+    parser.add_argument("--shaping", type=float, default=0.3, help="reward of training for progress (default 0.3)")
     parser.add_argument("--seed", type=int, default=0)
     return parser
 
@@ -54,22 +60,47 @@ def _steps(arguments: argparse.Namespace) -> list[tuple[str, list[str]]]:
     if not members:
         raise OptionError("--demonstrators is empty; name agents, see `ludory list agents`")
     game = [part for option in arguments.option for part in ("--option", option)]
-    seed = ["--seed", str(arguments.seed)]
+    seed, shaping = ["--seed", str(arguments.seed)], ["--shaping", str(arguments.shaping)]
     data, clone, tuned, league = (str(out / name) for name in ("data", "pi_sup.ludory", "tuned.ludory", "league"))
     record = ["record", f"mixture({','.join(members)})", "--game", arguments.env, *game]
     imitate = ["train", "bc", "--env", arguments.env, *game, "--policy", arguments.policy, "--data", data]
     tune = ["train", "vtrace", "--env", arguments.env, *game, "--policy", arguments.policy, "--seats", "all"]
-    compete = ["league", "run", "--env", arguments.env, *game, "--teacher", tuned, "--budget", arguments.league]
+    compete = [
+        "league",
+        "run",
+        "--env",
+        arguments.env,
+        *game,
+        "--teacher",
+        clone,
+        "--init-from",
+        tuned,
+        "--budget",
+        arguments.league,
+    ]
     if (out / "league" / "events.jsonl").exists():
         compete = ["league", "resume", league]
     else:
         compete += ["--anchors", ",".join(members), *seed, "--out", league]
+        compete += ["--anchors-in-pfsp"] if arguments.anchors_in_pfsp else []
+        compete += ["--", *LEARNING, *shaping]
     return [
         ("demonstrations", [*record, "--games", str(arguments.games), *seed, "--out", data]),
         ("imitation", [*imitate, "--num-epochs", str(arguments.epochs), *IMITATION, *seed, "--out", clone, "--resume"]),
         (
             "fine-tuning",
-            [*tune, *_sources(clone, tuned), "--timesteps", arguments.finetune, *seed, "--out", tuned, "--resume"],
+            [
+                *tune,
+                *_sources(clone, tuned),
+                "--timesteps",
+                arguments.finetune,
+                *seed,
+                "--out",
+                tuned,
+                "--resume",
+                *LEARNING,
+                *shaping,
+            ],
         ),
         ("league", compete),
         ("report", ["league", "report", league]),
@@ -77,9 +108,14 @@ def _steps(arguments: argparse.Namespace) -> list[tuple[str, list[str]]]:
 
 
 IMITATION = shlex.split(
-    "--batch-size 1024 --learning-rate 2e-3 --final-learning-rate 1e-4 --label-smoothing 0 --value-coef 0.5"
+    "--batch-size 1024 --learning-rate 2e-3 --final-learning-rate 2e-5 --label-smoothing 0 --value-coef 0.5 --min-return 0.5"
 )
-"""Options of imitation: many decisions are at hand, and the value is needed afterwards."""
+"""Options of imitation: winners are imitated, and the value, which is needed afterwards, is learnt from all."""
+LEARNING = shlex.split(
+    "--batch-columns 32 --learning-rate 3e-4 --c-kl 0.01 --c-value 2 --c-entropy 1e-3 --vtrace-lam 0.95 --gamma 0.998 "
+    "--num-envs 512 --privileged-value"
+)
+"""Options of V-trace in fine-tuning and in the league."""
 
 
 def _sources(clone: str, tuned: str) -> list[str]:

@@ -1,0 +1,150 @@
+"""`RolloutSearch`: which action does best when everybody plays a rule bot after it, in worlds drawn from a belief."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.chance import hash_rows
+from ludory.envs.parallel import run_parts
+from ludory.errors import OptionError
+
+from .belief import Draw
+from .blueprint import Blueprint
+from .paired import PairedReturns
+
+TEMPLATE = Path(__file__).parent / "playout.py"
+ROUNDS_BETWEEN_CHECKS = 40
+ROUNDS_DRAWN_AT_ONCE = 1000
+ROUNDS_PER_THREAD = 8
+
+DrawWorlds = Callable[[int, int], Draw]
+"""`draw(count, key)`: worlds of one belief, a function of `key`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a search found before one move; A actions."""
+
+    action: int
+    blueprint_action: int
+    values: NDArray[np.float64]
+    """(A,) mean return from here on; NaN for illegal actions."""
+    stderrs: NDArray[np.float64]
+    """(A,) standard error of the value less the blueprint action's, in the same worlds; NaN for illegal actions."""
+    counts: NDArray[np.int64]
+    """(A,) number of worlds in which each action was tried."""
+    range_size: int | None
+    """Number of hands held possible; None while they are not counted."""
+
+    @property
+    def rollouts(self) -> int:
+        """Games played to their end."""
+        return int(self.counts.sum())
+
+    @property
+    def gain(self) -> float:
+        """Value of the action less the blueprint action's; too high by the choice of the best, unless `confirm` was asked for."""
+        return float(self.values[self.action] - self.values[self.blueprint_action])
+
+
+class Found(NamedTuple):
+    """Outcome of a search among `legal` actions."""
+
+    legal: NDArray[np.int64]
+    blueprint_action: int
+    paired: PairedReturns
+
+    @property
+    def action(self) -> int:
+        """What to play."""
+        return int(self.legal[self.paired.best()])
+
+    def decision(self, actions: int, values: NDArray[np.float64], range_size: int | None) -> Decision:
+        """As a record over all `actions` ids; `values` of the legal ones."""
+        every, errors, counts = np.full(actions, np.nan), np.full(actions, np.nan), np.zeros(actions, np.int64)
+        every[self.legal], errors[self.legal], counts[self.legal] = values, self.paired.stderrs, self.paired.rounds
+        return Decision(self.action, self.blueprint_action, every, errors, counts, range_size)
+
+
+class RolloutSearch:
+    """Plays every legal action in the same drawn worlds and keeps the blueprint's unless another is better by `threshold`.
+
+    Args:
+        blueprint: who plays on after the action, in every seat.
+        rollouts: games played out per decision, shared by the legal actions.
+        threshold: in points of the game.
+        seconds: stop a search after this time as well; None: never.
+
+    Raises:
+        OptionError: a value that is not allowed.
+    """
+
+    def __init__(self, blueprint: Blueprint, rollouts: int, threshold: float, seconds: float | None) -> None:
+        if not isinstance(rollouts, int) or rollouts < 1:
+            raise OptionError(f"rollouts={rollouts!r}: must be an integer of at least 1")
+        if threshold < 0:
+            raise OptionError(f"threshold={threshold!r}: must be at least 0 points")
+        if seconds is not None and seconds <= 0:
+            raise OptionError(f"seconds={seconds!r}: must be above 0, or none")
+        self.blueprint, self.rollouts, self.threshold, self.seconds = blueprint, rollouts, threshold, seconds
+
+    def run(self, draw: DrawWorlds, legal: NDArray[np.int64], seat: int, key: int, wanted: int | None = None) -> Found:
+        """Search for `seat`, which is to move.
+
+        wanted: if only this action matters, the search may stop as soon as it is given up; another one then comes out.
+        """
+        rounds = max(self.rollouts // len(legal), 1)
+        drawn = draw(min(rounds, ROUNDS_DRAWN_AT_ONCE), key)
+        blueprint_action = self._blueprint_action(drawn, seat)
+        paired = PairedReturns(len(legal), int(np.searchsorted(legal, blueprint_action)), self.threshold)
+        started, done, first = time.monotonic(), 0, 0
+        while done < rounds and len(paired.tried) > 1:
+            if self.seconds is not None and done and time.monotonic() - started > self.seconds:
+                break
+            if done - first == len(drawn.worlds):
+                first = done
+                drawn = draw(min(rounds - done, ROUNDS_DRAWN_AT_ONCE), int(hash_rows(key, first)))
+            block = slice(done - first, min(done - first + ROUNDS_BETWEEN_CHECKS, len(drawn.worlds)))
+            paired.add(self.play(Draw(drawn.worlds[block], drawn.memories[block]), legal[paired.tried], seat))
+            paired.give_up()
+            done = first + block.stop
+            if wanted is not None and wanted not in legal[paired.tried]:
+                break
+        return Found(legal, blueprint_action, paired)
+
+    def _blueprint_action(self, drawn: Draw, seat: int) -> int:
+        """What the blueprint does here: the same in every world, as it knows no more than the seat."""
+        return int(self._kernels(drawn.worlds).choose_with(drawn.worlds[:1].copy(), 0, seat, drawn.memories[0].copy()))
+
+    def _kernels(self, worlds: NDArray[Any]) -> Any:
+        return self.blueprint.bound(TEMPLATE, worlds)
+
+    def confirmed(self, draw: DrawWorlds, found: Found, seat: int, key: int) -> NDArray[np.float64]:
+        """Values of the legal actions, that of the one found as it is in as many fresh worlds as it was tried in."""
+        values, best, baseline = found.paired.values, found.paired.best(), found.paired.baseline
+        if best != baseline:
+            fresh = draw(int(found.paired.rounds[best]), int(hash_rows(key, -1)))
+            returns = self.play(fresh, found.legal[[baseline, best]], seat)
+            values[best] = values[baseline] + (returns[:, 1] - returns[:, 0]).mean()
+        return values
+
+    def play(self, drawn: Draw, actions: NDArray[np.int64], seat: int) -> NDArray[np.float64]:
+        """Returns (n, len(actions)) of `seat` when each action is played in each of n worlds, and then the blueprint."""
+        worlds = np.ascontiguousarray(drawn.worlds)
+        as_bytes = worlds.view(np.uint8).reshape(len(worlds), -1)
+        returns, kernels = np.empty((len(worlds), len(actions))), self._kernels(worlds)
+
+        def play_part(start: int, stop: int) -> None:
+            scratch, memory = worlds[:1].copy(), drawn.memories[0].copy()
+            work = (scratch, scratch.view(np.uint8).reshape(1, -1), memory)
+            kernels.play_rounds(as_bytes, drawn.memories, actions, seat, *work, returns, start, stop)
+
+        run_parts(play_part, len(worlds), rows_per_thread=ROUNDS_PER_THREAD)
+        return returns

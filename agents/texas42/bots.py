@@ -1,0 +1,110 @@
+"""`texas42/seer`, which sees all hands, and `texas42/bid30`, which bids by the simplest rule and lets another agent play."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ludory.envs.engine import Array, Engine, on_host
+from ludory.envs.game import Game
+from ludory.envs.player import Memory
+from ludory.envs.texas42.state import PLAYING
+from ludory.envs.texas42.tiles import mask_of
+from ludory.errors import OptionError
+
+from ..agent import Agent
+from ..make import make_agent
+from .expected import decision_of
+from .pimc import best_by_points, check_texas42, first_tile, on_cpu, tiles_with_most
+from .solver import Positions, Solver, positions_of
+from .thirty import bid_thirty
+
+
+class ThirtyBidder(Agent):
+    """Bids 30 if nobody has bid, declares the pip it holds most tiles of; subclasses choose the tiles."""
+
+    def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """Actions (m,) of `seat` in the games `rows`."""
+        rows = on_host(rows)
+        state, masks = on_cpu(engine.state), on_host(engine.legal())
+        actions = np.empty(len(rows), np.int64)
+        playing = state.phase[rows] == PLAYING
+        for k in np.flatnonzero(~playing):
+            actions[k] = bid_thirty(masks[rows[k]], int(state.held[rows[k], seat]))
+        if playing.any():
+            actions[playing] = self.play(engine, seat, rows[playing], memory)
+        return actions
+
+    def play(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """Actions (m,) in games that are being played."""
+        raise NotImplementedError(f"{type(self).__name__} needs play()")
+
+
+class SeerAgent(ThirtyBidder):
+    """Sees all hands and plays exactly: to make or break the contract, then for points, then the lowest tile."""
+
+    name = "texas42/seer"
+    privileged = True
+
+    def __init__(self, game: Game) -> None:
+        check_texas42(self.name, game)
+        self._solver = Solver()
+
+    def play(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """Actions (m,) in games that are being played."""
+        state, masks = on_cpu(engine.state), on_host(engine.legal())
+        every = positions_of(state, rows)
+        decisions = [decision_of(state, int(row)) for row in rows]
+        makes = self._solver.make_after(every, [d.bid for d in decisions], [d.banked for d in decisions])
+        tiles = []
+        for k, decision in enumerate(decisions):
+            mask = masks[rows[k]]
+            legal = mask_of(np.flatnonzero(mask[-28:]))
+            best = tiles_with_most(makes[k] if decision.declares else ~makes[k], legal)
+            one = Positions(*(part[k : k + 1] for part in every))
+            tiles.append(best_by_points(self._solver, decision, one, best) + first_tile(mask))
+        return np.array(tiles, np.int64)
+
+
+class BidThirtyAgent(ThirtyBidder):
+    """Bids by the simplest rule; `player` chooses the tiles."""
+
+    name = "texas42/bid30"
+
+    def __init__(self, game: Game, player: Agent) -> None:
+        check_texas42(self.name, game)
+        self.player, self.privileged = player, player.privileged
+
+    def seed(self, seed: int) -> None:
+        """Start the player's choices anew."""
+        self.player.seed(seed)
+
+    def initial_memory(self, rows: int) -> Memory:
+        """The player's."""
+        return self.player.initial_memory(rows)
+
+    def play(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """The player's actions."""
+        return self.player.choose(engine, seat, rows, memory)
+
+    def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
+        """Let the player take note of all moves."""
+        self.player.notice(engine, seat, rows, actions, memory)
+
+
+def make_seer(game: Game) -> SeerAgent:
+    """`texas42/seer`: for evaluation only, it looks at all hands."""
+    return SeerAgent(game)
+
+
+def make_bid30(game: Game, play: Any = "texas42/pimc") -> BidThirtyAgent:
+    """`texas42/bid30`, or `texas42/bid30(play="random")`.
+
+    Raises:
+        OptionError: the game is not Texas 42, or has no auction.
+    """
+    check_texas42("texas42/bid30", game)
+    if game.facts.num_actions == 28:
+        raise OptionError(f"texas42/bid30 bids, and {game.id or game.facts.name} has no auction; use {play!r} itself")
+    return BidThirtyAgent(game, make_agent(play, game))
