@@ -72,7 +72,7 @@ def backward(
         with one_thread():
             parts = run_parts(part, count, rows_per_thread=rows_per_thread)
     for index, parameter in enumerate(parameters):
-        known = [gradients[index] for gradients, _ in parts if gradients[index] is not None]
+        known = [own for gradients, _ in parts if (own := gradients[index]) is not None]
         # Fused optimisers walk parameter and gradient side by side in memory.
         parameter.grad = sum(known[1:], start=known[0]).contiguous() if known else None
     return sum((found for _, found in parts[1:]), start=parts[0][1])

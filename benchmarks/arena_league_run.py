@@ -37,7 +37,7 @@ LEARNER: dict[str, Any] = {
 }
 """Options of the learner that differ from its defaults; the same for all contenders."""
 ROLES = {"no exploiters": (1, 0, 0), "self-play": (1, 0, 0)}
-FULL_ROLES = (1, 1, 1)
+FULL_ROLES, MAIN_TURNS = (1, 1, 1), 4
 ALONE = Matchmaking(pfsp_share=0.0, self_play_share=1.0, verification_share=0.0)
 CONTENDERS = ("league", "self-play", "no anchors", "no KL", "no UPGO", "no PFSP", "no exploiters")
 """In "league" the scripted styles are among the candidates of PFSP, in "no anchors" they are only measured against."""
@@ -56,6 +56,7 @@ def league_config(contender: str, seed: int, minutes: float, teacher: str) -> Le
         teacher=teacher,
         minutes=minutes,
         roles=ROLES.get(contender, FULL_ROLES),
+        main_turns=MAIN_TURNS,
         matchmaking=ALONE if contender == "self-play" else _matchmaking(contender),
         learner_options=learner,
         anchors=STYLES,

@@ -46,7 +46,7 @@ AGENTS = (
     Entry("hanabi/iggi", "ludory.agents.hanabi.bots:make_iggi", "Hanabi rule bot: IGGI"),
     Entry("hanabi/piers", "ludory.agents.hanabi.bots:make_piers", "Hanabi rule bot: Piers"),
     Entry("hanabi/smartbot", "ludory.agents.hanabi.bots:make_smartbot", "Hanabi rule bot: conventions and memory"),
-    Entry("sparta", "ludory.agents.search.sparta:Sparta", "search over a rule bot, as in sparta(hanabi/smartbot)"),
+    Entry("sparta", "ludory.agents.search.sparta:make", "search over a rule bot, as in sparta(hanabi/smartbot)"),
     Entry("hanabi/cheatbot", "ludory.agents.hanabi.bots:make_cheatbot", "Hanabi ceiling: sees its own hand"),
     Entry("arena/random", "ludory.agents.arena.bots:make_random", "arena style: uniform over legal moves (seed=)"),
     Entry("arena/rusher", _STYLE, "arena style: runs at the nearest rival and bursts", {"style": "rusher"}),

@@ -32,7 +32,7 @@ from .hand_sets import (
     with_drawn_card,
     without_slot,
 )
-from .known_cards import Record, allowed_cards, as_known_to, own_hands, unseen_counts
+from .known_cards import EmptyRangeError, Record, allowed_cards, as_known_to, own_hands, unseen_counts
 
 TEMPLATE = Path(__file__).parent / "hand_replay.py"
 NOBODY = -1
@@ -120,7 +120,7 @@ class HandRange:
             self._narrow(self.hands, event, now)
             return
         self.pending = (*self.pending, event)
-        if count_hands(self._counts(now), allowed_cards(now, self.seat)) <= self.limit:
+        if count_hands(self._counts(now), allowed_cards(now, self.seat), self.limit + 1) <= self.limit:
             self.list_hands(now)
 
     def _taken(self, before: Record, move: Move, now: Record) -> Take:
@@ -241,6 +241,9 @@ class HandRange:
         """`count` worlds drawn from the range and a shuffled deck: a function of `key` and of what the seat knows.
 
         now: as `seat` sees it, the hands of the others included.
+
+        Raises:
+            EmptyRangeError: a range that is `public` has no hand which can be made of what `seat` has not seen.
         """
         now = as_known_to(now, self.seat)
         while self.hands is None:
@@ -250,6 +253,8 @@ class HandRange:
             self.list_hands(now)
         hands, weights = self.posterior(now)
         total = np.cumsum(weights)
+        if total[-1] == 0:
+            raise EmptyRangeError("no hand of this range can be made of the cards that the seat has not seen")
         keys = hash_rows(key, np.arange(count))
         picks = hash_rows(keys, np.zeros(count, np.int64)).view(np.uint64) % np.uint64(total[-1])
         chosen = np.searchsorted(total, picks.astype(np.int64), side="right")

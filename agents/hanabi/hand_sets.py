@@ -32,14 +32,20 @@ def hand_dtype(hand_size: int) -> type[np.signedinteger[Any]]:
 def all_hands(counts: Counts, allowed: NDArray[np.int64], hand_size: int) -> Hands:
     """Every hand that the unseen copies can make up, slot s being one of the cards in the bit set allowed[s]."""
     hands = np.empty(count_hands(counts, allowed), hand_dtype(hand_size))
-    _write_hands(counts.copy(), allowed, np.empty(len(allowed), np.int64), hands)
+    _write_hands(counts.copy(), allowed, np.empty(len(allowed), np.int64), hands, len(hands))
     return hands
 
 
-def count_hands(counts: Counts, allowed: NDArray[np.int64]) -> int:
-    """How many hands `all_hands` gives."""
+def first_hand(counts: Counts, allowed: NDArray[np.int64], hand_size: int) -> Hands:
+    """The first of `all_hands` [1], or [0] if there is none."""
+    hands = np.empty(1, hand_dtype(hand_size))
+    return hands[: _write_hands(counts.copy(), allowed, np.empty(len(allowed), np.int64), hands, 1)]
+
+
+def count_hands(counts: Counts, allowed: NDArray[np.int64], most: int = 1 << 62) -> int:
+    """How many hands `all_hands` gives; counts to `most` only."""
     nothing = np.empty(0, np.int32)
-    return int(_write_hands(counts.copy(), allowed, np.empty(len(allowed), np.int64), nothing))
+    return int(_write_hands(counts.copy(), allowed, np.empty(len(allowed), np.int64), nothing, most))
 
 
 def ways(hands: Hands, held: int, counts: Counts) -> NDArray[np.int64]:
@@ -96,8 +102,11 @@ def pack(cards: NDArray[Any], hand_size: int) -> Hands:
 
 
 @batch_kernel
-def _write_hands(counts, allowed, cards, out):
-    """Depth first over the slots; writes as many hands as `out` holds, gives how many there are. cards [held]: working memory."""
+def _write_hands(counts, allowed, cards, out, most):
+    """Depth first over the slots; writes as many hands as `out` holds, gives how many there are, up to `most`.
+
+    cards [held]: working memory.
+    """
     held, kinds = allowed.shape[0], counts.shape[0]
     if held == 0:
         if out.shape[0] > 0:
@@ -105,7 +114,7 @@ def _write_hands(counts, allowed, cards, out):
         return 1
     found, slot = 0, 0
     cards[0] = -1
-    while slot >= 0:
+    while slot >= 0 and found < most:
         card = cards[slot]
         if card >= 0:
             counts[card] += 1

@@ -7,10 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .hand_sets import Counts, Hands, pack
+from ludory.errors import LudoryError
+
+from .hand_sets import Counts, Hands, first_hand, pack, unpack
 
 Record = NDArray[Any]
 """One game, [1]; of cards hidden from the seat that asks, only the kinds and numbers matter."""
+
+
+class EmptyRangeError(LudoryError):
+    """No hand agrees with what is known."""
 
 
 def own_hands(records: NDArray[Any], seat: int) -> Hands:
@@ -41,28 +47,46 @@ def allowed_cards(record: Record, seat: int) -> NDArray[np.int64]:
 
 
 def as_known_to(record: Record, seat: int) -> Record:
-    """The same for any two records between which `seat` can not tell: what is hidden from it is put in order of card id."""
-    known, top, held = record.copy(), int(record["deck_top"][0]), int(record["held"][0, seat])
-    hidden = hidden_cards(record, (seat,))
-    everything = np.sort(record["deck"][0])
-    seen = np.repeat(np.arange(record["discards"].shape[1]), _copies(everything, record) - _copies(hidden, record))
-    known["deck"][0] = np.concatenate([seen, hidden])
-    known["hands"][0, seat, :held] = known["deck"][0, top - held : top]
+    """The same for any two records between which `seat` can not tell: what is hidden from it is put in order.
+
+    `seat` then holds the first hand that fits its hints.
+
+    Raises:
+        EmptyRangeError: none does.
+    """
+    return _dealt(record, seat, hidden_cards(record, (seat,)))
+
+
+def if_held(record: Record, holder: int, hand: int, seat: int) -> Record:
+    """The record as known to `seat` if `holder`, the only other seat, held a packed hand.
+
+    Raises:
+        EmptyRangeError: no hand of `seat` that fits its hints is left then.
+    """
+    hidden, held = hidden_cards(record, (holder, seat)), int(record["held"][0, holder])
+    cards = unpack(np.array([hand], np.int64), held)[0]
+    changed = record.copy()
+    changed["hands"][0, holder, :held] = cards
+    return _dealt(changed, seat, _without(hidden, cards))
+
+
+def _dealt(record: Record, seat: int, hidden: NDArray[np.int64]) -> Record:
+    """A copy in which `seat` holds the first hand of `hidden` that fits, the deck the rest."""
+    held, size = int(record["held"][0, seat]), record["hands"].shape[2]
+    counts = np.bincount(hidden, minlength=record["discards"].shape[1]).astype(np.int64)
+    hand = first_hand(counts, allowed_cards(record, seat), size)
+    if len(hand) == 0:
+        raise EmptyRangeError("no hand fits the hints")
+    cards = unpack(hand, held)[0]
+    left, known = _without(hidden, cards), record.copy()
+    known["hands"][0, seat, :held] = cards
+    known["deck"][0] = np.concatenate([_without(np.sort(record["deck"][0]), left), left])
     known["random"] = 0
     known["ways"] = 0
     return known
 
 
-def with_hand(record: Record, seat: int, hand: int) -> Record:
-    """The record as it would be if `seat` held a packed hand; the deck gives and takes the cards, in order of card id."""
-    changed, top, held = record.copy(), int(record["deck_top"][0]), int(record["held"][0, seat])
-    counts = unseen_counts(record, (seat,))
-    cards = (hand >> 5 * np.arange(held)) & 31
-    counts -= np.bincount(cards, minlength=len(counts))
-    changed["hands"][0, seat, :held] = cards
-    changed["deck"][0, top:] = np.repeat(np.arange(len(counts)), counts)
-    return changed
-
-
-def _copies(cards: NDArray[Any], record: Record) -> NDArray[np.int64]:
-    return np.bincount(cards, minlength=record["discards"].shape[1])
+def _without(cards: NDArray[np.int64], taken: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sorted cards less some of them."""
+    size = int(max(cards.max(initial=0), taken.max(initial=0))) + 1
+    return np.repeat(np.arange(size), np.bincount(cards, minlength=size) - np.bincount(taken, minlength=size))

@@ -40,13 +40,14 @@ def head_terms(policy: MaskedHeads, actions: Tensor, teacher: MaskedHeads | None
         kl = torch.zeros_like(entropy) if teacher is None else policy.kl_from(teacher)
         return HeadTerms(policy.log_prob(actions), entropy, kl)
     lessons = None if teacher is None else teacher.logits.detach()
-    found: Any = _Terms.apply(logits, policy.mask, actions, lessons, policy.sizes)
+    apply: Any = _Terms.apply
+    found = apply(logits, policy.mask, actions, lessons, policy.sizes)
     return HeadTerms(*found)
 
 
 class _Terms(torch.autograd.Function):
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any, logits: Tensor, mask: Tensor, actions: Tensor, teacher: Tensor | None, sizes: tuple[int, ...]
     ) -> tuple[Tensor, Tensor, Tensor]:
         flat = _rows(logits)
@@ -63,10 +64,11 @@ class _Terms(torch.autograd.Function):
         return tuple(found)  # type: ignore[return-value]
 
     @staticmethod
-    def backward(ctx: Any, *by: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        log_p = ctx.kept[4]
+    def backward(ctx: Any, *by: Tensor) -> tuple[Tensor | None, ...]:
+        mask, chosen, offsets, taught, log_p, log_q, entropy, scale = ctx.kept
+        by_log_prob, by_entropy, by_kl = (_rows(part) for part in by)
         out = np.empty_like(log_p)
-        gradients(*ctx.kept, *(_rows(part) for part in by), out)
+        gradients(mask, chosen, offsets, taught, log_p, log_q, entropy, scale, by_log_prob, by_entropy, by_kl, out)
         return torch.from_numpy(out).view(ctx.shape), None, None, None, None
 
 

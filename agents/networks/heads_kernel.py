@@ -5,10 +5,8 @@
 import numpy as np
 from numba import njit
 
-FLAGS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
-
-@njit(**FLAGS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def log_softmax(logits, mask, low, high, out):
     """Write the log-probabilities of one head to out[low:high]; illegal values get -inf. Gives the number of legal ones."""
     largest, legal = -np.inf, 0
@@ -26,7 +24,7 @@ def log_softmax(logits, mask, low, high, out):
     return legal
 
 
-@njit(**FLAGS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def terms(logits, mask, actions, teacher, offsets, log_p, log_q, log_prob, entropy, scale, kl):
     """Fill log_p [m, A], log_q [m, A] (of the teacher), log_prob, entropy (normalised), scale (1 / log of the legal count), kl [m, H].
 
@@ -54,7 +52,7 @@ def terms(logits, mask, actions, teacher, offsets, log_p, log_q, log_prob, entro
             entropy[row, head], scale[row, head], kl[row, head] = chaos * unit, unit, distance
 
 
-@njit(**FLAGS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def gradients(mask, actions, offsets, taught, log_p, log_q, entropy, scale, by_log_prob, by_entropy, by_kl, out):
     """Fill out [m, A] with the gradient of the logits, from those of log_prob, entropy and kl [m, H]; 0 where illegal."""
     for row in range(out.shape[0]):

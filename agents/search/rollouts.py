@@ -102,7 +102,7 @@ class RolloutSearch:
         """
         rounds = max(self.rollouts // len(legal), 1)
         drawn = draw(min(rounds, ROUNDS_DRAWN_AT_ONCE), key)
-        blueprint_action = self._blueprint_action(drawn, seat)
+        blueprint_action = self.blueprint_move(drawn.worlds[:1], seat, drawn.memories[0])
         paired = PairedReturns(len(legal), int(np.searchsorted(legal, blueprint_action)), self.threshold)
         started, done, first = time.monotonic(), 0, 0
         while done < rounds and len(paired.tried) > 1:
@@ -119,12 +119,13 @@ class RolloutSearch:
                 break
         return Found(legal, blueprint_action, paired)
 
-    def _blueprint_action(self, drawn: Draw, seat: int) -> int:
-        """What the blueprint does here: the same in every world, as it knows no more than the seat."""
-        return int(self._kernels(drawn.worlds).choose_with(drawn.worlds[:1].copy(), 0, seat, drawn.memories[0].copy()))
+    def blueprint_move(self, record: NDArray[Any], seat: int, memory: NDArray[np.int32]) -> int:
+        """What the blueprint does in `seat`, which is to move: the same in every world, as it knows no more than the seat."""
+        return int(self.kernels(record).choose_with(record.copy(), 0, seat, memory.copy()))
 
-    def _kernels(self, worlds: NDArray[Any]) -> Any:
-        return self.blueprint.bound(TEMPLATE, worlds)
+    def kernels(self, records: NDArray[Any]) -> Any:
+        """The compiled functions of `playout.py` for such records."""
+        return self.blueprint.bound(TEMPLATE, records)
 
     def confirmed(self, draw: DrawWorlds, found: Found, seat: int, key: int) -> NDArray[np.float64]:
         """Values of the legal actions, that of the one found as it is in as many fresh worlds as it was tried in."""
@@ -139,7 +140,7 @@ class RolloutSearch:
         """Returns (n, len(actions)) of `seat` when each action is played in each of n worlds, and then the blueprint."""
         worlds = np.ascontiguousarray(drawn.worlds)
         as_bytes = worlds.view(np.uint8).reshape(len(worlds), -1)
-        returns, kernels = np.empty((len(worlds), len(actions))), self._kernels(worlds)
+        returns, kernels = np.empty((len(worlds), len(actions))), self.kernels(worlds)
 
         def play_part(start: int, stop: int) -> None:
             scratch, memory = worlds[:1].copy(), drawn.memories[0].copy()

@@ -143,3 +143,32 @@ def belief_maker(blueprint: Blueprint, searcher: str) -> Callable[[int], Belief]
     raise OptionError(
         f"{searcher} knows what to believe in Hanabi only, got {blueprint.game.id or blueprint.game.facts.name}; try Hanabi2P-v0"
     )
+
+
+def make(
+    game: Game,
+    blueprint: Any,
+    rollouts: int = 10_000,
+    threshold: float = 0.05,
+    seed: int = 0,
+    seconds: float | None = None,
+    confirm: bool = False,
+    unsound: bool = False,
+    joint: bool = False,
+    range_max: int = 2_000,
+) -> SeatAgent:
+    """`sparta(hanabi/smartbot)`, or with joint=True for both seats of a game for two; see `Sparta` and `JointSparta`.
+
+    Raises:
+        OptionError: as those.
+    """
+    if not joint:
+        return Sparta(game, blueprint, rollouts, threshold, seed, seconds, confirm, unsound)
+    if seconds is not None or confirm or unsound:
+        raise OptionError(
+            "sparta(joint=True) takes rollouts, threshold, seed and range_max; a search must come out the same in both seats, "
+            "so it can not be cut short by seconds"
+        )
+    from ..hanabi.joint_search import JointSparta
+
+    return JointSparta(game, blueprint, rollouts, threshold, seed, range_max)

@@ -17,7 +17,7 @@ from ..agent import Agent
 from ..make import make_agent
 from .expected import decision_of
 from .pimc import best_by_points, check_texas42, first_tile, on_cpu, tiles_with_most
-from .solver import Positions, Solver, positions_of
+from .solver import Solver, positions_of
 from .thirty import bid_thirty
 
 
@@ -62,8 +62,7 @@ class SeerAgent(ThirtyBidder):
             mask = masks[rows[k]]
             legal = mask_of(np.flatnonzero(mask[-28:]))
             best = tiles_with_most(makes[k] if decision.declares else ~makes[k], legal)
-            one = Positions(*(part[k : k + 1] for part in every))
-            tiles.append(best_by_points(self._solver, decision, one, best) + first_tile(mask))
+            tiles.append(best_by_points(self._solver, decision, every.row(k), best) + first_tile(mask))
         return np.array(tiles, np.int64)
 
 

@@ -79,12 +79,12 @@ class Moments(NamedTuple):
     @property
     def mean(self) -> NDArray[np.float64]:
         """(tiles,) E[Q] in points."""
-        return self.q.mean(axis=0)
+        return np.asarray(self.q.mean(axis=0))
 
     @property
     def variance(self) -> NDArray[np.float64]:
         """(tiles,) population variance of Q."""
-        return np.maximum((self.q**2).mean(axis=0) - self.mean**2, 0)
+        return np.asarray(np.maximum((self.q**2).mean(axis=0) - self.mean**2, 0))
 
     def density(self) -> NDArray[np.float64]:
         """(tiles, 85) probability of each value from -42 to 42."""

@@ -56,7 +56,7 @@ def last_two_tricks(hands, left, leader, rest, alpha, beta, follows, wins, fives
                     moves_d ^= d
                     points = points_c + count_of(d, fives, tens)
                     top = max(top_c, d & able)
-                    ours = top == a or top == c  # noqa: PLR1714
+                    ours = top & (a | c) != 0
                     winner = leader if top == a else leader + 1 if top == b else leader + 2 if top == c else leader + 3
                     value = last_trick(hands, left ^ (a | b | c | d), winner & 3, rest - points, wins)
                     value = (value if leader & 1 == 0 else -value) + (points if ours else -points)

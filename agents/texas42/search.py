@@ -32,6 +32,7 @@ LAST_PLACE, OUT, BY_TRICKS, HIT_TEAM, HIT_VALUE, NEAREST = 0, 1, 2, 3, 4, 5
 # Columns of `position`.
 P_LEFT, P_SEAT, P_PLACE, P_FOLLOW, P_ABLE, P_TOP, P_OWNER, P_POINTS, P_REST, P_TRICKS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 
+
 @kernel
 def nearest(held, level):
     """Under sevens: the strongest tile and its equals."""
@@ -223,7 +224,23 @@ def search(hands, position, alpha, beta, contract, follows, wins, counts, level,
             frames[depth, _ALPHA], frames[depth, _BETA] = alpha, beta
             depth += 1
         left, seat, place, follow, able, top, owner, points, rest, tricks, gain = play(
-            bit, left, seat, place, follow, able, top, owner, points, rest, tricks, contract, follows, wins, level, fives, tens
+            bit,
+            left,
+            seat,
+            place,
+            follow,
+            able,
+            top,
+            owner,
+            points,
+            rest,
+            tricks,
+            contract,
+            follows,
+            wins,
+            level,
+            fives,
+            tens,
         )
         delta += gain
         alpha -= gain

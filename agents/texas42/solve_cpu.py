@@ -1,8 +1,7 @@
 """Batch kernels of the solver for the CPU: loops over positions. Bound to the search by `bind.py`.
 
-A task is a tuple of arrays, one row per position: held int32 [n, 4] (masks of tiles, without those of the trick), leader int64 [n],
-trick int64 [n, 3] (tiles lying, then -1), decl int64 [n], bidder int64 [n].
-`rules` are the tables of all declarations, `work` the memory of one thread (`solver.Workspace`).
+`task` is a `solver.Positions`; `rules` are the tables of all declarations, a `Strength` of stacked arrays; `work` is the memory of one
+thread, a `solver.Workspace`.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
@@ -19,31 +18,28 @@ _BY_TRICKS = 2
 @batch_kernel
 def prepare(task, rules, work, k):
     """Set up position k of a task, for a table without words of it."""
-    held, leader, trick, decl, bidder = task
-    place, tile, follows, wins, counts, level = rules
-    hands, position, contract, table, frames, clock = work
-    d = decl[k]
-    tables = follows[d], wins[d], counts[d], level[d]
-    set_up(held[k], leader[k], trick[k], d, bidder[k], place[d], *tables, hands, position, contract)
-    clock[0] += 1
-    if clock[0] == _GENERATIONS:
-        table[:] = 0
-        clock[0] = 1
+    d = task.decl[k]
+    tables = rules.place[d], rules.follows[d], rules.wins[d], rules.counts[d], rules.level[d]
+    outputs = work.hands, work.position, work.contract
+    set_up(task.held[k], task.leader[k], task.trick[k], d, task.bidder[k], *tables, *outputs)
+    work.clock[0] += 1
+    if work.clock[0] == _GENERATIONS:
+        work.table[:] = 0
+        work.clock[0] = 1
 
 
 @batch_kernel
 def run(rules, work, decl, alpha, beta):
     """Search the position that stands in `work`."""
-    place, tile, follows, wins, counts, level = rules
-    hands, position, contract, table, frames, clock = work
-    tables = follows[decl], wins[decl], counts[decl], level[decl]
-    return search(hands, position, alpha, beta, contract, *tables, table, clock[0], frames)
+    tables = rules.follows[decl], rules.wins[decl], rules.counts[decl], rules.level[decl]
+    position = work.hands, work.position
+    return search(*position, alpha, beta, work.contract, *tables, work.table, work.clock[0], work.frames)
 
 
 @batch_kernel
 def exact(rules, work, decl):
     """Value of the position that stands in `work`, by halving what it can be: narrow windows cut off more than a wide one."""
-    position, contract = work[1], work[2]
+    position, contract = work.position, work.contract
     low, high = -position[_REST], position[_REST]
     if contract[_BY_TRICKS]:
         low, high = -position[_TRICKS], position[_TRICKS]
@@ -62,7 +58,7 @@ def value_rows(task, rules, work, values, start, stop):
     """values[k]: V of position k."""
     for k in range(start, stop):
         prepare(task, rules, work, k)
-        values[k] = exact(rules, work, task[3][k])
+        values[k] = exact(rules, work, task.decl[k])
 
 
 @batch_kernel
@@ -70,21 +66,20 @@ def at_least_rows(task, rules, work, bounds, answers, start, stop):
     """answers[k]: whether V of position k is at least bounds[k]."""
     for k in range(start, stop):
         prepare(task, rules, work, k)
-        answers[k] = run(rules, work, task[3][k], bounds[k] - 1, bounds[k]) >= bounds[k]
+        answers[k] = run(rules, work, task.decl[k], bounds[k] - 1, bounds[k]) >= bounds[k]
 
 
 @batch_kernel
 def move(rules, work, decl, before, bit):
     """Put the position after a tile in `work`; gives what Team 0 gains by it."""
-    place, tile, follows, wins, counts, level = rules
-    position, contract = work[1], work[2]
+    follows, wins, counts, level = rules.follows[decl], rules.wins[decl], rules.counts[decl], rules.level[decl]
     left, seat, at, follow, able, top, owner, points, rest, tricks = before
     after = play(
         bit, left, seat, at, follow, able, top, owner, points, rest, tricks,
-        contract, follows[decl], wins[decl], level[decl], counts[decl, 0], counts[decl, 1],
+        work.contract, follows, wins, level, counts[0], counts[1],
     )  # fmt: skip
     for column in range(10):
-        position[column] = after[column]
+        work.position[column] = after[column]
     return after[10]
 
 
@@ -100,18 +95,19 @@ def here(position):
 @batch_kernel
 def q_rows(task, rules, work, only, values, q, start, stop):
     """q[k, tile]: value of playing a tile, ILLEGAL where it may not be played or is not in the mask only[k]; values[k]: the best of them."""
-    place, tile, follows, wins, counts, level = rules
     for k in range(start, stop):
         prepare(task, rules, work, k)
-        decl, before = task[3][k], here(work[1])
+        decl, before = task.decl[k], here(work.position)
         best, seat = 0, before[_SEAT]
-        moves = moves_of(work[0][seat] & before[_LEFT], before[_PLACE], before[_FOLLOW], work[2], level[decl])
+        moves = moves_of(
+            work.hands[seat] & before[_LEFT], before[_PLACE], before[_FOLLOW], work.contract, rules.level[decl]
+        )
         first = True
         q[k] = ILLEGAL
         while moves != 0:
             bit = moves & -moves
             moves ^= bit
-            played = tile[decl, index_of(bit)]
+            played = rules.tile[decl, index_of(bit)]
             if (only[k] >> played) & 1 == 0:
                 continue
             gain = move(rules, work, decl, before, bit)
@@ -125,14 +121,15 @@ def q_rows(task, rules, work, only, values, q, start, stop):
 @batch_kernel
 def at_least_after_rows(task, rules, work, bounds, answers, start, stop):
     """answers[k, tile]: 1 if the value of playing a tile is at least bounds[k], else 0; ILLEGAL where it may not be played."""
-    place, tile, follows, wins, counts, level = rules
     for k in range(start, stop):
         prepare(task, rules, work, k)
-        decl, before = task[3][k], here(work[1])
-        moves = moves_of(work[0][before[_SEAT]] & before[_LEFT], before[_PLACE], before[_FOLLOW], work[2], level[decl])
+        decl, before = task.decl[k], here(work.position)
+        moves = moves_of(
+            work.hands[before[_SEAT]] & before[_LEFT], before[_PLACE], before[_FOLLOW], work.contract, rules.level[decl]
+        )
         answers[k] = ILLEGAL
         while moves != 0:
             bit = moves & -moves
             moves ^= bit
             bound = bounds[k] - move(rules, work, decl, before, bit)
-            answers[k, tile[decl, index_of(bit)]] = run(rules, work, decl, bound - 1, bound) >= bound
+            answers[k, rules.tile[decl, index_of(bit)]] = run(rules, work, decl, bound - 1, bound) >= bound

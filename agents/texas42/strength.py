@@ -58,7 +58,10 @@ def _order(decl: int) -> list[int]:
             return 0, -abs(pips - 7)
         trump = decl <= DOUBLES and is_called(decl, tile)
         bottom = decl == NELLO_LOW and double
-        return 2 if trump else 0 if not double else -1 if bottom else 1, 99 if trump and double and decl < DOUBLES else pips
+        return (
+            2 if trump else 0 if not double else -1 if bottom else 1,
+            99 if trump and double and decl < DOUBLES else pips,
+        )
 
     return sorted(range(TILES), key=strength)
 

@@ -3,8 +3,8 @@
 With k tricks left a position has one of C = C(7, k) subsets of each dealt hand, numbered among the subsets of their size, and a leader:
 slot base[k] + (((r3 C + r2) C + r1) C + r0) 4 + leader. Tiles are numbered 7 seat + local index.
 
-`deal` is a tuple of arrays: follow int64 [28, 4] (by the tile led, 7-bit mask of each seat's tiles that follow), able int64 [28, 28]
-(by the tile led: strength of every tile, 0 can not win), counts int64 [28]. `slots`: number int64 [128] of a subset, base int64 [9],
+`deal` is a `tabulator.Deal`: follow int64 [28, 4] (by the tile led, 7-bit mask of each seat's tiles that follow), able int64 [28, 28]
+(by the tile led: strength of every tile, 0 can not win), counts int64 [28]. `slots` a `tabulator.Slots`: number int64 [128] of a subset, base int64 [9],
 sizes int64 [8] (C by k). `offsets` int64 [28]: part of the slot, one trick later, when that tile is played.
 """
 
@@ -22,14 +22,13 @@ _LOWEST = np.array([0] + [(mask & -mask).bit_length() - 1 for mask in range(1, 1
 @batch_kernel
 def set_offsets(held, tricks, slots, offsets):
     """Fill `offsets` for the hands `held` [4] with `tricks` tricks left; gives the slot of leader 0 after none is played."""
-    number, base, sizes = slots
-    scale, size = 4, sizes[tricks - 1]
+    scale, size = 4, slots.sizes[tricks - 1]
     for seat in range(4):
         for local in range(7):
             if (held[seat] >> local) & 1:
-                offsets[7 * seat + local] = number[held[seat] ^ (1 << local)] * scale
+                offsets[7 * seat + local] = slots.number[held[seat] ^ (1 << local)] * scale
         scale *= size
-    return base[tricks - 1]
+    return slots.base[tricks - 1]
 
 
 @batch_kernel
@@ -41,13 +40,12 @@ def answers(held, following):
 @batch_kernel
 def best_fourth(led, seat, held, top, owner, points, slot, deal, offsets, table):
     """Value from the last tile of a trick on."""
-    follow, able, counts = deal
-    moves, best = answers(held[seat], follow[led, seat]), 99 if seat & 1 else -99
+    moves, best = answers(held[seat], deal.follow[led, seat]), 99 if seat & 1 else -99
     while moves != 0:
         tile = 7 * seat + int(_LOWEST[moves])
         moves &= moves - 1
-        winner = seat if able[led, tile] > top else owner
-        gain = points + counts[tile]
+        winner = seat if deal.able[led, tile] > top else owner
+        gain = points + deal.counts[tile]
         value = table[slot + offsets[tile] + winner] + (gain if winner & 1 == 0 else -gain)
         best = min(best, value) if seat & 1 else max(best, value)
     return best
@@ -56,15 +54,14 @@ def best_fourth(led, seat, held, top, owner, points, slot, deal, offsets, table)
 @batch_kernel
 def best_third(led, seat, held, top, owner, points, slot, deal, offsets, table):
     """Value from the third tile of a trick on."""
-    follow, able, counts = deal
-    moves, best = answers(held[seat], follow[led, seat]), 99 if seat & 1 else -99
+    moves, best = answers(held[seat], deal.follow[led, seat]), 99 if seat & 1 else -99
     while moves != 0:
         tile = 7 * seat + int(_LOWEST[moves])
         moves &= moves - 1
-        strength = able[led, tile]
+        strength = deal.able[led, tile]
         winner = seat if strength > top else owner
         value = best_fourth(
-            led, (seat + 1) & 3, held, max(top, strength), winner, points + counts[tile], slot + offsets[tile], deal, offsets, table
+            led, (seat + 1) & 3, held, max(top, strength), winner, points + deal.counts[tile], slot + offsets[tile], deal, offsets, table
         )  # fmt: skip
         best = min(best, value) if seat & 1 else max(best, value)
     return best
@@ -73,15 +70,14 @@ def best_third(led, seat, held, top, owner, points, slot, deal, offsets, table):
 @batch_kernel
 def best_second(led, seat, held, top, owner, points, slot, deal, offsets, table):
     """Value from the second tile of a trick on."""
-    follow, able, counts = deal
-    moves, best = answers(held[seat], follow[led, seat]), 99 if seat & 1 else -99
+    moves, best = answers(held[seat], deal.follow[led, seat]), 99 if seat & 1 else -99
     while moves != 0:
         tile = 7 * seat + int(_LOWEST[moves])
         moves &= moves - 1
-        strength = able[led, tile]
+        strength = deal.able[led, tile]
         winner = seat if strength > top else owner
         value = best_third(
-            led, (seat + 1) & 3, held, max(top, strength), winner, points + counts[tile], slot + offsets[tile], deal, offsets, table
+            led, (seat + 1) & 3, held, max(top, strength), winner, points + deal.counts[tile], slot + offsets[tile], deal, offsets, table
         )  # fmt: skip
         best = min(best, value) if seat & 1 else max(best, value)
     return best
@@ -90,13 +86,12 @@ def best_second(led, seat, held, top, owner, points, slot, deal, offsets, table)
 @batch_kernel
 def best_first(seat, held, slot, deal, offsets, table):
     """Value of a position between tricks."""
-    follow, able, counts = deal
     moves, best = held[seat], 99 if seat & 1 else -99
     while moves != 0:
         tile = 7 * seat + int(_LOWEST[moves])
         moves &= moves - 1
         value = best_second(
-            tile, (seat + 1) & 3, held, able[tile, tile], seat, 1 + counts[tile], slot + offsets[tile], deal, offsets, table
+            tile, (seat + 1) & 3, held, deal.able[tile, tile], seat, 1 + deal.counts[tile], slot + offsets[tile], deal, offsets, table
         )  # fmt: skip
         best = min(best, value) if seat & 1 else max(best, value)
     return best
@@ -105,37 +100,36 @@ def best_first(seat, held, slot, deal, offsets, table):
 @batch_kernel
 def mark_trick(leader, held, slot, deal, offsets, table, levels, tricks):
     """Mark all positions that one trick from here can lead to, and count the states within the trick."""
-    follow, able, counts = deal
     second, third, fourth = (leader + 1) & 3, (leader + 2) & 3, (leader + 3) & 3
     one, two, three, moves_a = 0, 0, 0, held[leader]
     while moves_a != 0:
         led = 7 * leader + int(_LOWEST[moves_a])
         moves_a &= moves_a - 1
         one += 1
-        moves_b = answers(held[second], follow[led, second])
-        moves_c = answers(held[third], follow[led, third])
-        moves_d = answers(held[fourth], follow[led, fourth])
+        moves_b = answers(held[second], deal.follow[led, second])
+        moves_c = answers(held[third], deal.follow[led, third])
+        moves_d = answers(held[fourth], deal.follow[led, fourth])
         while moves_b != 0:
             tile_b = 7 * second + int(_LOWEST[moves_b])
             moves_b &= moves_b - 1
             two += 1
-            top_b, owner_b = able[led, led], leader
-            if able[led, tile_b] > top_b:
-                top_b, owner_b = able[led, tile_b], second
+            top_b, owner_b = deal.able[led, led], leader
+            if deal.able[led, tile_b] > top_b:
+                top_b, owner_b = deal.able[led, tile_b], second
             rest_c = moves_c
             while rest_c != 0:
                 tile_c = 7 * third + int(_LOWEST[rest_c])
                 rest_c &= rest_c - 1
                 three += 1
                 top_c, owner_c = top_b, owner_b
-                if able[led, tile_c] > top_c:
-                    top_c, owner_c = able[led, tile_c], third
+                if deal.able[led, tile_c] > top_c:
+                    top_c, owner_c = deal.able[led, tile_c], third
                 at = slot + offsets[led] + offsets[tile_b] + offsets[tile_c]
                 rest_d = moves_d
                 while rest_d != 0:
                     tile_d = 7 * fourth + int(_LOWEST[rest_d])
                     rest_d &= rest_d - 1
-                    winner = fourth if able[led, tile_d] > top_c else owner_c
+                    winner = fourth if deal.able[led, tile_d] > top_c else owner_c
                     table[at + offsets[tile_d] + winner] = REACHED
     levels[4 * tricks - 1] += one
     levels[4 * tricks - 2] += two
@@ -159,9 +153,8 @@ def subsets_of_size(tricks, out):
 @batch_kernel
 def sweep(forward, tricks, deal, slots, table, levels, subsets, held, offsets):
     """With `tricks` left: mark what follows the reached positions (forward), or write their values."""
-    number, base, sizes = slots
     size = subsets_of_size(tricks, subsets)
-    at = base[tricks]
+    at = slots.base[tricks]
     for r3 in range(size):
         for r2 in range(size):
             for r1 in range(size):
@@ -184,8 +177,6 @@ def sweep(forward, tricks, deal, slots, table, levels, subsets, held, offsets):
 @batch_kernel
 def look_up(packed, deal, slots, table, held, offsets, q):
     """V of a state of 41 bits, by at most one trick of search; q [7] by the mover's local indices, -128 where it may not play."""
-    follow, able, counts = deal
-    number, base, sizes = slots
     leader, length = (packed >> 28) & 3, (packed >> 30) & 3
     for seat in range(4):
         held[seat] = (packed >> (7 * seat)) & 127
@@ -195,9 +186,9 @@ def look_up(packed, deal, slots, table, held, offsets, q):
         tile = 7 * seat + ((packed >> (32 + 3 * k)) & 7)
         held[seat] |= 1 << (tile - 7 * seat)  # the trick is played anew
         led = tile if k == 0 else led
-        points += counts[tile]
-        if able[led, tile] > top:
-            top, owner = able[led, tile], seat
+        points += deal.counts[tile]
+        if deal.able[led, tile] > top:
+            top, owner = deal.able[led, tile], seat
     q[:] = UNREACHED
     mover, tricks = (leader + length) & 3, 0
     for local in range(7):
@@ -208,15 +199,15 @@ def look_up(packed, deal, slots, table, held, offsets, q):
     for k in range(length):
         seat = (leader + k) & 3
         slot += offsets[7 * seat + ((packed >> (32 + 3 * k)) & 7)]
-    moves = held[mover] if length == 0 else answers(held[mover], follow[led, mover])
+    moves = held[mover] if length == 0 else answers(held[mover], deal.follow[led, mover])
     best, after = 99 if mover & 1 else -99, (mover + 1) & 3
     for local in range(7):
         if (moves >> local) & 1 == 0:
             continue
         tile = 7 * mover + local
         lead = tile if length == 0 else led
-        strength = able[lead, tile]
-        winner, high, gain, at = owner, top, points + counts[tile], slot + offsets[tile]
+        strength = deal.able[lead, tile]
+        winner, high, gain, at = owner, top, points + deal.counts[tile], slot + offsets[tile]
         if strength > top:
             winner, high = mover, strength
         if length == 0:

@@ -1,9 +1,12 @@
 """`Tabulation`: the values of every state that can be reached in one deal."""
 
+# mypy: disable-error-code="no-untyped-call"
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +23,25 @@ _NUMBER = np.zeros(128, np.int64)
 for _k in range(8):
     for _r, _mask in enumerate(mask for mask in range(128) if mask.bit_count() == _k):
         _NUMBER[_mask] = _r
-_SLOTS = (_NUMBER, _BASE, _SIZES)
+
+
+class Slots(NamedTuple):
+    """Where positions stand in a table; see `tabulate.py`."""
+
+    number: NDArray[np.int64]
+    base: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+
+class Deal(NamedTuple):
+    """What the tabulator knows of tiles; see `tabulate.py`."""
+
+    follow: NDArray[np.int64]
+    able: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+_SLOTS = Slots(_NUMBER, _BASE, _SIZES)
 
 
 class Tabulation:
@@ -46,7 +67,9 @@ class Tabulation:
         follows = (FOLLOW[decl, led][:, None] & bits) != 0  # (28, 28)
         follow = (follows.reshape(28, 4, 7) << np.arange(7)).sum(axis=2)
         able = RANK[decl][led][:, tiles].astype(np.int64)
-        self._deal = (np.ascontiguousarray(follow, np.int64), np.ascontiguousarray(able), COUNT[tiles].astype(np.int64))
+        self._deal = Deal(
+            np.ascontiguousarray(follow, np.int64), np.ascontiguousarray(able), COUNT[tiles].astype(np.int64)
+        )
         self._table = np.full(int(_BASE[8]), UNREACHED, np.int8)
         self._held, self._offsets = np.zeros(4, np.int64), np.zeros(28, np.int64)
         self.states_per_level = np.zeros(29, np.int64)

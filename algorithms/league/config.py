@@ -48,6 +48,8 @@ class LeagueConfig:
     """Agent steps that stand for the paper's 2e9; 0: a 64th of the budget, at least 50,000."""
     slice_steps: int = 0
     """Agent steps of one player before the next one's turn; 0: an eighth of the unit."""
+    main_turns: int = 1
+    """Turns of a main for one turn of an exploiter; more make the main stronger where the budget is small."""
     learner: str = "vtrace"
     """Algorithm of all learners."""
     learner_options: Mapping[str, Any] = field(default_factory=dict)
@@ -84,8 +86,9 @@ class LeagueConfig:
         for name in ("unit", "slice_steps", "min_games_pfsp"):
             if getattr(self, name) < 0:
                 raise OptionError(f"{name}={getattr(self, name)}: must be at least 0")
-        if self.games_per_match < 1:
-            raise OptionError(f"games_per_match={self.games_per_match}: must be at least 1")
+        for name in ("games_per_match", "main_turns"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name}={getattr(self, name)}: must be at least 1")
 
     @property
     def unit_steps(self) -> int:

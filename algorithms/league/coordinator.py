@@ -59,8 +59,12 @@ class Coordinator:
     @property
     def whose_turn(self) -> PlayerRecord:
         """The learner of the next slice."""
-        learners = self.state.learners
-        return learners[self.state.turn % len(learners)]
+        turns = [
+            player
+            for player in self.state.learners
+            for _ in range(self.config.main_turns if player.role == "main" else 1)
+        ]
+        return turns[self.state.turn % len(turns)]
 
     def next_assignment(self, player: str) -> Assignment:
         """Draw the opponent of `player`'s next match."""

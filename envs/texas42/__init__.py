@@ -85,14 +85,14 @@ def make_play(
     Raises:
         OptionError: a value that is not allowed.
     """
-    rules, contract = Texas42Rules(early_stop=early_stop), FixedContract(decl, bid, bidder, leader, reward)
+    rules = Texas42Rules(early_stop=early_stop)
+    contract = FixedContract(decl, bid, bidder, leader, reward)
     _check_observation(observation, with_auction=False)
     facts = _facts("Texas 42 play", Head("tile", 28), observation, 28, 1)
     paid = AT_THE_END if reward == "make" else AS_IT_FALLS
-    columns = (-1 if decl is None else decl, bid, bidder, -1 if leader is None else leader, 0, 0)
     game = Game(
         facts=facts,
-        fields=fields(_setup(rules, FIXED, paid), columns),
+        fields=fields(_setup(rules, FIXED, paid), contract.columns),
         kernels=Kernels(reset_play, step_play, legal_play, OBSERVE[observation], redeal),
         action_name=tile_action_name,
         info=public_info,

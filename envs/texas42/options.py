@@ -94,6 +94,12 @@ class FixedContract:
             check_range("leader", self.leader, 0, 3)
         check_contract(self.decl, self.bid, self.bidder, self.leader, self.reward)
 
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns of the state field `contract`."""
+        decl, leader = (-1 if value is None else value for value in (self.decl, self.leader))
+        return decl, self.bid, self.bidder, leader, 0, 0
+
 
 def check_contract(decl: int | None, bid: int, bidder: int, leader: int | None, reward: str) -> None:
     """Refuse contracts that no auction gives.

@@ -15,10 +15,10 @@ from .state import (
     ACTION,
     ACTOR,
     ALL_PASSED,
+    AS_IT_FALLS,
     AUCTION,
     BID,
     BIDDER,
-    AS_IT_FALLS,
     DEAL,
     DECL,
     DECLARE,
@@ -171,7 +171,7 @@ def legal_play(state, i, seat, mask):
 
 @kernel
 def legal_tiles(state, i, seat, mask):
-    """mask [28]: the tiles that follow suit if there are any, else all that are held."""
+    """Mask [28]: the tiles that follow suit if there are any, else all that are held."""
     tiles = playable(int(state.decl[i]), int(state.held[i, seat]), suit_led(state, i))
     for tile in range(28):
         mask[tile] = (tiles >> tile) & 1 == 1

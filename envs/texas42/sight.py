@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..game import State
 from .state import FORMAT, TARGET, WHOLE_MATCH
-from .tiles import CALLED, COUNT, DECLARATIONS, FOLLOW, LED, NELLO_HIGH, NELLO_LOW, RANK, SEVENS
+from .tiles import CALLED, COUNT, FOLLOW, LED, NELLO_HIGH, NELLO_LOW, RANK, SEVENS
 from .words import action_name, contract_words, last_move
 
 SUIT_NAMES = ("blanks", "aces", "deuces", "treys", "fours", "fives", "sixes")
@@ -126,7 +126,9 @@ def _past(state: State, i: int, decl: int, size: int) -> tuple[PastTrick, ...]:
     whole = (int(state.plays[i]) - int(state.trick_len[i])) // size
     tricks = []
     for number in range(whole):
-        plays = tuple((int(state.seats[i, k]), int(state.tiles[i, k])) for k in range(number * size, (number + 1) * size))
+        plays = tuple(
+            (int(state.seats[i, k]), int(state.tiles[i, k])) for k in range(number * size, (number + 1) * size)
+        )
         led = int(LED[decl, plays[0][1]])
         winner = max(plays, key=lambda play: int(RANK[decl, led, play[1]]))[0]  # of equals the first
         tricks.append(PastTrick(plays, winner, 1 + sum(int(COUNT[tile]) for _, tile in plays)))

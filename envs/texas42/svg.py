@@ -28,7 +28,7 @@ def draw_svg(state: State, i: int, seat: int | None) -> str:
         f'<rect width="{PAGE_WIDTH}" height="{PAGE_HEIGHT}" rx="18" fill="{FELT}"/>',
         words(18, 34, "Texas 42", 20, TEXT, 700),
         words(122, 34, sight.contract or "no bid yet", 16, GOLD, 700),
-        words(PAGE_WIDTH - 18, 34, "   ".join(sight.scores), 16, TEXT, 400, "end"),
+        words(PAGE_WIDTH - 18, 34, " · ".join(sight.scores), 16, TEXT, 400, "end"),
         *(group(*CHAIRS[_direction(sight, chair)], *_panel(sight, chair)) for chair in chairs),
         *_trick(sight),
         *_past(sight),
@@ -71,7 +71,7 @@ def _panel(sight: Sight, chair: int) -> list[str]:
 
 def _trick(sight: Sight) -> list[str]:
     """The tiles of the present trick, each before its seat; the first is framed."""
-    marks = [words(370, 184, f"led: {sight.led}", 13, FAINT, 400, "middle")] if sight.led else []
+    marks = [words(18, 62, f"led: {sight.led}", 15, FAINT)] if sight.led else []
     for k, (chair, tile) in enumerate(sight.trick.items()):
         x, y = TRICK[_direction(sight, chair)]
         marks.append(domino(x, y, tile, 1.0, GOLD if k == 0 else ""))
@@ -80,7 +80,7 @@ def _trick(sight: Sight) -> list[str]:
 
 def _past(sight: Sight) -> list[str]:
     """The tricks that are over, tiles from the leader on; the winner's is framed."""
-    lines = [words(PAST_LEFT, PAST_TOP - 8, "tricks", 13, FAINT)]
+    lines = []
     for number, trick in enumerate(sight.past):
         y = PAST_TOP + PAST_ROW * number
         marks = []
@@ -91,5 +91,3 @@ def _past(sight: Sight) -> list[str]:
         marks.append(words(250, 26, f"{trick.points} to Team {trick.winner % 2}", 13, TEXT, 400, "end"))
         lines.append(group(PAST_LEFT, y, *marks))
     return lines
-
-

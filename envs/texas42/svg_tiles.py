@@ -52,12 +52,12 @@ def domino(x: float, y: float, tile: int, scale: float = 1.0, mark: str = "") ->
 
 def back(x: float, y: float) -> str:
     """A domino face down."""
-    return (
-        f'<rect x="{x:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" rx="5" fill="{BACK}" stroke="{LINE}" stroke-width="2"/>'
-    )
+    return f'<rect x="{x:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" rx="5" fill="{BACK}" stroke="{LINE}" stroke-width="2"/>'
 
 
-def words(x: float, y: float, text: str, size: float, fill: str = TEXT, weight: int = 400, anchor: str = "start") -> str:
+def words(
+    x: float, y: float, text: str, size: float, fill: str = TEXT, weight: int = 400, anchor: str = "start"
+) -> str:
     """A line of text that begins, is centred or ends at (x, y)."""
     return f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" font-weight="{weight}" text-anchor="{anchor}" fill="{fill}">{text}</text>'
 

@@ -7,7 +7,7 @@ from ..pictures import as_wanted, paint
 from .sight import Sight, look
 from .tiles import COUNT, TILE_NAMES, tiles_of
 
-LABEL, SEAT_COLUMN = 14, 30
+LABEL = 15
 STRONG, FAINT, TILE, COUNTING = "1", "2", "30;107", "1;30;103"
 
 
@@ -39,7 +39,11 @@ def _seat(sight: Sight, chair: int) -> list[str]:
     name = f"{marker} seat {chair}{sight.relation(chair)}"
     label = paint(f"{name:<{LABEL}}", STRONG) if sight.to_move == chair else f"{name:<{LABEL}}"
     hand = sight.hands[chair]
-    shown = " ".join(_tile(tile) for tile in tiles_of(hand)) if hand is not None else paint(" ".join(["##"] * sight.sizes[chair]), FAINT)
+    shown = (
+        " ".join(_tile(tile) for tile in tiles_of(hand))
+        if hand is not None
+        else paint(" ".join(["##"] * sight.sizes[chair]), FAINT)
+    )
     lines = [label + (shown if sight.sizes[chair] else paint("no tiles", FAINT))]
     notes = [sight.bids[chair]] if sight.bids[chair] else []
     notes += ["shook"] if sight.shaker == chair else []

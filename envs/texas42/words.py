@@ -53,7 +53,7 @@ def tile_action_name(head: int, tile: int) -> str:
 
 
 def marks(number: int) -> str:
-    """ "1 mark", "2 marks"."""
+    """A number of marks: "1 mark", "2 marks"."""
     return f"{number} mark{'' if number == 1 else 's'}"
 
 
@@ -119,5 +119,3 @@ def public_info(state: State, i: int) -> dict[str, Any]:
     if last[ACTION] >= 0 and last[SETTLED] != NOT_OVER:
         info["result"] = result_words(last)
     return info
-
-

@@ -98,7 +98,7 @@ def test_pimc_takes_the_chance_to_make_before_points(play):
                 q = decision.side * solver.q_values(held)[1][:, legal].astype(int)
                 made = solver.make_after(held, 30, decision.banked)[:, legal]
                 wanted = made if seat % 2 == 0 else ~made
-                best = max(range(len(legal)), key=lambda a: (wanted[:, a].sum(), q[:, a].sum(), -legal[a]))  # noqa: B023
+                best = max(range(len(legal)), key=lambda a: (wanted[:, a].sum(), q[:, a].sum(), -legal[a]))
                 assert agent.decide(Seat(engine, seat, row), None) == legal[best]
                 compared += 1
         masks = engine.legal()

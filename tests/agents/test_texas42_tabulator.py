@@ -70,5 +70,5 @@ def test_the_root_is_all_ones_and_no_trick():
 
 
 def test_declarations_without_points_are_refused():
-    with pytest.raises(OptionError, match="must be 0..9"):
+    with pytest.raises(OptionError, match=r"must be 0\.\.9"):
         Tabulation(range(28), 10)

@@ -283,7 +283,10 @@ def test_a_position_is_reached_by_its_bids_and_plays():
         ({"deal": DEAL, "seed_deal": 1}, "not both"),
         ({"shaker": 4}, "from 0 to 3"),
         ({"bids": [1]}, "need deal"),
-        ({"deal": DEAL, "shaker": 0, "bids": [2, 1]}, r"action 1 \(bid 30\) is not legal; legal: 0 \(pass\), 3 \(bid 32\)"),
+        (
+            {"deal": DEAL, "shaker": 0, "bids": [2, 1]},
+            r"action 1 \(bid 30\) is not legal; legal: 0 \(pass\), 3 \(bid 32\)",
+        ),
         ({"deals": DEAL}, "did you mean 'deal'"),
         ({"deal": ["6-7,1-1"] * 4}, "'6-7' is no domino"),
     ],

@@ -97,9 +97,7 @@ def test_samples_are_uniform(golden):
     worlds = Worlds(known)
     drawn = Counter(map(tuple, worlds.sample(100 * worlds.count, key=5).tolist()))
     assert set(drawn) <= set(map(tuple, worlds.all().tolist()))
-    assert_frequencies(
-        [drawn[tuple(world)] for world in worlds.all().tolist()], np.full(worlds.count, 100.0)
-    )
+    assert_frequencies([drawn[tuple(world)] for world in worlds.all().tolist()], np.full(worlds.count, 100.0))
 
 
 def test_choosing_takes_all_then_distinct_then_independent_worlds(golden):

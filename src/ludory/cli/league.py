@@ -65,6 +65,7 @@ def _run(argv: list[str]) -> int:
     parser.add_argument("--source", default="both", choices=("both", "training", "evaluator"), help="games that count")
     parser.add_argument("--unit", type=_count, default=0, help="agent steps for the paper's 2e9 (default budget/64)")
     parser.add_argument("--slice-steps", type=_count, default=0, help="agent steps of a turn (default unit/8)")
+    parser.add_argument("--main-turns", type=int, default=1, help="turns of a main for one of an exploiter (default 1)")
     parser.add_argument("--games-per-match", type=int, default=64, help="games against one opponent (default 64)")
     parser.add_argument("--anchors", default="", help="agents to measure against, comma-separated")
     parser.add_argument("--anchors-in-pfsp", action="store_true", help="let learners train against the anchors as well")
@@ -113,6 +114,7 @@ def _config(arguments: argparse.Namespace, behind: list[str]) -> LeagueConfig:
         slice_steps=arguments.slice_steps,
         learner=arguments.learner,
         learner_options=_learner_options(arguments.learner, behind),
+        main_turns=arguments.main_turns,
         games_per_match=arguments.games_per_match,
         anchors=tuple(name for name in arguments.anchors.split(",") if name),
         evaluation_games=arguments.evaluation_games,

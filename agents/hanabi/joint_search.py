@@ -1,0 +1,199 @@
+"""`sparta(<blueprint>, joint=True)`: both seats of a game for two search, and each can find out what the other's search meant.
+
+Source: Lerer et al., Improving Policies via Search in Cooperative Partially Observable Games, arXiv 1912.02318.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.chance import hash_rows
+from ludory.envs.game import Game
+from ludory.envs.hanabi.rules import step
+from ludory.envs.hanabi.state import CARD, HINT_COLOR, HINT_RANK, KIND, TOUCHED
+from ludory.errors import OptionError
+
+from ..make import make_agent
+from ..search.belief import Draw
+from ..search.blueprint import Blueprint
+from ..search.rollouts import Decision, Found, RolloutSearch
+from ..seat import Move, Seat, SeatAgent
+from .hand_belief import known_record
+from .hand_range import HandRange
+from .hand_sets import Hands
+from .known_cards import EmptyRangeError, Record, if_held, own_hands
+
+KEPT_ANSWERS = 200_000
+"""Searches whose outcome is remembered."""
+
+
+@dataclass
+class JointNotes:
+    """What a seat remembers of one game: all of it is known to the other seat too."""
+
+    ranges: list[HandRange]
+    """What each seat may hold, by what can be known without seeing any hand."""
+    key: int
+    """Hash of the moves so far and of what they showed."""
+    last: tuple[Record, Move, bool] | None = None
+    """The last move, the state before it, and whether it was searched."""
+    decisions: list[Decision] = field(default_factory=list)
+    """Of the seat's own searches."""
+
+
+class JointSparta(SeatAgent):
+    """Searches in both seats of Hanabi for two, drawing at random from a key that both share.
+
+    A searched move tells the partner of its hand only after the search was repeated for every hand it may hold. That is
+    put off until at most `range_max` hands are left; a seat that has put something off plays the blueprint. So at most one
+    seat is in the dark, and rollouts in which everybody plays the blueprint on are drawn from exact posteriors.
+
+    Args:
+        game: Hanabi for two.
+        blueprint: a rule bot, or its name.
+        rollouts: games played out per decision, shared by the legal actions.
+        threshold: in points of the game.
+        seed: of the draws; the same for both seats.
+        range_max: most hands for which a search is repeated.
+
+    Raises:
+        OptionError: a value that is not allowed, a blueprint that is no rule bot, or another game.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        blueprint: Any,
+        rollouts: int = 10_000,
+        threshold: float = 0.05,
+        seed: int = 0,
+        range_max: int = 2_000,
+    ) -> None:
+        bot = make_agent(blueprint, game)
+        self.name = f"sparta({bot.name}, joint=True)"
+        super().__init__(game)
+        if game.kernels.step is not step or game.facts.players != 2:
+            raise OptionError(
+                f"{self.name} plays Hanabi for two only, got {game.id or game.facts.name}; try Hanabi2P-v0"
+            )
+        if not isinstance(range_max, int) or range_max < 1:
+            raise OptionError(f"range_max={range_max!r}: must be an integer of at least 1")
+        self.blueprint, self.range_max = Blueprint(bot, game, self.name), range_max
+        self.search = RolloutSearch(self.blueprint, rollouts, threshold, seconds=None)
+        self._answers: OrderedDict[tuple[int, int, int], int] = OrderedDict()
+        self.seed(seed)
+
+    def seed(self, seed: int) -> None:
+        """Start the draws anew."""
+        self._seed = int(seed)
+
+    def begin(self) -> JointNotes:
+        """Nothing known yet."""
+        return JointNotes(
+            [HandRange(self.blueprint, seat, public=True) for seat in range(2)], int(hash_rows(self._seed, 0))
+        )
+
+    def watch(self, seat: Seat, move: Move, own: JointNotes) -> None:
+        """Take note of a move, and of whether it was searched."""
+        now = self._catch_up(seat, own)
+        own.last = now, move, self._knows_its_range(own, move.seat, now)
+
+    def _knows_its_range(self, own: JointNotes, seat: int, now: Record) -> bool:
+        return own.ranges[seat].resolve(now, self.range_max)
+
+    def _catch_up(self, seat: Seat, own: JointNotes) -> Record:
+        now = known_record(seat)
+        if own.last:
+            before, move, searched = own.last
+            own.last = None
+            mover, other = move.seat, 1 - move.seat
+            agree = self._frame(own, before, move) if searched else None
+            told, last = before.copy(), now["last"][0]
+            if last[KIND] in (HINT_COLOR, HINT_RANK):
+                told["hands"] = now["hands"]  # which cards were named is known now, and no card has moved
+            own.ranges[other].advance(told, move, now, agree)
+            own.ranges[mover].advance(told, move, now)
+            for part in (mover, move.action, int(last[CARD]), int(last[TOUCHED])):
+                own.key = int(hash_rows(own.key, part))
+        return now
+
+    def decide(self, seat: Seat, own: JointNotes) -> int:
+        """The action found; what is known of it stands in `own.decisions`."""
+        now, me = self._catch_up(seat, own), seat.number
+        legal = self._legal(now, me)
+        if len(legal) == 1:
+            return int(legal[0])
+        hand = own_hands(now, 1 - me)
+        memory = own.ranges[1 - me].memories_of(hand)[1][0]
+        if not self._knows_its_range(own, me, now):
+            return self.search.blueprint_move(now, me, memory)
+        found = self._search(now, me, legal, memory, own.ranges[me], own.key)
+        self._remember((own.key, int(hand[0]), found.action), found.action)
+        own.decisions.append(found.decision(self.game.facts.num_actions, found.paired.values, own.ranges[me].size))
+        return found.action
+
+    def _legal(self, record: Record, seat: int) -> NDArray[np.int64]:
+        mask = np.zeros(self.game.facts.num_actions, bool)
+        self.search.kernels(record).legal_mask(record, 0, seat, mask)
+        return np.flatnonzero(mask)
+
+    def _search(
+        self,
+        known: Record,
+        seat: int,
+        legal: NDArray[np.int64],
+        memory: NDArray[np.int32],
+        own_range: HandRange,
+        key: int,
+        wanted: int | None = None,
+    ) -> Found:
+        """Search as `seat`, by what it knows; memory: its own."""
+        own_range = copy.copy(own_range)
+
+        def draw(count: int, key: int) -> Draw:
+            drawn = own_range.draw(known, count, key)
+            drawn.memories[:, seat] = memory[seat]
+            return drawn
+
+        return self.search.run(draw, legal, seat, key, wanted)
+
+    def _frame(self, own: JointNotes, before: Record, move: Move) -> Callable[[Hands], NDArray[np.bool_]]:
+        """Which hands of the other seat lead the mover to the move that it made."""
+        mover_range, other_range, key = copy.copy(own.ranges[move.seat]), copy.copy(own.ranges[1 - move.seat]), own.key
+
+        def agree(hands: Hands) -> NDArray[np.bool_]:
+            possible, memories = other_range.memories_of(hands)
+            same = np.zeros(len(hands), np.bool_)
+            for k in np.flatnonzero(possible):
+                place = (key, int(hands[k]), move.action)
+                if place not in self._answers:
+                    self._remember(place, self._would_play(before, move, int(hands[k]), memories[k], mover_range, key))
+                same[k] = self._answers[place] == move.action
+            return same
+
+        return agree
+
+    def _would_play(
+        self, before: Record, move: Move, hand: int, memory: NDArray[np.int32], mover_range: HandRange, key: int
+    ) -> int:
+        """What the mover would have done if the other seat had held `hand`; some other action than `move`'s may stand for all others."""
+        try:
+            known = if_held(before, 1 - move.seat, hand, move.seat)
+            legal = self._legal(known, move.seat)
+            if len(legal) == 1 or move.action not in legal:
+                return int(legal[0]) if len(legal) == 1 else -1
+            return self._search(known, move.seat, legal, memory, mover_range, key, wanted=move.action).action
+        except EmptyRangeError:
+            return -1
+
+    def _remember(self, place: tuple[int, int, int], action: int) -> None:
+        self._answers[place] = action
+        if len(self._answers) > KEPT_ANSWERS:
+            self._answers.popitem(last=False)
