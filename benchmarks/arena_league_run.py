@@ -37,7 +37,9 @@ LEARNER: dict[str, Any] = {
 }
 """Options of the learner that differ from its defaults; the same for all contenders."""
 ROLES = {"no exploiters": (1, 0, 0), "self-play": (1, 0, 0)}
-FULL_ROLES, MAIN_TURNS = (1, 1, 1), 4
+FULL_ROLES, MAIN_TURNS, UNIT = (1, 1, 1), 4, 2_000_000
+SHARES = (0.8, 0.1, 0.1)
+"""Of a main's matches: PFSP, self-play, verification. The paper's 0.5, 0.35, 0.15 suit budgets ten thousand times larger."""
 ALONE = Matchmaking(pfsp_share=0.0, self_play_share=1.0, verification_share=0.0)
 CONTENDERS = ("league", "self-play", "no anchors", "no KL", "no UPGO", "no PFSP", "no exploiters")
 """In "league" the scripted styles are among the candidates of PFSP, in "no anchors" they are only measured against."""
@@ -57,6 +59,7 @@ def league_config(contender: str, seed: int, minutes: float, teacher: str) -> Le
         minutes=minutes,
         roles=ROLES.get(contender, FULL_ROLES),
         main_turns=MAIN_TURNS,
+        unit=UNIT,
         matchmaking=ALONE if contender == "self-play" else _matchmaking(contender),
         learner_options=learner,
         anchors=STYLES,
@@ -65,7 +68,8 @@ def league_config(contender: str, seed: int, minutes: float, teacher: str) -> Le
 
 
 def _matchmaking(contender: str) -> Matchmaking:
-    return Matchmaking(prioritised=contender != "no PFSP", anchors_in_pfsp=contender != "no anchors")
+    anchors, prioritised = contender != "no anchors", contender != "no PFSP"
+    return Matchmaking(*SHARES, anchors_in_pfsp=anchors, prioritised=prioritised)
 
 
 def main(task: dict[str, Any]) -> None:
