@@ -82,11 +82,10 @@ class Watched:
 @pytest.mark.parametrize(
     ("id", "bot", "games", "seat"),
     [
-        ("HanabiVerySmall2P-v0", "hanabi/smartbot", 40, 0),
-        ("HanabiVerySmall2P-v0", "hanabi/piers", 20, 1),
+        ("HanabiVerySmall2P-v0", "hanabi/smartbot", 60, 0),
+        ("HanabiVerySmall2P-v0", "hanabi/piers", 30, 1),
         ("HanabiSmall2P-v0", "hanabi/smartbot", 40, 1),
-        ("HanabiSmall2P-v0", "hanabi/smartbot", 20, 0),
-        ("HanabiTiny2P-v0", "hanabi/smartbot", 40, 1),
+        ("HanabiSmall2P-v0", "hanabi/smartbot", 30, 0),
         ("HanabiSmall3P-v0", "hanabi/smartbot", 40, 1),
     ],
 )
@@ -105,9 +104,9 @@ def test_the_range_is_what_counting_out_all_deals_gives_after_every_move(
     assert not any(known.contradictions for ranges in watched.ranges for known in ranges.values())
 
 
-@pytest.mark.parametrize(("id", "seat"), [("Hanabi2P-v0", 1), ("Hanabi3P-v0", 0)])
-def test_on_the_full_game_the_true_hand_is_always_possible(id: str, seat: int) -> None:
-    watched = Watched(id, "hanabi/smartbot", 3, seat, (100_000,), stray=0.1)
+@pytest.mark.parametrize("seat", [0, 1])
+def test_on_the_full_game_the_true_hand_is_always_possible(seat: int) -> None:
+    watched = Watched("Hanabi2P-v0", "hanabi/smartbot", 3, seat, (100_000,), stray=0.1)
     for i in watched.moves():
         known = watched.ranges[i][100_000]
         now = known.catch_up(watched.view(i))

@@ -29,13 +29,10 @@ SPREAD = {2: 2.6, 3: 3.4, 4: 3.9, 5: 6.1}
 """Standard deviation of one game's score."""
 
 ODD = [
-    {"players": 2, "colors": 3, "ranks": 4, "hand_size": 3},
-    {"players": 3, "colors": 2, "ranks": 5, "hand_size": 2, "max_information_tokens": 3, "max_life_tokens": 1},
-    {"players": 2, "colors": 2, "ranks": 2, "hand_size": 2},
-    {"players": 5, "colors": 1, "ranks": 5, "hand_size": 2, "max_information_tokens": 3},  # the deal empties the deck
-    {"players": 5, "colors": 1, "ranks": 5, "hand_size": 2, "max_information_tokens": 0},
-    {"players": 2, "colors": 3, "ranks": 1, "hand_size": 1, "max_information_tokens": 0},
-    {"players": 2, "colors": 3, "ranks": 1, "hand_size": 1, "max_information_tokens": 1},
+    {"players": 2, "colors": 2, "ranks": 5, "hand_size": 2, "max_information_tokens": 3, "max_life_tokens": 1},
+    {"players": 2, "colors": 1, "ranks": 5, "hand_size": 2, "max_information_tokens": 0},
+    {"players": 3, "colors": 1, "ranks": 1, "hand_size": 1, "max_information_tokens": 0},  # the deal empties the deck
+    {"players": 3, "colors": 1, "ranks": 1, "hand_size": 1, "max_information_tokens": 1},
 ]
 
 PLAYERS = pytest.mark.parametrize("players", [2, 3, 4, 5])
@@ -94,15 +91,15 @@ def test_a_game_of_two_takes_64_moves_and_three_in_ten_are_perfect() -> None:
     assert (outcomes["score"] == 25).mean() == pytest.approx(0.297, abs=0.02)
 
 
-@pytest.mark.parametrize("options", [{"players": 2}, {"players": 3}, {"players": 4}, {"players": 5}, *ODD], ids=str)
+@pytest.mark.parametrize("options", [{"players": 2}, {"players": 3}, {"players": 5}, *ODD], ids=str)
 def test_every_move_and_belief_follows_the_rules_as_written(options: dict[str, Any]) -> None:
-    table = SelfPlay(options, games=8 if "colors" not in options else 15)
+    table = SelfPlay(options, games=6 if "colors" not in options else 15)
     assert_follows_the_rules(table, stray=0.0)
 
 
 @pytest.mark.parametrize("options", [{"players": 2}, {"players": 3}, ODD[0]], ids=str)
 def test_the_rules_hold_when_moves_break_the_conventions(options: dict[str, Any]) -> None:
-    assert_follows_the_rules(SelfPlay(options, games=12), stray=0.3)
+    assert_follows_the_rules(SelfPlay(options, games=8), stray=0.3)
 
 
 def assert_follows_the_rules(table: SelfPlay, stray: float) -> None:
@@ -141,7 +138,7 @@ def assert_believes(table: SelfPlay, bot: PlainSmartBot, i: int) -> None:
 
 @PLAYERS
 def test_in_self_play_all_believe_the_same_and_the_truth_is_in_it(players: int) -> None:
-    table = SelfPlay({"players": players}, games=400)
+    table = SelfPlay({"players": players}, games=300)
     while len(table.running):
         table.play(table.choose())
         for memory in table.memories[1:]:

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from ludory.agents.evaluate import evaluate
+from ludory.agents.hanabi.hand_belief import known_record
 from ludory.agents.hanabi.hand_sets import pack
 from ludory.agents.hanabi.joint_search import JointNotes, JointSparta
 from ludory.agents.make import make_agent
+from ludory.agents.seat import Seat
 from ludory.envs.game import Game
 from ludory.envs.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
@@ -54,7 +56,7 @@ def assert_of_one_mind(pair: Pair, i: int) -> None:
     assert one.key == other.key
     for seat in range(2):
         ranges = one.ranges[seat], other.ranges[seat]
-        assert [len(r.frames) for r in ranges][0] == len(ranges[1].frames)
+        assert len(ranges[0].frames) == len(ranges[1].frames)
         assert (ranges[0].hands is None) == (ranges[1].hands is None)
         if ranges[0].hands is not None:
             np.testing.assert_array_equal(ranges[0].hands, ranges[1].hands)
@@ -64,8 +66,6 @@ def assert_of_one_mind(pair: Pair, i: int) -> None:
 def assert_true_hands_possible(pair: Pair, i: int) -> None:
     """Before the outcome of the last move is taken in, the range is that of the hands before it."""
     for seat, agent in enumerate(pair.agents):
-        from ludory.agents.seat import Seat
-
         agent._catch_up(Seat(pair.engine, seat, i), pair.minds(i)[seat])
     for seat in range(2):
         for mind in pair.minds(i):
@@ -75,7 +75,7 @@ def assert_true_hands_possible(pair: Pair, i: int) -> None:
 
 @pytest.mark.parametrize("range_max", [1, 40, 2000])
 def test_two_seats_that_exchange_only_moves_stay_of_one_mind(range_max: int) -> None:
-    pair = Pair(SMALL, 7, rollouts=60, range_max=range_max)
+    pair = Pair(SMALL, 7, rollouts=40, range_max=range_max)
     waiting = 0
     for running in pair.turns():
         for i in running:
@@ -86,7 +86,7 @@ def test_two_seats_that_exchange_only_moves_stay_of_one_mind(range_max: int) -> 
 
 
 def test_a_searched_move_tells_as_much_as_repeating_the_search_for_every_hand() -> None:
-    pair, told = Pair(SMALL, 6, rollouts=60), 0
+    pair, told = Pair(SMALL, 4, rollouts=40), 0
     for running in pair.turns():
         for i in running:
             assert_true_hands_possible(pair, i)
@@ -94,9 +94,6 @@ def test_a_searched_move_tells_as_much_as_repeating_the_search_for_every_hand() 
             known = pair.minds(i)[mover].ranges[mover]
             if known.frames and known.hands is not None:
                 before = len(known.hands)
-                from ludory.agents.hanabi.hand_belief import known_record
-                from ludory.agents.seat import Seat
-
                 assert known.resolve(known_record(Seat(pair.engine, mover, i)), 2000)
                 assert len(known.hands) <= before
                 assert pair.hand(i, mover) in known.hands
@@ -104,12 +101,10 @@ def test_a_searched_move_tells_as_much_as_repeating_the_search_for_every_hand() 
     assert told > 0
 
 
-def test_both_seats_together_gain() -> None:
-    games = 60
-    alone = evaluate(BOT, SMALL, games=games, seed=3)
-    joint = evaluate(f"sparta({BOT}, joint=True, rollouts=150)", SMALL, games=games, seed=3)
-    gain = joint.returns[:, 0] - alone.returns[:, 0]
-    assert gain.mean() > 2 * gain.std(ddof=1) / games**0.5 > 0
+def test_one_agent_plays_both_seats() -> None:
+    result = evaluate(f"sparta({BOT}, joint=True, rollouts=40)", SMALL, games=4, seed=3)
+    again = evaluate(f"sparta({BOT}, joint=True, rollouts=40)", SMALL, games=4, seed=3)
+    np.testing.assert_array_equal(result.returns, again.returns)
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,15 @@ import gymnasium
 import pettingzoo
 import pytest
 from gymnasium.utils.env_checker import check_env as check_gymnasium
+from own_games import OWN
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 from stable_baselines3.common.env_checker import check_env as check_sb3
-
-from ludory.plugins import games
 
 ODD = {"players": 3, "colors": 3, "ranks": 4, "hand_size": 3, "max_information_tokens": 5, "max_life_tokens": 2}
 SMALLEST = {"colors": 1, "ranks": 1, "hand_size": 1, "max_information_tokens": 0, "max_life_tokens": 1}
 
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
-    *((id, {}) for id in games.ids() if games.get(id).distribution == "ludory"),
+    *((id, {}) for id in OWN),
     *(("HanabiTiny2P-v0", {"observation": name}) for name in ("minimal", "seer", "v0_belief")),
     ("Hanabi-v0", ODD),
     ("Hanabi-v0", SMALLEST),

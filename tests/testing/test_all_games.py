@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from own_games import OWN
 
 from ludory.envs.make import make_game
-from ludory.plugins import games
 from ludory.testing import check_game
-
-OWN = [id for id in games.ids() if games.get(id).distribution == "ludory"]
 
 
 @pytest.mark.parametrize("id", OWN)
