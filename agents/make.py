@@ -35,6 +35,9 @@ def make_agent(spec: Any, game: str | Game) -> Agent:
     if parsed.checkpoint:
         return _from_checkpoint(parsed, made)
     entry = agents.get(parsed.name)
+    for name in parsed.kwargs:
+        if name in entry.fixed:
+            raise OptionError(f"agent {spec!r}: {entry.id} fixes {name}={entry.fixed[name]!r}; leave it out")
     agent = call(entry.id, agents.load(parsed.name), made, *parsed.args, **{**entry.fixed, **parsed.kwargs})
     return _checked(agent, entry.id)
 

@@ -77,7 +77,7 @@ def main(task: dict[str, Any]) -> None:
     folder = Path(task["folder"])
     config = league_config(task["contender"], task["seed"], task["minutes"], task["teacher"])
     begun = (folder / "events.jsonl").exists()
-    with resume_league(folder) if begun else start_league(config, folder) as league:
+    with resume_league(folder, minutes=task["minutes"]) if begun else start_league(config, folder) as league:
         league.run()
     opened = open_league(folder)
     final = [player.id for player in opened.state.players if player.frozen and player.role == "main"][-1]
