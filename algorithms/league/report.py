@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .alpha_rank import alpha_rank
+from .exploitation import Exploitation
 from .metagame import (
     cyclic_share,
     effective_diversity,
@@ -21,7 +22,7 @@ from .metagame import (
 )
 from .nash import Nash
 from .ratings import Z95, bradley_terry, wilson
-from .report_input import Exploitation, LeagueInput, ReportPlayer
+from .report_input import LeagueInput, ReportPlayer
 from .report_payoff import Matrix, PayoffRow, matrix, payoff_rows
 
 SCHEMA = "ludory-league-report/1"

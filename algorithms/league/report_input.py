@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ludory.errors import DataError
-
 from .events import Event, read_events, standing
+from .exploitation import Exploitation, read_exploitations
 
 Group = Literal["teacher", "anchors", "past"]
 GROUPS: tuple[Group, ...] = ("teacher", "anchors", "past")
 """Whom a learner's curves are drawn against: copies of the supervised policy, anchors, its own copies."""
-EXPLOITERS = "exploiters.json"
-"""Beside the log: what fresh exploiters reached."""
 _LETTERS = {1: "w", 0: "d", -1: "l"}
 _PROGRESS = ("player", "env_steps", "updates", "version", "metrics")
 
@@ -118,22 +114,6 @@ class BranchGames:
 
 
 @dataclass(frozen=True, slots=True)
-class Exploitation:
-    """What a fresh learner reached that trained against one target only."""
-
-    target: str
-    start: str
-    """"teacher" or "random": the weights that it began with."""
-    seed: int
-    env_steps: int
-    games: int
-    """Paired games afterwards, which `score` is of."""
-    score: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
 class LeagueInput:
     """All that a report says something about; whatever is missing was not played."""
 
@@ -162,7 +142,7 @@ def read_league(folder: str | Path) -> LeagueInput:
         DataError: there is no league, or one of its files is damaged.
     """
     found = league_input(standing(read_events(folder)))
-    return replace(found, exploitations=_exploitations(Path(folder) / EXPLOITERS))
+    return replace(found, exploitations=read_exploitations(folder))
 
 
 def league_input(events: Iterable[Event]) -> LeagueInput:
@@ -171,16 +151,6 @@ def league_input(events: Iterable[Event]) -> LeagueInput:
     for event in events:
         reader.take(event)
     return reader.result()
-
-
-def _exploitations(file: Path) -> list[Exploitation]:
-    if not file.exists():
-        return []
-    try:
-        rows = json.loads(file.read_text(encoding="utf-8"))
-        return [Exploitation(**{part.name: row[part.name] for part in fields(Exploitation)}) for row in rows]
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{file}: not a list of what exploiters reached ({error!r}); move it away to go on") from error
 
 
 class _Reader:

@@ -71,9 +71,12 @@ class Watched:
         held = int(self.engine.state.held[i, self.seat])
         return tuple(self.engine.state.hands[i, self.seat, :held].tolist())
 
+    def copied(self, i: int, limit: int) -> HandBelief:
+        return copy.deepcopy(self.ranges[i][limit], {id(self.blueprint): self.blueprint})
+
     def weights(self, i: int, limit: int) -> dict[tuple[int, ...], int]:
         """Weight of every hand with a weight; on a copy, so that nothing is listed that would not be."""
-        known = copy.deepcopy(self.ranges[i][limit], {id(self.blueprint): self.blueprint})
+        known = self.copied(i, limit)
         hands, weights = known.range.posterior(known.catch_up(self.view(i)))
         cards = unpack(hands, int(self.engine.state.held[i, self.seat]))
         return {tuple(hand): int(n) for hand, n in zip(cards.tolist(), weights, strict=True) if n}
@@ -119,19 +122,26 @@ def test_on_the_full_game_the_true_hand_is_always_possible(seat: int) -> None:
 def test_hands_are_drawn_by_their_weights(limit: int) -> None:
     watched, tested = Watched("HanabiSmall2P-v0", "hanabi/smartbot", 12, 1, (limit,)), 0
     for i in watched.moves():
-        weights, known = (
-            watched.weights(i, limit),
-            copy.deepcopy(watched.ranges[i][limit], {id(watched.blueprint): watched.blueprint}),
-        )
+        weights = watched.weights(i, limit)
         if watched.engine.state.turn[i] % 4 != 1 or len(weights) < 2:
             continue
-        seat = watched.view(i)
-        worlds = known.draw(seat, 2000, key=i).worlds
-        drawn = [
-            tuple(hand[:held]) for hand, held in zip(worlds["hands"][:, 1].tolist(), worlds["held"][:, 1], strict=True)
-        ]
+        worlds = watched.copied(i, limit).draw(watched.view(i), 2000, key=i).worlds
+        hands = zip(worlds["hands"][:, 1].tolist(), worlds["held"][:, 1], strict=True)
+        drawn = [tuple(hand[:held]) for hand, held in hands]
         expected = np.array(list(weights.values())) * (len(drawn) / sum(weights.values()))
         assert set(drawn) <= weights.keys()
         assert_frequencies([drawn.count(hand) for hand in weights], expected)
         tested += 1
     assert tested > 20
+
+
+@pytest.mark.parametrize("limit", [LISTED, DEFERRED])
+def test_draws_depend_on_nothing_that_the_seat_does_not_know(limit: int) -> None:
+    watched = Watched("HanabiSmall2P-v0", "hanabi/smartbot", 6, 1, (limit,))
+    for i in watched.moves():
+        other_world = watched.engine.clone()
+        other_world.redeal(watched.seat, seed=i)
+        elsewhere = Seat(other_world, watched.seat, i, watched.histories[i])
+        here, there = (watched.copied(i, limit).draw(seat, 30, key=7) for seat in (watched.view(i), elsewhere))
+        np.testing.assert_array_equal(here.worlds, there.worlds)
+        np.testing.assert_array_equal(here.memories, there.memories)

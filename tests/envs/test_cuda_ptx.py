@@ -16,7 +16,7 @@ from games import matching, nim
 from games_elimination import standoff
 
 from ludory.agents.agent import KernelAgent
-from ludory.agents.hanabi.bots import make_cheatbot, make_iggi, make_piers
+from ludory.agents.hanabi.bots import make_cheatbot, make_iggi, make_piers, make_smartbot
 from ludory.agents.make import make_agent
 from ludory.envs import cuda_engine
 from ludory.envs.cuda_device import DeviceState, Kernel, signature
@@ -153,7 +153,7 @@ def test_used_heads_and_critics_of_a_game_with_elimination(engine_on, ptx_device
     assert_hopper_code(ptx_device)
 
 
-@pytest.mark.parametrize("make", [make_iggi, make_piers, make_cheatbot])
+@pytest.mark.parametrize("make", [make_iggi, make_piers, make_smartbot, make_cheatbot])
 def test_bots_of_hanabi(engine_on, ptx_device, make):
     game = make_game()
     engine = engine_on(game, PaperDevice())
