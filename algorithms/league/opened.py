@@ -12,7 +12,7 @@ from ludory.errors import OptionError
 from .config import LeagueConfig
 from .events import read_events, standing
 from .pool import Pool
-from .run import at
+from .recorded import recorded_config
 from .state import LeagueState, fold
 
 
@@ -33,7 +33,7 @@ def open_league(folder: str | Path) -> OpenedLeague:
     """
     target = Path(folder)
     events = standing(read_events(target))
-    config = at(LeagueConfig.from_json(events[0].body["config"]), target)
+    config = recorded_config(events, target)
     state = fold(events, config.decay)
     game = make_game(config.env, **config.options)
     return OpenedLeague(config, game, state, Pool(target, game, state.player, _no_learner))

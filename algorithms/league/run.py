@@ -29,9 +29,9 @@ from .learner import Learner
 from .lock import FolderLock
 from .messages import EvaluationOrder, ResetOrder
 from .pool import Pool, check_file, file_hash
+from .recorded import START, TEACHER, recorded_config, with_copies
 from .state import LeagueState
 
-TEACHER, START = "teacher.ludory", "start.ludory"
 PLAYERS, CHECKPOINTS = "players", "checkpoints"
 """Folders of frozen players and of the learners' last checkpoints."""
 
@@ -208,12 +208,12 @@ def start_league(config: LeagueConfig, folder: str | Path) -> League:
     copies = {TEACHER: config.teacher} | ({START: config.init_from} if config.init_from else {})
     for name, file in copies.items():
         shutil.copyfile(file, target / name)
-    config = at(dataclasses.replace(config, unit=config.unit_steps, slice_steps=config.steps_of_slice), target)
+    config = with_copies(dataclasses.replace(config, unit=config.unit_steps, slice_steps=config.steps_of_slice), target)
     lock = FolderLock(target)
     league = League(target, config, EventLog(target), LeagueState(config.decay), lock)
     league.coordinator.emit(
         "created",
-        config=at(config, Path()).to_json(),
+        config=with_copies(config, Path()).to_json(),
         teacher_sha256=teacher.sha256,
         teacher_algorithm=read_header(config.teacher).get("algorithm"),
         versions={name: version(name) for name in LIBRARIES},
@@ -240,9 +240,7 @@ def resume_league(folder: str | Path, **changes: Any) -> League:
     commits = [event.seq for event in events if event.type == "committed"]
     if not commits:
         raise OutputError(f"{target}: this league was stopped before it began; remove the folder and run it again")
-    created = events[0].body
-    budgets = [event.body["budget"] for event in events if event.type == "resumed" and event.body.get("budget")]
-    config = at(LeagueConfig.from_json(created["config"] | (budgets[-1] if budgets else {})), target)
+    created, config = events[0].body, recorded_config(events, target)
     if changes:
         config = dataclasses.replace(config, **{"budget_steps": 0, "minutes": 0.0, **changes})
     teacher = load_teacher(config.teacher, make_game(config.env, **config.options), torch.device("cpu"))
@@ -259,12 +257,6 @@ def resume_league(folder: str | Path, **changes: Any) -> League:
     league.make_learners()
     league.restore_learners()
     return league
-
-
-def at(config: LeagueConfig, folder: Path) -> LeagueConfig:
-    """`config` with the copies of teacher and start that lie in `folder`."""
-    start = str(folder / START) if config.init_from else None
-    return dataclasses.replace(config, teacher=str(folder / TEACHER), init_from=start)
 
 
 def _check_game(game: Game) -> None:

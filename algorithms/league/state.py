@@ -135,6 +135,7 @@ class LeagueState:
         found.steps_since_snapshot += env_steps - found.env_steps
         found.env_steps, found.updates = env_steps, updates
         self.turn += 1
+        self.closed = False
 
     def _committed(self, seconds: float, **_: Any) -> None:
         self.seconds += seconds
@@ -170,9 +171,6 @@ class LeagueState:
 
     def _closed(self, **_: Any) -> None:
         self.closed = True
-
-    def _resumed(self, **_: Any) -> None:
-        self.closed = False
 
     def to_json(self) -> dict[str, Any]:
         """What `from_json` takes."""

@@ -23,12 +23,12 @@ def status(argv: list[str]) -> int:
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--json", action="store_true", help="for programs")
     arguments = parser.parse_args(argv)
-    from ludory.algorithms.league.config import LeagueConfig
     from ludory.algorithms.league.events import read_events, standing
+    from ludory.algorithms.league.recorded import recorded_config
     from ludory.algorithms.league.state import fold
 
     events = standing(read_events(arguments.folder))
-    config = LeagueConfig.from_json(events[0].body["config"])
+    config = recorded_config(events, arguments.folder)
     state = fold(events, config.decay)
     found = _summary(events, state, config)
     if arguments.json:

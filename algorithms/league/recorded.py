@@ -1,0 +1,31 @@
+"""The config of a league as its log has it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+from .config import LeagueConfig
+from .events import Event
+
+TEACHER, START = "teacher.ludory", "start.ludory"
+"""Copies in the league's folder of the supervised policy, and of what learners begin with."""
+
+
+def recorded_config(events: Sequence[Event], folder: Path) -> LeagueConfig:
+    """What the first event says, with the budget that was given last.
+
+    Args:
+        events: those that stand.
+        folder: of the league.
+    """
+    budgets = [event.body["budget"] for event in events if event.type == "resumed" and event.body.get("budget")]
+    config = LeagueConfig.from_json(events[0].body["config"] | (budgets[-1] if budgets else {}))
+    return with_copies(config, folder)
+
+
+def with_copies(config: LeagueConfig, folder: Path) -> LeagueConfig:
+    """`config` with the copies of teacher and start that lie in `folder`."""
+    start = str(folder / START) if config.init_from else None
+    return dataclasses.replace(config, teacher=str(folder / TEACHER), init_from=start)

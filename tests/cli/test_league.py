@@ -1,0 +1,113 @@
+"""`ludory league` and `ludory train pipeline`, as a user types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from leagues import GAME, teacher_file
+
+from ludory.cli import main
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cli")
+
+
+@pytest.fixture(scope="module")
+def league(folder: Path) -> Path:
+    out = folder / "league"
+    command = ["league", "run", "--env", GAME, "--teacher", str(teacher_file(folder)), "--budget", "3e3"]
+    command += ["--unit", "700", "--slice-steps", "400", "--games-per-match", "4", "--evaluation-games", "4"]
+    command += ["--anchors", "arena/rusher,arena/turtle", "--seed", "3", "--out", str(out)]
+    assert main([*command, "--", "--num-envs", "16", "--n-steps", "8", "--batch-columns", "16"]) == 0
+    return out
+
+
+def test_status_tells_how_far_it_is(league: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["league", "status", str(league)]) == 0
+    text = capsys.readouterr().out
+    assert f"{GAME}: 3," in text
+    assert "closed" in text
+    assert "main0@1" in text
+    assert main(["league", "status", str(league), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["closed"]
+    assert found["budget"] == 3000
+    assert {player["id"] for player in found["players"]} >= {"main0", "arena/rusher", "main0@0"}
+
+
+def test_a_finished_league_goes_on_with_a_larger_budget(league: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["league", "resume", str(league)]) == 0
+    before = json.loads(_status(league, capsys))["done"]
+    assert main(["league", "resume", str(league), "--budget", "4500"]) == 0
+    after = json.loads(_status(league, capsys))
+    assert before < 4500 <= after["done"]
+    assert after["budget"] == 4500
+    assert after["closed"]
+
+
+def _status(league: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    capsys.readouterr()
+    main(["league", "status", str(league), "--json"])
+    return capsys.readouterr().out
+
+
+def test_exploiters_and_the_report(league: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["league", "exploit", str(league), "--steps", "300", "--seeds", "1", "--games", "8"]
+    assert main([*command, "--start", "random"]) == 0
+    assert main([*command, "--target", "nash"]) == 0
+    assert "largest" in capsys.readouterr().out
+    assert main(["league", "report", str(league)]) == 0
+    report = json.loads((league / "report" / "report.json").read_text())
+    assert report["schema"] == "ludory-league-report/1"
+    assert "exploiters" in (league / "report" / "report.html").read_text().lower()
+    kept = json.loads((league / "exploiters.json").read_text())
+    assert [(one["target"], one["start"]) for one in kept] == [("main", "random"), ("nash", "teacher")]
+
+
+def test_bad_input_says_what_to_type(folder: Path, league: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def said(*argv: str) -> str:
+        assert main(list(argv)) == 2
+        return capsys.readouterr().err
+
+    assert "must be one of run, status, resume, report, exploit" in said("league", "start")
+    base = ["league", "run", "--env", GAME, "--teacher", str(teacher_file(folder)), "--out", str(folder / "new")]
+    assert "agent steps such as 5e6, or minutes such as 20m" in said(*base, "--budget", "soon")
+    assert "three numbers with commas" in said(*base, "--budget", "1e4", "--roles", "1,1")
+    assert "ludory league resume" in said(*base[:-1], str(league), "--budget", "1e4")
+    assert "`ludory league run --out" in said("league", "status", str(folder / "nothing"))
+    assert "no such file" in said(*base[:5], str(folder / "no.ludory"), *base[6:], "--budget", "1e4")
+
+
+def test_the_pipeline_goes_from_demonstrations_to_a_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = folder / "pipeline"
+    command = ["train", "pipeline", "--env", GAME, "--out", str(out), "--demonstrators", "arena/rusher,arena/zone"]
+    command += [
+        "--games",
+        "30",
+        "--epochs",
+        "1",
+        "--policy",
+        "mlp(hidden=(16,))",
+        "--finetune",
+        "1000",
+        "--league",
+        "1e3",
+    ]
+    assert main(command) == 0
+    for made in (
+        "data/dataset.json",
+        "pi_sup.ludory",
+        "tuned.ludory",
+        "league/events.jsonl",
+        "league/report/report.html",
+    ):
+        assert (out / made).exists(), made
+    capsys.readouterr()
+    before = (out / "league" / "events.jsonl").stat().st_size
+    assert main(command) == 0, "a second time there is nothing left to do"
+    assert "pipeline done" in capsys.readouterr().out
+    assert (out / "league" / "events.jsonl").stat().st_size - before < 1000
