@@ -124,3 +124,25 @@ def test_uniform_play_is_right_as_often_as_there_are_legal_values():
     found = uniform_scores(mask, SIZES)
     torch.testing.assert_close(found.nll, torch.tensor([math.log(8)]))
     torch.testing.assert_close(found.columns(), torch.tensor([[math.log(8), 1 / 8, 3 / 4, 1 / 4, 1 / 2]]))
+
+
+def test_decisions_that_are_not_imitated_teach_the_value_only() -> None:
+    logits = torch.randn(4, 5, generator=torch.Generator().manual_seed(1), requires_grad=True)
+    values = torch.zeros(4, requires_grad=True)
+    returns = torch.tensor([1.0, -1.0, 1.0, -1.0])
+    terms = imitation_loss(
+        MaskedHeads(logits, torch.ones(4, 5, dtype=torch.bool), (3, 2)),
+        values,
+        torch.zeros(4, 2, dtype=torch.int64),
+        returns,
+        label_smoothing=0.0,
+        value_coef=0.5,
+        entropy_coef=0.1,
+        imitated=returns > 0,
+    )
+    terms.total.sum().backward()
+    assert logits.grad is not None
+    assert values.grad is not None
+    assert (logits.grad[[1, 3]] == 0).all()
+    assert (logits.grad[[0, 2]] != 0).any(-1).all()
+    torch.testing.assert_close(values.grad, -returns)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import torch
 
 import ludory
 from ludory.errors import OptionError
@@ -34,3 +37,22 @@ def test_shaping_adds_the_damage_and_leaves_returns_alone() -> None:
 def test_a_game_without_progress_is_refused() -> None:
     with pytest.raises(OptionError, match=r"shaping=0\.5: HanabiTiny2P-v0 has no progress to reward"):
         ludory.make_algorithm("ppo", env="HanabiTiny2P-v0", num_envs=4, shaping=0.5)
+
+
+def test_a_resumed_run_goes_on_to_the_same_numbers(tmp_path: Path) -> None:
+    options = {
+        "policy": "mlp(hidden=(8,))",
+        "num_envs": 4,
+        "n_steps": 16,
+        "batch_columns": 8,
+        "seed": 2,
+        "shaping": 0.25,
+    }
+    whole = ludory.make_algorithm("vtrace", env="Arena2P-v0", seats="all", **options)
+    whole.learn(16 * 8)
+    whole.save(tmp_path / "half.ludory")
+    whole.learn(32 * 8, reset_num_timesteps=False)
+    resumed = ludory.load(tmp_path / "half.ludory")
+    resumed.learn(32 * 8, reset_num_timesteps=False)
+    for one, other in zip(whole.policy.parameters(), resumed.policy.parameters(), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0)
