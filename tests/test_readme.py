@@ -49,7 +49,7 @@ def test_results_are_the_committed_ones():
 def test_every_file_and_id_that_it_names_exists():
     for file in re.findall(r"\]\(([\w/.]+)\)", README):
         assert (ROOT / file).exists(), file
-    for name in re.findall(r"`(Hanabi\w*-v0|hanabi/\w+)`", README):
-        assert (games if name.startswith("Hanabi") else agents).get(name)
+    for name in re.findall(r"`((?:Hanabi|Arena|Texas42)\w*-v0|(?:hanabi|arena)/\w+)`", README):
+        assert (games if name.endswith("-v0") else agents).get(name)
     for name in re.findall(r"ludory train (\w+)", README):
-        assert name.startswith("my") or algorithms.get(name)
+        assert name in ("my", "pipeline") or algorithms.get(name)
