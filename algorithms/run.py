@@ -105,4 +105,3 @@ def _next_part(file: Path) -> Path:
         part += 1
         path = file.with_name(f"{file.stem}-{part}{file.suffix}")
     return path
-
