@@ -247,7 +247,9 @@ def test_gzip_in_several_members_with_padding(tmp_path: Path) -> None:
     assert sequence.terminated[-1]
 
 
-@pytest.mark.parametrize("content", [b"", gzip.compress(b""), gzip.compress(b"\n \n")])
+@pytest.mark.parametrize(
+    "content", [b"", gzip.compress(b""), gzip.compress(b"\n \n")], ids=("empty", "compressed", "blank lines")
+)
 def test_an_empty_file_is_said_to_be_one(content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "ep_bot.jsonl.gz"
     file.write_bytes(content)
