@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -10,8 +11,9 @@ from torch import Tensor
 from ludory.algorithms.rollout import Rollout
 
 
-class _Stored(NamedTuple):
-    rollout: Rollout
+@dataclass
+class _Stored:
+    rollout: Rollout | None  # None: used up; its place is kept, since it counts among those that are held
     uses: Tensor  # (B,) int64, on the CPU
     version: int
 
@@ -58,7 +60,11 @@ class SequenceReplay:
         order = (stored.uses + noise).argsort()
         chosen = order[: min(columns, int((stored.uses < self.reuse).sum()))]
         stored.uses[chosen] += 1
-        return Drawn(columns_of(stored.rollout, chosen.to(stored.rollout.starts.device)), stored.version)
+        assert stored.rollout is not None
+        drawn = columns_of(stored.rollout, chosen.to(stored.rollout.starts.device))
+        if (stored.uses >= self.reuse).all():
+            stored.rollout = None
+        return Drawn(drawn, stored.version)
 
     @property
     def full(self) -> bool:
@@ -66,10 +72,11 @@ class SequenceReplay:
         return len(self._stored) >= self.rollouts
 
     def state(self) -> dict[str, Tensor]:
-        """Tensors of every rollout that still has columns to draw."""
+        """Tensors of every rollout that still has columns to draw; of the others how often they were used."""
         state: dict[str, Tensor] = {}
-        for k, stored in enumerate(stored for stored in self._stored if (stored.uses < self.reuse).any()):
-            parts = stored.rollout._asdict() | {"uses": stored.uses, "version": torch.tensor(stored.version)}
+        for k, stored in enumerate(self._stored):
+            parts: dict[str, Tensor | None] = {"uses": stored.uses, "version": torch.tensor(stored.version)}
+            parts |= {} if stored.rollout is None else stored.rollout._asdict()
             state |= {f"replay/{k}/{name}": part for name, part in parts.items() if part is not None}
         return state
 
@@ -80,7 +87,7 @@ class SequenceReplay:
             key.split("/")[2]: part for key, part in state.items() if key.startswith(f"replay/{len(self._stored)}/")
         }:
             uses, version = parts.pop("uses"), int(parts.pop("version"))
-            rollout = Rollout(**{name: part.to(device) for name, part in parts.items()})
+            rollout = Rollout(**{name: part.to(device) for name, part in parts.items()}) if parts else None
             self._stored.append(_Stored(rollout, uses, version))
 
     def uses(self) -> list[list[int]]:
