@@ -58,10 +58,6 @@ class OpenMatches:
             del self._open[match]
             self._deliver(MatchResult(match, found.outcomes, found.length))
 
-    def clear(self) -> None:
-        """Forget all open matches; their games are not played on."""
-        self._open, self._current = {}, None
-
     def away(self, match: int) -> str:
         """Who plays away in an open match."""
         return self._open[match].assignment.away

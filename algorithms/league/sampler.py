@@ -97,11 +97,6 @@ class LeagueSampler:
         """What callbacks may ask of the last step: `dones` (N,) bool, the game ended."""
         return {"dones": self._lengths == 0}
 
-    def restart(self) -> None:
-        """Leave all games; the next `collect` starts new ones."""
-        self.matches.clear()
-        self.started = False
-
     def state(self) -> dict[str, Tensor]:
         """With the engine's state, all that a resumed run needs."""
         known: dict[str, Tensor | None] = {

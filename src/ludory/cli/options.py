@@ -39,3 +39,12 @@ def parse_options(texts: Sequence[str]) -> dict[str, Any]:
             raise OptionError(f"--option {key} is given twice; leave one out")
         options[key] = parse_value(value)
     return options
+
+
+def parse_count(text: str) -> int:
+    """2000000 for "2e6", "2_000_000" or "2,000,000".
+
+    Raises:
+        ValueError: it is no number.
+    """
+    return int(float(text.replace("_", "").replace(",", "")))
