@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ludory.errors import OptionError, UnknownIdError
 
-from .options import add_options, parse_count, parse_options
+from .options import add_options, count, parse_options
 
 if TYPE_CHECKING:
     from ludory.algorithms.league.config import LeagueConfig
@@ -63,10 +63,8 @@ def _run(argv: list[str]) -> int:
     parser.add_argument("--weighting", default="priority", choices=("priority", "uniform"), help="of frozen opponents")
     parser.add_argument("--strength", default="rate", choices=("rate", "wilson"), help="what must exceed 0.7")
     parser.add_argument("--source", default="both", choices=("both", "training", "evaluator"), help="games that count")
-    parser.add_argument(
-        "--unit", type=parse_count, default=0, help="agent steps for the paper's 2e9 (default budget/64)"
-    )
-    parser.add_argument("--slice-steps", type=parse_count, default=0, help="agent steps of a turn (default unit/8)")
+    parser.add_argument("--unit", type=count, default=0, help="agent steps for the paper's 2e9 (default budget/64)")
+    parser.add_argument("--slice-steps", type=count, default=0, help="agent steps of a turn (default unit/8)")
     parser.add_argument("--main-turns", type=int, default=1, help="turns of a main for one of an exploiter (default 1)")
     parser.add_argument("--games-per-match", type=int, default=64, help="games against one opponent (default 64)")
     parser.add_argument("--anchors", default="", help="agents to measure against, comma-separated")
@@ -151,7 +149,7 @@ def parse_budget(text: str) -> dict[str, Any]:
     try:
         if text.endswith("m"):
             return {"minutes": float(text[:-1])}
-        return {"budget_steps": parse_count(text)}
+        return {"budget_steps": count(text)}
     except ValueError as error:
         raise OptionError(f"--budget {text}: must be agent steps such as 5e6, or minutes such as 20m") from error
 

@@ -41,7 +41,7 @@ def parse_options(texts: Sequence[str]) -> dict[str, Any]:
     return options
 
 
-def parse_count(text: str) -> int:
+def count(text: str) -> int:
     """2000000 for "2e6", "2_000_000" or "2,000,000".
 
     Raises:

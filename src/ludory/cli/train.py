@@ -10,7 +10,7 @@ from typing import Any
 
 from ludory.errors import OptionError, UnknownIdError
 
-from .options import add_options, parse_count, parse_options
+from .options import add_options, count, parse_options
 
 
 def run(argv: list[str]) -> int:
@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--policy", default="auto", help='network, e.g. "gru(memory_size=128)" (default mlp)')
     parser.add_argument(
         "--timesteps",
-        type=parse_count,
+        type=count,
         help="decisions in all, made or read (default 2,000,000; with a dataset those of all epochs)",
     )
     parser.add_argument("--minutes", type=float, help="stop after so many minutes, even if timesteps are left")
