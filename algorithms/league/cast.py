@@ -37,6 +37,11 @@ class Seats:
 class Actor(Protocol):
     """Plays some of the seats."""
 
+    entrant: Entrant
+
+    def prepare(self, like: Tensor) -> None:
+        """Take up the weights of now; `like` holds observations of the kind that follows."""
+
     def choose(self, seats: Seats, at: Tensor, games: Tensor, chairs: Tensor, generator: torch.Generator) -> Tensor:
         """Actions (m, H) of seats (games, chairs); `at` (m,) says where in `seats` these games stand."""
 
@@ -57,7 +62,7 @@ class NetworkActor:
         self.entrant: Entrant = policy
 
     def prepare(self, like: Tensor) -> None:
-        """Take up the weights of now; `like` holds observations of the kind that follows."""
+        """See `Actor.prepare`."""
         self.lanes.prepare(self.policy, like)
 
     @torch.no_grad()
@@ -104,7 +109,7 @@ class AgentActor:
             forget(memory, self.agent.initial_memory(len(rows)), rows)
 
 
-def make_actor(entrant: Entrant, engine: Engine) -> NetworkActor | AgentActor:
+def make_actor(entrant: Entrant, engine: Engine) -> Actor:
     """The actor of a network or an agent for a batch of games."""
     if isinstance(entrant, Agent):
         return AgentActor(entrant, engine)

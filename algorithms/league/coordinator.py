@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ludory.envs.chance import hash_rows
-
 from .config import LeagueConfig
 from .events import EventLog
+from .keyed import keyed_hash
 from .matchmaking import draw_opponent, opponent_branches
 from .messages import (
     Assignment,
@@ -22,9 +21,6 @@ from .messages import (
 from .payoff import mirrored_pairs
 from .snapshots import decide, opponents_to_beat, smallest_rate
 from .state import LeagueState, PlayerRecord
-
-SEATS = 2
-"""Purpose of the keys of `Assignment.game_seed`."""
 
 
 class Coordinator:
@@ -73,14 +69,12 @@ class Coordinator:
         branches = opponent_branches(
             state.number(player),
             state.rates(config.min_games_pfsp),
-            [one.role for one in players],
-            [one.frozen for one in players],
-            [-1 if one.parent is None else state.number(one.parent) for one in players],
+            *state.kinship,
             config.snapshots.rules,
             config.matchmaking,
         )
         drawn = draw_opponent(branches, config.seed, state.next_match)
-        game_seed = int(hash_rows(int(hash_rows(config.seed, SEATS)), state.next_match))
+        game_seed = keyed_hash(config.seed, "seats", state.next_match)
         assignment = Assignment(
             state.next_match, player, players[drawn.opponent].id, config.games_per_match, game_seed, drawn.branch
         )
@@ -140,12 +134,7 @@ class Coordinator:
 
     def _to_beat(self, player: str) -> tuple[Any, Any, Any]:
         state = self.state
-        opponents = opponents_to_beat(
-            state.player(player).role,
-            [one.role for one in state.players],
-            [one.frozen for one in state.players],
-            [-1 if one.parent is None else state.number(one.parent) for one in state.players],
-        )
+        opponents = opponents_to_beat(state.player(player).role, *state.kinship)
         me = state.number(player)
         return opponents, state.payoff.win_rate()[me, opponents], state.payoff.games[me, opponents]
 

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-Purpose = Literal["opponent", "reset"]
-_PURPOSES: dict[Purpose, int] = {"opponent": 1, "reset": 3}
+Purpose = Literal["opponent", "seats", "reset"]
+_PURPOSES: dict[Purpose, int] = {"opponent": 1, "seats": 2, "reset": 3}
+
+
+def keyed_hash(seed: int, purpose: Purpose, number: int) -> int:
+    """A signed 64-bit integer, the same for the same arguments on every machine; arguments as of `keyed_uniform`."""
+    from ludory.envs.chance import (
+        hash_rows,  # brings a compiler that those who only read this package's tables do not need
+    )
+
+    return int(hash_rows(int(hash_rows(seed, _PURPOSES[purpose])), number))
 
 
 def keyed_uniform(seed: int, purpose: Purpose, number: int) -> float:
@@ -16,9 +25,4 @@ def keyed_uniform(seed: int, purpose: Purpose, number: int) -> float:
         purpose: keeps decisions of one number apart.
         number: of the match or of the snapshot.
     """
-    from ludory.envs.chance import (
-        hash_rows,
-    )  # brings a compiler that those who only read this package's tables do not need
-
-    key = hash_rows(int(hash_rows(seed, _PURPOSES[purpose])), number)
-    return float((int(key) % 2**64 >> 11) * 2.0**-53)
+    return float((keyed_hash(seed, purpose, number) % 2**64 >> 11) * 2.0**-53)

@@ -18,7 +18,7 @@ from ludory.algorithms.sampler import EpisodeStats
 from ludory.algorithms.shaping import Shaping
 from ludory.envs.engine import Engine, on_host
 
-from .cast import AgentActor, Entrant, NetworkActor, Seats, make_actor, neutral
+from .cast import Actor, Entrant, NetworkActor, Seats, make_actor, neutral
 from .matches import OpenMatches
 
 
@@ -77,7 +77,7 @@ class LeagueSampler:
         self.critic, self._shaping = critic, shaping
         games, seats = engine.num_games, engine.facts.players
         self.player, self.teacher = LanePlayer(games, seats), LanePlayer(games, seats)
-        self._actors: dict[str, NetworkActor | AgentActor] = {}
+        self._actors: dict[str, Actor] = {}
         self._names: list[str] = []  # opponents that ever played, by code
         self._match = np.full(games, -1)
         self._home = torch.zeros(games, dtype=torch.int64)
@@ -175,7 +175,7 @@ class LeagueSampler:
             if name in self._actors:
                 self._actors[name].prepare(like)
 
-    def _actor(self, name: str) -> NetworkActor | AgentActor:
+    def _actor(self, name: str) -> Actor:
         """Who plays as `name`, taken up when first asked for."""
         if name not in self._actors:
             self._actors[name] = make_actor(self._entrant(name), self.engine)

@@ -90,6 +90,13 @@ class LeagueState:
         return [player for player in self.players if player.frozen or player.role == "anchor"]
 
     @property
+    def kinship(self) -> tuple[list[str], list[bool], list[int]]:
+        """Role, whether frozen, and number of the parent (-1: none) of every player: what the rules of matchmaking read."""
+        players = self.players
+        parents = [-1 if player.parent is None else self.number(player.parent) for player in players]
+        return [player.role for player in players], [player.frozen for player in players], parents
+
+    @property
     def env_steps(self) -> int:
         """Decisions of all learners together."""
         return sum(player.env_steps for player in self.learners)
