@@ -2,10 +2,9 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.arena.geometry import isqrt, pair
-from ludory.envs.arena.numbers import BODY, SHOT_STEP
+from ludory.envs.arena.bins import aim_bins_towards, move_bins_towards, on_target
+from ludory.envs.arena.geometry import isqrt
 from ludory.envs.arena.state import AIM_BINS, AIM_X, AIM_Y, MOVE_BINS, MOVE_X, MOVE_Y
-from ludory.envs.arena.tables import MOVE, ONE, UNIT
 from ludory.envs.kernel import kernel
 
 
@@ -23,45 +22,19 @@ def stay(state, i, action):
 def go(state, i, action, gx, gy):
     """Walk at full speed as nearly along g as the bins allow; stand still for g = 0."""
     bins = int(state.setup[i, MOVE_BINS])
-    if gx == 0 and gy == 0:
-        action[MOVE_X] = bins // 2
-        action[MOVE_Y] = bins // 2
-        return
-    best, found = 0, -1
-    for k in range(bins * bins):
-        a, b = k // bins, k % bins
-        if a == 0 or b == 0 or a == bins - 1 or b == bins - 1:
-            row = pair(bins, a, b)
-            dot = int(MOVE[row, 0]) * gx + int(MOVE[row, 1]) * gy
-            if found < 0 or dot > best:
-                best, found = dot, k
-    action[MOVE_X] = found // bins
-    action[MOVE_Y] = found % bins
+    k = move_bins_towards(bins, gx, gy)
+    action[MOVE_X] = k // bins
+    action[MOVE_Y] = k % bins
 
 
 @kernel
 def aim_at(state, i, action, px, py):
     """Aim as nearly at p, a vector from the own place, as the bins allow; tells whether a shot would pass within a body's radius."""
     bins = int(state.setup[i, AIM_BINS])
-    best, found = 0, -1
-    for k in range(bins * bins):
-        if k != bins * bins // 2:
-            row = pair(bins, k // bins, k % bins)
-            dot = int(UNIT[row, 0]) * px + int(UNIT[row, 1]) * py
-            if found < 0 or dot > best:
-                best, found = dot, k
-    action[AIM_X] = found // bins
-    action[AIM_Y] = found % bins
-    row = pair(bins, found // bins, found % bins)
-    cross = int(UNIT[row, 0]) * py - int(UNIT[row, 1]) * px
-    near = px * px + py * py <= BODY * BODY
-    return near or (best > 0 and abs(cross) <= BODY * ONE)
-
-
-@kernel
-def lead(e, velocity, distance):
-    """A coordinate of where a rival will be when a shot arrives."""
-    return e + velocity * (distance // SHOT_STEP)
+    k = aim_bins_towards(bins, px, py)
+    action[AIM_X] = k // bins
+    action[AIM_Y] = k % bins
+    return on_target(bins, k, px, py)
 
 
 @kernel

@@ -6,6 +6,7 @@ n the vector across e on the side to which the body already moves. Lengths in su
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
+from ludory.envs.arena.bins import lead, side
 from ludory.envs.arena.crates import ANY_KIND, NO_CRATE
 from ludory.envs.arena.geometry import scale
 from ludory.envs.arena.numbers import DASH, HEALTH, MINE, NOVA, SHIELD, SUPPLY, UNIT_LENGTH
@@ -14,7 +15,7 @@ from ludory.envs.arena.state import ABILITY, INTERACT, SHOOT
 from ludory.envs.arena.tables import ONE
 from ludory.envs.kernel import kernel
 
-from .aim import aim_at, go, lead, length, stay
+from .aim import aim_at, go, length, stay
 from .senses import (
     ability_ready,
     beyond,
@@ -63,12 +64,6 @@ def rival_x(state, i, seat, rival):
 def rival_y(state, i, seat, rival):
     """e, second coordinate."""
     return int(state.y[i, rival]) - int(state.y[i, seat])
-
-
-@kernel
-def side(state, i, seat, ex, ey):
-    """1 or -1: n = side * (-e_y, e_x)."""
-    return 1 if ex * int(state.vy[i, seat]) - ey * int(state.vx[i, seat]) >= 0 else -1
 
 
 @kernel

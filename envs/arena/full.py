@@ -50,7 +50,9 @@ LATER = 1 << 40
 
 def full_spec(options: ArenaOptions) -> ObservationSpec:
     """Shape, bounds and segments of `full`."""
-    return ObservationSpec("full", (full_size(options.players),), "float32", flat_segments(_parts(options)), -4.0, 4.0)
+    return ObservationSpec(
+        "full", (full_size(options.players),), "float32", flat_segments(full_parts(options)), -4.0, 4.0
+    )
 
 
 def critic_spec(options: ArenaOptions) -> ObservationSpec:
@@ -60,12 +62,14 @@ def critic_spec(options: ArenaOptions) -> ObservationSpec:
     return ObservationSpec("critic", (options.players * size,), "float32", flat_segments(parts), -8.0, 8.0)
 
 
-def full_size(players: int) -> int:
+@kernel
+def full_size(players):
     """Number of entries of `full`."""
     return SELF + ZONE + RIVAL * (players - 1) + CRATE * CRATES + SHOT * SHOWN_SHOTS + MINE_ENTRY * MINE_SLOTS
 
 
-def _parts(options: ArenaOptions) -> dict[str, int]:
+def full_parts(options: ArenaOptions) -> dict[str, int]:
+    """Segments of `full` and their lengths."""
     rivals = RIVAL * (options.players - 1)
     crates, shots, mines = CRATE * CRATES, SHOT * SHOWN_SHOTS, MINE_ENTRY * MINE_SLOTS
     return {"self": SELF, "zone": ZONE, "rivals": rivals, "crates": crates, "shots": shots, "mines": mines}

@@ -1,4 +1,4 @@
-"""The small observations of the arena, 19 numbers each: `ego19` and `seed19`. Computed in float64 from integers, rounded once."""
+"""The observations of the arena by name, and the small ones, 19 numbers each: `ego19` and `seed19`. Computed in float64 from integers, rounded once."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
@@ -36,6 +36,7 @@ from .sight import (
     time_to_pass,
 )
 from .state import WALL
+from .tactical import observe_tactical, tactical_spec
 from .variants import ArenaOptions
 from .zone import outside
 
@@ -47,6 +48,8 @@ def observation_spec(options: ArenaOptions) -> ObservationSpec:
     """Shape, bounds and segments of the chosen observation."""
     if options.observation == "full":
         return full_spec(options)
+    if options.observation == "tactical":
+        return tactical_spec(options)
     if options.observation == "seed19":
         return ObservationSpec("seed19", (19,), "float32", flat_segments(SEED19), -35.0, 100.0)
     return ObservationSpec("ego19", (19,), "float32", flat_segments(EGO19), -1.0, 1.0)
@@ -156,5 +159,5 @@ def seed_counts(state, i, seat, out):
             out[16] += 1
 
 
-OBSERVE = {"ego19": observe_ego19, "seed19": observe_seed19, "full": observe_full}
+OBSERVE = {"ego19": observe_ego19, "seed19": observe_seed19, "full": observe_full, "tactical": observe_tactical}
 """Kernel of each observation by name."""

@@ -10,7 +10,7 @@ from ludory.errors import OptionError
 
 from .numbers import ARENA_RADIUS, WALL_PERCENT
 
-ObservationName = Literal["ego19", "seed19", "full"]
+ObservationName = Literal["ego19", "seed19", "full", "tactical"]
 HeadsName = Literal["default", "seed"]
 
 BINS = {"default": (5, 9), "seed": (11, 11)}
@@ -24,7 +24,7 @@ class ArenaOptions:
     players: int = 2
     """Number of seats, 2 to 8."""
     observation: ObservationName = "ego19"
-    """What a seat sees: ego19, seed19 or full."""
+    """What a seat sees: ego19, seed19, full or tactical."""
     heads: HeadsName = "default"
     """Sizes of the action heads: default (5, 5, 9, 9, 2, 5, 2) or seed (11, 11, 11, 11, 2, 5, 2)."""
     spawn_jitter: bool = True
