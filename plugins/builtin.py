@@ -89,6 +89,7 @@ COMMANDS = (
     Entry("check", "ludory.cli.check", "prove that a game keeps the contract"),
     Entry("league", "ludory.cli.league", "train a league of players, and report on it"),
     Entry("hanabi", "ludory.cli.hanabi", "jobs that only Hanabi has"),
+    Entry("texas42", "ludory.cli.texas42", "jobs that only Texas 42 has"),
     Entry("new", "ludory.cli.new", "write the package of a new game, agent or algorithm"),
     Entry("doctor", "ludory.cli.doctor", "say what works on this machine and what does not"),
 )

@@ -1,0 +1,1 @@
+"""Files of Texas 42: names, splits, schemas, and the runner that fills their gaps."""
