@@ -15,8 +15,9 @@ from ludory.errors import OptionError
 
 from ..agent import Agent
 from ..make import make_agent
+from .choice import best_by_points, tiles_with_most
 from .expected import decision_of
-from .pimc import best_by_points, check_texas42, first_tile, on_cpu, tiles_with_most
+from .pimc import check_texas42, first_tile, on_cpu
 from .solver import Solver, positions_of
 from .thirty import bid_thirty
 
@@ -57,13 +58,12 @@ class SeerAgent(ThirtyBidder):
         every = positions_of(state, rows)
         decisions = [decision_of(state, int(row)) for row in rows]
         makes = self._solver.make_after(every, [d.bid for d in decisions], [d.banked for d in decisions])
-        tiles = []
-        for k, decision in enumerate(decisions):
-            mask = masks[rows[k]]
-            legal = mask_of(np.flatnonzero(mask[-28:]))
-            best = tiles_with_most(makes[k] if decision.declares else ~makes[k], legal)
-            tiles.append(best_by_points(self._solver, decision, every.row(k), best) + first_tile(mask))
-        return np.array(tiles, np.int64)
+        best = [
+            tiles_with_most(makes[k] if decision.declares else ~makes[k], mask_of(np.flatnonzero(masks[rows[k], -28:])))
+            for k, decision in enumerate(decisions)
+        ]
+        tiles = best_by_points(self._solver, decisions, [every.row(k) for k in range(len(rows))], best)
+        return np.array(tiles, np.int64) + first_tile(masks[0])
 
 
 class BidThirtyAgent(ThirtyBidder):

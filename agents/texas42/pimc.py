@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import zlib
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.engine import on_host
+from ludory.envs.engine import Array, Engine, on_host
 from ludory.envs.game import Game, State
+from ludory.envs.player import Memory
 from ludory.envs.texas42.options import check_choice, check_range
 from ludory.envs.texas42.rules import step, step_play
 from ludory.envs.texas42.state import NUM_ACTIONS, PLAY_0
-from ludory.envs.texas42.tiles import mask_of
-from ludory.envs.texas42.worlds import Worlds, knowledge
 from ludory.errors import OptionError
 
 from ..seat import Seat, SeatAgent
-from .expected import Decision, decision_of, moments
-from .solver import Positions, Solver
+from .choice import Averager, Objective, question_of
+from .solver import Solver
 from .thirty import bid_thirty
-
-MORE, TIMES = 4, 2
-"""Where no tile can be told from another, so many times as many fresh worlds are drawn, so many times."""
 
 
 class PimcAgent(SeatAgent):
@@ -45,7 +42,7 @@ class PimcAgent(SeatAgent):
         self,
         game: Game,
         worlds: int = 10,
-        objective: Literal["make", "mean"] = "make",
+        objective: Objective = "make",
         enumerate_below: int = 0,
         seed: int = 0,
     ) -> None:
@@ -54,62 +51,48 @@ class PimcAgent(SeatAgent):
         check_range("enumerate_below", enumerate_below, 0, 1_000_000)
         check_choice("objective", objective, ("make", "mean"))
         super().__init__(game)
-        self.worlds, self.objective, self.enumerate_below = worlds, objective, enumerate_below
-        self._seed, self._solver = seed, Solver()
+        self._averager = Averager(Solver(), worlds, objective, enumerate_below)
+        self._seed = seed
 
     def seed(self, seed: int) -> None:
         """Start the draws anew."""
         self._seed = seed
 
+    def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """Actions (m,) of `seat` in the games `rows`, from what `knowledge` and `decision_of` tell of them."""
+        rows = on_host(rows)
+        state, masks = on_cpu(engine.state), on_host(engine.legal())[rows]
+        seen = on_host(engine.observe(seat, rows))
+        return np.array(self._actions(state, rows, seat, masks, [self._key(one) for one in seen]), np.int64)
+
     def decide(self, seat: Seat, own: Any) -> int:
-        """A bid, a declaration, or a tile."""
-        mask = seat.mask
-        if mask.sum() == 1:
-            return int(mask.argmax())
-        key = zlib.crc32(seat.observation.tobytes(), self._seed & 0xFFFFFFFF)
+        """A bid, a declaration, or a tile; everything but the own hand is read from a world that the seat can not tell from the game."""
+        key = self._key(seat.observation)
         world = on_cpu(seat.worlds(1, key).state)
-        if first_tile(mask) and not mask[-28:].any():
-            return bid_thirty(mask, int(world.held[0, seat.number]))
-        tile = self._tile(world, seat.number, mask_of(np.flatnonzero(mask[-28:])), key)
-        return tile + first_tile(mask)
+        return self._actions(world, [0], seat.number, seat.mask[None], [key])[0]
 
-    def _tile(self, world: State, seat: int, legal: int, key: int) -> int:
-        """The best tile; everything but the own hand is read from a world that the seat can not tell from the game."""
-        known, decision = knowledge(world, 0, seat), decision_of(world, 0)
-        worlds = Worlds(known)
-        count = self.worlds
-        for attempt in range(TIMES + 1):
-            held = decision.worlds(known.hand, worlds.choose(count, key + (attempt << 32), self.enumerate_below))
-            best = self._makers(decision, held, legal) if self.by_contract(decision) else legal
-            if best != legal or len(held.held) == worlds.count or not self.by_contract(decision):
-                break
-            if attempt < TIMES:
-                count *= MORE
-        return best_by_points(self._solver, decision, held, best)
+    def initial_memory(self, rows: int) -> Memory:
+        """None: what is known of a game stands in its state."""
 
-    def by_contract(self, decision: Decision) -> bool:
-        """Whether the chance to make the contract comes first; under nello and sevens there is nothing else."""
-        return self.objective == "make" or not decision.for_points
+    def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
+        """Nothing to take note of."""
 
-    def _makers(self, decision: Decision, held: Positions, legal: int) -> int:
-        """Mask of the tiles with the best chance."""
-        made = self._solver.make_after(held, decision.bid, decision.banked).sum(axis=0)
-        return tiles_with_most(made if decision.declares else len(held.held) - made, legal)
+    def _key(self, observation: NDArray[Any]) -> int:
+        return zlib.crc32(observation.tobytes(), self._seed & 0xFFFFFFFF)
 
-
-def tiles_with_most(score: NDArray[Any], legal: int) -> int:
-    """Mask of the tiles in `legal` with the highest score (28,)."""
-    tiles = [tile for tile in range(28) if legal >> tile & 1]
-    most = max(score[tile] for tile in tiles)
-    return mask_of(tile for tile in tiles if score[tile] == most)
-
-
-def best_by_points(solver: Solver, decision: Decision, held: Positions, among: int) -> int:
-    """The tile in the mask `among` with the highest mean of points over worlds, of equals the lowest."""
-    if among & (among - 1) == 0 or not decision.for_points:
-        return (among & -among).bit_length() - 1
-    found = moments(decision.side, solver.q_values(held, among)[1], among)
-    return found.tiles[int(found.q.sum(axis=0).argmax())]
+    def _actions(
+        self, state: State, rows: Sequence[int], seat: int, masks: NDArray[np.bool_], keys: Sequence[int]
+    ) -> list[int]:
+        """An action of `seat` in each of the games `rows`."""
+        actions = [int(mask.argmax()) for mask in masks]
+        free = np.flatnonzero(masks.sum(axis=1) > 1)
+        playing = [k for k in free if masks[k, -28:].any()]
+        for k in set(free) - set(playing):
+            actions[k] = bid_thirty(masks[k], int(state.held[rows[k], seat]))
+        tiles = self._averager.tiles([question_of(state, int(rows[k]), masks[k, -28:], keys[k]) for k in playing])
+        for k, tile in zip(playing, tiles, strict=True):
+            actions[k] = tile + first_tile(masks[k])
+        return actions
 
 
 def check_texas42(name: str, game: Game) -> None:
@@ -135,7 +118,7 @@ def on_cpu(state: State) -> State:
 def make(
     game: Game,
     worlds: int = 10,
-    objective: Literal["make", "mean"] = "make",
+    objective: Objective = "make",
     enumerate_below: int = 0,
     seed: int = 0,
 ) -> PimcAgent:

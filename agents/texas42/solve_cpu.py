@@ -10,6 +10,8 @@ from ludory.envs.kernel import batch_kernel
 from ludory.envs.unbound import index_of, moves_of, play, search, set_up
 
 ILLEGAL = -128
+FIRST_STRIDE = 2
+"""Between the first two windows of a value."""
 _GENERATIONS = 1 << 15
 _LEFT, _SEAT, _PLACE, _FOLLOW, _REST, _TRICKS = 0, 1, 2, 3, 8, 9
 _BY_TRICKS = 2
@@ -37,19 +39,24 @@ def run(rules, work, decl, alpha, beta):
 
 
 @batch_kernel
-def exact(rules, work, decl):
-    """Value of the position that stands in `work`, by halving what it can be: narrow windows cut off more than a wide one."""
+def exact(rules, work, decl, guess):
+    """Value of the position that stands in `work`: narrow windows from a guess on, in growing steps, then halving what is left."""
     position, contract = work.position, work.contract
     low, high = -position[_REST], position[_REST]
     if contract[_BY_TRICKS]:
         low, high = -position[_TRICKS], position[_TRICKS]
+    stride, middle = FIRST_STRIDE, guess
     while low < high:
-        middle = low + (high - low + 1) // 2
+        if middle <= low or middle > high:
+            middle = low + (high - low + 1) // 2
         value = run(rules, work, decl, middle - 1, middle)
         if value < middle:
             high = value
+            middle = high - stride + 1
         else:
             low = value
+            middle = low + stride
+        stride *= 2
     return low
 
 
@@ -58,7 +65,7 @@ def value_rows(task, rules, work, values, start, stop):
     """values[k]: V of position k."""
     for k in range(start, stop):
         prepare(task, rules, work, k)
-        values[k] = exact(rules, work, task.decl[k])
+        values[k] = exact(rules, work, task.decl[k], 0)
 
 
 @batch_kernel
@@ -111,7 +118,7 @@ def q_rows(task, rules, work, only, values, q, start, stop):
             if (only[k] >> played) & 1 == 0:
                 continue
             gain = move(rules, work, decl, before, bit)
-            value = gain + exact(rules, work, decl)
+            value = gain + exact(rules, work, decl, best - gain)
             q[k, played] = value
             if first or (value > best if seat & 1 == 0 else value < best):
                 best, first = value, False

@@ -136,10 +136,10 @@ class Solver:
         self._run("value_rows", given, values)
         return values
 
-    def q_values(self, given: Positions, only: int = ALL_TILES) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    def q_values(self, given: Positions, only: Any = ALL_TILES) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """V (n,), and Q (n, 28) of every tile that may be played; `ILLEGAL` for the others.
 
-        only: mask of the tiles that are asked for; V is then the best of those.
+        only: mask of the tiles that are asked for, one or (n,); V is then the best of those.
         """
         values, q = np.zeros(len(given.held), np.int8), np.zeros((len(given.held), 28), np.int8)
         self._run("q_rows", given, np.full(len(values), only, np.int64), values, q)
