@@ -17,7 +17,7 @@ from .sight import NOBODY, nearest_rival, status
 from .state import AIM_BINS, MOVE_BINS
 from .variants import ArenaOptions
 
-NEAREST, AIM, WAYS, NEAR_CRATES = 9, 6, 8, 10
+NEAREST, AIM, WAYS, NEAR_CRATES = 7, 6, 14, 10
 MISSES = 4
 """A miss is told up to this many body radii, as a fraction of them."""
 
@@ -43,31 +43,27 @@ def observe_tactical(state, i, seat, out):
         write_aim(state, i, rival, ex, ey, out, at + NEAREST)
         s = side(state, i, seat, ex, ey)
         write_way(state, i, ex, ey, out, at + NEAREST + AIM)
-        write_way(state, i, -s * ey, s * ex, out, at + NEAREST + AIM + 2)
-    at += NEAREST + AIM + 4
+        write_way(state, i, -s * ey, s * ex, out, at + NEAREST + AIM + 4)
+    at += NEAREST + AIM + 8
     cx, cy = int(state.zone_x[i]) - int(state.x[i, seat]), int(state.zone_y[i]) - int(state.y[i, seat])
     write_way(state, i, cx, cy, out, at)
     distance = math.sqrt(cx * cx + cy * cy)
-    out[at + 2] = distance / VISION
-    out[at + 3] = 1.0 if distance > int(state.zone_radius[i]) - UNIT_LENGTH else 0.0
-    write_near_crate(state, i, seat, HEALTH, out, at + 4)
-    write_near_crate(state, i, seat, SUPPLY, out, at + 9)
+    out[at + 4] = distance / VISION
+    out[at + 5] = 1.0 if distance > int(state.zone_radius[i]) - UNIT_LENGTH else 0.0
+    write_near_crate(state, i, seat, HEALTH, out, at + 6)
+    write_near_crate(state, i, seat, SUPPLY, out, at + 11)
 
 
 @kernel
 def write_nearest(state, i, rival, ex, ey, out, at):
-    """Nine entries of the nearest visible living rival: there, vector, distance, direction, hit points, status, stunned for long."""
-    d = math.sqrt(ex * ex + ey * ey)
+    """Seven entries of the nearest visible living rival: there, vector, distance, hit points, status, stunned for long."""
     out[at] = 1.0
     out[at + 1] = ex / VISION
     out[at + 2] = ey / VISION
-    out[at + 3] = d / VISION
-    if d > 0:
-        out[at + 4] = ex / d
-        out[at + 5] = ey / d
-    out[at + 6] = int(state.hp[i, rival]) / FULL_HP
-    out[at + 7] = status(state, i, rival)
-    out[at + 8] = 1.0 if int(state.stun[i, rival]) > 1 else 0.0
+    out[at + 3] = math.sqrt(ex * ex + ey * ey) / VISION
+    out[at + 4] = int(state.hp[i, rival]) / FULL_HP
+    out[at + 5] = status(state, i, rival)
+    out[at + 6] = 1.0 if int(state.stun[i, rival]) > 1 else 0.0
 
 
 @kernel
@@ -86,6 +82,16 @@ def write_aim(state, i, rival, ex, ey, out, at):
 
 @kernel
 def write_way(state, i, gx, gy, out, at):
+    """Four entries: the direction of g, and the move pair most nearly along it."""
+    d = math.sqrt(gx * gx + gy * gy)
+    if d > 0:
+        out[at] = gx / d
+        out[at + 1] = gy / d
+    write_move(state, i, gx, gy, out, at + 2)
+
+
+@kernel
+def write_move(state, i, gx, gy, out, at):
     """Two entries: the move pair most nearly along g."""
     bins = int(state.setup[i, MOVE_BINS])
     k = move_bins_towards(bins, gx, gy)
@@ -111,4 +117,4 @@ def write_near_crate(state, i, seat, kind, out, at):
         out[at] = 1.0
         out[at + 1] = dx / VISION
         out[at + 2] = dy / VISION
-        write_way(state, i, dx, dy, out, at + 3)
+        write_move(state, i, dx, dy, out, at + 3)
