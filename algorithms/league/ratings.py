@@ -12,21 +12,12 @@ from ludory.errors import OptionError
 
 Floats = NDArray[np.float64]
 
-Z95 = 1.959963984540054
-"""Normal quantile of a two-sided 95 % interval."""
 CHESS = 400 / math.log(10)
 """From natural-log strengths to chess Elo; AlphaStar's numbers, 1/(1 + e^(-d/400)), are ln 10 times larger."""
 _GLICKO = math.log(10) / 400
 _GLICKO2 = 173.7178
 _SETTLED = 1e-12
 """Largest change of a strength in the last iteration; rounding stays far below it."""
-
-
-class Interval(NamedTuple):
-    """Lower and upper end, of the shape of what was asked for."""
-
-    low: Floats
-    high: Floats
 
 
 class BradleyTerry(NamedTuple):
@@ -54,23 +45,6 @@ class Glicko(NamedTuple):
     rating: float = 1500.0
     deviation: float = 350.0
     volatility: float = 0.06
-
-
-def wilson(points: ArrayLike, games: ArrayLike, z: float = Z95) -> Interval:
-    """Wilson's score interval (doi:10.1080/01621459.1927.10502953); (0, 1) where no game was played.
-
-    Args:
-        points: wins and half the draws, any shape.
-        games: of the same shape.
-        z: normal quantile.
-    """
-    won, played = np.asarray(points, np.float64), np.asarray(games, np.float64)
-    n = np.where(played > 0, played, 1.0)
-    rate = won / n
-    middle = (rate + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * np.sqrt(np.maximum(rate * (1 - rate), 0) / n + z * z / (4 * n * n))
-    low = np.where(played > 0, np.clip(middle - half, 0, 1), 0.0)
-    return Interval(low, np.where(played > 0, np.clip(middle + half, 0, 1), 1.0))
 
 
 def sequential_elo(players: int, games: ArrayLike, k: float = 16.0, start: float = 1200.0) -> Floats:

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ludory.agents.intervals import Z95, wilson
+
 from .alpha_rank import alpha_rank
 from .exploitation import Exploitation
 from .metagame import (
@@ -21,7 +23,7 @@ from .metagame import (
     strongest_cycle,
 )
 from .nash import Nash
-from .ratings import Z95, bradley_terry, wilson
+from .ratings import bradley_terry
 from .report_input import LeagueInput, ReportPlayer
 from .report_payoff import Matrix, PayoffRow, matrix, payoff_rows
 

@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .ratings import wilson
+from ludory.agents.intervals import wilson
+
 from .report_input import Counts, LeagueInput
 
 Floats = NDArray[np.float64]

@@ -11,6 +11,7 @@ from golden_league import league_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ludory.agents.intervals import wilson
 from ludory.algorithms.league.placements import Placement, plackett_luce, trueskill
 from ludory.algorithms.league.ratings import (
     CHESS,
@@ -19,7 +20,6 @@ from ludory.algorithms.league.ratings import (
     glicko1,
     glicko2,
     sequential_elo,
-    wilson,
 )
 from ludory.errors import OptionError, PluginError
 

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from league_log import LeagueLog, small_league
 
+from ludory.agents.intervals import wilson
 from ludory.algorithms.league.metagame import nash
-from ludory.algorithms.league.ratings import bradley_terry, wilson
+from ludory.algorithms.league.ratings import bradley_terry
 from ludory.algorithms.league.report import Origin, make_report, mean_smallest
 from ludory.algorithms.league.report_files import FILES, report_json, write_report
 from ludory.algorithms.league.report_input import Counts, league_input, read_league
