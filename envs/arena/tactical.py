@@ -17,14 +17,22 @@ from .sight import NOBODY, nearest_rival, status
 from .state import AIM_BINS, MOVE_BINS
 from .variants import ArenaOptions
 
-NEAREST, AIM, WAYS, NEAR_CRATES = 7, 6, 14, 10
+NEAREST, AIM, WAYS, NEAR_CRATES = 6, 6, 15, 10
+RINGS = 12
+"""Units of sight: the distance of a rival is told as how much of each ring around the seat lies before it, which makes nearness exact."""
 MISSES = 4
 """A miss is told up to this many body radii, as a fraction of them."""
 
 
 def tactical_spec(options: ArenaOptions) -> ObservationSpec:
     """Shape, bounds and segments of `tactical`."""
-    parts = full_parts(options) | {"nearest": NEAREST, "aim": AIM, "ways": WAYS, "near_crates": NEAR_CRATES}
+    parts = full_parts(options) | {
+        "nearest": NEAREST,
+        "rings": RINGS,
+        "aim": AIM,
+        "ways": WAYS,
+        "near_crates": NEAR_CRATES,
+    }
     return ObservationSpec("tactical", (sum(parts.values()),), "float32", flat_segments(parts), -4.0, 4.0)
 
 
@@ -40,30 +48,39 @@ def observe_tactical(state, i, seat, out):
         ex = int(state.x[i, rival]) - int(state.x[i, seat])
         ey = int(state.y[i, rival]) - int(state.y[i, seat])
         write_nearest(state, i, rival, ex, ey, out, at)
-        write_aim(state, i, rival, ex, ey, out, at + NEAREST)
+        write_rings(ex, ey, out, at + NEAREST)
+        write_aim(state, i, rival, ex, ey, out, at + NEAREST + RINGS)
         s = side(state, i, seat, ex, ey)
-        write_way(state, i, ex, ey, out, at + NEAREST + AIM)
-        write_way(state, i, -s * ey, s * ex, out, at + NEAREST + AIM + 4)
-    at += NEAREST + AIM + 8
+        write_way(state, i, ex, ey, out, at + NEAREST + RINGS + AIM)
+        write_way(state, i, -s * ey, s * ex, out, at + NEAREST + RINGS + AIM + 4)
+    at += NEAREST + RINGS + AIM + 8
     cx, cy = int(state.zone_x[i]) - int(state.x[i, seat]), int(state.zone_y[i]) - int(state.y[i, seat])
     write_way(state, i, cx, cy, out, at)
     distance = math.sqrt(cx * cx + cy * cy)
     out[at + 4] = distance / VISION
-    out[at + 5] = 1.0 if distance > int(state.zone_radius[i]) - UNIT_LENGTH else 0.0
-    write_near_crate(state, i, seat, HEALTH, out, at + 6)
-    write_near_crate(state, i, seat, SUPPLY, out, at + 11)
+    out[at + 5] = min(1.0, distance / (2 * UNIT_LENGTH))
+    out[at + 6] = 1.0 if distance > int(state.zone_radius[i]) - UNIT_LENGTH else 0.0
+    write_near_crate(state, i, seat, HEALTH, out, at + 7)
+    write_near_crate(state, i, seat, SUPPLY, out, at + 12)
 
 
 @kernel
 def write_nearest(state, i, rival, ex, ey, out, at):
-    """Seven entries of the nearest visible living rival: there, vector, distance, hit points, status, stunned for long."""
+    """Six entries of the nearest visible living rival: there, vector, hit points, status, stunned for long."""
     out[at] = 1.0
     out[at + 1] = ex / VISION
     out[at + 2] = ey / VISION
-    out[at + 3] = math.sqrt(ex * ex + ey * ey) / VISION
-    out[at + 4] = int(state.hp[i, rival]) / FULL_HP
-    out[at + 5] = status(state, i, rival)
-    out[at + 6] = 1.0 if int(state.stun[i, rival]) > 1 else 0.0
+    out[at + 3] = int(state.hp[i, rival]) / FULL_HP
+    out[at + 4] = status(state, i, rival)
+    out[at + 5] = 1.0 if int(state.stun[i, rival]) > 1 else 0.0
+
+
+@kernel
+def write_rings(ex, ey, out, at):
+    """Twelve entries: how much of the first unit lies between the seat and a rival, of the second, ..."""
+    d = math.sqrt(ex * ex + ey * ey) / UNIT_LENGTH
+    for k in range(RINGS):
+        out[at + k] = max(0.0, min(1.0, d - k))
 
 
 @kernel
