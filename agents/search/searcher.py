@@ -1,0 +1,43 @@
+"""`Searcher`: what is common to agents that search from a blueprint, so that what they found can be written down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ludory.envs.player import Memory
+
+from ..agent import Agent
+from ..seat import SeatAgent
+from .blueprint import Blueprint
+from .rollouts import Decision, RolloutSearch
+
+
+class Searcher(SeatAgent):
+    """A `SeatAgent` whose notes of a game have `decisions`: what it found before each of its own moves, forced ones left out."""
+
+    blueprint: Blueprint
+    search: RolloutSearch
+    alone: bool = True
+    """Whether only one seat of a game may search like this."""
+
+    @property
+    def partner(self) -> Agent:
+        """Who is assumed in the other seats."""
+        return self.blueprint.agent
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the search depends on, beside its seed; plain values."""
+        found = self.search
+        return {
+            "blueprint": self.partner.name,
+            "rollouts": found.rollouts,
+            "threshold": found.threshold,
+            "seconds": found.seconds,
+        }
+
+    def decisions(self, memory: Memory, row: int) -> Sequence[Decision]:
+        """All that was found so far in the game `row` of this seat's memory, in order."""
+        found: list[Decision] = memory[row].own.decisions
+        return found
