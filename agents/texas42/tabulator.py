@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from math import comb
 from typing import NamedTuple
 
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 from ludory.envs.texas42.tiles import COUNT, FOLLOW, LED, NELLO_HIGH, RANK
 from ludory.errors import OptionError
 
-from .states import dealt_hands, root
+from .reachable import list_positions, list_states
+from .states import NO_TILE, dealt_hands, root
 from .tabulate import REACHED, UNREACHED, look_up_rows, sweep
 
 _SIZES = np.array([comb(7, k) for k in range(8)], np.int64)
@@ -105,3 +107,27 @@ class Tabulation:
         """V and Q (7,) before the first lead."""
         values, q = self.look_up([self._root])
         return int(values[0]), q[0]
+
+    def reachable(self) -> Iterator[NDArray[np.int64]]:
+        """All reachable states, ascending, in parts; the root is among the last ones, the ends of the hand are among them."""
+        hands, leaders = self._positions()
+        by_leader = [hands[leaders == leader] for leader in range(4)]
+        by_first = {
+            (seat, k): part[part >> 7 * seat + k & 1 == 1] for seat, part in enumerate(by_leader) for k in range(7)
+        }
+        out = np.empty(max(map(len, by_leader)), np.int64)
+        for third, second, first, leader in product(range(8), range(8), range(8), range(4)):
+            if (third != NO_TILE and second == NO_TILE) or (second != NO_TILE and first == NO_TILE):
+                continue
+            before = by_leader[leader] if first == NO_TILE else by_first[leader, first]
+            count = list_states(before, leader, first, second, third, self._deal.follow, out)
+            if count:
+                yield out[:count].copy()
+
+    def _positions(self) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+        """Hands (28 bits, ascending) and leaders of all reachable positions between tricks."""
+        count = int(self.states_per_level[::4].sum())
+        hands, leaders = np.empty(count, np.int32), np.empty(count, np.int8)
+        list_positions(self._table, _SLOTS, np.zeros(35, np.int64), hands, leaders)
+        order = np.argsort(hands, kind="stable")
+        return hands[order], leaders[order]

@@ -8,6 +8,8 @@ from importlib import import_module
 from ludory.errors import UnknownIdError
 
 VERBS = {
+    "generate": ("texas42_generate", "shards of the oracle: every state of a deal with its exact values"),
+    "check": ("texas42_check", "prove that shards and labels are whole, and what their names say"),
     "solve": ("texas42_solve", "what each tile of a hand is worth with all hands open"),
 }
 """Name of a job -> module of this folder, with `run(argv) -> int`, and one line for people."""

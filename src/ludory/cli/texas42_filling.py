@@ -1,0 +1,115 @@
+"""What the jobs of Texas 42 that fill folders have in common: their options, the dry run, the bar, and a stop between files."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from .options import count
+from .texas42_words import seeds
+
+if TYPE_CHECKING:
+    from ludory.data.texas42.jobs import FileName, Name
+
+INTERRUPTED = 130
+_NUMBER = re.compile(r"[a-z]+_(\d{8})")
+AHEAD = 1000
+"""Seeds beyond the last file that a dry run of an endless job looks at."""
+
+
+def add_filling(parser: argparse.ArgumentParser, out: str) -> None:
+    """Give `parser` the options of a job that fills a folder."""
+    parser.add_argument(
+        "--out", type=Path, default=Path(out), metavar="DIR", help=f"folder of the files (default {out})"
+    )
+    parser.add_argument(
+        "--seeds", type=seeds, metavar="N-M", help="only these; without it the job goes on until Ctrl+C"
+    )
+    parser.add_argument("--start-seed", type=count, default=0, metavar="N", help="first seed (default 0)")
+    parser.add_argument("--limit", type=count, metavar="N", help="stop after so many new files")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what is missing and how big it will be; write nothing"
+    )
+    parser.add_argument(
+        "--replace", action="store_true", help="write damaged and foreign files anew, instead of stopping"
+    )
+
+
+def wanted_seeds(chosen: argparse.Namespace) -> range | None:
+    """The seeds asked for; None: endless. A dry run without seeds looks at those up to the last file, and some more."""
+    if chosen.seeds is not None or not chosen.dry_run:
+        return chosen.seeds  # type: ignore[no-any-return]
+    numbers = [int(found[1]) for file in chosen.out.glob("*/*") if (found := _NUMBER.match(file.name))]
+    return range(chosen.start_seed, max([chosen.start_seed + AHEAD, *(number + 1 for number in numbers)]))
+
+
+def fill_folder(
+    chosen: argparse.Namespace,
+    wanted: Iterable[Name],
+    check: Callable[[Path, Name], None],
+    make: Callable[[Path, Name], int],
+    unit: str,
+) -> int:
+    """Run the job, showing each file; the first Ctrl+C ends it after the file in work, a second one at once. Gives the exit code.
+
+    make: gives the number of rows, which are called `unit`.
+    """
+    from ludory.algorithms.interrupt import stop_on_interrupt
+    from ludory.data.texas42.jobs import fill
+
+    rows, started = 0, monotonic()
+
+    def counted(file: Path, name: Name) -> None:
+        nonlocal rows
+        rows += make(file, name)
+
+    def report(name: FileName) -> None:
+        rate = rows / max(monotonic() - started, 1e-9)
+        print(f"{name.path}: {rows:,} {unit} so far, {rate:,.0f} a second", file=sys.stderr)
+
+    with stop_on_interrupt(lambda: None) as interrupted:
+        done = fill(
+            chosen.out,
+            wanted,
+            check,
+            counted,
+            limit=chosen.limit,
+            replace=chosen.replace,
+            stop=lambda: bool(interrupted),
+            report=report,
+        )
+    elsewhere = f", {done.elsewhere:,} in work elsewhere" if done.elsewhere else ""
+    state = "interrupted: " if interrupted else ""
+    again = "; the same command goes on" if interrupted else ""
+    print(
+        f"{state}{done.made:,} files written ({rows:,} {unit}), {done.kept:,} were there{elsewhere}, in {chosen.out}{again}"
+    )
+    return INTERRUPTED if interrupted else 0
+
+
+def show_missing(
+    chosen: argparse.Namespace, wanted: Iterable[Name], check: Callable[[Path, Name], None], bytes_each: float
+) -> int:
+    """The dry run: what is missing in each split, and about how big it will be; gives the exit code."""
+    from ludory.data.texas42.jobs import missing
+    from ludory.data.texas42.names import SPLITS
+
+    names = list(wanted)
+    lacking = list(missing(chosen.out, names, check))
+    sizes = [(chosen.out / name.path).stat().st_size for name in names if (chosen.out / name.path).exists()]
+    each = sum(sizes) / len(sizes) if sizes else bytes_each
+    for split in SPLITS:
+        all_of, gone = ([name for name in part if name.path.parts[0] == split] for part in (names, lacking))
+        first = ", ".join(name.path.name for name in gone[:3]) + (", ..." if len(gone) > 3 else "")
+        print(f"{split:5}  {len(all_of) - len(gone):7,} there  {len(gone):7,} missing  {first}")
+    number = len(lacking) if chosen.limit is None else min(chosen.limit, len(lacking))
+    endless = (
+        "" if chosen.seeds else f" up to {names[-1].path.name}; without --seeds or --limit the job goes on behind it"
+    )
+    print(f"to write: {number:,} files, about {number * each / 1e9:,.1f} GB, in {chosen.out}{endless}")
+    return 0
