@@ -75,6 +75,7 @@ BENCHMARKS = (
     Entry("hanabi-ppo", "ludory.benchmarks.hanabi_ppo:run", "a Hanabi agent trained for a given time, and its score"),
     Entry("learner", "ludory.benchmarks.learner:run", "targets and steps of a learner, beside other libraries'"),
     Entry("learning", "ludory.benchmarks.learning:run", "learning curves of algorithms, over several seeds"),
+    Entry("texas42-strength", "ludory.benchmarks.texas42_strength:run", "Texas 42: the same contracts played by two players"),
 )
 
 COMMANDS = (
