@@ -51,19 +51,21 @@ class Averager:
     """Up to so many worlds are all solved instead."""
 
     def tiles(self, questions: Sequence[Question]) -> list[int]:
-        """The best tile of each, of equals the lowest."""
+        """The best tile of each, of equals the lowest. Points, which matter less, are those in the worlds that were drawn first."""
         best, drawn = [question.legal for question in questions], [_NONE] * len(questions)
         waiting, count = [k for k, legal in enumerate(best) if legal & (legal - 1)], self.worlds
         for attempt in range(TIMES + 1):
             counts = {}
             for k in waiting:
                 drawn[k], counts[k] = self._draw(questions[k], count, attempt)
+            if attempt == 0:
+                first = list(drawn)
             waiting = [k for k in waiting if self._by_contract(questions[k].decision)]
             for k, tiles in zip(waiting, self._makers([questions[k] for k in waiting], drawn, waiting), strict=True):
                 best[k] = tiles
             waiting = [k for k in waiting if best[k] == questions[k].legal and len(drawn[k].held) < counts[k]]
             count *= MORE
-        return best_by_points(self.solver, [question.decision for question in questions], drawn, best)
+        return best_by_points(self.solver, [question.decision for question in questions], first, best)
 
     def _by_contract(self, decision: Decision) -> bool:
         """Whether the chance to make the contract comes first; under nello and sevens there is nothing else."""
