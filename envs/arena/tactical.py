@@ -12,12 +12,12 @@ from .bins import aim_bins_towards, lead, miss, move_bins_towards, on_target, si
 from .crates import NO_CRATE, nearest_crate
 from .full import full_parts, full_size, observe_full
 from .geometry import isqrt
-from .numbers import BODY, FULL_HP, HEALTH, SUPPLY, UNIT_LENGTH, VISION
+from .numbers import BODY, FULL_HP, HEALTH, REACH, SUPPLY, UNIT_LENGTH, VISION
 from .sight import NOBODY, nearest_rival, status
 from .state import AIM_BINS, MOVE_BINS
 from .variants import ArenaOptions
 
-NEAREST, AIM, WAYS, NEAR_CRATES = 6, 6, 15, 10
+NEAREST, AIM, WAYS, NEAR_CRATES = 6, 6, 15, 12
 RINGS = 12
 """Units of sight: the distance of a rival is told as how much of each ring around the seat lies before it, which makes nearness exact."""
 MISSES = 4
@@ -61,7 +61,7 @@ def observe_tactical(state, i, seat, out):
     out[at + 5] = min(1.0, distance / (2 * UNIT_LENGTH))
     out[at + 6] = 1.0 if distance > int(state.zone_radius[i]) - UNIT_LENGTH else 0.0
     write_near_crate(state, i, seat, HEALTH, out, at + 7)
-    write_near_crate(state, i, seat, SUPPLY, out, at + 12)
+    write_near_crate(state, i, seat, SUPPLY, out, at + 13)
 
 
 @kernel
@@ -124,7 +124,7 @@ def centred(bins, k):
 
 @kernel
 def write_near_crate(state, i, seat, kind, out, at):
-    """Five entries of the nearest visible open crate of a kind: there, vector, the move pair towards it."""
+    """Six entries of the nearest visible open crate of a kind: there, vector, the move pair towards it, in reach."""
     crate = nearest_crate(state, i, seat, VISION, kind)
     if crate != NO_CRATE:
         dx, dy = (
@@ -135,3 +135,4 @@ def write_near_crate(state, i, seat, kind, out, at):
         out[at + 1] = dx / VISION
         out[at + 2] = dy / VISION
         write_move(state, i, dx, dy, out, at + 3)
+        out[at + 5] = 1.0 if dx * dx + dy * dy <= REACH * REACH else 0.0
