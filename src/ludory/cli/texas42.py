@@ -9,7 +9,9 @@ from ludory.errors import UnknownIdError
 
 VERBS = {
     "generate": ("texas42_generate", "shards of the oracle: every state of a deal with its exact values"),
+    "labels": ("texas42_labels", "states of played hands with their exact values, to learn from"),
     "check": ("texas42_check", "prove that shards and labels are whole, and what their names say"),
+    "bid": ("texas42_bid", "how likely a hand makes each bid; a poster; lost hands trick by trick"),
     "solve": ("texas42_solve", "what each tile of a hand is worth with all hands open"),
 }
 """Name of a job -> module of this folder, with `run(argv) -> int`, and one line for people."""

@@ -1,0 +1,62 @@
+"""A hand that was played, trick by trick in words, with what Team 0 could still get if all hands lay open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ludory.envs.texas42.tiles import COUNT, LED, RANK, TILE_NAMES, tiles_of
+
+from .solver import Solver, positions
+
+
+class Trick(NamedTuple):
+    """A whole trick."""
+
+    plays: tuple[tuple[int, int], ...]
+    """(seat, tile) in the order played."""
+    winner: int
+    points: int
+
+
+def tricks_of(decl: int, tiles: Sequence[int], seats: Sequence[int]) -> list[Trick]:
+    """The whole tricks of plays in order; -1 ends them. For declarations that are played by four."""
+    count = sum(tile >= 0 for tile in tiles) // 4
+    tricks = []
+    for start in range(0, 4 * count, 4):
+        plays = tuple(zip(seats[start : start + 4], tiles[start : start + 4], strict=True))
+        led = int(LED[decl, plays[0][1]])
+        winner = max(plays, key=lambda play: int(RANK[decl, led, play[1]]))[0]  # of equals the first
+        tricks.append(Trick(plays, winner, 1 + sum(int(COUNT[tile]) for _, tile in plays)))
+    return tricks
+
+
+def hand_lines(dealt: Sequence[int], decl: int, tiles: Sequence[int], seats: Sequence[int]) -> list[str]:
+    """The deal, then each trick: who played what, who won it, the score, and the final points that Team 0 could still get.
+
+    The last number is exact with all hands open; where it falls, the trick gave something away.
+    """
+    held = [int(mask) for mask in dealt]
+    lines = [
+        f"  seat {seat}: {' '.join(TILE_NAMES[tile] for tile in tiles_of(mask))}" for seat, mask in enumerate(held)
+    ]
+    solver, score = Solver(threads=1), [0, 0]
+    lines.append(f"  with all hands open Team 0 gets {_final(solver, held, decl, seats[0], score)}")
+    for number, trick in enumerate(tricks_of(decl, tiles, seats), 1):
+        for seat, tile in trick.plays:
+            held[seat] &= ~(1 << tile)
+        score[trick.winner % 2] += trick.points
+        words = "  ".join(f"{seat}: {TILE_NAMES[tile]}" for seat, tile in trick.plays)
+        final = _final(solver, held, decl, trick.winner, score)
+        lines.append(
+            f"  trick {number}  {words}  to seat {trick.winner}, {trick.points:2d}  {score[0]:2d}-{score[1]:<2d}  {final:2d}"
+        )
+    return lines
+
+
+def _final(solver: Solver, held: Sequence[int], decl: int, leader: int, score: Sequence[int]) -> int:
+    """Team 0's points at the end if all play exactly with all hands open."""
+    if not any(held):
+        return score[0]
+    value = int(solver.value(positions(held, decl, leader))[0])
+    return score[0] + (42 - sum(score) + value) // 2
