@@ -51,4 +51,4 @@ def root(leader: int) -> int:
 
 def dealt_hands(deal: Sequence[int]) -> list[list[int]]:
     """Four sorted hands from 28 tile ids, seat after seat."""
-    return [sorted(deal[7 * seat : 7 * seat + 7]) for seat in range(4)]
+    return [sorted(int(tile) for tile in deal[7 * seat : 7 * seat + 7]) for seat in range(4)]

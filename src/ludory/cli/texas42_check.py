@@ -17,13 +17,15 @@ def run(argv: list[str]) -> int:
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files, or folders of them")
     chosen = parser.parse_args(argv)
 
+    from ludory.algorithms.texas42_data.labels import verify_labels
     from ludory.algorithms.texas42_data.shards import verify_shard
+    from ludory.data.texas42.labels import is_labels
 
     files = [file for path in chosen.paths for file in _files(path)]
     wrong = rows = 0
     for file in files:
         try:
-            rows += verify_shard(file)
+            rows += (verify_labels if is_labels(file) else verify_shard)(file)
         except DataError as error:
             wrong += 1
             print(error)

@@ -110,8 +110,8 @@ def _in_groups(parts: Iterable[Rows]) -> Iterator[Rows]:
         if number >= ROW_GROUP:
             rows = _joined(waiting)
             whole = number - number % ROW_GROUP
-            yield Rows(*(column[:whole] for column in rows))
-            waiting, number = [Rows(*(column[whole:] for column in rows))], number - whole
+            yield Rows(rows.states[:whole], rows.values[:whole], rows.q[:whole])
+            waiting, number = [Rows(rows.states[whole:], rows.values[whole:], rows.q[whole:])], number - whole
     if number:
         yield _joined(waiting)
 
