@@ -69,6 +69,7 @@ ALGORITHMS = (
 
 BENCHMARKS = (
     Entry("arena", "ludory.benchmarks.arena:run", "duels per second: engine, scripts, sampler, evaluation"),
+    Entry("arena-clones", "ludory.benchmarks.arena_clones:run", "clones of the arena's styles against the styles"),
     Entry("arena-league", "ludory.benchmarks.arena_league:run", "leagues of duels beside plain self-play"),
     Entry("throughput", "ludory.benchmarks.throughput:run", "steps per second beside other engines"),
     Entry("hanabi-bc", "ludory.benchmarks.hanabi_bc:run", "a clone of a Hanabi bot beside the bot"),
