@@ -37,7 +37,7 @@ def run(argv: list[str]) -> int:
     if not options.teacher.is_file():
         raise OptionError(
             f"--teacher {options.teacher}: there is no such file; "
-            f"`ludory train pipeline --env {GAME} --option observation=full --out runs/pipeline` makes one (pi_sup.ludory)"
+            f"`ludory train pipeline --env {GAME} --option observation=tactical --out runs/pipeline` makes one (pi_sup.ludory)"
         )
     started_from = origin()
     tasks = [_task(options, contender, seed) for contender in options.contenders for seed in options.seeds]
@@ -55,6 +55,7 @@ def run(argv: list[str]) -> int:
         "options": OPTIONS,
         "learner": LEARNER,
         "minutes": options.minutes,
+        "processor_time": options.processor_time,
         "processes_at_once": options.jobs,
         "convention": "share of points, draws half; moves drawn with temperature 1; every start from both seats",
         "contenders": {
@@ -82,6 +83,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--teacher", type=Path, required=True, metavar="FILE", help="supervised policy of all runs")
     parser.add_argument("--minutes", type=float, default=20.0, help="of every run (default 20)")
+    parser.add_argument(
+        "--processor-time", action="store_true", help="minutes of one core's time, for machines with other work"
+    )
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="(default 1 2 3)")
     parser.add_argument("--contenders", nargs="+", choices=CONTENDERS, default=list(CONTENDERS), help="(default all)")
     parser.add_argument("--duels", type=int, default=1000, help="against each style and exploiter (default 1000)")
@@ -98,6 +102,7 @@ def _task(options: argparse.Namespace, contender: str, seed: int) -> dict[str, A
         "contender": contender,
         "seed": seed,
         "minutes": options.minutes,
+        "processor_time": options.processor_time,
         "teacher": str(options.teacher),
         "duels": options.duels,
         "past_duels": options.past_duels,

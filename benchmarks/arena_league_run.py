@@ -21,7 +21,7 @@ from ludory.algorithms.threads import one_thread
 from ludory.atomic import atomic_file
 
 GAME = "Arena2P-v0"
-OPTIONS = {"observation": "full"}
+OPTIONS = {"observation": "tactical"}
 STYLES = tuple(f"arena/{style}" for style in ("rusher", "sniper", "turtle", "looter", "miner", "zone"))
 LEARNER: dict[str, Any] = {
     "hidden": (128, 128),
@@ -45,7 +45,7 @@ CONTENDERS = ("league", "self-play", "no anchors", "no KL", "no UPGO", "no PFSP"
 """In "league" the scripted styles are among the candidates of PFSP, in "no anchors" they are only measured against."""
 
 
-def league_config(contender: str, seed: int, minutes: float, teacher: str) -> LeagueConfig:
+def league_config(contender: str, seed: int, minutes: float, teacher: str, processor_time: bool) -> LeagueConfig:
     """The league of a contender."""
     learner = dict(LEARNER)
     if contender == "no KL":
@@ -57,6 +57,7 @@ def league_config(contender: str, seed: int, minutes: float, teacher: str) -> Le
         options=OPTIONS,
         teacher=teacher,
         minutes=minutes,
+        processor_time=processor_time,
         roles=ROLES.get(contender, FULL_ROLES),
         main_turns=MAIN_TURNS,
         unit=UNIT,
@@ -75,7 +76,7 @@ def _matchmaking(contender: str) -> Matchmaking:
 def main(task: dict[str, Any]) -> None:
     """Run one task and write its result."""
     folder = Path(task["folder"])
-    config = league_config(task["contender"], task["seed"], task["minutes"], task["teacher"])
+    config = league_config(task["contender"], task["seed"], task["minutes"], task["teacher"], task["processor_time"])
     begun = (folder / "events.jsonl").exists()
     with resume_league(folder, minutes=task["minutes"]) if begun else start_league(config, folder) as league:
         league.run()

@@ -32,6 +32,8 @@ class LeagueConfig:
     """Agent steps of all learners together; 0: `minutes` decide."""
     minutes: float = 0.0
     """Time of training; 0: `budget_steps` decide."""
+    processor_time: bool = False
+    """Count minutes of this process's processor time, which other work on the machine does not shorten."""
     roles: tuple[int, int, int] = (1, 1, 2)
     """Numbers of mains, main exploiters and league exploiters."""
     matchmaking: Matchmaking = field(default_factory=Matchmaking)

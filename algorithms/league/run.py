@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import torch
@@ -55,7 +55,8 @@ class League:
         self.evaluator = Evaluator(self.game, self.pool.entrant, config.seed)
         self.learners: dict[str, Learner] = {}
         self._stopping = False
-        self._clock = perf_counter()
+        self._now = process_time if config.processor_time else perf_counter
+        self._clock = self._now()
         self._outdated: str | None = None
 
     def __enter__(self) -> Self:
@@ -168,7 +169,7 @@ class League:
         self.coordinator.checkpointed(player, file, file_hash(self.folder / file), learner.env_steps)
 
     def _commit(self) -> None:
-        now = perf_counter()
+        now = self._now()
         self.coordinator.commit(now - self._clock)
         self._clock = now
         write_state(self.folder, self.state, self.log.next_seq - 1)
