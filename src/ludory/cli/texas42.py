@@ -11,6 +11,7 @@ VERBS = {
     "generate": ("texas42_generate", "shards of the oracle: every state of a deal with its exact values"),
     "labels": ("texas42_labels", "states of played hands with their exact values, to learn from"),
     "check": ("texas42_check", "prove that shards and labels are whole, and what their names say"),
+    "calibrate": ("texas42_calibrate", "play contracts and fit to them how likely a hand makes each bid"),
     "bid": ("texas42_bid", "how likely a hand makes each bid; a poster; lost hands trick by trick"),
     "solve": ("texas42_solve", "what each tile of a hand is worth with all hands open"),
 }
