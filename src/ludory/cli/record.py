@@ -17,6 +17,8 @@ from .options import add_options, parse_options
 INTERRUPTED = 130
 RECORDER = "recorder"
 """A format, and the folder of its files in the recording's."""
+LOGS = ("jsonl", "json")
+"""Formats of a search log of Hanabi."""
 
 
 def run(argv: list[str]) -> int:
@@ -31,6 +33,10 @@ def run(argv: list[str]) -> int:
     if chosen.format == RECORDER and game.facts.name != "Arena":
         raise OptionError(
             f"--format {RECORDER} is for the arena, got {chosen.game}; leave it out, or name Arena2P-v0 or another"
+        )
+    if chosen.format in LOGS and game.facts.name != "Hanabi":
+        raise OptionError(
+            f"--format {chosen.format} is for Hanabi, got {chosen.game}; leave it out, or name Hanabi2P-v0"
         )
     with _stop_between_shards() as stopped, _progress(chosen.games) as advance:
 
@@ -47,6 +53,8 @@ def run(argv: list[str]) -> int:
             shard_games=chosen.shard_games,
             progress=after_shard,
         )
+    if chosen.format in LOGS and found.games:
+        print(_write_log(chosen.out, chosen.format))
     if found.games < found.of:
         print(f"interrupted: {found.games:,} of {found.of:,} games in {chosen.out}; go on with the same command")
         return INTERRUPTED
@@ -59,6 +67,17 @@ def run(argv: list[str]) -> int:
         written = write_recorder(chosen.out, Path(chosen.out) / RECORDER)
         print(f"{len(written):,} recorder files in {Path(chosen.out) / RECORDER}")
     return 0
+
+
+def _write_log(folder: str, form: str) -> str:
+    """Write all whole games so far as a search log; says where."""
+    from ludory.data.search_record import recorded_games
+    from ludory.data.shards import read_manifest
+    from ludory.data.sparta_writer import NAME, write_sparta_log
+
+    file, manifest = Path(folder) / f"{NAME}.{form}", read_manifest(folder)
+    records = write_sparta_log(file, manifest.header, recorded_games(Path(folder), manifest), form)  # type: ignore[arg-type]
+    return f"{records:,} records in {file}"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -79,9 +98,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--shard-games", type=int, default=1000, metavar="N", help="games in one file (default 1000)")
     parser.add_argument(
         "--format",
-        choices=("parquet", RECORDER),
+        choices=("parquet", RECORDER, *LOGS),
         default="parquet",
-        help=f"{RECORDER}: of the arena, beside the Parquet files also DIR/{RECORDER}/*.jsonl.gz, one for each seat in each game",
+        help=f"{RECORDER}: of the arena, beside the Parquet files also DIR/{RECORDER}/*.jsonl.gz, one for each seat in each game; "
+        "jsonl, json: of Hanabi, beside the Parquet files also DIR/sparta_games.jsonl or .json, a search log for distilling",
     )
     return parser
 

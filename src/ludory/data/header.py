@@ -40,6 +40,8 @@ class TrajectoryHeader:
     seed: int | None = None
     """Of the games' random draws, where it is known."""
     extra_columns: tuple[ExtraColumn, ...] = ()
+    search: Mapping[str, Any] = field(default_factory=dict)
+    """How a seat searched, where one did: blueprint, rollouts and so on."""
     split_by: Literal["game", "seed % 1000"] = "game"
     """What decides which split a game belongs to."""
     schema_version: int = SCHEMA_VERSION

@@ -17,6 +17,8 @@ from ludory.plugins.spec import parse_spec
 
 from .columns import Columns
 from .header import TrajectoryHeader, header_of, header_to_json
+from .search_columns import Searches, search_columns
+from .search_record import SearchRecording
 from .shards import MANIFEST, Manifest, index_shard, read_manifest, shard_file, write_manifest, write_shard
 from .witness import EARNED, Witness
 
@@ -45,6 +47,10 @@ def record(
     seed and its number only, so a run that was stopped goes on where it was: shards that are there and intact stay,
     missing and damaged ones are played. With more games the set grows.
 
+    Games in which a seat searches are played and kept one by one, with the columns of `search_columns`, and are summed up in
+    `games.parquet`; see `SearchRecording`. Of one searching agent for all seats that may sit in one seat only, game k has it in
+    seat k modulo P, and its blueprint in the others.
+
     Args:
         agents: specs, one per seat, or one for all seats; see `make_agent`.
         game: id, or a game.
@@ -52,7 +58,7 @@ def record(
         folder: of the shards and `dataset.json`.
         seed: of the deals, and of agents that draw.
         shard_games: games in one file.
-        progress: called after each shard with the number of games in it; gives True to stop.
+        progress: called after each shard, or game that was searched, with the number of games in it; gives True to stop.
         options: of the game, when it is given by id.
 
     Raises:
@@ -71,17 +77,33 @@ def record(
         if number < least:
             raise OptionError(f"{name}={number}: must be an integer of at least {least}")
     players = {name: importlib.import_module("ludory").make_agent(name, game=made) for name in names}
-    names *= made.facts.players // len(names)
-    header = header_of(made, agents=tuple(names), checkpoints=_checkpoints(names), seed=seed, extra_columns=(EARNED,))
+    searching = [player for player in players.values() if isinstance(player, Searches)]
+    extras = (EARNED, *(search_columns(made) if searching else ()))
+    search = dict(searching[0].settings) if searching else {}
+    checkpoints, seats = _checkpoints(names), names * (made.facts.players // len(names))
+    header = header_of(
+        made, agents=tuple(seats), checkpoints=checkpoints, seed=seed, extra_columns=extras, search=search
+    )
     manifest = _claimed(Path(folder), Manifest(header, games, shard_games))
+    steps: Iterator[int]
+    if searching:
+        steps = SearchRecording(Path(folder), manifest, made, [players[name] for name in names]).steps()
+    else:
+        steps = _steps(Path(folder), manifest, made, [players[name] for name in seats])
     done = 0
-    for shard, played in _shards(Path(folder), manifest, made, [players[name] for name in names]):
-        if played is not None:
-            write_shard(shard_file(folder, shard), header, played)
-        done += manifest.games_in(shard)
-        if progress and progress(manifest.games_in(shard)):
+    for count in steps:
+        done += count
+        if progress and progress(count) and done < games:
             break
     return Recorded(done, games)
+
+
+def _steps(folder: Path, manifest: Manifest, game: Game, players: Sequence[Any]) -> Iterator[int]:
+    """Writes what is missing; gives the number of games in each shard."""
+    for shard, played in _shards(folder, manifest, game, players):
+        if played is not None:
+            write_shard(shard_file(folder, shard), manifest.header, played)
+        yield manifest.games_in(shard)
 
 
 def _shards(
@@ -117,8 +139,15 @@ def _play(game: Game, players: Sequence[Any], manifest: Manifest, shard: int) ->
 
 
 def _checkpoints(names: Sequence[str]) -> dict[str, str]:
-    files = {name: Path(parse_spec(name).name) for name in names if parse_spec(name).checkpoint}
-    return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
+    """SHA-256 of every checkpoint that is named, also as an argument of an agent."""
+    files: dict[str, str] = {}
+    for name in names:
+        spec = parse_spec(name)
+        if spec.checkpoint:
+            files[name] = hashlib.sha256(Path(spec.name).read_bytes()).hexdigest()
+        arguments = [*spec.args, *spec.kwargs.values()]
+        files |= _checkpoints([one for one in arguments if isinstance(one, str) and one])
+    return files
 
 
 def _claimed(folder: Path, wanted: Manifest) -> Manifest:

@@ -103,9 +103,17 @@ def write_shard(file: str | Path, header: TrajectoryHeader, columns: Columns) ->
     Raises:
         OutputError: the file can not be written.
     """
-    table = to_table(columns, header)
+    write_table(file, header, to_table(columns, header))
+
+
+def write_table(file: str | Path, header: TrajectoryHeader, table: pa.Table) -> None:
+    """As `write_shard`, of a table of `schema_of(header)`.
+
+    Raises:
+        OutputError: the file can not be written.
+    """
     with atomic_file(file) as handle, pq.ParquetWriter(handle, table.schema, **_options(header)) as writer:
-        for start, stop in _units(columns.games, _row_bytes(header)):
+        for start, stop in _units(table["game"].to_numpy(), _row_bytes(header)):
             writer.write_table(table.slice(start, stop - start), row_group_size=stop - start)
 
 

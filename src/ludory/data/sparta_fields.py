@@ -27,7 +27,21 @@ OPTIONAL = (
     "return",
     "action_order",
     "bomb",
+    "Q_count",
+    "searched",
+    "rollouts",
+    "range_size",
+    "gain",
+    "score_so_far",
+    "stacks",
+    "lives",
 )
+FIELDS = {"q": "Q_values", "q_stderr": "Q_stderr", "q_count": "Q_count"} | {
+    name: name
+    for name in ("action_blueprint", "searched", "rollouts", "range_size", "gain", "score_so_far", "stacks", "lives")
+}
+"""Column of `search_columns` -> field of a record."""
+NUMBERS = ("rollouts", "range_size", "score_so_far", "stacks", "lives")
 
 
 class Step(NamedTuple):
@@ -49,6 +63,8 @@ class Step(NamedTuple):
     q_stderr: NDArray[np.float32] | None
     value: float | None
     """What the record says the return from here on is."""
+    found: dict[str, Any]
+    """What else is known of the search, by column."""
 
 
 Complain = Callable[[str, object, str], None]
@@ -93,12 +109,36 @@ def read_step(record: Record, file: int, game: Game, complain: Complain) -> Step
     q, q_stderr = (_numbers(name, content.get(name), actions, fault) for name in ("Q_values", "Q_stderr"))
     if q is not None and action is not None and np.isnan(q[action]):
         fault("Q_values", f"null at action_sparta {action}", "a number there")
+    found = _found(content, actions, fault)
     if wrong or observation is None or mask is None or action is None or reward is None:
         return None
     key = (file, content["game_id"])
     return Step(
-        record.place, key, content["t"], seat, observation, mask, action, reward, bool(done), previous, blueprint, q, q_stderr, value
+        record.place, key, content["t"], seat, observation, mask, action, reward, bool(done), previous, blueprint, q, q_stderr, value, found
     )  # fmt: skip
+
+
+def _found(content: dict[str, Any], actions: int, fault: Complain) -> dict[str, Any]:
+    """Optional fields of the search, by column; what is absent or null is left out."""
+    found: dict[str, Any] = {}
+    for name in NUMBERS:
+        if content.get(name) is not None:
+            if not is_count(content[name]):
+                fault(name, repr(content[name]), "an integer of at least 0")
+            found[name] = content[name]
+    if "searched" in content:
+        if type(content["searched"]) is not bool:
+            fault("searched", repr(content["searched"]), "true or false")
+        found["searched"] = content["searched"]
+    gain, counts = (
+        _finite("gain", content.get("gain"), fault),
+        _numbers("Q_count", content.get("Q_count"), actions, fault),
+    )
+    if gain is not None:
+        found["gain"] = gain
+    if counts is not None:
+        found["q_count"] = np.nan_to_num(counts).astype(np.int32)
+    return found
 
 
 def _observation(values: object, game: Game, fault: Complain) -> NDArray[Any] | None:

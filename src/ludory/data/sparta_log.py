@@ -18,6 +18,7 @@ from .columns import UNKNOWN_SEED, Columns
 from .hanabi_orders import fitting_orders, hanabi_sizes, ludory_ids
 from .header import ExtraColumn, TrajectoryHeader, header_of
 from .json_records import Problems, Record, json_records
+from .search_columns import BLUEPRINT, FOUND, OVERRIDE, PREVIOUS, VALUE_KNOWN, estimates, facts_of_state
 from .sparta_fields import OPTIONAL, REQUIRED, Step, is_count, read_step
 
 DEFAULTS = {"action_order": "ludory", "bomb": "keep"}
@@ -55,8 +56,8 @@ def read_sparta_log(
     """Read JSON lines, or one JSON array, of search decisions.
 
     A record has `game_id`, `t`, `seat`, `obs_vec`, `legal_mask` or `legal_action_ids`, `action_sparta`, `reward` (of the move,
-    for all seats), `done`; it may have `prev_other_action`, `action_blueprint`, `Q_values`, `Q_stderr`, `return`. Records come in
-    any order; game ids are per file.
+    for all seats), `done`; it may have `prev_other_action`, `action_blueprint`, `Q_values`, `Q_stderr`, `return` and
+    what else `write_sparta_log` writes. Records come in any order; game ids are per file.
 
     Args:
         files: one or more.
@@ -189,18 +190,12 @@ def _check_masks(games: Games, game: Game, order: str, problems: Problems) -> No
 
 def _extra_columns(games: Games, game: Game) -> tuple[ExtraColumn, ...]:
     steps = [step for one in games.values() for step in one]
-    extras = [
-        ExtraColumn("prev_other_action", "int32"),
-        ExtraColumn("value_known", "bool"),
-        ExtraColumn("log_file", "int32"),
-        ExtraColumn("log_game", "int64"),
-    ]
+    extras = [PREVIOUS, VALUE_KNOWN, ExtraColumn("log_file", "int32"), ExtraColumn("log_game", "int64")]
     if any(step.blueprint is not None for step in steps):
-        extras += [ExtraColumn("action_blueprint", "int32"), ExtraColumn("is_override", "bool")]
-    for name, field in (("q", "q"), ("q_stderr", "q_stderr")):
-        if any(getattr(step, field) is not None for step in steps):
-            extras.append(ExtraColumn(name, "float32", game.facts.num_actions))
-    return tuple(extras)
+        extras += [BLUEPRINT, OVERRIDE]
+    known = {name for step in steps for name in step.found}
+    known |= {name for name in ("q", "q_stderr") if any(getattr(step, name) is not None for step in steps)}
+    return (*extras, *(one for one in (*FOUND, *estimates(game.facts), *facts_of_state(game)) if one.name in known))
 
 
 def _columns(games: list[list[Step]], header: TrajectoryHeader, ids: NDArray[np.int64]) -> Columns:
@@ -268,16 +263,20 @@ def _extras(
         for one in games
         for before, step in zip([None, *one[:-1]], one, strict=True)
     ]
-    blank = np.full(none, np.nan, np.float32)
+    blank, no_counts = np.full(none, np.nan, np.float32), np.zeros(none, np.int32)
+    plain = [one.name for one in header.extra_columns if not one.size]
     blueprint = [None if step.blueprint is None else int(ids_or_none[step.blueprint]) for step in steps]
     override = [None if step.blueprint is None else step.blueprint != step.action for step in steps]
     found = {
+        **{name: np.array([step.found.get(name) for step in steps], object) for name in plain},
         "prev_other_action": ids_or_none[previous],
         "value_known": np.repeat([_value_known(one) for one in games], list(map(len, games))),
         "log_file": np.array([step.game[0] for step in steps]),
         "log_game": np.array([step.game[1] for step in steps]),
         "action_blueprint": np.array(blueprint, object),
         "is_override": np.array(override, object),
+        "searched": np.array([bool(step.found.get("searched")) for step in steps]),
+        "q_count": np.stack([step.found.get("q_count", no_counts) for step in steps])[:, place_of],
         "q": np.stack([blank if step.q is None else step.q for step in steps])[:, place_of],
         "q_stderr": np.stack([blank if step.q_stderr is None else step.q_stderr for step in steps])[:, place_of],
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,26 @@ EARNED = ExtraColumn("earned", "float32")
 """Sum of the seat's rewards before the decision: with the rewards from here on, its return."""
 
 
+class Notes(Protocol):
+    """Knows more of a decision than can be seen at the table."""
+
+    columns: tuple[ExtraColumn, ...]
+
+    def __call__(self, engine: Engine, seat: int, actions: Array, memory: Memory) -> dict[str, Any]:
+        """Values of `columns` for what `seat`, with `memory`, has just decided."""
+
+
 class Witness:
     """All decisions of one batch of games from their start to their end.
 
     Args:
         engine: the batch, not yet started.
         players: one for each seat.
+        notes: fills in further columns.
     """
 
-    def __init__(self, engine: Engine, players: Sequence[Player]) -> None:
+    def __init__(self, engine: Engine, players: Sequence[Player], notes: Notes | None = None) -> None:
+        self._notes = notes
         self._engine, self._facts = engine, engine.facts
         self._made = np.zeros((engine.num_games, engine.facts.players), np.int64)
         self._parts: list[tuple[Array, ...]] = []
@@ -43,7 +54,7 @@ class Witness:
         joined = [np.concatenate(part) for part in zip(*self._parts, strict=True)]
         rows, seats, steps = joined[:3]
         order = np.lexsort((seats, steps, rows))
-        rows, seats, steps, seen, masks, actions, log_probs, earned = (part[order] for part in joined)
+        rows, seats, steps, seen, masks, actions, log_probs, earned, *noted = (part[order] for part in joined)
         total = self._table.rewards[rows, seats]
         following, last = _next_decisions(rows, seats)
         after = np.where(last, total, earned[following])
@@ -59,10 +70,14 @@ class Witness:
             rewards=after - earned,
             terminated=last & on_host(self._engine.terminated)[rows],
             truncated=last & on_host(self._engine.truncated)[rows],
-            extras={EARNED.name: earned},
+            extras={EARNED.name: earned} | {one.name: part for one, part in zip(self._noted, noted, strict=True)},
         )
 
-    def note(self, seat: int, rows: Array, actions: Array, log_probs: Array | None) -> None:
+    @property
+    def _noted(self) -> tuple[ExtraColumn, ...]:
+        return self._notes.columns if self._notes else ()
+
+    def note(self, seat: int, rows: Array, actions: Array, log_probs: Array | None, memory: Memory) -> None:
         """A decision of `seat` in the games `rows`, told before it is played."""
         facts, engine = self._facts, self._engine
         rows = on_host(rows)
@@ -71,6 +86,7 @@ class Witness:
         steps = self._made[rows, seat] if facts.simultaneous else self._made[rows].sum(1)
         self._made[rows, seat] += 1
         chosen = on_host(actions).reshape(len(rows), len(facts.heads))
+        more = self._notes(engine, seat, actions, memory) if self._notes else {}
         known = np.full(chosen.shape, np.nan, np.float32) if log_probs is None else np.asarray(log_probs, np.float32)
         self._parts.append(
             (
@@ -82,6 +98,7 @@ class Witness:
                 chosen.astype(np.int64),
                 known,
                 self._table.rewards[rows, seat],
+                *(more[one.name] for one in self._noted),
             )
         )
 
@@ -106,7 +123,7 @@ class _Watched:
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         actions = self._player.choose(engine, seat, rows, memory)
-        self._witness.note(seat, rows, actions, getattr(self._player, "log_probs", None))
+        self._witness.note(seat, rows, actions, getattr(self._player, "log_probs", None), memory)
         return actions
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
