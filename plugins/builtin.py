@@ -57,6 +57,9 @@ AGENTS = (
     Entry("arena/zone", _STYLE, "arena style: holds the middle", {"style": "zone"}),
     Entry("texas42/pimc", "ludory.agents.texas42.pimc:make", "Texas 42: best on average over worlds solved exactly"),
     Entry("texas42/bid30", "ludory.agents.texas42.bots:make_bid30", "Texas 42: always bids 30; another agent plays"),
+    Entry(
+        "texas42/bidder", "ludory.agents.texas42.bidder:make", "Texas 42: bids what its hand makes; another agent plays"
+    ),
     Entry("texas42/seer", "ludory.agents.texas42.bots:make_seer", "Texas 42 ceiling: sees all hands, plays exactly"),
 )
 
@@ -76,7 +79,11 @@ BENCHMARKS = (
     Entry("hanabi-ppo", "ludory.benchmarks.hanabi_ppo:run", "a Hanabi agent trained for a given time, and its score"),
     Entry("learner", "ludory.benchmarks.learner:run", "targets and steps of a learner, beside other libraries'"),
     Entry("learning", "ludory.benchmarks.learning:run", "learning curves of algorithms, over several seeds"),
-    Entry("texas42-strength", "ludory.benchmarks.texas42_strength:run", "Texas 42: the same contracts played by two players"),
+    Entry(
+        "texas42-strength",
+        "ludory.benchmarks.texas42_strength:run",
+        "Texas 42: the same contracts played by two players",
+    ),
 )
 
 COMMANDS = (

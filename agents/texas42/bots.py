@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ludory.envs.engine import Array, Engine, on_host
-from ludory.envs.game import Game
+from ludory.envs.game import Game, State
 from ludory.envs.player import Memory
 from ludory.envs.texas42.state import PLAYING
 from ludory.envs.texas42.tiles import mask_of
@@ -23,7 +24,7 @@ from .thirty import bid_thirty
 
 
 class ThirtyBidder(Agent):
-    """Bids 30 if nobody has bid, declares the pip it holds most tiles of; subclasses choose the tiles."""
+    """Bids 30 if nobody has bid, declares the pip it holds most tiles of; subclasses choose the tiles, and may bid otherwise."""
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions (m,) of `seat` in the games `rows`."""
@@ -32,10 +33,14 @@ class ThirtyBidder(Agent):
         actions = np.empty(len(rows), np.int64)
         playing = state.phase[rows] == PLAYING
         for k in np.flatnonzero(~playing):
-            actions[k] = bid_thirty(masks[rows[k]], int(state.held[rows[k], seat]))
+            actions[k] = self.bid(state, int(rows[k]), seat, masks[rows[k]])
         if playing.any():
             actions[playing] = self.play(engine, seat, rows[playing], memory)
         return actions
+
+    def bid(self, state: State, row: int, seat: int, mask: NDArray[np.bool_]) -> int:
+        """Action id of `seat` in the auction or for a declaration, in game `row` of a state on the CPU."""
+        return bid_thirty(mask, int(state.held[row, seat]))
 
     def play(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions (m,) in games that are being played."""
@@ -66,13 +71,17 @@ class SeerAgent(ThirtyBidder):
         return np.array(tiles, np.int64) + first_tile(masks[0])
 
 
-class BidThirtyAgent(ThirtyBidder):
-    """Bids by the simplest rule; `player` chooses the tiles."""
+class Bidding(ThirtyBidder):
+    """Lets another agent, `player`, choose the tiles."""
 
     name = "texas42/bid30"
 
     def __init__(self, game: Game, player: Agent) -> None:
         check_texas42(self.name, game)
+        if game.facts.num_actions == 28:
+            raise OptionError(
+                f"{self.name} bids, and {game.id or game.facts.name} has no auction; use {player.name!r} itself"
+            )
         self.player, self.privileged = player, player.privileged
 
     def seed(self, seed: int) -> None:
@@ -97,13 +106,10 @@ def make_seer(game: Game) -> SeerAgent:
     return SeerAgent(game)
 
 
-def make_bid30(game: Game, play: Any = "texas42/pimc") -> BidThirtyAgent:
+def make_bid30(game: Game, play: Any = "texas42/pimc") -> Bidding:
     """`texas42/bid30`, or `texas42/bid30(play="random")`.
 
     Raises:
         OptionError: the game is not Texas 42, or has no auction.
     """
-    check_texas42("texas42/bid30", game)
-    if game.facts.num_actions == 28:
-        raise OptionError(f"texas42/bid30 bids, and {game.id or game.facts.name} has no auction; use {play!r} itself")
-    return BidThirtyAgent(game, make_agent(play, game))
+    return Bidding(game, make_agent(play, game))

@@ -19,7 +19,7 @@ from ludory.envs.texas42.tiles import CALLED, DOUBLE_TILES, DOUBLES, FOLLOW, STR
 
 RIDGE = 1e-3
 """Of the squared weights."""
-SPREAD = 0.5
+SPREAD = 1.0
 """Of the noise with which declarations are chosen, so that the fit also sees poor ones."""
 
 

@@ -15,7 +15,7 @@ from .texas42_words import declaration, hand
 if TYPE_CHECKING:
     from ludory.agents.texas42.chances import Chances
 
-MODES = ("calibrated", "rollout", "double_dummy")
+MODES = ("calibrated", "mapped", "rollout", "double_dummy")
 DRAWN = (".svg", ".png", ".pdf")
 
 
@@ -78,6 +78,10 @@ def _chances(mode: str, held: int, decls: tuple[int, ...], chosen: argparse.Name
         from ludory.agents.texas42.calibrated import calibrated
 
         return calibrated(held, decls)
+    if mode == "mapped":
+        from ludory.agents.texas42.calibrated import mapped
+
+        return mapped(held, chosen.seed, decls)
     if mode == "double_dummy":
         return double_dummy(held, chosen.samples, chosen.seed, decls)
     return rollout(held, chosen.samples, chosen.seed, decls, chosen.worlds)
