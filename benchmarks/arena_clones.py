@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ludory.agents.evaluate import evaluate
+from ludory.agents.intervals import wilson
 from ludory.algorithms.bc import BC
-from ludory.algorithms.league.ratings import wilson
 from ludory.algorithms.run import train_to_file
 from ludory.atomic import atomic_file
 from ludory.data.record import record

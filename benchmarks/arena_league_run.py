@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ludory.agents.intervals import wilson
 from ludory.algorithms.league.config import LeagueConfig
 from ludory.algorithms.league.evaluator import Evaluator
 from ludory.algorithms.league.events import read_events
@@ -15,7 +16,6 @@ from ludory.algorithms.league.exploit import Exploiter
 from ludory.algorithms.league.matchmaking import Matchmaking
 from ludory.algorithms.league.messages import EvaluationOrder
 from ludory.algorithms.league.opened import OpenedLeague, open_league
-from ludory.algorithms.league.ratings import wilson
 from ludory.algorithms.league.run import resume_league, start_league
 from ludory.algorithms.threads import one_thread
 from ludory.atomic import atomic_file

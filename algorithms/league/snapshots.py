@@ -10,11 +10,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ludory.agents.intervals import wilson
 from ludory.errors import OptionError
 
 from .keyed import keyed_uniform
 from .matchmaking import ROLES, RULES, Rules
-from .ratings import wilson
 
 Reason = Literal["strong", "steps"]
 Order = Literal["snapshot", "reset"]
