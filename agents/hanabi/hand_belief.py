@@ -17,7 +17,7 @@ def known_record(seat: Seat) -> Record:
 class HandBelief:
     """What one seat holds possible when all others play `blueprint`; see `HandRange`."""
 
-    def __init__(self, blueprint: Blueprint, seat: int, limit: int = 100_000) -> None:
+    def __init__(self, blueprint: Blueprint, seat: int, limit: int | None = None) -> None:
         self.range = HandRange(blueprint, seat, limit)
         self._last: tuple[Record, Move] | None = None
 

@@ -1,4 +1,4 @@
-"""`HandRange`: the hands that a seat may hold, exactly, when all other seats are known to play a certain rule bot.
+"""`HandRange`: the hands that a seat may hold, exactly, when all other seats are known to play a certain blueprint.
 
 Source: Lerer et al., Improving Policies via Search in Cooperative Partially Observable Games, arXiv 1912.02318. The range is
 a set; the weight of a hand in it is counted anew at each decision from the copies that are unseen then, so that cards
@@ -8,7 +8,6 @@ that others drew and cards that the seat drew itself are accounted for exactly.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from ludory.envs.hanabi.state import CARD, DISCARD, HINT_COLOR, HINT_RANK, KIND,
 from ..search.belief import Draw
 from ..search.blueprint import Blueprint
 from ..seat import Move
+from .hand_events import NOTHING_TAKEN, TEMPLATE, Event, Take, replay
 from .hand_sets import (
     Counts,
     Hands,
@@ -34,30 +34,9 @@ from .hand_sets import (
 )
 from .known_cards import EmptyRangeError, Record, allowed_cards, as_known_to, own_hands, unseen_counts
 
-TEMPLATE = Path(__file__).parent / "hand_replay.py"
+MOST_TRIED = 20_000
+"""Hands that are drawn to find some that agree, where they can not all be listed."""
 NOBODY = -1
-
-
-class Take(NamedTuple):
-    """What the seat played or discarded in a move: slot (-1: nothing), card, whether it drew another, cards it held before."""
-
-    slot: int
-    card: int
-    drew: bool
-    held: int
-
-
-NOTHING_TAKEN = Take(-1, 0, False, 0)
-
-
-class Event(NamedTuple):
-    """A move and the state before it."""
-
-    before: Record
-    move: Move
-    take: Take
-    tells: bool
-    """Whether it was the bot's move in that state, so that it tells of the hand."""
 
 
 class Frame(NamedTuple):
@@ -72,18 +51,21 @@ class HandRange:
     """Hands that a seat may hold, given the hints, its own draws, and what the other seats did.
 
     While there are more than `limit` hands that fit the hints, the moves of others are kept in a list and hands are drawn
-    by rejection; the draws are exact all the same. Ranges are copied with `copy.copy`: nothing in them is changed in place.
+    by rejection; the draws are exact all the same, as long as the blueprint lets all hands be listed where hardly any drawn one
+    agrees. A network does not (`Blueprint.most_listed`): what agrees of `MOST_TRIED` hands is then used again and again.
+    Ranges are copied with `copy.copy`: nothing in them is changed in place.
 
     Args:
         blueprint: what the other seats play.
         seat: whose hand.
-        limit: most hands that are listed at once.
+        limit: most hands that are listed at once; None: the blueprint's `range_limit`.
         public: what can be known without seeing any hand, for two seats that follow each other's thoughts; the memory of
             `seat` itself, which depends on the other hand, is then left out.
     """
 
-    def __init__(self, blueprint: Blueprint, seat: int, limit: int = 100_000, public: bool = False) -> None:
-        self.blueprint, self.seat, self.limit = blueprint, seat, limit
+    def __init__(self, blueprint: Blueprint, seat: int, limit: int | None = None, public: bool = False) -> None:
+        self.blueprint, self.seat = blueprint, seat
+        self.limit = blueprint.range_limit if limit is None else limit
         self.hands: Hands | None = None
         """The range; None while it is all that fits the hints and the moves in `pending`."""
         self.pending: tuple[Event, ...] = ()
@@ -178,23 +160,15 @@ class HandRange:
 
     def _replay(self, events: tuple[Event, ...], hands: Hands) -> NDArray[np.int32]:
         """For each hand the row of `_found` that the memories end in, -1 if it does not agree with the moves of others."""
-        after = np.zeros(len(hands), np.int32)
         if not events:
+            after = np.zeros(len(hands), np.int32)
             self._found = self._memories
             after[:] = self._classes
             return after
-        states = np.concatenate([event.before for event in events])
-        moves = np.array([[e.move.seat if e.tells else NOBODY, e.move.action] for e in events], np.int64)
-        takes = np.array([event.take[:3] for event in events], np.int64)
-        past, memory = np.empty(len(events), np.int64), self.blueprint.no_memory(1)[0]
-        replay = self.blueprint.bound(TEMPLATE, states).replay
-        room = 4
-        while True:
-            self._found = self.blueprint.no_memory(room)
-            start = (self.seat, hands, self._classes, self._memories, self._ignored)
-            if replay(moves, takes, states, *start, past, memory, after, self._found) >= 0:
-                return after
-            room *= 4
+        after, self._found = replay(
+            self.blueprint, events, self.seat, hands, self._classes, self._memories, self._ignored
+        )
+        return after
 
     def resolve(self, now: Record, most: int) -> bool:
         """Find out what the moves in `frames` mean, as long as at most `most` hands have to be asked for; whether none is left."""
@@ -271,14 +245,25 @@ class HandRange:
         found, tried = 0, 0
         while found < count:
             if tried >= 1000 and found < tried // 100:
-                return None
+                if self._can_list(now):
+                    return None
+                if tried >= MOST_TRIED:
+                    break
             worlds = _worlds(now, hash_rows(key, np.arange(tried, tried + max(2 * (count - found), 16))))
             self.blueprint.bound(TEMPLATE, worlds).redeal_worlds(worlds, self.seat, 0, len(worlds))
             after = self._replay(self.pending, own_hands(worlds, self.seat))
             parts.append(Draw(worlds[after >= 0], self._found[after[after >= 0]]))
             found, tried = found + len(parts[-1].worlds), tried + len(worlds)
-        worlds, memories = (np.concatenate(part)[:count] for part in zip(*parts, strict=True))
-        return Draw(worlds, memories)
+        if not found:
+            self._forget_conventions(now)
+            return self._draw_by_rejection(now, count, key)
+        worlds, memories = (np.concatenate(part) for part in zip(*parts, strict=True))
+        used = np.arange(count) % found
+        return Draw(worlds[used], memories[used])
+
+    def _can_list(self, now: Record) -> bool:
+        most = self.blueprint.most_listed
+        return most == np.inf or count_hands(self._counts(now), allowed_cards(now, self.seat), int(most) + 1) <= most
 
 
 def _worlds(now: Record, keys: NDArray[np.int64]) -> NDArray[np.void]:

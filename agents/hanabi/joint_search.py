@@ -20,11 +20,13 @@ from ludory.envs.hanabi.rules import step
 from ludory.envs.hanabi.state import CARD, HINT_COLOR, HINT_RANK, KIND, TOUCHED
 from ludory.errors import OptionError
 
+from ..agent import KernelAgent
 from ..make import make_agent
 from ..search.belief import Draw
-from ..search.blueprint import Blueprint
+from ..search.kernel_blueprint import KernelBlueprint
 from ..search.rollouts import Decision, Found, RolloutSearch
-from ..seat import Move, Seat, SeatAgent
+from ..search.searcher import Searcher
+from ..seat import Move, Seat
 from .hand_belief import known_record
 from .hand_range import HandRange
 from .hand_sets import Hands
@@ -48,7 +50,7 @@ class JointNotes:
     """Of the seat's own searches."""
 
 
-class JointSparta(SeatAgent):
+class JointSparta(Searcher):
     """Searches in both seats of Hanabi for two, drawing at random from a key that both share.
 
     A searched move tells the partner of its hand only after the search was repeated for every hand it may hold. That is
@@ -60,6 +62,7 @@ class JointSparta(SeatAgent):
         blueprint: a rule bot, or its name.
         rollouts: games played out per decision, shared by the legal actions.
         threshold: in points of the game.
+        errors: in standard errors of the difference.
         seed: of the draws; the same for both seats.
         range_max: most hands for which a search is repeated.
 
@@ -67,12 +70,15 @@ class JointSparta(SeatAgent):
         OptionError: a value that is not allowed, a blueprint that is no rule bot, or another game.
     """
 
+    blueprint: KernelBlueprint
+
     def __init__(
         self,
         game: Game,
         blueprint: Any,
         rollouts: int = 10_000,
         threshold: float = 0.05,
+        errors: float = 2.0,
         seed: int = 0,
         range_max: int = 2_000,
     ) -> None:
@@ -85,10 +91,21 @@ class JointSparta(SeatAgent):
             )
         if not isinstance(range_max, int) or range_max < 1:
             raise OptionError(f"range_max={range_max!r}: must be an integer of at least 1")
-        self.blueprint, self.range_max = Blueprint(bot, game, self.name), range_max
-        self.search = RolloutSearch(self.blueprint, rollouts, threshold, seconds=None)
+        if not isinstance(bot, KernelAgent):
+            raise OptionError(
+                f"{self.name} needs a rule bot such as hanabi/smartbot: both seats must come to the same result to the last bit, "
+                f"which sums in a network do not; got {bot.name}; without joint=True one seat may search with it"
+            )
+        self.blueprint = KernelBlueprint(bot, game, self.name)
+        self.range_max = range_max
+        self.search = RolloutSearch(self.blueprint, rollouts, threshold, errors, seconds=None)
         self._answers: OrderedDict[tuple[int, int, int], int] = OrderedDict()
         self.seed(seed)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """See `Searcher`."""
+        return super().settings | {"joint": True, "range_max": self.range_max}
 
     def seed(self, seed: int) -> None:
         """Start the draws anew."""
@@ -133,7 +150,7 @@ class JointSparta(SeatAgent):
         hand = own_hands(now, 1 - me)
         memory = own.ranges[1 - me].memories_of(hand)[1][0]
         if not self._knows_its_range(own, me, now):
-            return self.search.blueprint_move(now, me, memory)
+            return self.blueprint.move(now, me, memory)
         found = self._search(now, me, legal, memory, own.ranges[me], own.key)
         self._remember((own.key, int(hand[0]), found.action), found.action)
         own.decisions.append(found.decision(self.game.facts.num_actions, found.paired.values, own.ranges[me].size))
@@ -141,7 +158,7 @@ class JointSparta(SeatAgent):
 
     def _legal(self, record: Record, seat: int) -> NDArray[np.int64]:
         mask = np.zeros(self.game.facts.num_actions, bool)
-        self.search.kernels(record).legal_mask(record, 0, seat, mask)
+        self.blueprint.kernels(record).legal_mask(record, 0, seat, mask)
         return np.flatnonzero(mask)
 
     def _search(

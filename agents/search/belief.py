@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..seat import Move, Seat
 
 
 class Draw(NamedTuple):
-    """Worlds as records [n], and what the blueprint has in mind in every seat of each, int32 [n, P, M]."""
+    """Worlds as records [n], and what the blueprint has in mind in every seat of each, [n, P, M]."""
 
     worlds: NDArray[Any]
-    memories: NDArray[np.int32]
+    memories: NDArray[Any]
 
 
 class Belief(Protocol):

@@ -1,7 +1,8 @@
-"""`Blueprint`: the deterministic rule bot that a search assumes in every seat, as compiled code."""
+"""`Blueprint`: the deterministic player that a search assumes in every seat; a rule bot or a network."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -14,54 +15,111 @@ from ludory.envs.bind import bind
 from ludory.envs.chance import draw
 from ludory.envs.engine import Engine
 from ludory.envs.game import Game
-from ludory.envs.kernel import kernel
 from ludory.envs.kernel_engine import KernelEngine
 from ludory.errors import OptionError
 
 from ..agent import Agent, KernelAgent
+from .belief import Draw
+
+Memories = NDArray[Any]
+"""What the blueprint has in mind in every seat of n worlds, [n, P, M]: int32 of a bot, float32 of a network."""
 
 
-@kernel
-def notice_nothing(state, i, seat, action, memory):  # type: ignore[no-untyped-def]
-    """For bots without memory."""
+class Blueprint(ABC):
+    """How a player plays in worlds, which are records of the state. P seats, M numbers of memory a seat.
 
-
-class Blueprint:
-    """A rule bot for `game`.
+    Args:
+        agent: the player.
+        game: sequential, of one head.
+        searcher: who asks, for errors.
 
     Raises:
-        OptionError: the agent is not a rule bot, or sees what its seat can not.
+        OptionError: the agent sees what its seat can not, or the game has several heads.
     """
 
+    memory_dtype: type[np.generic] = np.int32
+    most_listed: float = float("inf")
+    """So many hidden states at most can be gone through one by one."""
+    range_limit = 100_000
+    """So many are."""
+
     def __init__(self, agent: Agent, game: Game, searcher: str) -> None:
-        if not isinstance(agent, KernelAgent):
-            raise OptionError(
-                f"{searcher} searches with a rule bot such as hanabi/smartbot in every seat, got {agent.name}"
-            )
         if agent.privileged:
             raise OptionError(
                 f"{searcher}: {agent.name} looks at hidden cards, so nothing can be concluded from its moves"
             )
+        if len(game.facts.heads) > 1:
+            raise OptionError(
+                f"{searcher} plays games with one action a move; {game.id or game.facts.name} has {len(game.facts.heads)}"
+            )
         self.agent, self.game = agent, game
-        self.memory_shape = (game.facts.players, agent.kernels.memory_size)
-        """Numbers that the bot remembers in all seats, (P, M)."""
-        self._kernels: dict[str, Callable[..., Any]] = {
-            "choose": agent.kernels.choose,
-            "notice": agent.kernels.notice or notice_nothing,
-            "step": game.kernels.step,
-            "legal": game.kernels.legal,
+        self.memory_shape = (game.facts.players, self._memory_size())
+        """(P, M)."""
+
+    @abstractmethod
+    def _memory_size(self) -> int:
+        """M."""
+
+    def _kernels(self) -> dict[str, Callable[..., Any]]:
+        kernels: dict[str, Callable[..., Any]] = {
+            "step": self.game.kernels.step,
+            "legal": self.game.kernels.legal,
             "draw": draw,
         }
-        if game.kernels.redeal:
-            self._kernels["redeal"] = game.kernels.redeal
+        return kernels | ({"redeal": self.game.kernels.redeal} if self.game.kernels.redeal else {})
 
     def bound(self, template: Path, records: NDArray[Any]) -> ModuleType:
-        """The batch kernels of the file `template`, compiled for this bot and game."""
-        return bind(str(template.with_suffix("")), self._kernels, records.dtype)
+        """The batch kernels of the file `template`, compiled for this player and game."""
+        return bind(str(template.with_suffix("")), self._kernels(), records.dtype)
 
-    def no_memory(self, count: int) -> NDArray[np.int32]:
-        """Memory of all seats before the first move of `count` games, int32 (count, P, M)."""
-        return np.zeros((count, *self.memory_shape), np.int32)
+    def no_memory(self, count: int) -> Memories:
+        """Memory of all seats before the first move of `count` games, (count, P, M)."""
+        return np.zeros((count, *self.memory_shape), self.memory_dtype)
+
+    @abstractmethod
+    def move(self, record: NDArray[Any], seat: int, memory: Memories) -> int:
+        """What it does in `seat`, which is to move, in a world [1]; memory [P, M] stays as it is."""
+
+    @abstractmethod
+    def asked(self, worlds: NDArray[Any], seat: int, action: int, memories: Memories) -> NDArray[np.bool_]:
+        """In which worlds [n] it might play `action` in `seat`, which is to move; what it remembers of deciding goes to `memories`."""
+
+    @abstractmethod
+    def noticed(self, worlds: NDArray[Any], seat: int, action: int, memories: Memories) -> None:
+        """Let every seat take note that `seat` is about to play `action`; updates `memories`."""
+
+    @abstractmethod
+    def play(self, drawn: Draw, actions: NDArray[np.int64], seat: int) -> NDArray[np.float64]:
+        """Returns (n, len(actions)) of `seat` when it plays each of `actions` in each of n worlds, and everybody the blueprint then."""
+
+
+def make_blueprint(agent: Agent, game: Game, searcher: str) -> Blueprint:
+    """A rule bot or a trained network as a blueprint.
+
+    Raises:
+        OptionError: it is another kind of agent, draws its moves, or as `Blueprint`.
+    """
+    from .kernel_blueprint import KernelBlueprint
+
+    if isinstance(agent, KernelAgent) and not agent.kernels.draws:
+        return KernelBlueprint(agent, game, searcher)
+    if getattr(agent, "policy", None) is not None:  # only then is torch needed
+        from ..neural import NeuralAgent
+        from .network_blueprint import NetworkBlueprint
+
+        if isinstance(agent, NeuralAgent) and agent.deterministic:
+            return NetworkBlueprint(agent, game, searcher)
+    raise OptionError(
+        f"{searcher} searches with a rule bot such as hanabi/smartbot or a trained network in every seat, one that always makes "
+        f"the same move where it knows the same; got {agent.name}"
+    )
+
+
+def engine_of(game: Game, worlds: NDArray[Any]) -> KernelEngine:
+    """An engine that plays copies of some worlds on."""
+    engine = KernelEngine(game, len(worlds), seed=0)
+    engine.load_fields({name: worlds[name] for name in game.fields} | {"_started": np.ones(len(worlds), bool)})
+    return engine
 
 
 def records_of(engine: Engine, searcher: str) -> NDArray[Any]:

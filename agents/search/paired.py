@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 
 LEAST_ROUNDS = 35
 """No action is given up before it was tried in so many worlds."""
-ERRORS = 2.5
+BEHIND = 2.5
 """An action is given up when it is so many standard errors behind the best."""
+RARE = 1.0
+"""Difference in points of one more world that `doubt` reckons with: few worlds may all agree and yet miss a rare disaster."""
 
 
 class PairedReturns:
@@ -18,10 +20,11 @@ class PairedReturns:
         count: number of actions.
         baseline: index of the action that the others must beat; it is never given up.
         threshold: by how much they must beat it.
+        errors: by how many standard errors they must beat it, too; few worlds then change little.
     """
 
-    def __init__(self, count: int, baseline: int, threshold: float) -> None:
-        self.baseline, self.threshold = baseline, threshold
+    def __init__(self, count: int, baseline: int, threshold: float, errors: float = 0.0) -> None:
+        self.baseline, self.threshold, self.errors = baseline, threshold, errors
         self.tried = np.arange(count)
         """Indices of the actions not given up."""
         self.rounds = np.zeros(count, np.int64)
@@ -44,10 +47,18 @@ class PairedReturns:
     @property
     def stderrs(self) -> NDArray[np.float64]:
         """(count,) standard errors of `leads`; infinite below two worlds."""
+        return self._errors(0.0)
+
+    @property
+    def doubt(self) -> NDArray[np.float64]:
+        """(count,) standard errors of `leads` if one world that is still to come were `RARE` points off the mean."""
+        return self._errors(RARE**2)
+
+    def _errors(self, more: float) -> NDArray[np.float64]:
         n = self.rounds
         with np.errstate(divide="ignore", invalid="ignore"):
-            variance = (self._squares - self._leads**2 / n) / (n - 1)
-            return np.where(n > 1, np.sqrt(np.maximum(variance, 0) / n), np.inf)
+            squares = np.maximum(self._squares - self._leads**2 / n, 0) + more
+            return np.where(n > 1, np.sqrt(squares / (n - 1) / n), np.inf)
 
     @property
     def values(self) -> NDArray[np.float64]:
@@ -58,15 +69,19 @@ class PairedReturns:
     def give_up(self) -> None:
         """Stop trying what is clearly behind the best."""
         with_head_start, errors = self._with_head_start(), self.stderrs
-        best = self.best()
-        behind = with_head_start[best] - self.leads > ERRORS * np.hypot(errors, errors[best])
+        best = self.tried[with_head_start[self.tried].argmax()]
+        behind = with_head_start[best] - self.leads > BEHIND * np.hypot(errors, errors[best])
         keep = ~behind | (self.rounds < LEAST_ROUNDS)
         keep[self.baseline] = True
         self.tried = self.tried[keep[self.tried]]
 
     def best(self) -> int:
-        """Index of the action to play: the greatest mean among those still tried, the threshold added to the baseline's."""
-        return int(self.tried[self._with_head_start()[self.tried].argmax()])
+        """Index of the action to play: the greatest mean among those still tried that beat the baseline, else the baseline."""
+        leads, doubt = self.leads, self.doubt
+        beats = (leads > self.threshold) & ((leads > self.errors * doubt) | (self.errors == 0))
+        beats[self.baseline] = False
+        candidates = self.tried[beats[self.tried]]
+        return int(candidates[leads[candidates].argmax()]) if len(candidates) else self.baseline
 
     def _with_head_start(self) -> NDArray[np.float64]:
         means = self.leads

@@ -30,6 +30,21 @@ def choose_with(state, i, seat, memory):
 
 
 @batch_kernel
+def ask_rows(state, seat, action, memory, same, start, stop):
+    """Same [n]: whether the bot plays `action` in `seat`, which is to move. memory [n, P, M]."""
+    for i in range(start, stop):
+        same[i] = choose(state, i, seat, memory[i, seat]) == action
+
+
+@batch_kernel
+def notice_rows(state, action, memory, start, stop):
+    """Let every seat of every world take note of `action`, about to be played. memory [n, P, M]."""
+    for i in range(start, stop):
+        for seat in range(memory.shape[1]):
+            notice(state, i, seat, action, memory[i, seat])
+
+
+@batch_kernel
 def play_out(state, i, memory, seat):
     """Play world i to its end, in place; gives what `seat` gets from here on. memory [P, M]."""
     total = 0.0
@@ -38,13 +53,6 @@ def play_out(state, i, memory, seat):
         play_move(state, i, choose(state, i, mover, memory[mover]), memory)
         total += state.rewards[i, seat]
     return total
-
-
-@batch_kernel
-def play_out_rows(state, memory, seat, returns, start, stop):
-    """Play worlds to their end, in place; returns [n] of `seat`. memory [n, P, M]."""
-    for i in range(start, stop):
-        returns[i] = play_out(state, i, memory[i], seat)
 
 
 @batch_kernel

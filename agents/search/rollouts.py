@@ -1,28 +1,24 @@
-"""`RolloutSearch`: which action does best when everybody plays a rule bot after it, in worlds drawn from a belief."""
+"""`RolloutSearch`: which action does best when everybody plays the blueprint after it, in worlds drawn from a belief."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ludory.envs.chance import hash_rows
-from ludory.envs.parallel import run_parts
 from ludory.errors import OptionError
 
 from .belief import Draw
 from .blueprint import Blueprint
 from .paired import PairedReturns
 
-TEMPLATE = Path(__file__).parent / "playout.py"
 ROUNDS_BETWEEN_CHECKS = 40
 ROUNDS_DRAWN_AT_ONCE = 1000
-ROUNDS_PER_THREAD = 8
 
 DrawWorlds = Callable[[int, int], Draw]
 """`draw(count, key)`: worlds of one belief, a function of `key`."""
@@ -74,26 +70,32 @@ class Found(NamedTuple):
 
 
 class RolloutSearch:
-    """Plays every legal action in the same drawn worlds and keeps the blueprint's unless another is better by `threshold`.
+    """Plays every legal action in the same drawn worlds and keeps the blueprint's unless another is better beyond doubt.
 
     Args:
         blueprint: who plays on after the action, in every seat.
         rollouts: games played out per decision, shared by the legal actions.
         threshold: in points of the game.
+        errors: in standard errors, which it must be better by as well.
         seconds: stop a search after this time as well; None: never.
 
     Raises:
         OptionError: a value that is not allowed.
     """
 
-    def __init__(self, blueprint: Blueprint, rollouts: int, threshold: float, seconds: float | None) -> None:
+    def __init__(
+        self, blueprint: Blueprint, rollouts: int, threshold: float, errors: float, seconds: float | None
+    ) -> None:
         if not isinstance(rollouts, int) or rollouts < 1:
             raise OptionError(f"rollouts={rollouts!r}: must be an integer of at least 1")
         if threshold < 0:
             raise OptionError(f"threshold={threshold!r}: must be at least 0 points")
+        if errors < 0:
+            raise OptionError(f"errors={errors!r}: must be at least 0 standard errors")
         if seconds is not None and seconds <= 0:
             raise OptionError(f"seconds={seconds!r}: must be above 0, or none")
-        self.blueprint, self.rollouts, self.threshold, self.seconds = blueprint, rollouts, threshold, seconds
+        self.blueprint, self.rollouts, self.seconds = blueprint, rollouts, seconds
+        self.threshold, self.errors = threshold, errors
 
     def run(self, draw: DrawWorlds, legal: NDArray[np.int64], seat: int, key: int, wanted: int | None = None) -> Found:
         """Search for `seat`, which is to move.
@@ -102,8 +104,8 @@ class RolloutSearch:
         """
         rounds = max(self.rollouts // len(legal), 1)
         drawn = draw(min(rounds, ROUNDS_DRAWN_AT_ONCE), key)
-        blueprint_action = self.blueprint_move(drawn.worlds[:1], seat, drawn.memories[0])
-        paired = PairedReturns(len(legal), int(np.searchsorted(legal, blueprint_action)), self.threshold)
+        blueprint_action = self.blueprint.move(drawn.worlds[:1], seat, drawn.memories[0])
+        paired = PairedReturns(len(legal), int(np.searchsorted(legal, blueprint_action)), self.threshold, self.errors)
         started, done, first = time.monotonic(), 0, 0
         while done < rounds and len(paired.tried) > 1:
             if self.seconds is not None and done and time.monotonic() - started > self.seconds:
@@ -112,40 +114,18 @@ class RolloutSearch:
                 first = done
                 drawn = draw(min(rounds - done, ROUNDS_DRAWN_AT_ONCE), int(hash_rows(key, first)))
             block = slice(done - first, min(done - first + ROUNDS_BETWEEN_CHECKS, len(drawn.worlds)))
-            paired.add(self.play(Draw(drawn.worlds[block], drawn.memories[block]), legal[paired.tried], seat))
+            paired.add(self.blueprint.play(Draw(drawn.worlds[block], drawn.memories[block]), legal[paired.tried], seat))
             paired.give_up()
             done = first + block.stop
             if wanted is not None and wanted not in legal[paired.tried]:
                 break
         return Found(legal, blueprint_action, paired)
 
-    def blueprint_move(self, record: NDArray[Any], seat: int, memory: NDArray[np.int32]) -> int:
-        """What the blueprint does in `seat`, which is to move: the same in every world, as it knows no more than the seat."""
-        return int(self.kernels(record).choose_with(record.copy(), 0, seat, memory.copy()))
-
-    def kernels(self, records: NDArray[Any]) -> Any:
-        """The compiled functions of `playout.py` for such records."""
-        return self.blueprint.bound(TEMPLATE, records)
-
     def confirmed(self, draw: DrawWorlds, found: Found, seat: int, key: int) -> NDArray[np.float64]:
         """Values of the legal actions, that of the one found as it is in as many fresh worlds as it was tried in."""
         values, best, baseline = found.paired.values, found.paired.best(), found.paired.baseline
         if best != baseline:
             fresh = draw(int(found.paired.rounds[best]), int(hash_rows(key, -1)))
-            returns = self.play(fresh, found.legal[[baseline, best]], seat)
+            returns = self.blueprint.play(fresh, found.legal[[baseline, best]], seat)
             values[best] = values[baseline] + (returns[:, 1] - returns[:, 0]).mean()
         return values
-
-    def play(self, drawn: Draw, actions: NDArray[np.int64], seat: int) -> NDArray[np.float64]:
-        """Returns (n, len(actions)) of `seat` when each action is played in each of n worlds, and then the blueprint."""
-        worlds = np.ascontiguousarray(drawn.worlds)
-        as_bytes = worlds.view(np.uint8).reshape(len(worlds), -1)
-        returns, kernels = np.empty((len(worlds), len(actions))), self.kernels(worlds)
-
-        def play_part(start: int, stop: int) -> None:
-            scratch, memory = worlds[:1].copy(), drawn.memories[0].copy()
-            work = (scratch, scratch.view(np.uint8).reshape(1, -1), memory)
-            kernels.play_rounds(as_bytes, drawn.memories, actions, seat, *work, returns, start, stop)
-
-        run_parts(play_part, len(worlds), rows_per_thread=ROUNDS_PER_THREAD)
-        return returns

@@ -34,6 +34,7 @@ class Searcher(SeatAgent):
             "blueprint": self.partner.name,
             "rollouts": found.rollouts,
             "threshold": found.threshold,
+            "errors": found.errors,
             "seconds": found.seconds,
         }
 

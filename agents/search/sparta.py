@@ -19,11 +19,15 @@ from ludory.envs.player import Memory
 from ludory.errors import OptionError
 
 from ..make import make_agent
-from ..seat import Move, Seat, SeatAgent
+from ..seat import Move, Seat
 from .belief import Belief
-from .blueprint import Blueprint
+from .blueprint import Blueprint, make_blueprint
+from .particles import ParticleBelief, rewind_of
 from .rollouts import Decision, RolloutSearch
+from .searcher import Searcher
 
+ERRORS = 2.0
+"""Standard errors by which an action has to be better than the blueprint's."""
 _searching: WeakKeyDictionary[Engine, int] = WeakKeyDictionary()
 """Which seat searches in the games of an engine."""
 
@@ -39,24 +43,27 @@ class SearchNotes:
     """Of the seat's own moves, forced ones left out."""
 
 
-class Sparta(SeatAgent):
+class Sparta(Searcher):
     """Plays every legal action to the end in the same drawn worlds, all seats on the blueprint, and takes what went best.
 
-    Worlds come from the exact posterior given that the others play the blueprint. The blueprint's own action is kept
-    unless another is better by `threshold`. Deterministic from `seed`, unless `seconds` is given.
+    Worlds come from the posterior given that the others play the blueprint: exact in Hanabi with a rule bot, else see
+    `ParticleBelief` and `NetworkBlueprint`. The blueprint's own action is kept unless another is better by `threshold`
+    and by `errors`. Deterministic from `seed`, unless `seconds` is given.
 
     Args:
-        game: what is played.
-        blueprint: a rule bot, or its name.
+        game: what is played, seats in turn.
+        blueprint: a rule bot or a trained network, or its name.
         rollouts: games played out per decision, shared by the legal actions.
         threshold: in points of the game.
+        errors: in standard errors of the difference; without it, few rollouts make a player worse.
         seed: of the draws.
         seconds: stop a search after this time as well.
         confirm: compare the action found with the blueprint's once more in fresh worlds, so that `Decision.gain` is unbiased.
+        particles: worlds that are kept where hidden states can not be listed.
         unsound: let more than one seat of a game search on its own, each taking the others for the blueprint.
 
     Raises:
-        OptionError: a value that is not allowed, a blueprint that is no rule bot, or a game without a belief.
+        OptionError: a value that is not allowed, a blueprint that is neither a rule bot nor a network, or a game without a belief.
     """
 
     def __init__(
@@ -65,19 +72,27 @@ class Sparta(SeatAgent):
         blueprint: Any,
         rollouts: int = 10_000,
         threshold: float = 0.05,
+        errors: float = ERRORS,
         seed: int = 0,
         seconds: float | None = None,
         confirm: bool = False,
         unsound: bool = False,
+        particles: int = 1000,
     ) -> None:
         bot = make_agent(blueprint, game)
         self.name = f"sparta({bot.name})"
         super().__init__(game)
-        self.blueprint = Blueprint(bot, game, self.name)
-        self.search = RolloutSearch(self.blueprint, rollouts, threshold, seconds)
+        self.blueprint = make_blueprint(bot, game, self.name)
+        self.search = RolloutSearch(self.blueprint, rollouts, threshold, errors, seconds)
         self.confirm, self.unsound = confirm, unsound
-        self._new_belief = belief_maker(self.blueprint, self.name)
+        self.alone = not unsound
+        self._new_belief = belief_maker(self.blueprint, self.name, particles)
         self.seed(seed)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """See `Searcher`."""
+        return super().settings | {"confirm": self.confirm, "joint": False}
 
     def seed(self, seed: int) -> None:
         """Start the draws anew."""
@@ -128,21 +143,27 @@ class Sparta(SeatAgent):
         return found.action
 
 
-def belief_maker(blueprint: Blueprint, searcher: str) -> Callable[[int], Belief]:
+def belief_maker(blueprint: Blueprint, searcher: str, particles: int) -> Callable[[int], Belief]:
     """Makes the belief of a seat.
 
     Raises:
-        OptionError: none is known for this game.
+        OptionError: the game can not draw anew what a seat does not know, or `particles` is below 1.
     """
     from ludory.envs.hanabi.rules import step
 
-    if blueprint.game.kernels.step is step:
+    game = blueprint.game
+    if game.kernels.step is step:
         from ..hanabi.hand_belief import HandBelief
 
         return lambda seat: HandBelief(blueprint, seat)
-    raise OptionError(
-        f"{searcher} knows what to believe in Hanabi only, got {blueprint.game.id or blueprint.game.facts.name}; try Hanabi2P-v0"
-    )
+    if game.kernels.redeal is None:
+        raise OptionError(
+            f"{searcher} draws what a seat does not know, which {game.id or game.facts.name} can not do (it has no `redeal`); "
+            "try Hanabi2P-v0"
+        )
+    if not isinstance(particles, int) or particles < 1:
+        raise OptionError(f"particles={particles!r}: must be an integer of at least 1")
+    return lambda seat: ParticleBelief(blueprint, seat, particles, rewind_of(game))
 
 
 def make(
@@ -150,25 +171,27 @@ def make(
     blueprint: Any,
     rollouts: int = 10_000,
     threshold: float = 0.05,
+    errors: float = ERRORS,
     seed: int = 0,
     seconds: float | None = None,
     confirm: bool = False,
     unsound: bool = False,
+    particles: int = 1000,
     joint: bool = False,
     range_max: int = 2_000,
-) -> SeatAgent:
+) -> Searcher:
     """`sparta(hanabi/smartbot)`, or with joint=True for both seats of a game for two; see `Sparta` and `JointSparta`.
 
     Raises:
         OptionError: as those.
     """
     if not joint:
-        return Sparta(game, blueprint, rollouts, threshold, seed, seconds, confirm, unsound)
+        return Sparta(game, blueprint, rollouts, threshold, errors, seed, seconds, confirm, unsound, particles)
     if seconds is not None or confirm or unsound:
         raise OptionError(
-            "sparta(joint=True) takes rollouts, threshold, seed and range_max; a search must come out the same in both seats, "
+            "sparta(joint=True) takes rollouts, threshold, errors, seed and range_max; a search must come out the same in both seats, "
             "so it can not be cut short by seconds"
         )
     from ..hanabi.joint_search import JointSparta
 
-    return JointSparta(game, blueprint, rollouts, threshold, seed, range_max)
+    return JointSparta(game, blueprint, rollouts, threshold, errors, seed, range_max)

@@ -112,7 +112,7 @@ def test_a_rollout_is_the_game_played_on_by_the_bots() -> None:
         seat, note = game.seat(i), game.notes[i]
         drawn = note.own.belief.draw(seat, 20, key=9)
         for action in np.flatnonzero(seat.mask):
-            returns = game.agent.search.play(drawn, np.array([action]), 1)[:, 0]
+            returns = game.agent.blueprint.play(drawn, np.array([action]), 1)[:, 0]
             np.testing.assert_array_equal(returns, played_on(game, drawn, int(action)))
             compared += 1
     assert compared > 10
@@ -213,14 +213,32 @@ class TestPairedReturns:
             paired.add(np.array([[1.0, 1.0 + lead]] * 40))
             assert paired.best() == expected
 
+    def test_the_baseline_is_kept_unless_beaten_beyond_doubt(self) -> None:
+        leads = np.array([[0.0, 1.0], [0.0, -1.0]] * 20 + [[0.0, 1.0]] * 10)  # mean 0.2, standard error 0.14
+        for errors, expected in ((1.0, 1), (2.0, 0)):
+            paired = PairedReturns(2, baseline=0, threshold=0.05, errors=errors)
+            paired.add(leads)
+            assert paired.best() == expected
+
+    def test_few_worlds_that_all_agree_are_not_beyond_doubt(self) -> None:
+        for worlds, expected in ((2, 0), (3, 1)):  # doubt: 1 / sqrt(2), 1 / sqrt(6)
+            paired = PairedReturns(2, baseline=0, threshold=0.05, errors=2.0)
+            paired.add(np.array([[0.0, 1.0]] * worlds))
+            assert paired.best() == expected
+
 
 @pytest.mark.parametrize(
     ("spec", "game", "message"),
     [
         ("sparta(hanabi/cheatbot)", "Hanabi2P-v0", "hanabi/cheatbot looks at hidden cards"),
-        ("sparta(random)", "Hanabi2P-v0", "searches with a rule bot such as hanabi/smartbot .* got random"),
+        (
+            "sparta(random)",
+            "Hanabi2P-v0",
+            "searches with a rule bot such as hanabi/smartbot or a trained network .* got random",
+        ),
         ("sparta(hanabi/smartbot, rollouts=0)", "Hanabi2P-v0", "rollouts=0: must be an integer of at least 1"),
         ("sparta(hanabi/smartbot, threshold=-1)", "Hanabi2P-v0", "threshold=-1: must be at least 0"),
+        ("sparta(hanabi/smartbot, errors=-1)", "Hanabi2P-v0", "errors=-1: must be at least 0"),
         ("sparta(hanabi/smartbot, seconds=0)", "Hanabi2P-v0", "seconds=0: must be above 0"),
         ("sparta(hanabi/smartbot, worlds=3)", "Hanabi2P-v0", "worlds"),
     ],
@@ -267,5 +285,5 @@ class TestSeat:
             Sparta(matching(), "random")
 
     def test_games_without_a_belief_are_refused(self) -> None:
-        with pytest.raises(OptionError, match="in Hanabi only, got Nim"):
+        with pytest.raises(OptionError, match=r"which Nim can not do \(it has no `redeal`\)"):
             Sparta(nim(), make_agent(BOT, SMALL))

@@ -1,0 +1,70 @@
+"""`KernelBlueprint`: a rule bot as a blueprint, as compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.kernel import kernel
+from ludory.envs.parallel import run_parts
+
+from ..agent import KernelAgent
+from .belief import Draw
+from .blueprint import Blueprint, Memories
+
+TEMPLATE = Path(__file__).parent / "playout.py"
+ROUNDS_PER_THREAD = 8
+
+
+@kernel
+def notice_nothing(state, i, seat, action, memory):  # type: ignore[no-untyped-def]
+    """For bots without memory."""
+
+
+class KernelBlueprint(Blueprint):
+    """A rule bot that always makes the same move where it knows the same."""
+
+    agent: KernelAgent
+
+    def _memory_size(self) -> int:
+        return self.agent.kernels.memory_size
+
+    def _kernels(self) -> dict[str, Callable[..., Any]]:
+        bot = self.agent.kernels
+        return super()._kernels() | {"choose": bot.choose, "notice": bot.notice or notice_nothing}
+
+    def kernels(self, records: NDArray[Any]) -> Any:
+        """The compiled functions of `playout.py` for such records."""
+        return self.bound(TEMPLATE, records)
+
+    def move(self, record: NDArray[Any], seat: int, memory: Memories) -> int:
+        """See `Blueprint.move`."""
+        return int(self.kernels(record).choose_with(record.copy(), 0, seat, memory.copy()))
+
+    def asked(self, worlds: NDArray[Any], seat: int, action: int, memories: Memories) -> NDArray[np.bool_]:
+        """See `Blueprint.asked`."""
+        same = np.empty(len(worlds), np.bool_)
+        self.kernels(worlds).ask_rows(worlds, seat, action, memories, same, 0, len(worlds))
+        return same
+
+    def noticed(self, worlds: NDArray[Any], seat: int, action: int, memories: Memories) -> None:
+        """See `Blueprint.noticed`."""
+        self.kernels(worlds).notice_rows(worlds, action, memories, 0, len(worlds))
+
+    def play(self, drawn: Draw, actions: NDArray[np.int64], seat: int) -> NDArray[np.float64]:
+        """See `Blueprint.play`."""
+        worlds = np.ascontiguousarray(drawn.worlds)
+        as_bytes = worlds.view(np.uint8).reshape(len(worlds), -1)
+        returns, kernels = np.empty((len(worlds), len(actions))), self.kernels(worlds)
+
+        def play_part(start: int, stop: int) -> None:
+            scratch, memory = worlds[:1].copy(), drawn.memories[0].copy()
+            work = (scratch, scratch.view(np.uint8).reshape(1, -1), memory)
+            kernels.play_rounds(as_bytes, drawn.memories, actions, seat, *work, returns, start, stop)
+
+        run_parts(play_part, len(worlds), rows_per_thread=ROUNDS_PER_THREAD)
+        return returns

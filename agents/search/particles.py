@@ -1,0 +1,187 @@
+"""`ParticleBelief`: worlds that agree with all that a seat saw and with what the others did, for any game that can `redeal`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.chance import COUNTER, KEY, hash_rows
+from ludory.envs.engine import on_host
+from ludory.envs.game import Game
+from ludory.envs.kernel_engine import KernelEngine
+
+from ..seat import Move, Seat
+from .belief import Draw
+from .blueprint import Blueprint, Memories, engine_of, records_of
+
+Rewind = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any] | None]
+"""`rewind(before, worlds)`: the worlds [n] as they were when the game was in the state `before` [1], known to the seat only in
+part; None: what was hidden then has nothing to do with what is hidden in `worlds`."""
+MOST_BATCHES = 10
+"""So many times as many worlds as are kept are drawn at most to find new ones."""
+
+
+class Past(NamedTuple):
+    """A move, a state before it that the seat can not tell from the true one, and what the seat saw after it."""
+
+    before: NDArray[Any]
+    move: Move
+    seen: NDArray[Any] | None
+
+
+class Particles(NamedTuple):
+    """Worlds [n], memories of the blueprint [n, P, M], and how many moves of others were not its own, int64 [n]."""
+
+    worlds: NDArray[Any]
+    memories: Memories
+    misses: NDArray[np.int64]
+
+    def at(self, rows: NDArray[Any]) -> Particles:
+        """Some of them."""
+        return Particles(self.worlds[rows], self.memories[rows], self.misses[rows])
+
+
+class ParticleBelief:
+    """Worlds drawn by the rules, of which those count in which the blueprint, in the other seats, makes the moves that were made.
+
+    These are independent draws from the posterior. Where no world explains all moves, those with the fewest unexplained ones count:
+    the limit of a likelihood that grants each move a small chance of being another player's.
+
+    New worlds are dealt by `redeal` at the state of now and told the past by `rewind`; without it, they are dealt at the start of the
+    game and played up to now, so that few are left late in a game in which much is revealed.
+
+    Args:
+        blueprint: what all others play.
+        seat: who believes.
+        count: worlds that are kept.
+        rewind: takes worlds of now back to an earlier state; None: not known for this game.
+    """
+
+    def __init__(self, blueprint: Blueprint, seat: int, count: int = 1000, rewind: Rewind | None = None) -> None:
+        self.blueprint, self.seat, self.count, self._rewind = blueprint, seat, count, rewind
+        self.contradictions = 0
+        """Unexplained moves in the worlds that count; all, when not even the rules let any world be found."""
+        self._past: list[Past] = []
+        self._kept: Particles | None = None
+
+    @property
+    def size(self) -> int | None:
+        """None: hidden states are not counted."""
+        return None
+
+    def watch(self, seat: Seat, move: Move) -> None:
+        """Take note of a move about to be made; what it leads to is seen in the next call."""
+        self._catch_up(seat)
+        self._past.append(Past(self._known(seat), move, None))
+        if self._kept is not None:
+            self._kept = self._moved(self._kept, move)
+
+    def draw(self, seat: Seat, count: int, key: int) -> Draw:
+        """`count` worlds, a function of `key`, of earlier draws and of what the seat knows; all that are kept are used equally often."""
+        self._catch_up(seat)
+        kept = self._topped_up(seat, key)
+        order = np.argsort(hash_rows(key, np.arange(len(kept.worlds))), kind="stable")
+        used = order[np.arange(count) % len(order)]
+        worlds = kept.worlds[used]
+        worlds["random"][:, KEY], worlds["random"][:, COUNTER] = hash_rows(key, -1 - np.arange(count)), 0
+        return Draw(worlds, kept.memories[used])
+
+    def _known(self, seat: Seat) -> NDArray[Any]:
+        return records_of(seat.worlds(1, seed=0), "a belief").copy()
+
+    def _catch_up(self, seat: Seat) -> None:
+        """Drop the worlds in which the seat would see something else after the last move."""
+        if not self._past or self._past[-1].seen is not None:
+            return
+        seen = seat.observation
+        self._past[-1] = self._past[-1]._replace(seen=seen)
+        if self._kept is not None:
+            self._kept = self._seeing(self._kept, seen)
+
+    def _topped_up(self, seat: Seat, key: int) -> Particles:
+        """Those of the worlds kept that count, with new ones if they have become few."""
+        kept = self._kept
+        for batch in range(MOST_BATCHES):
+            if kept is not None and (kept.misses == 0).sum() >= max(self.count // 2, 1):
+                break
+            fresh = self._fresh(seat, int(hash_rows(key, -2 - batch)))
+            kept = fresh if kept is None else Particles(*map(np.concatenate, zip(kept, fresh, strict=True)))
+            kept = kept.at(kept.misses <= kept.misses.min()) if len(kept.misses) else kept
+        assert kept is not None
+        if not len(kept.misses):
+            worlds = records_of(seat.worlds(self.count, seed=abs(key) >> 2), "a belief").copy()
+            kept = Particles(worlds, self.blueprint.no_memory(self.count), np.full(self.count, len(self._past)))
+        self._kept = kept.at(kept.misses == kept.misses.min())
+        self.contradictions = int(self._kept.misses[0])
+        return self._kept
+
+    def _fresh(self, seat: Seat, key: int) -> Particles:
+        """`count` worlds drawn by the rules, less those that do not lead through what was seen."""
+        seed = abs(key) >> 2
+        if self._rewind is None and self._past:
+            start = engine_of(self.blueprint.game, self._past[0].before.repeat(self.count))
+            start.redeal(self.seat, seed)
+            return self._played_up(self._new(start.records))
+        return self._told(self._new(records_of(seat.worlds(self.count, seed), "a belief").copy()))
+
+    def _new(self, worlds: NDArray[Any]) -> Particles:
+        return Particles(worlds, self.blueprint.no_memory(len(worlds)), np.zeros(len(worlds), np.int64))
+
+    def _played_up(self, particles: Particles) -> Particles:
+        """Worlds of the start, after the moves that were made."""
+        for past in self._past:
+            particles = self._moved(particles, past.move)
+            if past.seen is not None:
+                particles = self._seeing(particles, past.seen)
+        return particles
+
+    def _told(self, particles: Particles) -> Particles:
+        """Worlds of now, with what their past says about them."""
+        for past in self._past:
+            assert self._rewind is not None
+            then = self._rewind(past.before, particles.worlds)
+            tells = then is not None
+            self._ask(past.before.repeat(len(particles.worlds)) if then is None else then, past.move, particles, tells)
+        return particles
+
+    def _moved(self, particles: Particles, move: Move) -> Particles:
+        """The worlds in which the move is legal, after it."""
+        if not len(particles.worlds):
+            return particles
+        engine = engine_of(self.blueprint.game, particles.worlds)
+        able = np.flatnonzero(on_host(engine.legal())[:, move.action] & (engine.to_move == move.seat))
+        left = particles.at(able)
+        if not len(able):
+            return left
+        self._ask(left.worlds, move, left, tells=True)
+        engine = engine_of(self.blueprint.game, left.worlds)
+        engine.step(np.full(len(able), move.action))
+        return left._replace(worlds=engine.records)
+
+    def _ask(self, worlds: NDArray[Any], move: Move, particles: Particles, tells: bool) -> None:
+        """Count the worlds in which the blueprint would have done something else; let it take note of the move."""
+        same = self.blueprint.asked(worlds, move.seat, move.action, particles.memories)
+        if tells and move.seat != self.seat:
+            particles.misses[:] += ~same
+        self.blueprint.noticed(worlds, move.seat, move.action, particles.memories)
+
+    def _seeing(self, particles: Particles, seen: NDArray[Any]) -> Particles:
+        if not len(particles.worlds):
+            return particles
+        engine: KernelEngine = engine_of(self.blueprint.game, particles.worlds)
+        same = (engine.observe(self.seat) == seen).reshape(len(particles.worlds), -1).all(axis=1)
+        return particles.at(np.flatnonzero(same))
+
+
+def rewind_of(game: Game) -> Rewind | None:
+    """How worlds of a game are taken back, where that is known."""
+    from ludory.envs.texas42.rules import step, step_play
+
+    if game.kernels.step in (step, step_play):
+        from ..texas42.rewind import rewind
+
+        return rewind
+    return None
