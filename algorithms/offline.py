@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from torch import Tensor
-from tyro.conf import arg
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.errors import DataError, OptionError
 
-from .algorithm import Algorithm
-from .config import LearnerConfig
+from .supervised import SupervisedAlgorithm, SupervisedConfig
 
 
 @dataclass(frozen=True, slots=True)
-class OfflineConfig(LearnerConfig):
-    """The decisions that an algorithm learns from."""
+class OfflineConfig(SupervisedConfig):
+    """The recorded games that an algorithm learns from; `dataset` is a folder or file of trajectories, as `ludory record` writes them."""
 
-    dataset: Annotated[str | None, arg(aliases=("--data",))] = None
-    """Folder or file of trajectories, as `ludory record` writes them."""
     split_ratio: tuple[float, float, float] = (0.9, 0.05, 0.05)
     """Shares of the games for training, validation and test."""
     split_seed: int = 0
@@ -34,8 +29,8 @@ class OfflineConfig(LearnerConfig):
     """Leave damaged rows out, and say how many, instead of stopping."""
 
 
-class OfflineAlgorithm(Algorithm):
-    """A learner without games; subclasses write `learn`.
+class OfflineAlgorithm(SupervisedAlgorithm):
+    """A supervised learner from trajectories.
 
     A dataset is opened when the algorithm is made (so that another game's is refused at once), of a loaded model when it learns.
 
@@ -44,12 +39,9 @@ class OfflineAlgorithm(Algorithm):
     """
 
     config_class: ClassVar[type[OfflineConfig]] = OfflineConfig
-    inputs: ClassVar[tuple[str, ...]] = ("init_from", "dataset")
     config: Any
 
     def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
-        if config.get("dataset") is not None:
-            config["dataset"] = os.fspath(config["dataset"])
         if "split_ratio" in config:
             config["split_ratio"] = tuple(config["split_ratio"])
         super().__init__(policy, env, **config)
@@ -88,26 +80,41 @@ class OfflineAlgorithm(Algorithm):
             split_ratio=config.split_ratio,
             split_seed=config.split_seed,
         )
-        recorded, wanted = (data.header.game, dict(data.header.options)), (self.game.id, dict(self.game.options))
-        if recorded != wanted:
-            raise DataError(
-                f"{config.dataset}: trajectories of {recorded[0]} with options {recorded[1]}, the algorithm's game is "
-                f"{wanted[0]} with options {wanted[1]}; name the game that was recorded with env="
-            )
-        data.header.check_fits(self.game.facts)
+        self.check_data(data)
         return data
 
-    def _source_header(self) -> dict[str, Any]:
-        if self.config.dataset is None or "training_data" not in self.__dict__:
-            return {"data": self._seen_before}
-        return {"data": {"decisions": len(self.training_data), "games": self.training_data.num_games}}
+    def check_data(self, data: TrajectoryDataset, ignored: Collection[str] = ()) -> None:
+        """Refuse what is not of the algorithm's game; `ignored`: options of the game that may differ.
 
-    def _source_tensors(self) -> dict[str, dict[str, Tensor]]:
-        return {}
+        Raises:
+            DataError: naming both.
+        """
+        header = data.header
+        recorded, wanted = (
+            (id, {name: value for name, value in options.items() if name not in ignored})
+            for id, options in ((header.game, header.options), (self.game.id, self.game.options))
+        )
+        if recorded != wanted:
+            raise DataError(
+                f"{data.path}: trajectories of {recorded[0]} with options {recorded[1]}, the algorithm's game is "
+                f"{wanted[0]} with options {wanted[1]}; name the game that was recorded with env="
+            )
+        header.check_fits(self.game.facts)
+
+    @property
+    def has_validation(self) -> bool:
+        """Whether games are held out."""
+        return self.validation_data is not None
+
+    def _source_header(self) -> dict[str, Any]:
+        data = self._seen_before
+        if self.config.dataset is not None and "training_data" in self.__dict__:
+            data = {"decisions": len(self.training_data), "games": self.training_data.num_games}
+        return super()._source_header() | {"data": data}
 
     def _restore_source(self, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> bool:
         self._seen_before = header["data"]
-        return True
+        return super()._restore_source(header, tensors)
 
 
 def _report(data: TrajectoryDataset, most: int = 10) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ludory.agents.networks.distribution import MaskedHeads
 from ludory.agents.networks.packed_linear import unpack
-from ludory.agents.networks.policy import Policy
+from ludory.agents.networks.policy import Policy, from_seat
 from ludory.data.trajectories import Decisions, Sequences, TrajectoryDataset
 
 Batch = Decisions | Sequences
@@ -27,6 +27,8 @@ class Said(NamedTuple):
     returns: Tensor  # (m,)
     weights: Tensor  # (m,)
     games: Tensor  # (m,)
+    seats: Tensor  # (m,)
+    extras: Tensor  # (m, E)
 
 
 def read_batches(
@@ -62,18 +64,30 @@ def num_decisions(batch: Batch) -> int:
     return int(batch.valid.sum()) if isinstance(batch, Sequences) else len(batch.actions)
 
 
-def ask(policy: Policy, batch: Batch) -> Said:
-    """Run the policy over a batch; sequences through time from an empty memory, their padding left out of the answer."""
+def ask(policy: Policy, batch: Batch, moves: slice | None = None, seq_len: int | None = None) -> Said:
+    """Run the policy over a batch; sequences through time from an empty memory, their padding left out of the answer.
+
+    Args:
+        policy: to ask.
+        batch: of decisions.
+        moves: where the last moves of all seats stand in `Decisions.extras`, for policies that want to be told.
+        seq_len: the memory is emptied every so many decisions; None: only at the start of a game.
+    """
     decisions = batch.decisions if isinstance(batch, Sequences) else batch
-    recorded = [decisions.masks, decisions.actions, decisions.returns, decisions.weights, decisions.games]
+    told = ()
+    if policy.uses_previous and moves is not None:
+        told = (from_seat(decisions.extras[..., moves].long(), decisions.seats),)
+    recorded = [
+        getattr(decisions, name) for name in ("masks", "actions", "returns", "weights", "games", "seats", "extras")
+    ]
     if isinstance(batch, Sequences):
         starts = torch.zeros_like(batch.valid)
-        starts[0] = True
-        output = policy.unroll(decisions.observations, None, starts, decisions.seats)
+        starts[:: seq_len or len(starts)] = True
+        output = policy.unroll(decisions.observations, None, starts, decisions.seats, *told)
         rows = batch.valid.flatten().nonzero().squeeze(1)
         logits, values, *recorded = (part.flatten(0, 1)[rows] for part in (*output[:2], *recorded))
     else:
-        logits, values, _ = policy(decisions.observations, None, decisions.seats)
+        logits, values, _ = policy(decisions.observations, None, decisions.seats, *told)
     masks, *rest = recorded
     return Said(logits, values, unpack(masks, sum(policy.head_sizes)).bool(), *rest)
 

@@ -22,10 +22,10 @@ import ludory
 from ludory.agents.networks.policy import numpy_to_bits
 from ludory.algorithms.bc import BC
 from ludory.algorithms.bc.batches import ask, read_batches
-from ludory.algorithms.bc.logs import make_loggers
 from ludory.algorithms.bc.module import BCModule
 from ludory.algorithms.checkpoint import read_checkpoint, read_header
 from ludory.algorithms.ppo import PPO
+from ludory.algorithms.training_logs import make_loggers
 from ludory.cli import main
 from ludory.data.columns import WEIGHT
 from ludory.data.record import record
@@ -162,7 +162,7 @@ def test_max_samples_are_the_same_decisions_in_every_epoch(identity, memory):
     seen = []
     for _ in range(2):
         seen.append(set())
-        for batch in _module(model)._training_batches():
+        for batch in _module(model).training_batches():
             seen[-1] |= set(batch.games.tolist())
         model.position.next_epoch(None)
     assert seen[0] == seen[1]
@@ -379,8 +379,8 @@ def test_an_unwritable_folder_is_refused_before_training(identity, tmp_path):
 
 
 def test_loggers_that_are_not_installed_are_named(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("ludory.algorithms.bc.logs.find_spec", lambda name: None)
-    monkeypatch.setattr("ludory.algorithms.bc.logs._NOTED", set())
+    monkeypatch.setattr("ludory.algorithms.training_logs.find_spec", lambda name: None)
+    monkeypatch.setattr("ludory.algorithms.training_logs._NOTED", set())
     with pytest.raises(PluginError, match="pip install wandb"):
         make_loggers(str(tmp_path), True, {})
     assert "pip install tensorboard" in capsys.readouterr().err
