@@ -60,7 +60,7 @@ class Algorithm(ABC):
     def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
         if env is None:
             raise OptionError(f"{self.id} needs env=: a game id such as 'Hanabi2P-v0' (`ludory list games`)")
-        game = _game_of(env)
+        game = game_of(env)
         self.config = make_config(self.config_class, config)
         self.game: Game = game
         self.policy_spec = complete(parse_policy(policy), self._policy_wishes())
@@ -97,9 +97,9 @@ class Algorithm(ABC):
         Raises:
             CheckpointError: it can not be read, or has changed since the run began.
         """
-        named = getattr(self.config, "teacher", None)
+        named = self._teacher_file
         if named and self._teacher is None:
-            teacher = load_teacher(named, self.game, self.device)
+            teacher = self._load_teacher(named)
             if self._teacher_sha256 not in (None, teacher.sha256):
                 raise CheckpointError(
                     f"{named}: this teacher has changed since the run began (SHA-256 {self._teacher_sha256}, now {teacher.sha256}); "
@@ -107,6 +107,13 @@ class Algorithm(ABC):
                 )
             self._teacher, self._teacher_sha256 = teacher, teacher.sha256
         return self._teacher.policy if self._teacher else None
+
+    @property
+    def _teacher_file(self) -> str | None:
+        return getattr(self.config, "teacher", None)
+
+    def _load_teacher(self, file: str) -> Teacher:
+        return load_teacher(file, self.game, self.device)
 
     def _policy_wishes(self) -> dict[str, Any]:
         """Arguments of the network that the config names."""
@@ -365,7 +372,7 @@ class Algorithm(ABC):
                 f"{file}: written by {header.get('algorithm')!r}, this is {cls.id!r}; use ludory.load(file)"
             )
         saved = header["env"]
-        game = _saved_game(file, saved) if env is None else _game_of(env)
+        game = _saved_game(file, saved) if env is None else game_of(env)
         if (game.id, dict(game.options)) != (saved["id"], saved["options"]):
             raise CheckpointError(
                 f"{file}: trained on {saved['id']} with options {saved['options']}, got {game.id} with options {dict(game.options)}"
@@ -413,7 +420,7 @@ def _saved_game(file: str | Path, saved: Mapping[str, Any]) -> Game:
         raise CheckpointError(f"{file}: trained on {saved['id']}, which can not be made here: {error}") from error
 
 
-def _game_of(env: Any) -> Game:
+def game_of(env: Any) -> Game:
     """The game behind an id, a `Game`, or one of Ludory's environments."""
     game = getattr(getattr(env, "unwrapped", env), "game", env)
     if isinstance(game, str | Game):

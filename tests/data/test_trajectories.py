@@ -102,7 +102,7 @@ def test_what_was_written_is_read_in_the_stored_order(header: TrajectoryHeader, 
         torch.float32,
         torch.float32,
     ]
-    assert [part.dtype for part in read] == [*dtypes, torch.bool, torch.bool, *[torch.int64] * 3, torch.float32]
+    assert [part.dtype for part in read] == [*dtypes, torch.bool, torch.bool, *[torch.int64] * 3, *[torch.float32] * 2]
 
 
 def test_returns_sum_what_the_same_seat_gets_from_there_on(tmp_path: Path) -> None:

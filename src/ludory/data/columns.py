@@ -137,9 +137,12 @@ def _extra_array(extra: ExtraColumn, values: Any) -> pa.Array:
     return pa.array(values, type=_extra_type(extra))
 
 
-def from_table(table: pa.Table, header: TrajectoryHeader) -> Columns:
-    """The columns of a table of `schema_of(header)`; of the extra ones only `weight`. What is missing reads as 0, NaN or UNKNOWN_SEED."""
-    named = {name: _one_chunk(table, name) for name in table.column_names if _is_read(name, header)}
+def from_table(table: pa.Table, header: TrajectoryHeader, extras: Sequence[str] = ()) -> Columns:
+    """The columns of a table of `schema_of(header)`; of the extra ones `weight`, and those named as float32 (m, size or 1).
+
+    What is missing reads as 0, NaN or UNKNOWN_SEED; NaN in the named ones.
+    """
+    named = {name: _one_chunk(table, name) for name in table.column_names if name in extras or _is_read(name, header)}
     seen = named["observation"]
     return Columns(
         games=_numbers(named["game"], np.int64),
@@ -153,8 +156,19 @@ def from_table(table: pa.Table, header: TrajectoryHeader) -> Columns:
         rewards=_numbers(named["reward"], np.float32),
         terminated=_numbers(named["terminated"], np.bool_),
         truncated=_numbers(named["truncated"], np.bool_),
-        extras={WEIGHT.name: _numbers(named[WEIGHT.name], np.float32)} if WEIGHT.name in named else {},
+        extras={name: _as_floats(named[name]) for name in extras}
+        | ({WEIGHT.name: _numbers(named[WEIGHT.name], np.float32)} if WEIGHT.name in named else {}),
     )
+
+
+def _as_floats(array: pa.Array) -> NDArray[np.float32]:
+    """(m, size) of lists, (m, 1) of plain numbers."""
+    if pa.types.is_fixed_size_list(array.type):
+        return _floats_of(array).astype(np.float32, copy=False)
+    if pa.types.is_boolean(array.type):
+        array = array.cast(pa.int8())
+    values = array.to_numpy(zero_copy_only=False)
+    return np.asarray(values).astype(np.float32)[:, None]
 
 
 def _is_read(name: str, header: TrajectoryHeader) -> bool:

@@ -12,11 +12,15 @@ from ludory.errors import DataError, OptionError
 
 from .checks import Problem
 from .columns import from_table
-from .decisions import Arrays, Decisions, Sequences, as_decisions, as_sequences, decision_arrays
+from .decisions import Arrays, Decisions, Sequences, as_decisions, as_sequences, decision_arrays, last_moves
 from .drawing import drawn
 from .header import TrajectoryHeader, header_to_json
+from .search_columns import PREVIOUS
 from .shards import ShardIndex, index_shard, open_shard, read_manifest, read_unit, shard_file
 from .split import SPLITS, Split, check_split, in_split
+
+LAST_MOVES = "last_moves"
+"""P numbers: the last action of every seat, A = none."""
 
 
 class TrajectoryDataset:
@@ -31,8 +35,12 @@ class TrajectoryDataset:
         skip_bad: leave out games with a problem, listed in `skipped`, instead of refusing the set.
         split_ratio: parts of train, val and test.
         split_seed: another one gives another split.
+        extras: extra columns wanted in `Decisions.extras`, those that the set has; `LAST_MOVES` can be had of any sequential game of
+            one head.
+        discount: of the returns, for each move of a game with shared rewards.
 
     Attributes:
+        layout: where each of the extras stands in `Decisions.extras`.
         header: what was recorded.
         num_games: in the split.
         skipped: with `skip_bad`, what was left out and why.
@@ -53,6 +61,8 @@ class TrajectoryDataset:
         skip_bad: bool = False,
         split_ratio: tuple[float, float, float] = (0.9, 0.05, 0.05),
         split_seed: int = 0,
+        extras: Sequence[str] = (),
+        discount: float = 1.0,
     ) -> None:
         check_split(split, split_ratio)
         self.path, self.split, self.skipped = Path(path), split, list[Problem]()
@@ -65,6 +75,7 @@ class TrajectoryDataset:
         if header is None:
             raise DataError(f"{self.path}: nothing is left of it: {self.skipped[0]}")
         self.header = header
+        self.layout, self._discount = _layout(header, extras), discount
         self.skipped_games = sum(int(shard.bad.sum()) for shard in self._shards)
         self._chosen = [
             ~shard.bad & in_split(split, header, shard.games, shard.seeds, split_ratio, split_seed)
@@ -164,7 +175,31 @@ class TrajectoryDataset:
 
     def _arrays(self, draw: np.random.Generator | None) -> Iterator[Arrays]:
         for shard, unit in self._units(draw):
-            yield decision_arrays(from_table(self._table(shard, unit), self.header), self.header.players)
+            yield self._decisions(self._table(shard, unit))
+
+    def _decisions(self, table: pa.Table) -> Arrays:
+        wanted, header = tuple(self.layout), self.header
+        stored = [name for name in wanted if name != LAST_MOVES]
+        told = (
+            PREVIOUS in header.extra_columns and header.players == 2
+        )  # also where the other seat's records are missing
+        columns = from_table(table, header, [*stored, PREVIOUS.name] if told else stored)
+        if LAST_MOVES in wanted:
+            moves = last_moves(columns, header.players, header.num_actions).astype(np.float32)
+            if told:
+                moves[np.arange(len(moves)), 1 - columns.seats] = columns.extras[PREVIOUS.name][:, 0]
+            columns.extras[LAST_MOVES] = moves
+        return decision_arrays(columns, header.players, wanted, self._discount)
+
+
+def _layout(header: TrajectoryHeader, extras: Sequence[str]) -> dict[str, slice]:
+    widths = {one.name: one.size or 1 for one in header.extra_columns} | {LAST_MOVES: header.players}
+    layout: dict[str, slice] = {}
+    for name in extras:
+        if name in widths:
+            start = max((one.stop for one in layout.values()), default=0)
+            layout[name] = slice(start, start + widths[name])
+    return layout
 
 
 def _files(path: Path) -> tuple[TrajectoryHeader | None, list[Path]]:

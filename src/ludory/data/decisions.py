@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +46,8 @@ class Decisions(NamedTuple):
     """(m,) int64: number of the move in the game."""
     weights: Tensor
     """(m,) float32: sample weight, 1 where none is stored."""
+    extras: Tensor
+    """(m, E) float32: the extra columns that were asked for, side by side as `TrajectoryDataset.layout` says."""
 
 
 class Sequences(NamedTuple):
@@ -59,23 +62,55 @@ class Sequences(NamedTuple):
     """[L, S] bool"""
 
 
-def decision_arrays(columns: Columns, players: int) -> Arrays:
-    """The columns of whole games in the order of `Decisions`, with returns."""
-    weights = columns.extras.get(WEIGHT.name)
+def decision_arrays(columns: Columns, players: int, extras: Sequence[str] = (), discount: float = 1.0) -> Arrays:
+    """The columns of whole games in the order of `Decisions`, with returns; `extras` of `columns.extras` (m, size)."""
+    weights, returns = columns.extras.get(WEIGHT.name), _returns(columns, players)
     return (
         columns.observations,
         columns.masks,
         columns.actions,
         columns.log_probs,
         columns.rewards,
-        _returns(columns, players),
+        returns if discount == 1 else discounted(columns.games, columns.steps, returns, discount),
         columns.terminated,
         columns.truncated,
         columns.seats,
         columns.games,
         columns.steps,
         np.ones(len(columns.games), np.float32) if weights is None else weights,
+        np.concatenate(
+            [np.zeros((len(columns.games), 0), np.float32), *(columns.extras[name] for name in extras)], axis=1
+        ),
     )
+
+
+def discounted(
+    games: NDArray[np.int64], steps: NDArray[np.int64], returns: NDArray[np.float32], discount: float
+) -> NDArray[np.float32]:
+    """Returns (m,) of shared rewards in which a reward k moves later counts discount^k, from plain returns (m,) of whole games."""
+    found, last = np.empty(len(returns), np.float32), np.append(games[1:] != games[:-1], True)
+    to_come = 0.0
+    for row in reversed(range(len(returns))):
+        if last[row]:
+            to_come = float(returns[row])
+        else:
+            earned = float(returns[row]) - float(returns[row + 1])
+            to_come = earned + discount ** int(steps[row + 1] - steps[row]) * to_come
+        found[row] = to_come
+    return found
+
+
+def last_moves(columns: Columns, players: int, none: int) -> NDArray[np.int64]:
+    """(m, P) the last action of every seat before each decision of whole games in the order of their moves; `none`: not yet."""
+    rows = np.arange(len(columns.games))
+    first = game_starts(columns.games)[game_numbers(columns.games)]
+    moves = np.full((len(rows), players), none, np.int64)
+    for seat in range(players):
+        latest = np.maximum.accumulate(np.where(columns.seats == seat, rows, -1))
+        before = np.append(-1, latest[:-1])
+        known = before >= first
+        moves[known, seat] = columns.actions[before[known], 0]
+    return moves
 
 
 def game_numbers(games: NDArray[np.int64]) -> NDArray[np.int64]:

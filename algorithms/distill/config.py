@@ -1,0 +1,133 @@
+"""Options of distilling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from tyro.conf import arg
+
+from ludory.errors import OptionError
+
+from ..offline import OfflineConfig
+from .loss import Weights
+
+SEED: dict[str, Any] = {
+    "seq_len": 1,
+    "lambda_q": 0.0,
+    "lambda_kl": 0.0,
+    "advantage_weight": 0.0,
+    "split_ratio": (1.0, 0.0, 0.0),
+}
+"""What `mode="seed"` means."""
+
+
+@dataclass(frozen=True, slots=True)
+class DistillConfig(OfflineConfig):
+    """Distilling a search: a network learns the moves, estimates and returns of recorded games, and stays near its blueprint."""
+
+    dataset: Annotated[tuple[str, ...] | None, arg(aliases=("--data",))] = None  # type: ignore[assignment]
+    """Folder of `ludory record`, or one or more search logs (.jsonl or .json)."""
+    init_from: Annotated[str | None, arg(aliases=("--ckpt",))] = None
+    """Checkpoint to start from, the blueprint: of ludory, or a .pt of HIKARU's HanabiGRUPolicy."""
+    learning_rate: Annotated[float, arg(aliases=("--lr",))] = 3e-5
+    """Step size of Adam."""
+    num_epochs: Annotated[int, arg(aliases=("--epochs",))] = 1
+    """Passes over the training games."""
+    batch_size: int = 1024
+    """Decisions per gradient step (and device); with sequences whole games of about as many decisions."""
+    weight_decay: float = 0.0
+    """Of AdamW; 0 is Adam."""
+    max_grad_norm: float = 0.5
+    """Longest gradient that is not shortened."""
+    lambda_value: float = 0.5
+    """Weight of the squared error of the value against the return."""
+    lambda_entropy: float = 1e-3
+    """Weight of the entropy, taken off."""
+    override_weight: float = 1.0
+    """Weight of decisions in which the search left the blueprint; the others have 1."""
+    advantage_weight: float = 1.0
+    """More weight of these for every standard error of advantage, up to 5: override_weight * (1 + advantage_weight * advantage / error)."""
+    discount: float = 1.0
+    """Of the returns, for each move of the game."""
+    seq_len: int | None = None
+    """Decisions of a seat after which the memory is emptied; none: only at the start of a game; 1: every decision alone, shuffled."""
+    lambda_q: float = 0.5
+    """Weight of KL from softmax(Q / tau) to the policy."""
+    tau: float = 0.1
+    """In points of the game."""
+    lambda_kl: float = 0.1
+    """Weight of KL from the blueprint to the policy where the search kept the blueprint's move."""
+    teacher: str | None = None
+    """Checkpoint of the blueprint for `lambda_kl`; none: init_from."""
+    mode: Literal["ludory", "seed"] = "ludory"
+    """seed: as HIKARU's trainer: seq_len 1, nothing of Q and the blueprint, all games for training."""
+    action_order: Literal["ludory", "play_first", "play_first_bw"] | None = None
+    """Of the ids in search logs; none: what the log says, else ludory."""
+    ckpt_action_order: Literal["play_first_bw", "play_first", "ludory"] = "play_first_bw"
+    """Of the ids in a .pt."""
+    bomb: Literal["zero", "keep"] | None = None
+    """How rewards in search logs count a bomb; none: what the log says, else keep."""
+    allow_truncated: bool = False
+    """Take games of search logs without an end as cut off; nothing is learnt of their returns."""
+    eval_games: int = 1000
+    """Games on new decks at the end, beside the blueprint on the same decks; 0: none."""
+    eval_against: str | None = None
+    """Agent to set beside; none: init_from, else the blueprint that the recording names."""
+
+    def __post_init__(self) -> None:
+        """Check ranges; put the seed's values in place.
+
+        Raises:
+            OptionError: naming the field, the value and the range.
+        """
+        if isinstance(self.dataset, str):
+            object.__setattr__(self, "dataset", (self.dataset,))
+        elif self.dataset is not None:
+            object.__setattr__(self, "dataset", tuple(map(str, self.dataset)) or None)
+        if self.mode == "seed":
+            self._as_the_seed()
+        OfflineConfig.__post_init__(self)
+        for name in (
+            "lambda_value",
+            "lambda_entropy",
+            "lambda_q",
+            "lambda_kl",
+            "override_weight",
+            "advantage_weight",
+            "eval_games",
+        ):
+            if not getattr(self, name) >= 0:
+                raise OptionError(f"{name}={getattr(self, name)}: must be at least 0")
+        if self.seq_len is not None and self.seq_len < 1:
+            raise OptionError(f"seq_len={self.seq_len}: must be at least 1, or none for whole games")
+        if not self.tau > 0:
+            raise OptionError(f"tau={self.tau}: must be greater than 0 points")
+        if not 0 <= self.discount <= 1:
+            raise OptionError(f"discount={self.discount}: must lie in [0, 1]")
+
+    def _as_the_seed(self) -> None:
+        defaults = {name: DistillConfig.__dataclass_fields__[name].default for name in SEED}
+        for name, value in SEED.items():
+            given = getattr(self, name)
+            if tuple_or(given) not in (value, defaults[name]):
+                raise OptionError(f"{name}={given!r}: mode='seed' has {value!r}; leave one of them out")
+            object.__setattr__(self, name, value)
+
+    @property
+    def weights(self) -> Weights:
+        """Of the parts of the loss."""
+        return Weights(
+            self.lambda_value,
+            self.lambda_entropy,
+            self.lambda_q,
+            self.lambda_kl,
+            self.override_weight,
+            self.advantage_weight,
+            self.tau,
+        )
+
+
+def tuple_or(value: Any) -> Any:
+    """A list as a tuple."""
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,196 @@
+"""The learner that distils a search into a network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from rich.console import RenderableType
+from torch import Tensor
+from typing_extensions import Self
+
+from ludory.agents.networks.build import PolicySpec
+from ludory.agents.networks.hanabi_gru_import import ImportedPolicy, import_hanabi_gru
+from ludory.agents.networks.sb3_weights import is_sb3_file
+from ludory.agents.neural import NeuralAgent
+from ludory.algorithms.algorithm import MaybeCallback, game_of
+from ludory.algorithms.checkpoint import read_header
+from ludory.algorithms.offline import OfflineAlgorithm
+from ludory.algorithms.processes import is_first_process
+from ludory.algorithms.teacher import Teacher, weights_hash
+from ludory.data.trajectories import TrajectoryDataset
+from ludory.envs.game import Game
+from ludory.errors import DataError, OptionError
+
+from .config import DistillConfig
+from .module import EXTRAS, DistillModule
+from .report import beside, epoch_table, told
+from .source import as_dataset, check_convention, fingerprint, temporary
+
+TORCH_FILES = (".pt", ".pth")
+
+
+class Distill(OfflineAlgorithm):
+    """Distilling; see `DistillConfig` for its options.
+
+    The network is that of `init_from`, else the one named, else `hanabi_gru`; what comes out can be the blueprint of the next search.
+
+    Attributes:
+        evaluation: scores on new decks, once all epochs are over.
+    """
+
+    id = "distill-v1"
+    config_class: ClassVar[type[DistillConfig]] = DistillConfig
+    inputs: ClassVar[tuple[str, ...]] = ("init_from", "dataset", "teacher")
+    config: DistillConfig
+
+    def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
+        self.evaluation: dict[str, float] = {}
+        self._recorded: str | None = None
+        if config.get("init_from") is not None:
+            config["init_from"] = str(config["init_from"])
+        self._imports: dict[str, ImportedPolicy] = {}
+        if policy == "auto":
+            policy = self._default_policy(env, config)
+        super().__init__(policy, env, **config)
+
+    def _default_policy(self, env: Any, config: Mapping[str, Any]) -> str | PolicySpec:
+        file = config.get("init_from")
+        if file and Path(file).suffix in TORCH_FILES:
+            order = config.get("ckpt_action_order", "play_first_bw")
+            return self._imported(file, game_of(env), order).spec
+        if file and not is_sb3_file(file):
+            return PolicySpec(**read_header(file)["policy"])
+        return "hanabi_gru" if game_of(env).facts.name == "Hanabi" else "auto"
+
+    def _imported(self, file: str, game: Game, order: str) -> ImportedPolicy:
+        """The network of a .pt, with Ludory's action ids."""
+        if file not in self._imports:
+            options = {**game.options, "observation": game.facts.observation.name}
+            self._imports[file] = import_hanabi_gru(file, order, game=game.id, **options)
+        return self._imports[file]
+
+    def _start_from(self, file: str) -> None:
+        if Path(file).suffix in TORCH_FILES:
+            found = self._imported(file, self.game, self.config.ckpt_action_order)
+            self.policy.load_state_dict(found.policy.state_dict())
+        else:
+            super()._start_from(file)
+
+    @property
+    def _teacher_file(self) -> str | None:
+        if not self.config.lambda_kl:
+            return None
+        start = self.config.init_from
+        return self.config.teacher or (None if start is None or is_sb3_file(start) else start)
+
+    def _load_teacher(self, file: str) -> Teacher:
+        if Path(file).suffix not in TORCH_FILES:
+            return super()._load_teacher(file)
+        policy = self._imported(file, self.game, self.config.ckpt_action_order).policy
+        return Teacher(policy.to(self.device).eval().requires_grad_(False), weights_hash(policy.state_dict()))
+
+    def setup(self) -> None:
+        """Make the optimiser.
+
+        Raises:
+            OptionError: the game's moves are not what a search log has.
+        """
+        facts = self.game.facts
+        if facts.simultaneous or len(facts.heads) > 1:
+            raise OptionError(
+                f"{self.id} learns games in which seats take turns with one action each; {self.game.id} is none"
+            )
+        if self.config.discount < 1 and facts.reward != "shared":
+            raise OptionError(
+                f"discount={self.config.discount}: only where rewards are shared, not in {self.game.id}; leave it out"
+            )
+        super().setup()
+
+    @cached_property
+    def _folder(self) -> Path:
+        """The recording; of search logs a copy that lasts as long as this object."""
+        self._copy = temporary()
+        folder = as_dataset(self.config, self.game, Path(self._copy.name))
+        found = fingerprint(self.config)
+        if self._recorded not in (None, found):
+            raise DataError(
+                f"{', '.join(self.config.dataset or ())}: the run began on other data (SHA-256 {self._recorded}, now {found}); "
+                "put the old files back, or begin a new run with init_from="
+            )
+        self._recorded = found
+        return folder
+
+    def _split(self, name: Literal["train", "val"]) -> TrajectoryDataset:
+        config = self.config
+        data = TrajectoryDataset(
+            self._folder,
+            name,
+            skip_bad=config.skip_bad,
+            split_ratio=config.split_ratio,
+            split_seed=config.split_seed,
+            extras=EXTRAS,
+            discount=config.discount,
+        )
+        self.check_data(data, ignored=("bomb",))
+        check_convention(dict(data.header.options), self.game)
+        return data
+
+    def make_module(self) -> DistillModule:
+        """What Lightning trains."""
+        blueprint, learner = self._learn_from_teacher(), (self.optimizer, self.config)
+        return DistillModule(self.policy, blueprint, *learner, self.training_data, self.validation_data, self)
+
+    @property
+    def num_samples(self) -> int:
+        """Decisions of an epoch."""
+        return len(self.training_data)
+
+    def epoch_report(self, metrics: Mapping[str, float]) -> RenderableType:
+        """Figures of training and validation."""
+        return epoch_table(self.position.epoch, self.config.num_epochs, metrics)
+
+    def learn(
+        self,
+        total_timesteps: int | None = None,
+        callback: MaybeCallback = None,
+        progress_bar: bool = False,
+        reset_num_timesteps: bool = True,
+    ) -> Self:
+        """As `OfflineAlgorithm.learn`; after the last epoch also play on new decks, beside the blueprint."""
+        super().learn(total_timesteps, callback, progress_bar, reset_num_timesteps)
+        if self.finished and self.config.eval_games and not self._stopping and is_first_process():
+            self._evaluate()
+        return self
+
+    def _evaluate(self) -> None:
+        config, search = self.config, self.training_data.header.search
+        name = config.eval_against or config.init_from or search.get("blueprint")
+        rival: Any = name
+        if name == config.init_from and self._teacher is not None and not config.teacher:
+            rival = NeuralAgent(self._teacher.policy, "blueprint")
+        elif name is not None and Path(name).suffix in TORCH_FILES:
+            rival = NeuralAgent(self._imported(name, self.game, config.ckpt_action_order).policy, "blueprint")
+        self.evaluation = beside(self.as_agent(), rival, self.game, config.eval_games, self.training_data.header.seed)
+        self._log(self.evaluation)
+        print(
+            told(
+                self.evaluation,
+                None if name is None else Path(name).name if Path(name).exists() else name,
+                config.eval_games,
+            )
+        )
+        if self.finished:
+            self._save_as("final")
+
+    def _header(self) -> dict[str, Any]:
+        return super()._header() | {"evaluation": self.evaluation}
+
+    def _source_header(self) -> dict[str, Any]:
+        return super()._source_header() | {"dataset_sha256": self._recorded}
+
+    def _restore_source(self, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> bool:
+        self._recorded, self.evaluation = header.get("dataset_sha256"), header.get("evaluation", {})
+        return super()._restore_source(header, tensors)

@@ -1,0 +1,79 @@
+"""Where the decisions come from: a recording, or search logs as other programs write them."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import tempfile
+from pathlib import Path
+
+from ludory.data.shards import write_dataset
+from ludory.data.sparta_log import read_sparta_log
+from ludory.envs.game import Game
+from ludory.errors import DataError, OptionError
+
+from .config import DistillConfig
+
+
+def is_log(path: str) -> bool:
+    """Whether it is a file that is no Parquet file."""
+    return Path(path).is_file() and Path(path).suffix != ".parquet"
+
+
+def as_dataset(config: DistillConfig, game: Game, folder: Path) -> Path:
+    """The recording that the config names, or its search logs written as one to `folder`.
+
+    Raises:
+        OptionError: nothing is named, or several recordings.
+        LogFormatError: a log is not as it must be.
+    """
+    paths = config.dataset or ()
+    if not paths:
+        raise OptionError("distill needs dataset=: a folder of `ludory record`, or search logs (.jsonl, .json)")
+    logs = [path for path in paths if is_log(path)]
+    if (logs and len(logs) < len(paths)) or len(paths) > max(len(logs), 1):
+        raise OptionError(f"dataset={', '.join(paths)}: name one recording, or search logs only")
+    if not logs:
+        return Path(paths[0])
+    log = read_sparta_log(
+        logs,
+        game,
+        action_order=config.action_order,
+        bomb=config.bomb,
+        on_error="skip-game" if config.skip_bad else "raise",
+        allow_truncated=config.allow_truncated,
+    )
+    for problem in log.problems:
+        print(f"ludory: left out: {problem}", file=sys.stderr)
+    write_dataset(folder, log.header, [log.columns])
+    return folder
+
+
+def check_convention(recorded: dict[str, object], game: Game) -> None:
+    """Refuse rewards under another bomb convention than the game's.
+
+    Raises:
+        DataError: naming both, and what to type.
+    """
+    ours, theirs = (str(options.get("bomb", "zero")) for options in (game.options, recorded))
+    if game.facts.name == "Hanabi" and ours != theirs:
+        raise DataError(
+            f"the log's rewards count a bomb as bomb={theirs}, {game.id} here as bomb={ours}: values would learn another game; "
+            f"give --option bomb={theirs} (env=make_game({game.id!r}, bomb={theirs!r})), or bomb={ours} if the log does not say it and means that"
+        )
+
+
+def fingerprint(config: DistillConfig) -> str:
+    """SHA-256 of the contents of all files, in order."""
+    digest = hashlib.sha256()
+    for path in map(Path, config.dataset or ()):
+        for file in sorted(path.glob("part-*.parquet")) if path.is_dir() else [path]:
+            with file.open("rb") as handle:
+                while block := handle.read(1 << 20):
+                    digest.update(block)
+    return digest.hexdigest()
+
+
+def temporary() -> tempfile.TemporaryDirectory[str]:
+    """A folder that goes with the process."""
+    return tempfile.TemporaryDirectory(prefix="ludory-distill-")
