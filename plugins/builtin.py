@@ -78,6 +78,8 @@ BENCHMARKS = (
     Entry("throughput", "ludory.benchmarks.throughput:run", "steps per second beside other engines"),
     Entry("hanabi-bc", "ludory.benchmarks.hanabi_bc:run", "a clone of a Hanabi bot beside the bot"),
     Entry("hanabi-ppo", "ludory.benchmarks.hanabi_ppo:run", "a Hanabi agent trained for a given time, and its score"),
+    Entry("hanabi-search", "ludory.benchmarks.hanabi_search:run", "search over a Hanabi bot, on the same decks"),
+    Entry("hanabi-belief", "ludory.benchmarks.hanabi_belief:run", "whether beliefs about hands come true as often as said"),
     Entry("learner", "ludory.benchmarks.learner:run", "targets and steps of a learner, beside other libraries'"),
     Entry("learning", "ludory.benchmarks.learning:run", "learning curves of algorithms, over several seeds"),
     Entry(

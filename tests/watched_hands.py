@@ -49,7 +49,8 @@ class Watched:
         actions = np.zeros(self.engine.num_games, np.int64)
         for seat, memory in enumerate(self.memories):
             rows = np.flatnonzero(movers == seat)
-            actions[rows] = self.bot.choose(self.engine, seat, rows, memory)
+            if len(rows):
+                actions[rows] = self.bot.choose(self.engine, seat, rows, memory)
         for i in running:
             if movers[i] == self.seat and self.generator.random() < self.stray:
                 actions[i] = self.generator.choice(np.flatnonzero(legal[i]))

@@ -110,7 +110,7 @@ def agreeing(play: Play) -> list[int]:
 def test_worlds_have_the_frequencies_of_counting_out(seat):
     narrowed = 0
     for seed in range(25):
-        play = Play(HIGH_CARD, TIMID, seat, seed, counts=800)
+        play = Play(HIGH_CARD, TIMID, seat, seed, counts=500)
         for turn in range(4):
             if play.engine.to_move[0] < 0:
                 break
@@ -166,8 +166,8 @@ def test_hidden_hands_of_texas_42_agree_with_the_tiles_that_others_led():
 
 
 def test_search_over_a_timid_bot_gains_at_high_card():
-    games = 150
-    searching = [Sparta(HIGH_CARD, TIMID, rollouts=60, particles=60), TIMID]
+    games = 100
+    searching = [Sparta(HIGH_CARD, TIMID, rollouts=40, particles=40), TIMID]
     gain = paired_difference(
         evaluate(searching, HIGH_CARD, games=games, seed=3), evaluate([TIMID, TIMID], HIGH_CARD, games=games, seed=3)
     )
