@@ -14,6 +14,7 @@ import torch
 from typing_extensions import Self
 
 from ludory.algorithms.checkpoint import LIBRARIES, read_header
+from ludory.algorithms.folder_lock import FolderLock
 from ludory.algorithms.teacher import load_teacher
 from ludory.algorithms.threads import one_thread
 from ludory.envs.game import Game
@@ -26,7 +27,6 @@ from .evaluator import Evaluator
 from .events import EventLog, read_events, standing
 from .fold import folded, write_state
 from .learner import Learner
-from .lock import FolderLock
 from .messages import EvaluationOrder, ResetOrder
 from .pool import Pool, check_file, file_hash
 from .recorded import START, TEACHER, recorded_config, with_copies

@@ -1,4 +1,4 @@
-"""`FolderLock`: one league, one process."""
+"""`FolderLock`: one folder, one process."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from ludory.errors import OutputError
 class FolderLock:
     """Holds `DIR/lock` until `release`, or until the process dies.
 
+    Args:
+        folder: that only one process may work in.
+        what: it holds, for the error.
+
     Raises:
         OutputError: another process holds it, naming it and its host; or the folder can not be written to.
     """
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, what: str = "league") -> None:
         self.file = Path(folder) / "lock"
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -34,7 +38,7 @@ class FolderLock:
             holder = self._handle.read()
             self._handle.close()
             raise OutputError(
-                f"{self.file.parent}: {_described(holder)} runs this league; wait for it, or stop it"
+                f"{self.file.parent}: {_described(holder)} runs this {what}; wait for it, or stop it"
             ) from error
         self._handle.truncate(0)
         self._handle.write(json.dumps({"pid": os.getpid(), "host": platform.node()}))
