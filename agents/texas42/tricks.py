@@ -19,6 +19,11 @@ class Trick(NamedTuple):
     points: int
 
 
+def tile_names(hand: int) -> str:
+    """The tiles of a mask: "1-0 6-4"."""
+    return " ".join(TILE_NAMES[tile] for tile in tiles_of(hand))
+
+
 def tricks_of(decl: int, tiles: Sequence[int], seats: Sequence[int]) -> list[Trick]:
     """The whole tricks of plays in order; -1 ends them. For declarations that are played by four."""
     count = sum(tile >= 0 for tile in tiles) // 4
@@ -37,9 +42,7 @@ def hand_lines(dealt: Sequence[int], decl: int, tiles: Sequence[int], seats: Seq
     The last number is exact with all hands open; where it falls, the trick gave something away.
     """
     held = [int(mask) for mask in dealt]
-    lines = [
-        f"  seat {seat}: {' '.join(TILE_NAMES[tile] for tile in tiles_of(mask))}" for seat, mask in enumerate(held)
-    ]
+    lines = [f"  seat {seat}: {tile_names(mask)}" for seat, mask in enumerate(held)]
     solver, score = Solver(threads=1), [0, 0]
     lines.append(f"  with all hands open Team 0 gets {_final(solver, held, decl, seats[0], score)}")
     for number, trick in enumerate(tricks_of(decl, tiles, seats), 1):

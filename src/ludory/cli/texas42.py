@@ -10,12 +10,21 @@ from ludory.errors import UnknownIdError
 VERBS = {
     "generate": ("texas42_generate", "shards of the oracle: every state of a deal with its exact values"),
     "labels": ("texas42_labels", "states of played hands with their exact values, to learn from"),
+    "tokenise": ("texas42_networks:tokenise", "tokens of labels and shards as NumPy files"),
+    "train": ("texas42_networks:train", "train a network on exact values"),
+    "evaluate": ("texas42_networks:evaluate", "regret of a network, decision by decision"),
+    "export": ("texas42_networks:export", "write a network as an ONNX file"),
+    "promote": ("texas42_networks:promote", "score a network and keep it in the catalogue"),
+    "models": ("texas42_networks:models", "the networks of the catalogue"),
     "check": ("texas42_check", "prove that shards and labels are whole, and what their names say"),
     "calibrate": ("texas42_calibrate", "play contracts and fit to them how likely a hand makes each bid"),
+    "eq": ("texas42_eq", "play hands by E[Q] and record every decision"),
+    "view": ("texas42_view", "step through a recorded hand: here, as a page, as an animation"),
     "bid": ("texas42_bid", "how likely a hand makes each bid; a poster; lost hands trick by trick"),
+    "quick": ("texas42_quick", "fit a fast policy to what PIMC plays"),
     "solve": ("texas42_solve", "what each tile of a hand is worth with all hands open"),
 }
-"""Name of a job -> module of this folder, with `run(argv) -> int`, and one line for people."""
+"""Name of a job -> module of this folder, with `run(argv) -> int` or the function named, and one line for people."""
 
 
 def run(argv: list[str]) -> int:
@@ -27,7 +36,8 @@ def run(argv: list[str]) -> int:
     if verb not in VERBS:
         near = difflib.get_close_matches(verb, VERBS, 1, 0)
         raise UnknownIdError(f"ludory texas42 {verb}: no such job; did you mean {near[0]!r}? Jobs: {', '.join(VERBS)}")
-    return int(import_module(f"{__package__}.{VERBS[verb][0]}").run(argv[1:]))
+    module, _, function = VERBS[verb][0].partition(":")
+    return int(getattr(import_module(f"{__package__}.{module}"), function or "run")(argv[1:]))
 
 
 def help_text() -> str:

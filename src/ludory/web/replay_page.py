@@ -55,6 +55,11 @@ def replay_html(replay: Replay, seat: int | None = None, game: Game | None = Non
         "positions": list(_positions(replay, game, views, lines)),
         "lines": lines.lines,
     }
+    return filled_page(content)
+
+
+def filled_page(content: dict[str, Any]) -> str:
+    """The page of pictures to step through; content: JSON values, as `replay_html` makes them."""
     data = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")  # no text may end the script element
     page = resources.files(__package__).joinpath("replay.html").read_text(encoding="utf-8")
     return page.replace(PLACEHOLDER, data)

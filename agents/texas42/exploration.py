@@ -1,0 +1,73 @@
+"""Playing otherwise than one thinks best, so that recorded games reach more than one sees when all play well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.errors import OptionError
+
+MODES = ("greedy", "boltzmann", "epsilon", "blunder")
+GREEDY, BOLTZMANN, EPSILON, BLUNDER = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """What is tried, in this order; nothing by default."""
+
+    blunder: float = 0.0
+    """Rate of tiles that lose something, but at most `blunder_cap` points."""
+    blunder_cap: float = 5.0
+    epsilon: float = 0.0
+    """Rate of any legal tile."""
+    temperature: float = 0.0
+    """Points: tiles are drawn with probability proportional to exp(mean / temperature); 0: the best one."""
+
+    def __post_init__(self) -> None:
+        """Check ranges.
+
+        Raises:
+            OptionError: naming the field, the value and the range.
+        """
+        for name in ("blunder", "epsilon"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise OptionError(f"{name}={getattr(self, name)}: must lie in 0..1")
+        for name in ("blunder_cap", "temperature"):
+            if not getattr(self, name) >= 0:
+                raise OptionError(f"{name}={getattr(self, name)}: must not be below 0")
+
+
+class Choice(NamedTuple):
+    """A tile by its place among the legal ones."""
+
+    place: int
+    mode: int
+    """Index in `MODES`."""
+    q_gap: float
+    """Mean of the greedy tile minus the mean of this one."""
+
+
+def choose(mean: NDArray[np.float64], greedy: int, rules: Exploration, draw: np.random.Generator) -> Choice:
+    """One of the tiles with these means (tiles,); greedy: the place of the one that the player thinks best.
+
+    Four numbers are drawn whatever the rules, so that games with other rules stay alike as long as possible.
+    """
+    blunders, strays, which, level = draw.random(4)
+    loss = mean[greedy] - mean
+
+    def chosen(place: int, mode: int) -> Choice:
+        return Choice(place, mode, float(loss[place]))
+
+    bad = np.flatnonzero((loss > 0) & (loss <= rules.blunder_cap))
+    if blunders < rules.blunder and len(bad):
+        return chosen(int(bad[int(which * len(bad))]), BLUNDER)
+    if strays < rules.epsilon:
+        return chosen(int(which * len(mean)), EPSILON)
+    if rules.temperature > 0:
+        odds = np.exp((mean - mean.max()) / rules.temperature)
+        place = int(np.searchsorted(np.cumsum(odds) / odds.sum(), level, side="right"))
+        return chosen(min(place, len(mean) - 1), BOLTZMANN)
+    return chosen(greedy, GREEDY)

@@ -1,0 +1,180 @@
+"""E[Q] records, schema 2.1: the 28 decisions of a hand, what each tile was worth to a seat that sees its own hand only, and what it played.
+
+One safetensors file for each deal, with a header; slots are places in the mover's dealt hand, ascending. Values are points still to be won,
+from the mover's side.
+
+| tensor | type, rows of | meaning |
+| --- | --- | --- |
+| `transcript_tokens` | uint8 [36, 8] | declaration, tiles held, plays in order; then zeros |
+| `transcript_lengths` | int64 | tokens |
+| `hand_slots` | int8 [7] | slot of the i-th tile held among the tokens, then -1 |
+| `e_q_mean`, `e_q_var` | float32 [7] | mean and variance over worlds; -inf and 0 where the tile may not be played |
+| `e_q_pdf` | float32 [7, 85] | probability of each value from -42 to 42 |
+| `p_make` | float32 [7] | probability that the mover's side gets its result of the contract; 0 where not legal |
+| `legal_mask`, `action_taken` | bool [7], int64 | slots |
+| `u_mean`, `u_max` | float32 | mean and largest deviation of the legal tiles |
+| `ess`, `max_w`, `entropy`, `window_nll` | float32 | of the weights of the worlds |
+| `n_samples`, `worlds_total` | int64 | worlds solved; worlds that there are |
+| `converged` | bool | whether sampling stopped because the means were sure enough |
+| `exploration_mode`, `q_gap` | int8, float32 | 0 greedy, 1 Boltzmann, 2 epsilon, 3 blunder; mean lost by it |
+| `banked`, `bid`, `bidder`, `seat` | int8 [2], int16, int8, int8 | points of both teams so far; the contract; who is to move |
+| `game_idx`, `decision_idx`, `train_mask` | int64, int64, bool | seed; 0..27; whether the deal is of the training split |
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from ludory.atomic import atomic_file
+from ludory.envs.texas42.tiles import TILES
+from ludory.errors import DataError
+
+from .names import split_of
+
+FORMAT, VERSION = "ludory texas42 eq", "2.1"
+DECISIONS, SLOTS, TOKENS, FEATURES, BINS = 28, 7, 36, 8, 85
+
+COLUMNS: dict[str, tuple[str, tuple[int, ...]]] = {
+    "transcript_tokens": ("uint8", (TOKENS, FEATURES)),
+    "transcript_lengths": ("int64", ()),
+    "hand_slots": ("int8", (SLOTS,)),
+    "e_q_mean": ("float32", (SLOTS,)),
+    "e_q_var": ("float32", (SLOTS,)),
+    "e_q_pdf": ("float32", (SLOTS, BINS)),
+    "p_make": ("float32", (SLOTS,)),
+    "legal_mask": ("bool", (SLOTS,)),
+    "action_taken": ("int64", ()),
+    "u_mean": ("float32", ()),
+    "u_max": ("float32", ()),
+    "ess": ("float32", ()),
+    "max_w": ("float32", ()),
+    "entropy": ("float32", ()),
+    "window_nll": ("float32", ()),
+    "n_samples": ("int64", ()),
+    "worlds_total": ("int64", ()),
+    "converged": ("bool", ()),
+    "exploration_mode": ("int8", ()),
+    "q_gap": ("float32", ()),
+    "banked": ("int8", (2,)),
+    "bid": ("int16", ()),
+    "bidder": ("int8", ()),
+    "seat": ("int8", ()),
+    "game_idx": ("int64", ()),
+    "decision_idx": ("int64", ()),
+    "train_mask": ("bool", ()),
+}
+"""Type and shape of a row of every tensor."""
+
+
+class EqName(NamedTuple):
+    """Which deal a file is of."""
+
+    seed: int
+
+    @property
+    def path(self) -> Path:
+        """Place below the folder: `train/seed_00000042.safetensors`."""
+        return Path(split_of(self.seed)) / f"seed_{self.seed:08d}.safetensors"
+
+
+class EqGame(NamedTuple):
+    """A hand that was recorded."""
+
+    header: dict[str, Any]
+    """`seed`, `decl_id`, `deal` (28 tile ids, seat after seat), `leader`, `bid`, `bidder`, and how it was made."""
+    columns: dict[str, NDArray[Any]]
+    """By name, as `COLUMNS`; first axis: the 28 decisions."""
+
+    def hand(self, decision: int) -> list[int]:
+        """Tile ids by slot of the seat to move."""
+        seat = int(self.columns["seat"][decision])
+        return [int(tile) for tile in self.header["deal"][7 * seat : 7 * seat + 7]]
+
+    @property
+    def tiles(self) -> list[int]:
+        """The 28 tiles in the order played."""
+        return [self.hand(k)[int(self.columns["action_taken"][k])] for k in range(len(self.columns["seat"]))]
+
+
+def empty_columns() -> dict[str, NDArray[Any]]:
+    """All tensors of a hand: zeros, means -inf, slots -1."""
+    columns = {name: np.zeros((DECISIONS, *shape), kind) for name, (kind, shape) in COLUMNS.items()}
+    columns["e_q_mean"][:] = -np.inf
+    columns["hand_slots"][:] = -1
+    return columns
+
+
+def write_eq(file: str | Path, game: EqGame) -> None:
+    """Write a hand, whole or not at all; the same hand gives the same bytes.
+
+    Raises:
+        OutputError: the file can not be written.
+    """
+    told = {
+        key: json.dumps(value, sort_keys=True) for key, value in game.header.items() if key not in ("format", "version")
+    }
+    metadata = {"format": FORMAT, "version": VERSION} | told
+    with atomic_file(file) as handle:
+        handle.write(save({name: np.ascontiguousarray(game.columns[name]) for name in COLUMNS}, metadata))
+
+
+def read_eq(file: str | Path) -> EqGame:
+    """A hand that was recorded.
+
+    Raises:
+        DataError: the file is damaged, foreign, or breaks the schema.
+    """
+    try:
+        with safe_open(str(file), "numpy") as handle:
+            header = _header(handle.metadata() or {}, file)
+            columns = {name: cast(NDArray[Any], handle.get_tensor(name)) for name in handle.keys()}  # noqa: SIM118
+    except DataError:
+        raise
+    except (OSError, SafetensorError, ValueError) as error:
+        raise DataError(f"{file} can not be read ({error}): must be a file of `ludory texas42 eq`") from error
+    game = EqGame(header, columns)
+    check_game(game, file)
+    return game
+
+
+def _header(raw: dict[str, str], file: object) -> dict[str, Any]:
+    if raw.get("format") != FORMAT or raw.get("version") != VERSION:
+        found = f"{raw.get('format')!r} {raw.get('version')!r}"
+        raise DataError(f"{file}: format {found}, must be {FORMAT!r} {VERSION!r}; make one with `ludory texas42 eq`")
+    return {k: v if k in ("format", "version") else json.loads(v) for k, v in raw.items()}
+
+
+def check_game(game: EqGame, file: object) -> None:
+    """Refuse what breaks the schema.
+
+    Raises:
+        DataError: naming the file, the tensor or row, and what it must be.
+    """
+    for name, (kind, shape) in COLUMNS.items():
+        found = game.columns.get(name)
+        if found is None or found.shape != (DECISIONS, *shape) or str(found.dtype) != kind:
+            got = "missing" if found is None else f"{found.dtype} {found.shape}"
+            raise DataError(f"{file}: {name} is {got}, must be {kind} {(DECISIONS, *shape)}")
+    if sorted(game.header.get("deal", ())) != list(range(TILES)):
+        raise DataError(f"{file}: deal {game.header.get('deal')}: must be the 28 tile ids, seat after seat")
+    columns = game.columns
+    taken = np.take_along_axis(columns["legal_mask"], columns["action_taken"][:, None] % SLOTS, 1)[:, 0]
+    checks = {
+        "action_taken": taken & (columns["action_taken"] >= 0) & (columns["action_taken"] < SLOTS),
+        "e_q_mean": (np.isfinite(columns["e_q_mean"]) == columns["legal_mask"]).all(axis=1),
+        "e_q_pdf": np.allclose(columns["e_q_pdf"].sum(axis=2), columns["legal_mask"], atol=1e-3, rtol=0),
+        "ess": (columns["ess"] <= columns["n_samples"] * 1.001) & (columns["ess"] >= 0.999),
+    }
+    for name, good in checks.items():
+        if not np.all(good):
+            row = int(np.argmin(np.broadcast_to(good, DECISIONS)))
+            raise DataError(
+                f"{file}, decision {row}, {name}: {columns[name][row].tolist()} does not fit the legal slots"
+            )

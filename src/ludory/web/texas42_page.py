@@ -1,0 +1,69 @@
+"""An E[Q] record as one HTML file that needs nothing else: step through its decisions, or let them play."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ludory.data.texas42.eq_records import EqGame
+from ludory.data.texas42.eq_view import DecisionView, decisions
+from ludory.envs.pictures import plain
+from ludory.envs.texas42.text import draw_text
+from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES
+
+from .drawing import as_svg
+from .line_table import LineTable
+from .replay_page import filled_page
+from .texas42_frames import frame
+
+
+def eq_page(game: EqGame, seat: int | None = None) -> str:
+    """The page of a record; seat: only its decisions.
+
+    Raises:
+        DataError: the record is damaged.
+    """
+    header, lines, positions = game.header, LineTable(), []
+    decl = int(header["decl_id"])
+    for view, state in decisions(game):
+        if seat is not None and view.seat != seat:
+            continue
+        pictures = [lines.add(as_svg(frame(view, decl, all_hands))) for all_hands in (False, True)]
+        texts = [lines.add(plain(draw_text(state, 0, whose))) for whose in (view.seat, None)]
+        positions.append(
+            {
+                "move": view.move,
+                "gain": f"{-view.q_gap:+.1f}" if view.q_gap > 0.05 else "",
+                "returns": ", ".join(view.sight.scores),
+                "info": _facts(view),
+                "svg": pictures,
+                "text": texts,
+            }
+        )
+    content: dict[str, Any] = {
+        "title": f"Texas 42, E[Q] of seed {header['seed']}: {DECLARATIONS[decl]}, seat 0 bid {header['bid']}",
+        "subtitle": "each decision: what every tile is worth to a seat that sees its own hand only",
+        "about": {
+            key: header[key]
+            for key in ("seed", "evaluator", "sampler", "posterior", "adaptive", "exploration", "objective")
+        },
+        "views": ["the seat to move", "all hands"],
+        "view": 0,
+        "positions": positions,
+        "lines": lines.lines,
+    }
+    return filled_page(content)
+
+
+def _facts(view: DecisionView) -> dict[str, Any]:
+    """Numbers of a decision, tile by tile."""
+    tiles = {
+        TILE_NAMES[
+            slot.tile
+        ]: f"mean {slot.mean:+.2f} +- {slot.sem:.2f}, deviation {slot.deviation:.2f}, P(make) {slot.p_make:.3f}"
+        for slot in view.slots
+        if slot.legal
+    }
+    voids = {f"seat {seat} lacks": ", ".join(names) for seat, names in enumerate(view.sight.voids) if names}
+    return (
+        tiles | voids | {"worlds": f"{view.samples:,} of {view.worlds_total:,}", "effective worlds": f"{view.ess:.2f}"}
+    )
