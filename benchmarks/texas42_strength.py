@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from ludory.agents.evaluate import check_count
@@ -65,19 +66,15 @@ def run(argv: list[str]) -> int:
     started_from = origin()
     results = []
     with Progress(transient=True, console=Console(stderr=True)) as progress:
-        for pair in pairs:
-            duel = Duel(*pair, seed=options.seed)
-            bar = progress.add_task(" v ".join(pair), total=len(deals))
+        for first, second in pairs:
+            duel = Duel(first, second, options.seed)
+            bar = progress.add_task(f"{first} v {second}", total=len(deals))
             outcomes = play_duel(
-                duel,
-                options.out / duel.file_name,
-                deals,
-                options.processes,
-                lambda n, bar=bar: progress.update(bar, completed=n),
+                duel, options.out / duel.file_name, deals, options.processes, partial(_show, progress, bar)
             )
             results.append(_result(duel, outcomes))
     report = {"benchmark": "texas42-strength", "deals": [deals.start, deals.stop], "duels": results, **started_from}
-    name = "anchors" if options.anchors else Path(Duel(*pairs[0], seed=options.seed).file_name).stem
+    name = "anchors" if options.anchors else Path(Duel(options.agent, options.rival, options.seed).file_name).stem
     target = options.out / f"{name}.json"
     with atomic_file(target, "w") as handle:
         json.dump(report, handle, indent=1)
@@ -85,6 +82,10 @@ def run(argv: list[str]) -> int:
     _print(results, options.anchors)
     print(f"result in {target}")
     return 0
+
+
+def _show(progress: Progress, bar: TaskID, done: int) -> None:
+    progress.update(bar, completed=done)
 
 
 def _result(duel: Duel, outcomes: list[Outcome]) -> dict[str, Any]:

@@ -56,6 +56,8 @@ AGENTS = (
     Entry("arena/miner", _STYLE, "arena style: gives way, leaves mines", {"style": "miner"}),
     Entry("arena/zone", _STYLE, "arena style: holds the middle", {"style": "zone"}),
     Entry("texas42/pimc", "ludory.agents.texas42.pimc:make", "Texas 42: best on average over worlds solved exactly"),
+    Entry("texas42/response", "ludory.agents.texas42.response:make", "Texas 42: best where all play on with hidden hands"),
+    Entry("texas42/quick", "ludory.agents.texas42.quick:make", "Texas 42: guesses what texas42/pimc plays (seed=)"),
     Entry("texas42/bid30", "ludory.agents.texas42.bots:make_bid30", "Texas 42: always bids 30; another agent plays"),
     Entry(
         "texas42/bidder", "ludory.agents.texas42.bidder:make", "Texas 42: bids what its hand makes; another agent plays"

@@ -18,7 +18,7 @@ from ludory.envs.texas42.state import NUM_ACTIONS, PLAY_0
 from ludory.errors import OptionError
 
 from ..seat import Seat, SeatAgent
-from .choice import Averager, Objective, question_of
+from .choice import Averager, Objective, Question, question_of
 from .solver import Solver
 from .thirty import bid_thirty
 
@@ -85,14 +85,19 @@ class PimcAgent(SeatAgent):
     ) -> list[int]:
         """An action of `seat` in each of the games `rows`."""
         actions = [int(mask.argmax()) for mask in masks]
-        free = np.flatnonzero(masks.sum(axis=1) > 1)
+        free = [int(k) for k in np.flatnonzero(masks.sum(axis=1) > 1)]
         playing = [k for k in free if masks[k, -28:].any()]
         for k in set(free) - set(playing):
             actions[k] = bid_thirty(masks[k], int(state.held[rows[k], seat]))
-        tiles = self._averager.tiles([question_of(state, int(rows[k]), masks[k, -28:], keys[k]) for k in playing])
-        for k, tile in zip(playing, tiles, strict=True):
+        asked = [int(rows[k]) for k in playing]
+        questions = [question_of(state, row, masks[k, -28:], keys[k]) for k, row in zip(playing, asked, strict=True)]
+        for k, tile in zip(playing, self._tiles(state, asked, questions), strict=True):
             actions[k] = tile + first_tile(masks[k])
         return actions
+
+    def _tiles(self, state: State, rows: Sequence[int], questions: Sequence[Question]) -> list[int]:
+        """A tile in each of the games `rows`, whose questions these are."""
+        return self._averager.tiles(questions)
 
 
 def check_texas42(name: str, game: Game) -> None:

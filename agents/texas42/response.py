@@ -1,0 +1,92 @@
+"""`texas42/response`: plays the tile that does best when all play on with hidden hands, in worlds that explain what has been played.
+
+Two estimates of the chance to make the contract are averaged. In one, all seats play on by the quick policy, each from what it may
+know: strategy fusion has no part in it, but the players are weak. In the other all hands are open, as in `texas42/pimc`: the players
+are perfect and know too much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ludory.envs.game import Game, State
+from ludory.envs.texas42.options import check_range
+from ludory.envs.texas42.tiles import tiles_of
+from ludory.errors import OptionError
+
+from .belief import Trust, WorldPlay, believed_worlds
+from .choice import Question, best_by_points, tiles_with_most
+from .pimc import PimcAgent
+
+
+class ResponseAgent(PimcAgent):
+    """Answers what the quick policy would play; bids as `texas42/bid30`, and plays nello and sevens as `texas42/pimc`.
+
+    Like PIMC it repeats: what it draws depends on its seed and on what it sees.
+
+    Args:
+        game: a game of Texas 42.
+        worlds: in which every tile is tried and the hand played out.
+        candidates: uniform worlds from which these are drawn by their weights; up to so many are all weighed.
+        solved: of the worlds that are solved with open hands.
+        share: weight of the open hands against the hands played out, 0..1.
+        declared: the declaration is taken as the bidder's choice by its hand; say False where it was given.
+        seed: of the draws.
+    """
+
+    name = "texas42/response"
+
+    def __init__(
+        self,
+        game: Game,
+        worlds: int = 200,
+        candidates: int = 400,
+        solved: int = 10,
+        share: float = 0.25,
+        declared: bool = True,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(game, seed=seed)
+        check_range("worlds", worlds, 1, 1_000_000)
+        check_range("candidates", candidates, 1, 1_000_000)
+        check_range("solved", solved, 1, worlds)
+        if not 0 <= share <= 1:
+            raise OptionError(f"share={share!r}: must be a number from 0 to 1")
+        if not isinstance(declared, bool):
+            raise OptionError(f"declared={declared!r}: must be True or False")
+        self.worlds, self.candidates, self.solved, self.share = worlds, candidates, solved, share
+        self.trust = Trust() if declared else Trust(declaration=0.0)
+
+    def _tiles(self, state: State, rows: Sequence[int], questions: Sequence[Question]) -> list[int]:
+        """A tile in each of the games `rows`, whose questions these are."""
+        return [self._tile(state, row, one) for row, one in zip(rows, questions, strict=True)]
+
+    def _tile(self, state: State, row: int, question: Question) -> int:
+        decision, legal = question.decision, question.legal
+        if not decision.for_points:
+            return super()._tiles(state, [row], [question])[0]
+        play, tiles = WorldPlay(self.game, state, row, decision.seat), np.array(tiles_of(legal), np.int64)
+        worlds, _ = believed_worlds(play, question, self.candidates, self.worlds, self.trust)
+        chance = np.zeros(28)
+        if self.share < 1:
+            chance[tiles] = (1 - self.share) * play.made_after(worlds, tiles, question.key).mean(axis=0)
+        held = decision.worlds(question.known.hand, worlds[: self.solved])
+        if self.share > 0:
+            chance += self.share * self._averager.solver.make_after(held, decision.bid, decision.banked).mean(axis=0)
+        best = tiles_with_most(chance if decision.declares else -chance, legal)
+        return best_by_points(self._averager.solver, [decision], [held], [best])[0]
+
+
+def make(
+    game: Game,
+    worlds: int = 200,
+    candidates: int = 400,
+    solved: int = 10,
+    share: float = 0.25,
+    declared: bool = True,
+    seed: int = 0,
+) -> ResponseAgent:
+    """`texas42/response`, or `texas42/response(worlds=400, solved=20)`; see `ResponseAgent`."""
+    return ResponseAgent(game, worlds, candidates, solved, share, declared, seed)

@@ -1,0 +1,162 @@
+"""What a seat sees of a tile that it may play, as a few small integers: the input of the quick policy."""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+import numpy as np
+
+from ludory.envs.kernel import kernel
+from ludory.envs.texas42.bits import played_tiles, size
+from ludory.envs.texas42.tiles import (
+    ALL_TILES,
+    CALLED,
+    COUNT,
+    DECLARATIONS,
+    DOUBLE_TILES,
+    FOLLOW,
+    LED,
+    RANK,
+    SUITS,
+    TILES,
+)
+from ludory.envs.texas42.trick import suit_led, trick_points, trick_winner
+
+FEATURES = 48
+"""How many there are, in the order of `FEATURE_NAMES`."""
+
+BEATERS = np.array(
+    [
+        [
+            [sum(1 << x for x in range(TILES) if RANK[d, s, x] > RANK[d, s, t]) for t in range(TILES)]
+            for s in range(SUITS)
+        ]
+        for d in range(len(DECLARATIONS))
+    ],
+    np.int32,
+)
+"""int32 [declaration, led suit, tile]: mask of the tiles that are stronger in such a trick."""
+FIVES = sum(1 << tile for tile in range(TILES) if COUNT[tile] == 5)
+TENS = sum(1 << tile for tile in range(TILES) if COUNT[tile] == 10)
+
+FEATURE_NAMES = (
+    "one", "leads", "plays second", "plays third", "plays last", "side has the contract", "is the bidder", "tricks left",
+    "own trumps", "unseen trumps", "points lying", "points needed", "points to spare", "no trumps", "doubles are trumps",
+    "tiles to choose from", "counts, in fives", "trump", "double", "wins so far", "opponents to come who may beat it",
+    "unseen tiles of theirs that beat it", "trumps among these", "sure to win", "partner wins so far", "partner sure to win",
+    "follows", "own others of its suit", "unseen of its suit", "unseen of its suit that beat it", "highest of its suit",
+    "fives unseen in its suit", "partner is out of its suit", "left is out of its suit", "right is out of its suit",
+    "opponents may hold trumps", "partner may hold trumps", "opponent wins so far", "own highest tiles",
+    "partner to come may beat all lying", "partner to come", "winning this makes the bid", "losing this breaks it",
+    "holds the highest trump", "own tiles of lower id", "own counts, in fives", "unseen counts, in fives", "left may hold trumps",
+)  # fmt: skip
+
+
+@kernel
+def _fives(tiles):
+    """Counts of a set of tiles, in fives."""
+    return size(tiles & FIVES) + 2 * size(tiles & TENS)
+
+
+@kernel
+def _holds_top(decl, own, unseen):
+    """Whether one of the trumps `own` can not be beaten by an unseen one."""
+    tops = 0
+    for tile in range(28):
+        tops += (own >> tile) & 1 if int(BEATERS[decl, CALLED, tile]) & unseen == 0 else 0
+    return tops > 0
+
+
+@kernel
+def _may_hold(state, i, seat, unseen):
+    """Mask of the tiles that another seat may hold, 0 if it holds none."""
+    return unseen & ~int(state.cannot[i, seat]) if int(state.held[i, seat]) != 0 else 0
+
+
+@kernel
+def describe_tile(state, i, seat, tile, x):
+    """Write the features of `tile`, which `seat`, to move in game i, may play; x: integers [FEATURES].
+
+    Read are the public facts and the seat's own hand.
+    """
+    decl, place, hand = int(state.decl[i]), int(state.trick_len[i]), int(state.held[i, seat])
+    bidder, bit = int(state.bidder[i]), 1 << tile
+    unseen = ALL_TILES & ~played_tiles(state, i) & ~hand
+    left = _may_hold(state, i, (seat + 1) & 3, unseen)
+    partner = _may_hold(state, i, (seat + 2) & 3, unseen)
+    right = _may_hold(state, i, (seat + 3) & 3, unseen)
+    trumps = int(FOLLOW[decl, CALLED]) if decl <= CALLED else 0
+    own_suit = int(LED[decl, tile])
+    suit = suit_led(state, i)
+    leads = suit < 0
+    suit = own_suit if leads else suit
+    mates, higher = int(FOLLOW[decl, own_suit]), int(BEATERS[decl, own_suit, tile])
+    beaters = int(BEATERS[decl, suit, tile])
+    lying = 0 if leads else trick_points(state, i)
+    others, winner, lying_beaters = left | right, -1, ALL_TILES
+    if not leads:
+        winner = trick_winner(state, i)
+        ahead = (winner - int(state.leader[i])) & 3
+        lying_beaters = int(BEATERS[decl, suit, int(state.trick[i, ahead])])
+    theirs = 0  # what the opponents to come may hold
+    theirs |= left if place < 3 else 0
+    theirs |= right if place < 1 else 0
+    able = (1 if place < 3 and left & beaters != 0 else 0) + (1 if place < 1 and right & beaters != 0 else 0)
+    wins = leads or (lying_beaters >> tile) & 1 == 1
+    mate_wins = winner == (seat + 2) & 3
+    tops = 0
+    for other in range(28):
+        led = int(LED[decl, other])
+        if (hand >> other) & 1 and int(BEATERS[decl, led, other]) & int(FOLLOW[decl, led]) & unseen == 0:
+            tops += 1
+    bank = int(state.points[i, bidder & 1])
+    need = max(min(int(state.bid[i]), 42) - bank, 0)
+    spare = 42 - int(state.points[i, 0]) - int(state.points[i, 1]) - need
+    worth = max(lying, 1) + int(COUNT[tile])
+    x[0] = 1
+    x[1] = 1 if place == 0 else 0
+    x[2] = 1 if place == 1 else 0
+    x[3] = 1 if place == 2 else 0
+    x[4] = 1 if place == 3 else 0
+    x[5] = 1 if (seat - bidder) & 1 == 0 else 0
+    x[6] = 1 if seat == bidder else 0
+    x[7] = size(hand)
+    x[8] = size(hand & trumps)
+    x[9] = size(unseen & trumps)
+    x[10] = lying
+    x[11] = need
+    x[12] = spare
+    x[13] = 1 if trumps == 0 else 0
+    x[14] = 1 if decl == CALLED else 0
+    following = hand if leads else hand & int(FOLLOW[decl, suit])
+    x[15] = size(following if following != 0 else hand)
+    x[16] = int(COUNT[tile]) // 5
+    x[17] = 1 if trumps & bit != 0 else 0
+    x[18] = 1 if DOUBLE_TILES & bit != 0 else 0
+    x[19] = 1 if wins else 0
+    x[20] = able
+    x[21] = size(theirs & beaters)
+    x[22] = size(theirs & beaters & trumps)
+    x[23] = 1 if wins and able == 0 else 0
+    x[24] = 1 if mate_wins else 0
+    x[25] = 1 if mate_wins and theirs & lying_beaters == 0 else 0
+    x[26] = 1 if int(FOLLOW[decl, suit]) & bit != 0 else 0
+    x[27] = size(hand & mates) - 1
+    x[28] = size(unseen & mates)
+    x[29] = size(unseen & mates & higher)
+    x[30] = 1 if unseen & mates & higher == 0 else 0
+    x[31] = _fives(unseen & mates)
+    x[32] = 1 if partner & mates == 0 else 0
+    x[33] = 1 if left & mates == 0 else 0
+    x[34] = 1 if right & mates == 0 else 0
+    x[35] = 1 if others & trumps != 0 else 0
+    x[36] = 1 if partner & trumps != 0 else 0
+    x[37] = 1 if winner >= 0 and not mate_wins else 0
+    x[38] = tops
+    x[39] = 1 if place < 2 and partner & lying_beaters != 0 and not leads else 0
+    x[40] = 1 if place < 2 else 0
+    x[41] = 1 if need <= worth else 0
+    x[42] = 1 if spare < worth else 0
+    x[43] = 1 if _holds_top(decl, hand & trumps, unseen & trumps) else 0
+    x[44] = size(hand & (bit - 1))
+    x[45] = _fives(hand)
+    x[46] = _fives(unseen)
+    x[47] = 1 if left & trumps != 0 else 0

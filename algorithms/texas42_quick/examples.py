@@ -1,0 +1,81 @@
+"""What PIMC plays in contracts, as examples: the features of the tiles that could be played, and which one was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.agents.texas42.choice import Averager, question_of
+from ludory.agents.texas42.contracts import hands_of, standard_contracts
+from ludory.agents.texas42.play_outs import describe_rows
+from ludory.agents.texas42.solver import Solver
+from ludory.agents.texas42.tile_features import FEATURES
+from ludory.atomic import atomic_file
+from ludory.envs.chance import hash_rows
+from ludory.envs.kernel_engine import KernelEngine
+from ludory.envs.texas42 import make_play
+from ludory.envs.texas42.tiles import TILES
+
+CHUNK, STREAM = 100, 1000
+"""Deals of a file; the stream of deals, which the strength benchmark does not use."""
+MOST = 7
+"""Tiles of a hand."""
+
+
+class Examples(NamedTuple):
+    """n decisions with a choice, of h hands."""
+
+    features: NDArray[np.int8]
+    """(n, MOST, FEATURES) of the tiles that could be played, ascending, then zeros."""
+    number: NDArray[np.int8]
+    """(n,) of these tiles."""
+    chosen: NDArray[np.int8]
+    """(n,) place of the tile played among them."""
+    deal: NDArray[np.int32]
+    """(n,) number of the deal."""
+    hand: NDArray[np.int32]
+    """(h,) mask of the bidder's tiles."""
+    decl: NDArray[np.int8]
+    """(h,) what it declared."""
+
+
+def play_examples(first: int, count: int, worlds: int = 10) -> Examples:
+    """Play the contracts first, first + 1, ... with PIMC in all seats, up to where each is decided."""
+    contracts = standard_contracts(first, count, STREAM)
+    engine = KernelEngine(make_play(reward="make", early_stop=True), count, seed=0)
+    engine.reset(options=contracts.options)
+    averager, parts = Averager(Solver(), worlds), []
+    while not engine.over.all():
+        masks, ply = engine.legal(), int(engine.state.plays.max())
+        actions = masks.argmax(axis=1).astype(np.int64)
+        free = np.flatnonzero((masks.sum(axis=1) > 1) & ~engine.over)
+        keys = hash_rows(STREAM, (first + np.arange(count)) * TILES + ply)
+        actions[free] = averager.tiles([question_of(engine.state, int(k), masks[k], int(keys[k])) for k in free])
+        features = np.zeros((len(free), MOST, FEATURES), np.int8)
+        describe_rows(engine.records, free, np.asarray(engine.to_move)[free], masks[free], features)
+        before = np.array([masks[k, : actions[k]].sum() for k in free], np.int8)
+        parts.append((features, masks[free].sum(axis=1).astype(np.int8), before, (first + free).astype(np.int32)))
+        engine.step(actions)
+    features, number, chosen, deal = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return Examples(features, number, chosen, deal, hands_of(contracts.deals)[:, 0], contracts.decls.astype(np.int8))
+
+
+def gather_examples(folder: Path, hands: int, done: Callable[[int], None] | None = None) -> Examples:
+    """Examples of at least so many hands, from the files in `folder`; those that are missing are played first, one file after another."""
+    files = [folder / f"deals_{first:08d}.npz" for first in range(0, hands, CHUNK)]
+    for k, file in enumerate(files):
+        if not file.exists():
+            found = play_examples(k * CHUNK, CHUNK)
+            with atomic_file(file) as handle:
+                np.savez_compressed(handle, **found._asdict())
+        if done:
+            done((k + 1) * CHUNK)
+    parts = []
+    for file in files:
+        with np.load(file) as arrays:
+            parts.append(Examples(*(arrays[name] for name in Examples._fields)))
+    return Examples(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
