@@ -56,7 +56,9 @@ AGENTS = (
     Entry("arena/miner", _STYLE, "arena style: gives way, leaves mines", {"style": "miner"}),
     Entry("arena/zone", _STYLE, "arena style: holds the middle", {"style": "zone"}),
     Entry("texas42/pimc", "ludory.agents.texas42.pimc:make", "Texas 42: best on average over worlds solved exactly"),
-    Entry("texas42/response", "ludory.agents.texas42.response:make", "Texas 42: best where all play on with hidden hands"),
+    Entry(
+        "texas42/response", "ludory.agents.texas42.response:make", "Texas 42: best where all play on with hidden hands"
+    ),
     Entry("texas42/quick", "ludory.agents.texas42.quick:make", "Texas 42: guesses what texas42/pimc plays (seed=)"),
     Entry("texas42/bid30", "ludory.agents.texas42.bots:make_bid30", "Texas 42: always bids 30; another agent plays"),
     Entry(
@@ -68,6 +70,7 @@ AGENTS = (
 ALGORITHMS = (
     Entry("bc-v1", "ludory.algorithms.bc:BC", "behaviour cloning of recorded games"),
     Entry("distill-v1", "ludory.algorithms.distill:Distill", "a network that learns what a search found"),
+    Entry("texas42_oracle-v1", "ludory.algorithms.texas42_oracle:Texas42Oracle", "Texas 42 networks from exact values"),
     Entry("ppo-v1", "ludory.algorithms.ppo:PPO", "proximal policy optimisation with legal masks"),
     Entry("vtrace-v1", "ludory.algorithms.vtrace:VTrace", "V-trace, TD(lambda) and UPGO on replayed sequences"),
     Entry("sb3_ppo-v1", "ludory.algorithms.sb3_ppo:SB3PPO", "PPO and MaskablePPO of Stable-Baselines3, the originals"),
@@ -81,7 +84,9 @@ BENCHMARKS = (
     Entry("hanabi-bc", "ludory.benchmarks.hanabi_bc:run", "a clone of a Hanabi bot beside the bot"),
     Entry("hanabi-ppo", "ludory.benchmarks.hanabi_ppo:run", "a Hanabi agent trained for a given time, and its score"),
     Entry("hanabi-search", "ludory.benchmarks.hanabi_search:run", "search over a Hanabi bot, on the same decks"),
-    Entry("hanabi-belief", "ludory.benchmarks.hanabi_belief:run", "whether beliefs about hands come true as often as said"),
+    Entry(
+        "hanabi-belief", "ludory.benchmarks.hanabi_belief:run", "whether beliefs about hands come true as often as said"
+    ),
     Entry("learner", "ludory.benchmarks.learner:run", "targets and steps of a learner, beside other libraries'"),
     Entry("learning", "ludory.benchmarks.learning:run", "learning curves of algorithms, over several seeds"),
     Entry(
@@ -102,6 +107,7 @@ COMMANDS = (
     Entry("bench", "ludory.cli.bench", "run a benchmark"),
     Entry("check", "ludory.cli.check", "prove that a game keeps the contract"),
     Entry("league", "ludory.cli.league", "train a league of players, and report on it"),
+    Entry("flywheel", "ludory.cli.flywheel", "search, learn from it, promote what is better, again and again"),
     Entry("hanabi", "ludory.cli.hanabi", "jobs that only Hanabi has"),
     Entry("texas42", "ludory.cli.texas42", "jobs that only Texas 42 has"),
     Entry("new", "ludory.cli.new", "write the package of a new game, agent or algorithm"),

@@ -97,8 +97,8 @@ def read_calibration(file: str | Path) -> Calibration:
         content = json.loads(Path(file).read_text(encoding="utf-8"))
         if content["format"] != FORMAT:
             raise ValueError(f"format {content['format']!r}, must be {FORMAT!r}")
-        models = [_model(content[name]) for name in ("plain", "mapped")]
-        return Calibration(*models, content["contracts"], content["open_deals"], content["player"])
+        plain, mapping = _model(content["plain"]), _model(content["mapped"])
+        return Calibration(plain, mapping, content["contracts"], content["open_deals"], content["player"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(
             f"{file}: no calibration ({error}); make one with `ludory texas42 calibrate --out FILE`"

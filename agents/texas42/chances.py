@@ -46,7 +46,7 @@ class Chances(NamedTuple):
     @property
     def samples(self) -> int:
         """How many hands stand behind each number."""
-        return self.points.shape[1]
+        return int(self.points.shape[1])
 
     def best(self, bid: int) -> int:
         """Declaration with the best chance of a bid, 30..41 or 42 m; of equals the one with most points."""
@@ -111,7 +111,7 @@ def rollout(
     One set of hands, played for points, serves the bids up to 41. With `for_42`, as many hands are played for all tricks.
     """
     solver = Solver()
-    for_points, for_all = (Averager(solver, worlds, objective) for objective in ("mean", "make"))  # type: ignore[arg-type]
+    for_points, for_all = (Averager(solver, worlds, objective) for objective in ("mean", "make"))
     points, all_42 = [], []
     for decl in decls:
         deals = deals_around(hand, samples, _key(key, decl))

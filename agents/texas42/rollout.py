@@ -79,7 +79,7 @@ def _tiles(averager: Averager, engine: KernelEngine, keys: NDArray[np.int64]) ->
     free = np.flatnonzero((masks.sum(axis=1) > 1) & ~engine.over)
     asked = [question_of(engine.state, int(k), masks[k], int(keys[k])) for k in free]
     actions[free] = averager.tiles(asked)
-    return actions
+    return np.asarray(actions)
 
 
 def _tiles_of_rows(dealt: NDArray[Any]) -> NDArray[np.int64]:

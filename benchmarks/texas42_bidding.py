@@ -1,0 +1,160 @@
+"""`ludory bench texas42-bidding`: what P(make) says of contracts against how often they are made, and what bidding by it is worth.
+
+Contracts come from auctions of four bidders, so the other hands are not quite any hands. Deciles are of the calibrated prediction, which does not
+depend on the sample of rollouts: the mean of the rollouts of a decile is then free of the luck by which an entry came into it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from ludory.agents.evaluate import check_count
+from ludory.agents.evaluation_result import estimate
+from ludory.agents.intervals import wilson
+from ludory.atomic import atomic_file
+from ludory.data.texas42.jobs import fill
+
+from .machine import origin
+from .texas42_bids import Contract, PartName, play_contracts, play_matches, read_part, write_part
+
+DECILES = 10
+TOLERANCE = 0.03
+"""A decile is met where expectation and outcome differ by no more."""
+
+
+def run(argv: list[str]) -> int:
+    """Play what is missing, print, write; gives the exit code."""
+    options = _parser().parse_args(argv)
+    for option, least in (("contracts", 0), ("rollouts", 1), ("worlds", 1), ("matches", 0), ("seed", 0)):
+        check_count(f"--{option}", getattr(options, option), least)
+    started_from = origin()
+    play = f"play='texas42/pimc(worlds={options.worlds})'"
+    bidder = f"texas42/bidder({play})"
+    report: dict[str, Any] = {
+        "benchmark": "texas42-bidding",
+        "bidder": bidder,
+        "rival": f"texas42/bid30({play})",
+        "seed": options.seed,
+    }
+    if options.contracts:
+        report["calibration"] = summary(_contracts(options, bidder))
+    if options.matches:
+        report["matches"] = _matches(options, bidder, report["rival"])
+    target = options.out / "texas42-bidding.json"
+    with atomic_file(target, "w") as handle:
+        json.dump(report | started_from, handle, indent=1)
+        handle.write("\n")
+    _print(report)
+    print(f"result in {target}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("ludory bench texas42-bidding", description=__doc__)
+    parser.add_argument(
+        "--contracts", type=int, default=5000, help="at least so many played contracts (default 5000; 0: none)"
+    )
+    parser.add_argument("--rollouts", type=int, default=10, help="hands played for each prediction (default 10)")
+    parser.add_argument("--worlds", type=int, default=10, help="of texas42/pimc, which plays everything (default 10)")
+    parser.add_argument("--matches", type=int, default=0, help="pairs of matches against texas42/bid30 (default 0)")
+    parser.add_argument("--seed", type=int, default=0, help="of the deals (default 0)")
+    folder = Path("runs/texas42-bidding")
+    parser.add_argument(
+        "--out", type=Path, default=folder, help=f"folder; what lies there is not played again (default {folder})"
+    )
+    return parser
+
+
+def _contracts(options: argparse.Namespace, bidder: str) -> list[Contract]:
+    """Played until there are enough; several processes may share the folder."""
+    settings = f"{bidder}, {options.rollouts} rollouts, {options.worlds} worlds, seed {options.seed}"
+    found: list[Contract] = []
+    number = 0
+    while len(found) < options.contracts:
+        name = PartName("contracts", number, settings)
+        _fill(
+            options.out,
+            name,
+            lambda name: play_contracts(bidder, name.number, options.rollouts, options.worlds, options.seed),
+            f"{len(found)} of {options.contracts} contracts",
+        )
+        found += [Contract(*row) for row in read_part(options.out / name.path, name)]
+        number += 1
+    return found
+
+
+def _matches(options: argparse.Namespace, first: str, second: str) -> dict[str, Any]:
+    """Marks a game that the bidder is ahead, by pair of matches, and its share of wins."""
+    settings, margins, number = f"{first} v {second}, seed {options.seed}", [], 0
+    while len(margins) < options.matches:
+        name = PartName("matches", number, settings)
+        _fill(
+            options.out,
+            name,
+            lambda name: play_matches(first, second, name.number, options.seed),
+            f"{len(margins)} of {options.matches} pairs of matches",
+        )
+        margins += read_part(options.out / name.path, name)
+        number += 1
+    both = np.array(margins)
+    ahead = estimate(both.mean(axis=1))
+    return {"pairs": len(both), "marks_per_game": ahead._asdict(), "wins": float((both > 0).mean())}
+
+
+def _fill(folder: Path, name: PartName, make: Any, words: str) -> None:
+    def write(file: Path, one: PartName) -> None:
+        Console(stderr=True).print(words, highlight=False)
+        write_part(file, one, make(one))
+
+    while fill(folder, [name], lambda file, one: None, write).elsewhere:  # wait for the process that makes it
+        sleep(1)
+
+
+def summary(contracts: list[Contract]) -> dict[str, Any]:
+    """Figures of all contracts, and of each decile of the calibrated prediction."""
+    columns = {name: np.array([getattr(one, name) for one in contracts], float) for name in Contract._fields}
+    parts = np.array_split(np.argsort(columns["calibrated"], kind="stable"), DECILES)
+    deciles = [_figures(columns, part) for part in parts if len(part)]
+    return {
+        "contracts": len(contracts),
+        "all": _figures(columns, np.arange(len(contracts))),
+        "deciles": deciles,
+        "met": {
+            name: all(abs(d[name] - d["made"]) <= TOLERANCE for d in deciles)
+            for name in ("calibrated", "rollout", "open_hands")
+        },
+    }
+
+
+def _figures(columns: dict[str, NDArray[np.float64]], rows: NDArray[np.int64]) -> dict[str, float]:
+    low, high = wilson(columns["made"][rows].sum(), len(rows))
+    means = {name: float(columns[name][rows].mean()) for name in ("calibrated", "rollout", "open_hands", "made")}
+    return {"n": len(rows), **means, "made_low": float(low), "made_high": float(high)}
+
+
+def _print(report: dict[str, Any]) -> None:
+    if "calibration" in report:
+        found = report["calibration"]
+        table = Table(
+            "", "contracts", "calibrated", "rollout", "open hands", "made", "95 %", title="P(make) and what was made, %"
+        )
+        for name, one in [("all", found["all"]), *((str(k + 1), one) for k, one in enumerate(found["deciles"]))]:
+            cells = [f"{100 * one[key]:.1f}" for key in ("calibrated", "rollout", "open_hands", "made")]
+            table.add_row(name, str(one["n"]), *cells, f"{100 * one['made_low']:.1f}..{100 * one['made_high']:.1f}")
+        Console().print(table)
+    if "matches" in report:
+        found = report["matches"]
+        ahead = found["marks_per_game"]
+        print(
+            f"{report['bidder']} v {report['rival']}: {ahead['mean']:+.2f} marks a game [{ahead['low']:+.2f}, {ahead['high']:+.2f}], "
+            f"wins {100 * found['wins']:.1f} %, {found['pairs']} pairs of matches"
+        )

@@ -1,0 +1,123 @@
+"""Contracts that bidders reach among themselves, played; and matches of a bidder against another: in parts that are kept as files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ludory.agents.evaluate import evaluate
+from ludory.agents.make import make_agent
+from ludory.agents.texas42.bidder import BidderAgent
+from ludory.agents.texas42.calibrated import calibrated
+from ludory.agents.texas42.chances import BIDS
+from ludory.agents.texas42.choice import Averager
+from ludory.agents.texas42.rollout import deals_around, play_out
+from ludory.agents.texas42.solver import Solver, positions
+from ludory.atomic import atomic_file
+from ludory.envs.chance import hash_rows
+from ludory.envs.kernel_engine import KernelEngine
+from ludory.envs.make import make_game
+from ludory.envs.texas42.state import ALL_PASSED, MADE, SETTLED
+from ludory.errors import DataError
+
+HANDS, PAIRS, OPEN = 50, 10, 20
+"""Hands dealt for one file of contracts; pairs of matches of one file; deals with open hands behind each share."""
+
+
+class Contract(NamedTuple):
+    """A contract that was reached, what was thought of it, and what came of it."""
+
+    hand: int
+    decl: int
+    bid: int
+    made: bool
+    calibrated: float
+    rollout: float
+    open_hands: float
+
+
+class PartName(NamedTuple):
+    """A file of the benchmark."""
+
+    kind: str
+    number: int
+    settings: str
+    """All that its content depends on."""
+
+    @property
+    def path(self) -> Path:
+        """Place below the folder."""
+        return Path(f"{self.kind}_{self.number:05d}.json")
+
+
+def write_part(file: Path, name: PartName, rows: Iterable[Any]) -> None:
+    """Write a file, whole or not at all."""
+    with atomic_file(file, "w") as handle:
+        json.dump({"settings": name.settings, "rows": list(rows)}, handle)
+        handle.write("\n")
+
+
+def read_part(file: Path, name: PartName) -> list[Any]:
+    """The rows of a file.
+
+    Raises:
+        DataError: it is damaged, or was made with other settings.
+    """
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        settings, rows = content["settings"], content["rows"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{file} can not be read ({error}); delete it, and the same command makes it anew") from error
+    if settings != name.settings:
+        raise DataError(f"{file} was made with {settings}, asked for {name.settings}; name another folder with --out")
+    return list(rows)
+
+
+def play_contracts(bidder: str, number: int, rollouts: int, worlds: int, seed: int) -> list[Contract]:
+    """Deal some hands to four seats of one bidder, play the contracts, and look back at what was to be expected of each.
+
+    The players choose by `texas42/pimc(worlds)`. Expectations are of the bidder's seven tiles only: other deals are drawn around them.
+    """
+    game = make_game("Texas42-v0")
+    agent = make_agent(bidder, game)
+    assert isinstance(agent, BidderAgent)
+    engine = KernelEngine(game, HANDS, seed=int(hash_rows(seed, number)))
+    engine.reset()
+    while not engine.over.all():
+        actions = np.zeros(HANDS, np.int64)
+        for seat in range(4):
+            rows = np.flatnonzero((engine.to_move == seat) & ~engine.over)
+            if len(rows):
+                actions[rows] = agent.choose(engine, seat, rows, None)
+        engine.step(actions)
+    state, averager = engine.state, Averager(Solver(), worlds)
+    reached = [k for k in range(HANDS) if int(state.last[k, SETTLED]) != ALL_PASSED]
+    found = []
+    for k in reached:
+        hand, decl, bid = int(state.dealt[k, state.bidder[k]]), int(state.decl[k]), int(state.bid[k])
+        key = int(hash_rows(hash_rows(seed, number), k))
+        rolled = play_out(averager, deals_around(hand, rollouts, key), decl, bid, key=key).made(bid)
+        value = averager.solver.value(positions(deals_around(hand, OPEN, key + 1), decl, 0)).astype(np.int64)
+        chance = calibrated(hand, (decl,)).chance(decl, bid)
+        made = int(state.last[k, SETTLED]) == MADE
+        opened = float(((42 + value) // 2 >= min(bid, BIDS[-1])).mean())
+        found.append(Contract(hand, decl, bid, made, chance, float(rolled.mean()), opened))
+    return found
+
+
+def play_matches(first: str, second: str, number: int, seed: int) -> list[tuple[float, float]]:
+    """Pairs of matches on the same deals: marks that the first is ahead as Team 0, and then as Team 1."""
+    options: dict[str, Any] = {
+        "game": "Texas42Match-v0",
+        "games": PAIRS,
+        "seed": seed,
+        "first_game": PAIRS * number,
+        "reward": "marks",
+    }
+    forward = evaluate([first, second, first, second], **options).returns[:, 0]
+    backward = evaluate([second, first, second, first], **options).returns[:, 1]
+    return [(float(a), float(b)) for a, b in zip(forward, backward, strict=True)]
