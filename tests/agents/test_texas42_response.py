@@ -1,0 +1,227 @@
+"""The quick policy of Texas 42, what it tells of hidden hands, and the player that answers it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ludory
+from ludory.agents.make import make_agent
+from ludory.agents.texas42.belief import AS_BELIEVED, Trust, WorldPlay, believed_worlds
+from ludory.agents.texas42.choice import question_of
+from ludory.agents.texas42.contracts import hands_of, standard_contracts
+from ludory.agents.texas42.declarations import features_of
+from ludory.agents.texas42.play_outs import describe_rows
+from ludory.agents.texas42.quick import SCALE, TRUMPS, read_weights
+from ludory.agents.texas42.solver import Solver, positions
+from ludory.agents.texas42.tile_features import FEATURE_NAMES, FEATURES
+from ludory.envs.make import make_game
+from ludory.envs.texas42.tiles import ALL_TILES, COUNT, RANK, STRAIGHT, TILE_NAMES, tiles_of
+from ludory.errors import OptionError
+
+GAMES = 12
+
+
+@pytest.fixture(scope="module")
+def play():
+    return make_game("Texas42Play-v0", reward="make")
+
+
+@pytest.fixture(scope="module")
+def midway(play):
+    """Standard contracts after ten tiles of the quick policy."""
+    engine = ludory.make_engine(play, num_games=GAMES, seed=3)
+    engine.reset(options=standard_contracts(40, GAMES, seed=9).options | {"points": [3, 4]})
+    agent, rows = make_agent("texas42/quick(seed=5)", play), np.arange(GAMES)
+    memory = agent.initial_memory(GAMES)
+    for _ in range(10):
+        actions = np.zeros(GAMES, np.int64)
+        for seat in range(4):
+            mine = rows[engine.to_move == seat]
+            actions[mine] = agent.choose(engine, seat, mine, memory)
+        engine.step(actions)
+    return engine
+
+
+def test_contracts_are_what_solving_says():
+    found, again = standard_contracts(5, 4, seed=1), standard_contracts(7, 1, seed=1)
+    assert (np.sort(found.deals, axis=1) == np.arange(28)).all()
+    assert (found.deals[2] == again.deals[0]).all()
+    assert found.decls[2] == again.decls[0]
+    assert (standard_contracts(5, 1, seed=2).deals != found.deals[0]).any()
+    sure = standard_contracts(0, 40, seed=3, worlds=4)
+    made = Solver().makes(positions(hands_of(sure.deals), sure.decls, 0), 30)
+    others = [Solver().makes(positions(hands_of(sure.deals), decl, 0), 30).mean() for decl in STRAIGHT]
+    assert made.mean() > max(others)
+
+
+def plain_features(engine, row, seat, tile):
+    """Some features by definition, from the public facts and one hand."""
+    state, decl = engine.state, int(engine.state.decl[row])
+    hand, lying = int(state.held[row, seat]), [int(t) for t in state.trick[row] if t >= 0]
+    played = {int(t) for t in state.tiles[row] if t >= 0}
+    unseen = [t for t in range(28) if t not in played and not hand >> t & 1]
+    suit = (
+        next(s for s in range(8) if lying and RANK[decl, s, lying[0]] and s == _led(decl, lying[0]))
+        if lying
+        else _led(decl, tile)
+    )
+    rank = RANK[decl, suit]
+    to_come = [(seat + 1 + k) % 4 for k in range(3 - len(lying))]
+    theirs = {t for s in to_come if s % 2 != seat % 2 for t in unseen if not int(state.cannot[row, s]) >> t & 1}
+    return {
+        "tricks left": hand.bit_count(),
+        "counts, in fives": COUNT[tile] // 5,
+        "points lying": (1 + sum(int(COUNT[t]) for t in lying)) if lying else 0,
+        "wins so far": int(all(rank[tile] > rank[t] for t in lying)),
+        "unseen tiles of theirs that beat it": sum(rank[t] > rank[tile] for t in theirs),
+        "own counts, in fives": sum(int(COUNT[t]) for t in tiles_of(hand)) // 5,
+        "unseen counts, in fives": sum(int(COUNT[t]) for t in unseen) // 5,
+    }
+
+
+def _led(decl, tile):
+    from ludory.envs.texas42.tiles import LED
+
+    return int(LED[decl, tile])
+
+
+def test_features_are_what_they_are_called(midway):
+    masks, rows = midway.legal(), np.arange(GAMES)
+    features = np.zeros((GAMES, 7, FEATURES), np.int8)
+    describe_rows(midway.records, rows, midway.to_move, masks, features)
+    assert len(FEATURE_NAMES) == FEATURES
+    assert len(set(FEATURE_NAMES)) == FEATURES
+    for row in rows:
+        for k, tile in enumerate(np.flatnonzero(masks[row])):
+            for name, value in plain_features(midway, row, int(midway.to_move[row]), int(tile)).items():
+                assert features[row, k, FEATURE_NAMES.index(name)] == value, (name, TILE_NAMES[tile])
+
+
+def test_a_policy_is_a_distribution(midway):
+    """Likelihoods of all that a seat could have done sum to 1."""
+    for row in range(0, GAMES, 4):
+        seat = int(midway.to_move[row])
+        seer = (seat + 1) % 4
+        legal, total = np.flatnonzero(midway.legal()[row]), 0.0
+        hands = np.array([[midway.state.held[row, (seer + 1 + k) % 4] for k in range(3)]], np.int32)
+        before = WorldPlay(midway.game, midway.state, row, seer).log_likelihoods(hands)[0]
+        for tile in legal:
+            after = midway.gather([row])
+            after.step([tile])
+            hands = np.array([[after.state.held[0, (seer + 1 + k) % 4] for k in range(3)]], np.int32)
+            total += np.exp(WorldPlay(midway.game, after.state, 0, seer).log_likelihoods(hands)[0] - before)
+        assert total == pytest.approx(1)
+
+
+def test_how_likely_a_declaration_is(play):
+    """At the first lead of the bidder's left nothing but the declaration speaks."""
+    engine = ludory.make_engine(play, num_games=1, seed=3)
+    contract = standard_contracts(4, 1)
+    engine.reset(options=contract.options)
+    hands = hands_of(contract.deals)[0]
+    seen = WorldPlay(play, engine.state, 0, 1)
+    logs = seen.log_likelihoods(np.array([[hands[2], hands[3], hands[0]]], np.int32))
+    scores = features_of(int(hands[0])) @ TRUMPS / SCALE
+    expected = scores[STRAIGHT.index(int(contract.decls[0]))] - np.log(np.exp(scores).sum())
+    assert logs[0] == pytest.approx(expected)
+    assert seen.log_likelihoods(np.array([[hands[2], hands[3], hands[0]]], np.int32), Trust(declaration=0.0))[0] == 0
+
+
+def test_beliefs_find_the_true_hands(midway):
+    """The hands that played so are more likely than a uniform guess, on average; and all drawn worlds agree with what is known."""
+    gains = []
+    for row in range(GAMES):
+        seat = int(midway.to_move[row])
+        question = question_of(midway.state, row, midway.legal()[row], key=row)
+        game = WorldPlay(midway.game, midway.state, row, seat)
+        worlds, effective = believed_worlds(game, question, 300, 50)
+        assert 1 <= effective <= 300
+        assert (np.bitwise_or.reduce(worlds, axis=1) == question.known.unseen).all()
+        assert all(((worlds[:, k] & ~question.known.may[k]) == 0).all() for k in range(3))
+        truth = np.array([[midway.state.held[row, (seat + 1 + k) % 4] for k in range(3)]], np.int32)
+        uniform, _ = believed_worlds(game, question, 300, 300, Trust(0.0, 1e9, 1.0))
+        logs = game.log_likelihoods(uniform, AS_BELIEVED)
+        gains.append(game.log_likelihoods(truth, AS_BELIEVED)[0] - np.log(np.exp(logs).mean()))
+    assert np.mean(gains) > 0.5
+
+
+def test_hands_are_played_out_by_the_rules(midway):
+    """In one world the outcomes of a tile are those of games played to their end: sure where all tiles are forced."""
+    late = midway.clone()
+    agent, memory = make_agent("texas42/quick(seed=1)", midway.game), np.zeros((GAMES, 2 + FEATURES), np.int32)
+    while int(late.state.plays[0]) < 24:
+        actions = np.zeros(GAMES, np.int64)
+        for seat in range(4):
+            mine = np.flatnonzero(late.to_move == seat)
+            actions[mine] = agent.choose(late, seat, mine, memory)
+        late.step(actions)
+    for row in range(GAMES):
+        seat, end = int(late.to_move[row]), late.gather([row])
+        tile = int(late.legal()[row].argmax())
+        hands = np.array([[late.state.held[row, (seat + 1 + k) % 4] for k in range(3)]], np.int32)
+        made = WorldPlay(late.game, late.state, row, seat).made_after(hands, np.array([tile]), 7)
+        while not end.over.all():
+            end.step(end.legal().argmax(axis=1))
+        assert made[0, 0] == (end.rewards[0, 0] > 0)
+
+
+@pytest.mark.parametrize("spec", ["texas42/response(worlds=8, candidates=20, solved=3)", "texas42/pimc(worlds=3)"])
+def test_choices_do_not_change_when_hidden_hands_do(midway, spec):
+    agent = make_agent(spec, midway.game)
+    for row in range(4):
+        here = midway.gather([row])
+        seat, chosen = int(here.to_move[0]), set()
+        for seed in (None, 1, 2):
+            other = here.clone()
+            if seed is not None:
+                other.redeal(seat, seed)
+                assert (other.state.held[0, seat] == here.state.held[0, seat]).all()
+            chosen.add(int(agent.choose(other, seat, np.arange(1), None)[0]))
+        assert len(chosen) == 1
+
+
+def test_whole_auctions_are_played_with_nello_and_sevens():
+    game = make_game("Texas42-v0", nello=("low",), plunge=2, sevens=True)
+    agents = [
+        "texas42/response(worlds=4, candidates=8, solved=2)",
+        "texas42/quick(seed=1)",
+        "random",
+        "texas42/quick(seed=2)",
+    ]
+    result = ludory.evaluate(agents, game=game, games=6, seed=2)
+    assert np.allclose(result.returns.sum(axis=1), 0)
+    assert (result.returns != 0).any()
+
+
+def test_quick_plays_better_than_chance(play):
+    contracts = standard_contracts(0, 120, seed=4)
+    made = {}
+    for name, agents in {
+        "quick": ["texas42/quick(seed=1)", "random"],
+        "random": ["random", "texas42/quick(seed=1)"],
+    }.items():
+        engine = ludory.make_engine(play, num_games=120, seed=1)
+        from ludory.envs.table import Table
+
+        table = Table(engine, [make_agent(spec, play) for spec in agents] * 2)
+        table.start(options=contracts.options)
+        table.run()
+        made[name] = (table.rewards[:, 0] > 0).mean()
+    assert made["quick"] > made["random"] + 0.3
+
+
+def test_refused_options(play):
+    with pytest.raises(OptionError, match="share=2"):
+        make_agent("texas42/response(share=2)", play)
+    with pytest.raises(OptionError, match="solved=300"):
+        make_agent("texas42/response(solved=300)", play)
+    with pytest.raises(OptionError, match="declared='no'"):
+        make_agent("texas42/response(declared='no')", play)
+
+
+def test_weights_are_whole_numbers_of_the_right_shape():
+    weights = read_weights()
+    assert weights.hidden.shape == (len(weights.bias), FEATURES)
+    assert weights.output.shape == weights.bias.shape
+    assert ALL_TILES.bit_count() == 28
