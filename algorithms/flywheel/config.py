@@ -1,0 +1,69 @@
+"""Options of a flywheel."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ludory.errors import OptionError
+from ludory.plugins import algorithms
+
+BLUEPRINT = "{blueprint}"
+"""What stands in `search` for the player to search from."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlywheelConfig:
+    """Any search whose name holds a blueprint, and any learner from recorded games.
+
+    Raises:
+        OptionError: naming the field, the value and what is allowed.
+    """
+
+    env: str
+    """Id of a game."""
+    blueprint: str
+    """Agent to begin with: a rule bot or a checkpoint."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of the game."""
+    search: str = f"sparta({BLUEPRINT}, rollouts=1000)"
+    """Agent that searches, with {blueprint} where the player stands that it searches from."""
+    learner: str = "distill"
+    """Algorithm that learns from recorded games."""
+    learner_options: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of its config."""
+    policy: str = "auto"
+    """Network of the learner, until a checkpoint is the blueprint."""
+    games: int = 1000
+    """Searched games a turn."""
+    eval_games: int = 2000
+    """Decks on which the new player and the blueprint are compared, new ones every turn."""
+    confidence: float = 0.975
+    """A player takes the blueprint's place if it is better with this confidence (one-sided, paired by deck)."""
+    turns: int = 10
+    """Turns in all."""
+    seed: int = 0
+    """Of everything."""
+
+    def __post_init__(self) -> None:
+        if self.search.count(BLUEPRINT) != 1:
+            raise OptionError(
+                f"search={self.search!r}: must hold {BLUEPRINT} once, such as 'sparta({BLUEPRINT}, rollouts=1000)'"
+            )
+        for name, least in (("games", 1), ("eval_games", 2), ("turns", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise OptionError(f"{name}={value!r}: must be an integer of at least {least}")
+        if not 0.5 <= self.confidence < 1:
+            raise OptionError(f"confidence={self.confidence}: must lie in [0.5, 1), such as 0.975")
+        for name in ("dataset", "seed"):
+            if name in self.learner_options:
+                raise OptionError(f"learner option {name!r}: the flywheel itself sets it; leave it out")
+        if "dataset" not in {one.name for one in dataclasses.fields(algorithms.load(self.learner).config_class)}:
+            raise OptionError(f"learner={self.learner!r}: must learn from recorded games, such as distill or bc")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, to make the same config of."""
+        return dataclasses.asdict(self)

@@ -1,0 +1,203 @@
+"""`Flywheel`: search, distil, evaluate, promote, turn after turn. Every step can be stopped or killed at any time and is then gone on with."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Self
+
+from ludory.agents.evaluate import evaluate
+from ludory.algorithms.folder_lock import FolderLock
+from ludory.algorithms.make import make_algorithm
+from ludory.algorithms.run import train_to_file
+from ludory.atomic import atomic_file
+from ludory.data.record import record
+from ludory.envs.chance import hash_rows
+from ludory.envs.game import Game
+from ludory.envs.make import make_game
+from ludory.errors import OutputError
+from ludory.plugins import algorithms
+from ludory.plugins.spec import parse_spec
+
+from .config import FlywheelConfig
+from .plan import POLICY, SCORES, SEARCHED, blueprint_of, searcher_of, turn_file
+from .state import STATE, FlywheelState, Turn, read_state, write_state
+
+EVAL_AT_ONCE = 250
+"""Decks after which the scores are on disk."""
+FOR_SEARCH, FOR_DECKS = 0, 1
+"""What a turn's seeds are for."""
+
+
+class Flywheel:
+    """A flywheel that runs; made by `start_flywheel` or `resume_flywheel`. A context manager: it holds the lock of its folder."""
+
+    def __init__(self, folder: Path, state: FlywheelState) -> None:
+        self.folder, self.state = folder, state
+        self._stopped = False
+        self._lock = FolderLock(folder, "flywheel")
+        if (folder / STATE).exists():
+            self.state = read_state(folder)  # as whoever held the lock before left it
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+    def stop(self) -> None:
+        """Let `run` end soon, with nothing lost."""
+        self._stopped = True
+
+    def run(self, once: bool = False, on_step: Callable[[Flywheel], None] | None = None) -> bool:
+        """Go on to the end, or for one step only; `on_step` is called after each. Whether nothing was broken off."""
+        while not self.state.finished and not self._stopped:
+            after = getattr(self, f"_{self.state.step}")()
+            if after is None:
+                return False
+            self.state = after
+            write_state(self.folder, self.state)
+            if on_step:
+                on_step(self)
+            if once:
+                return True
+        return not self._stopped
+
+    @property
+    def _game(self) -> Game:
+        return make_game(self.state.config.env, **self.state.config.options)
+
+    @property
+    def _blueprint(self) -> str:
+        return blueprint_of(self.folder, self.state)
+
+    def _file(self, name: str) -> Path:
+        return turn_file(self.folder, self.state, name)
+
+    def _seed(self, purpose: int) -> int:
+        """Other deals for every turn and purpose."""
+        turn = 2 * self.state.turn + purpose
+        return int(hash_rows(hash_rows(self.state.config.seed, 0), turn)) & 0x7FFFFFFF
+
+    def _search(self) -> FlywheelState | None:
+        """Recordings keep every finished game and go on behind the last one."""
+        config = self.state.config
+        found = record(
+            searcher_of(self.folder, self.state),
+            self._game,
+            config.games,
+            self._file(SEARCHED),
+            self._seed(FOR_SEARCH),
+            progress=lambda games: self._stopped,
+        )
+        return self.state.after_step() if found.games == found.of else None
+
+    def _distil(self) -> FlywheelState | None:
+        """Checkpoints by the clock; a model that was saved goes on from there."""
+        file = self._file(POLICY)
+        model = algorithms.load(self.state.config.learner).load(file) if file.exists() else self._learner()
+        if not model.finished and train_to_file(model, model.planned_timesteps, file):
+            self.stop()
+        return self.state.after_step() if model.finished else None
+
+    def _learner(self) -> Any:
+        config = self.state.config
+        options = dict(config.learner_options)
+        fields = algorithms.load(config.learner).config_class.__dataclass_fields__
+        if "eval_games" in fields:
+            options.setdefault("eval_games", 0)  # the next step compares on decks of its own
+        own = parse_spec(self._blueprint).checkpoint
+        if own:
+            options["init_from"] = self._blueprint
+        return make_algorithm(
+            config.learner,
+            self._game,
+            "auto" if own and config.policy == "auto" else config.policy,
+            dataset=str(self._file(SEARCHED)),
+            seed=config.seed,
+            **options,
+        )
+
+    def _evaluate(self) -> FlywheelState | None:
+        """Scores of both on the same decks; those played are kept."""
+        file, game, config = self._file(SCORES), self._game, self.state.config
+        scores: dict[str, list[float]] = {"policy": [], "blueprint": []}
+        if file.exists():
+            scores = json.loads(file.read_text(encoding="utf-8"))
+        while (done := len(scores["policy"])) < config.eval_games:
+            if self._stopped:
+                return None
+            part = {"games": min(EVAL_AT_ONCE, config.eval_games - done), "first_game": done}
+            policy, blueprint = self._compared(game, {"seed": self._seed(FOR_DECKS), **part})
+            scores["policy"] += policy.tolist()
+            scores["blueprint"] += blueprint.tolist()
+            with atomic_file(file, "w") as handle:
+                json.dump(scores, handle)
+        return self.state.after_step()
+
+    def _compared(self, game: Game, decks: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Deck by deck: each in all seats if they share a return, else one new player among blueprints, in every seat once."""
+        policy, blueprint = str(self._file(POLICY)), self._blueprint
+        if game.facts.reward == "shared":
+            ours, its = (evaluate(one, game, **decks).returns[:, 0] for one in (policy, blueprint))
+            return ours, its
+        seats: list[Any] = [policy, *[blueprint] * (game.facts.players - 1)]
+        returns = evaluate(seats, game, rotate=True, **decks).returns
+        return returns[:, 0], returns[:, 1:].mean(axis=1)
+
+    def _promote(self) -> FlywheelState:
+        scores = json.loads(self._file(SCORES).read_text(encoding="utf-8"))
+        policy, blueprint = (np.asarray(scores[name], float) for name in ("policy", "blueprint"))
+        ahead, stderr = lead(policy - blueprint)
+        lower = ahead - NormalDist().inv_cdf(self.state.config.confidence) * stderr
+        return self.state.after_turn(
+            Turn(
+                number=self.state.turn,
+                blueprint=self.state.blueprint,
+                policy=str(self._file(POLICY).relative_to(self.folder)),
+                games=len(policy),
+                policy_score=float(policy.mean()),
+                blueprint_score=float(blueprint.mean()),
+                ahead=ahead,
+                stderr=stderr,
+                lower=lower,
+                promoted=lower > 0,
+            )
+        )
+
+
+def lead(differences: NDArray[np.float64]) -> tuple[float, float]:
+    """Mean and standard error."""
+    return float(differences.mean()), float(differences.std(ddof=1) / math.sqrt(len(differences)))
+
+
+def start_flywheel(config: FlywheelConfig, folder: str | Path) -> Flywheel:
+    """A new flywheel.
+
+    Raises:
+        OutputError: the folder holds one already.
+    """
+    target = Path(folder)
+    if (target / STATE).exists():
+        raise OutputError(
+            f"{target}: holds a flywheel; `ludory flywheel resume {target}` goes on with it, or name another --out"
+        )
+    flywheel = Flywheel(target, FlywheelState(config, config.blueprint))
+    write_state(target, flywheel.state)
+    return flywheel
+
+
+def resume_flywheel(folder: str | Path) -> Flywheel:
+    """The flywheel of a folder, where it was.
+
+    Raises:
+        DataError: there is none, or its state is damaged.
+    """
+    return Flywheel(Path(folder), read_state(Path(folder)))

@@ -1,0 +1,42 @@
+"""Who and where: players and files of a flywheel's turn, and its next step in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .config import BLUEPRINT
+from .state import FlywheelState
+
+SEARCHED, POLICY, SCORES = "searched", "policy.ludory", "scores.json"
+"""Recording, network and comparison of a turn."""
+
+
+def turn_file(folder: Path, state: FlywheelState, name: str) -> Path:
+    """A file of the turn that runs."""
+    return folder / f"turn-{state.turn:03d}" / name
+
+
+def blueprint_of(folder: Path, state: FlywheelState) -> str:
+    """The blueprint as `make_agent` takes it."""
+    own = folder / state.blueprint
+    return str(own) if state.history and own.is_file() else state.blueprint
+
+
+def searcher_of(folder: Path, state: FlywheelState) -> str:
+    """The searching agent as `make_agent` takes it."""
+    return state.config.search.replace(BLUEPRINT, blueprint_of(folder, state))
+
+
+def plan(folder: Path, state: FlywheelState) -> str:
+    """What the next step does."""
+    config = state.config
+    if state.finished:
+        return f"all {config.turns} turns are over"
+    searched, policy = turn_file(folder, state, SEARCHED), turn_file(folder, state, POLICY)
+    what = {
+        "search": f"{config.games:,} games of {searcher_of(folder, state)} on {config.env}, to {searched}",
+        "distil": f"{config.learner} learns from {searched}, to {policy}",
+        "evaluate": f"{config.eval_games:,} decks with {policy} and with {state.blueprint}",
+        "promote": f"{policy} takes the place of {state.blueprint} if it is better with confidence {config.confidence:g}",
+    }
+    return f"turn {state.turn + 1} of {config.turns}, {state.step}: {what[state.step]}"

@@ -1,0 +1,141 @@
+"""`ludory flywheel`: search, distil, evaluate, promote, and begin again with the better player."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ludory.errors import UnknownIdError
+
+from .options import add_options, parse_options
+
+if TYPE_CHECKING:
+    from ludory.algorithms.flywheel.machine import Flywheel
+    from ludory.algorithms.flywheel.state import Turn
+
+VERBS = {
+    "run": "begin: search from a blueprint, learn from it, compare, and begin again with the better player",
+    "resume": "go on with a flywheel that was stopped or killed",
+    "status": "how far a flywheel is, and what came of its turns",
+}
+INTERRUPTED = 130
+
+
+def run(argv: list[str]) -> int:
+    """Dispatch to a verb; gives the exit code."""
+    if not argv or argv[0] in ("-h", "--help"):
+        usage = f"usage: ludory flywheel {{{','.join(VERBS)}}} ...; each with --help\n\n"
+        print(usage + "\n".join(f"  {verb:8} {summary}" for verb, summary in VERBS.items()))
+        return 0 if argv else 2
+    verb, rest = argv[0], argv[1:]
+    if verb not in VERBS:
+        raise UnknownIdError(f"ludory flywheel {verb}: must be one of {', '.join(VERBS)}")
+    return {"run": _run, "resume": _resume, "status": _status}[verb](rest)
+
+
+def _run(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="ludory flywheel run", description=VERBS["run"])
+    parser.add_argument("--env", required=True, help="id of a game, e.g. Hanabi2P-v0")
+    add_options(parser)
+    parser.add_argument("--blueprint", required=True, help="agent to begin with: a rule bot or a checkpoint")
+    parser.add_argument(
+        "--search",
+        default="sparta({blueprint}, rollouts=1000)",
+        help="agent that searches (default 'sparta({blueprint}, rollouts=1000)')",
+    )
+    parser.add_argument("--learner", default="distill", help="algorithm that learns from its games (default distill)")
+    parser.add_argument(
+        "--learner-option", action="append", default=[], metavar="NAME=VALUE", help="of the learner, e.g. num_epochs=5"
+    )
+    parser.add_argument("--policy", default="auto", help="network of the learner (default: what suits it)")
+    parser.add_argument("--games", type=int, default=1000, help="searched games a turn (default 1000)")
+    parser.add_argument("--eval-games", type=int, default=2000, help="decks to compare on, each turn (default 2000)")
+    parser.add_argument("--confidence", type=float, default=0.975, help="of being better, one-sided (default 0.975)")
+    parser.add_argument("--turns", type=int, default=10, help="in all (default 10)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder of the flywheel")
+    _add_ways(parser)
+    chosen = parser.parse_args(argv)
+    from ludory.algorithms.flywheel.config import FlywheelConfig
+    from ludory.algorithms.flywheel.machine import start_flywheel
+    from ludory.algorithms.flywheel.plan import plan
+    from ludory.algorithms.flywheel.state import FlywheelState
+
+    names = ("env", "blueprint", "search", "learner", "policy", "games", "eval_games", "confidence", "turns", "seed")
+    config = FlywheelConfig(
+        **{name: getattr(chosen, name) for name in names},
+        options=parse_options(chosen.option),
+        learner_options=parse_options(chosen.learner_option),
+    )
+    if chosen.dry_run:
+        print(plan(chosen.out, FlywheelState(config, config.blueprint)))
+        return 0
+    return _turn(start_flywheel(config, chosen.out), chosen.once)
+
+
+def _resume(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="ludory flywheel resume", description=VERBS["resume"])
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    _add_ways(parser)
+    chosen = parser.parse_args(argv)
+    from ludory.algorithms.flywheel.machine import resume_flywheel
+    from ludory.algorithms.flywheel.plan import plan
+    from ludory.algorithms.flywheel.state import read_state
+
+    if chosen.dry_run:
+        print(plan(chosen.folder, read_state(chosen.folder)))
+        return 0
+    return _turn(resume_flywheel(chosen.folder), chosen.once)
+
+
+def _add_ways(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--once", action="store_true", help="do the next step only")
+    parser.add_argument("--dry-run", action="store_true", help="say what the next step is, and do nothing")
+
+
+def _turn(flywheel: Flywheel, once: bool) -> int:
+    from ludory.algorithms.flywheel.plan import plan
+    from ludory.algorithms.interrupt import stop_on_interrupt
+
+    def on_step(flywheel: Flywheel) -> None:
+        state = flywheel.state
+        if state.step == "search" and state.history:
+            print(_line(state.history[-1]), flush=True)
+        if not state.finished and not once:
+            print(plan(flywheel.folder, state), file=sys.stderr, flush=True)
+
+    with flywheel, stop_on_interrupt(flywheel.stop):
+        whole = flywheel.run(once, on_step)
+    state = flywheel.state
+    again = "" if state.finished else f"; `ludory flywheel resume {flywheel.folder}` goes on"
+    print(f"{'finished' if state.finished else 'stopped'}: best player {state.blueprint}, in {flywheel.folder}{again}")
+    return 0 if whole else INTERRUPTED
+
+
+def _line(turn: Turn) -> str:
+    verdict = "promoted" if turn.promoted else "not promoted"
+    return (
+        f"turn {turn.number + 1}: {turn.policy} {turn.policy_score:.2f}, {turn.blueprint} {turn.blueprint_score:.2f}; "
+        f"{turn.ahead:+.3f} ± {turn.stderr:.3f} over {turn.games:,} decks, above {turn.lower:+.3f}: {verdict}"
+    )
+
+
+def _status(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="ludory flywheel status", description=VERBS["status"])
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("--json", action="store_true", help="the state, for programs")
+    chosen = parser.parse_args(argv)
+    from ludory.algorithms.flywheel.plan import plan
+    from ludory.algorithms.flywheel.state import STATE, read_state
+
+    state = read_state(chosen.folder)
+    if chosen.json:
+        print(json.dumps(json.loads((chosen.folder / STATE).read_text(encoding="utf-8")), indent=1))
+        return 0
+    for turn in state.history:
+        print(_line(turn))
+    print(plan(chosen.folder, state))
+    return 0

@@ -1,0 +1,149 @@
+"""The flywheel: what is stopped or killed goes on to the same end, and only what is better takes the blueprint's place."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ludory
+from ludory.algorithms.flywheel.config import FlywheelConfig
+from ludory.algorithms.flywheel.machine import resume_flywheel, start_flywheel
+from ludory.algorithms.flywheel.plan import plan
+from ludory.algorithms.flywheel.state import STATE, read_state
+from ludory.cli import main
+from ludory.errors import DataError, OptionError, OutputError
+
+TINY = {
+    "env": "HanabiTiny2P-v0",
+    "blueprint": "hanabi/piers",
+    "search": "sparta({blueprint}, rollouts=20)",
+    "learner": "bc",
+    "learner_options": {"num_epochs": 2, "split_ratio": (1.0, 0.0, 0.0)},
+    "policy": "mlp(hidden=(8,))",
+    "games": 4,
+    "eval_games": 6,
+    "turns": 1,
+    "seed": 3,
+}
+COMMAND = [
+    "--env=HanabiTiny2P-v0",
+    "--blueprint=hanabi/piers",
+    "--search=sparta({blueprint}, rollouts=2000)",
+    "--learner=bc",
+    "--policy=mlp(hidden=(8,))",
+    "--games=40",
+    "--eval-games=6",
+    "--turns=1",
+]
+
+
+def test_a_turn_runs_step_by_step_and_a_stopped_one_goes_on(tmp_path: Path) -> None:
+    steps = []
+    with start_flywheel(FlywheelConfig(**TINY), tmp_path) as flywheel:
+        assert flywheel.run(once=True)
+    while not read_state(tmp_path).finished:
+        steps.append(read_state(tmp_path).step)
+        assert f"turn 1 of 1, {steps[-1]}:" in plan(tmp_path, read_state(tmp_path))
+        with resume_flywheel(tmp_path) as flywheel:
+            assert flywheel.run(once=True)
+    assert steps == ["distil", "evaluate", "promote"]
+    (turn,) = read_state(tmp_path).history
+    scores = json.loads((tmp_path / "turn-000" / "scores.json").read_text())
+    differences = np.subtract(scores["policy"], scores["blueprint"])
+    assert (turn.games, turn.ahead) == (6, pytest.approx(differences.mean()))
+    assert turn.promoted == (turn.lower > 0)
+    assert read_state(tmp_path).blueprint == (turn.policy if turn.promoted else "hanabi/piers")
+    again = ludory.evaluate(str(tmp_path / turn.policy), TINY["env"], games=6, seed=flywheel_seed(tmp_path))
+    np.testing.assert_array_equal(again.returns[:, 0], scores["policy"])
+
+
+def flywheel_seed(folder: Path) -> int:
+    """Of the decks of the first turn."""
+    with start_flywheel(FlywheelConfig(**TINY), folder / "other") as flywheel:
+        return flywheel._seed(1)
+
+
+def test_the_next_turn_searches_from_what_was_promoted_and_leaves_what_was_not(tmp_path: Path) -> None:
+    for scores, best in (
+        ({"policy": [9, 8, 9], "blueprint": [1, 1, 2]}, True),
+        ({"policy": [1, 9], "blueprint": [2, 1]}, False),
+    ):
+        folder = tmp_path / str(best)
+        with start_flywheel(FlywheelConfig(**TINY | {"turns": 2}), folder) as flywheel:
+            assert flywheel.run(once=True)
+        state = json.loads((folder / STATE).read_text())
+        (folder / STATE).write_text(json.dumps(state | {"step": "promote"}))
+        (folder / "turn-000" / "scores.json").write_text(json.dumps(scores))
+        (folder / "turn-000" / "policy.ludory").touch()
+        with resume_flywheel(folder) as flywheel:
+            assert flywheel.run(once=True)
+        wanted = f"sparta({folder / 'turn-000' / 'policy.ludory'}," if best else "sparta(hanabi/piers,"
+        assert wanted in plan(folder, read_state(folder))
+        assert "turn 2 of 2, search" in plan(folder, read_state(folder))
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_what_was_searched_before_a_kill_is_kept_and_nothing_is_there_twice(tmp_path: Path, number: int) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ludory", "flywheel", "run", *COMMAND, f"--out={killed}", "--once"],
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    searched = killed / "turn-000" / "searched"
+    deadline = time.monotonic() + 300
+    while len(files(searched)) < 3 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(number)
+    code = process.wait()
+    before = {file.name: file.stat().st_mtime_ns for file in files(searched)}
+    assert (code, read_state(killed).step) == (130 if number == signal.SIGINT else -9, "search")
+    assert len(before) >= 3
+    assert main(["flywheel", "resume", str(killed), "--once"]) == 0
+    assert main(["flywheel", "run", *COMMAND, f"--out={whole}", "--once"]) == 0
+    assert read_state(killed).step == "distil"
+    one, other = (
+        ludory.data.trajectories.TrajectoryDataset(folder / "turn-000" / "searched") for folder in (whole, killed)
+    )
+    assert one.num_games == other.num_games == 40
+    assert len(one) == len(other)
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*.parquet") if not file.name.startswith("."))
+
+
+def test_what_can_not_be_run_is_refused(tmp_path: Path) -> None:
+    for change, message in (
+        ({"search": "sparta(hanabi/piers)"}, "must hold {blueprint} once"),
+        ({"games": 0}, "games=0: must be an integer of at least 1"),
+        ({"confidence": 1.0}, "confidence=1.0: must lie in"),
+        ({"learner": "ppo"}, "learner='ppo': must learn from recorded games"),
+        ({"learner_options": {"dataset": "x"}}, "the flywheel itself sets it"),
+    ):
+        with pytest.raises(OptionError, match=message.replace("(", r"\(").replace("{", r"\{")):
+            FlywheelConfig(**TINY | change)
+    with pytest.raises(DataError, match=r"there is no flywheel\.json here"):
+        resume_flywheel(tmp_path)
+    with start_flywheel(FlywheelConfig(**TINY), tmp_path), pytest.raises(OutputError, match="runs this flywheel"):
+        resume_flywheel(tmp_path)
+    with pytest.raises(OutputError, match="holds a flywheel"):
+        start_flywheel(FlywheelConfig(**TINY), tmp_path)
+    (tmp_path / STATE).write_text("{")
+    with pytest.raises(DataError, match="damaged"):
+        read_state(tmp_path)
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["flywheel", "run", *COMMAND, f"--out={tmp_path / 'new'}", "--dry-run"]) == 0
+    assert "turn 1 of 1, search: 40 games of sparta(hanabi/piers, rollouts=2000)" in capsys.readouterr().out
+    assert not (tmp_path / "new").exists()
