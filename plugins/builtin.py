@@ -89,6 +89,7 @@ BENCHMARKS = (
     ),
     Entry("learner", "ludory.benchmarks.learner:run", "targets and steps of a learner, beside other libraries'"),
     Entry("learning", "ludory.benchmarks.learning:run", "learning curves of algorithms, over several seeds"),
+    Entry("texas42-bidding", "ludory.benchmarks.texas42_bidding:run", "Texas 42: P(make) against played contracts"),
     Entry(
         "texas42-strength",
         "ludory.benchmarks.texas42_strength:run",
