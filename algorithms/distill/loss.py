@@ -110,7 +110,8 @@ def distill_loss(
     """
     nll = -policy.log_prob(targets.actions[:, None]).squeeze(1)
     imitated = imitation_weights(targets, weights.override, weights.advantage)
-    error = torch.where(targets.value_known, (values.float() - targets.returns) ** 2, 0.0)
+    known_returns = torch.where(targets.value_known, targets.returns, values.float().detach())
+    error = (values.float() - known_returns) ** 2
     entropy = policy.entropy().sum(-1)
     soft, has_q = soft_targets(targets, policy.mask, weights.tau)
     from_q = policy.kl_from(soft).sum(-1)

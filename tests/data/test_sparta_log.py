@@ -242,6 +242,10 @@ FAULTS: dict[str, tuple[dict[str, Any], str, str]] = {
     "done too early": ({"done": True}, "done", "true before the last record"),
     "short Q": ({"Q_values": [1.0]}, "Q_values", "got 1 values, must be 20 numbers"),
     "Q with NaN": ({"Q_values": [float("nan")] * 20}, "Q_values", "must be 20 numbers"),
+    "Q_count below 0": ({"Q_count": [-1] * 20}, "Q_count", "must be 20 numbers of at least 0"),
+    "searched 1": ({"searched": 1}, "searched", "got 1, must be true or false"),
+    "rollouts 1.5": ({"rollouts": 1.5}, "rollouts", "got 1.5, must be an integer of at least 0"),
+    "gain infinite": ({"gain": float("inf")}, "gain", "got inf, must be a finite number"),
     "no Q of the action": ({"Q_values": [None] * 20}, "Q_values", "null at action_sparta"),
 }  # fmt: skip
 

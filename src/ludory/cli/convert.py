@@ -10,7 +10,7 @@ from ludory.errors import OptionError
 from .options import add_options, parse_options
 
 READERS = ("sparta", "battle-jsonl", "minari", "recorder", "feedback", "ludory")
-WRITERS = ("minari", "recorder")
+WRITERS = ("minari", "recorder", "sparta")
 SPARTA_GAME = "Hanabi2P-v0"
 
 
@@ -25,7 +25,7 @@ def run(argv: list[str]) -> int:
         raise OptionError(
             f"--to {chosen.writer}: --from {chosen.reader} is written as a dataset of ludory; leave --to out"
         )
-    to = {"minari": _to_minari, "recorder": _to_recorder}[chosen.writer or "minari"]
+    to = {"minari": _to_minari, "recorder": _to_recorder, "sparta": _to_sparta}[chosen.writer or "minari"]
     readers = {"sparta": _sparta, "battle-jsonl": _battles, "minari": _from_minari, "ludory": to}
     readers.get(chosen.reader, _sequences)(chosen)
     return 0
@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         "--to",
         dest="writer",
         choices=WRITERS,
-        help="ludory: minari (default), or recorder files of games of the arena",
+        help="ludory: minari (default), recorder files of games of the arena, or a search log of games of Hanabi",
     )
     parser.add_argument("--out", required=True, metavar="DIR", help="folder to make")
     parser.add_argument(
@@ -175,3 +175,12 @@ def _to_recorder(chosen: argparse.Namespace) -> None:
     _say_skipped(tuple(map(str, dataset.skipped)), 0)
     files = write_recorder(dataset, chosen.out)
     print(f"{len(files):,} recorder files in {chosen.out}; `ludory check data {chosen.out}` sums them up")
+
+
+def _to_sparta(chosen: argparse.Namespace) -> None:
+    from ludory.data.sparta_writer import NAME, write_sparta_log
+    from ludory.data.trajectories import TrajectoryDataset
+
+    dataset, file = TrajectoryDataset(chosen.sources[0], skip_bad=chosen.skip_bad), Path(chosen.out) / f"{NAME}.jsonl"
+    _say_skipped(tuple(map(str, dataset.skipped)), 0)
+    print(f"{write_sparta_log(file, dataset.header, dataset.tables()):,} records in {file}")

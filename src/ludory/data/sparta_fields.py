@@ -137,6 +137,8 @@ def _found(content: dict[str, Any], actions: int, fault: Complain) -> dict[str, 
     if gain is not None:
         found["gain"] = gain
     if counts is not None:
+        if (counts < 0).any():
+            fault("Q_count", f"{counts.min():g}", f"{actions} numbers of at least 0")
         found["q_count"] = np.nan_to_num(counts).astype(np.int32)
     return found
 

@@ -1,0 +1,152 @@
+"""The loss of distilling, term by term: against plain formulas, and what must not matter does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from ludory.agents.networks.distribution import MaskedHeads
+from ludory.algorithms.distill.loss import (
+    Targets,
+    Weights,
+    advantages,
+    distill_loss,
+    imitation_weights,
+    overrides,
+    soft_targets,
+)
+from ludory.algorithms.distill.tally import figures, means
+
+A, NAN = 4, float("nan")
+SEED = Weights(value=0.5, entropy=1e-3, q=0.0, kl=0.0, override=1.0, advantage=0.0, tau=0.1)
+
+
+def targets(
+    actions: list[int],
+    blueprint: list[float],
+    q: list[list[float]],
+    errors: list[list[float]] | None = None,
+    known: bool = True,
+) -> Targets:
+    rows = len(actions)
+    return Targets(
+        torch.tensor(actions),
+        torch.arange(rows, dtype=torch.float32),
+        torch.full((rows,), known),
+        torch.ones(rows),
+        torch.tensor(blueprint),
+        torch.tensor(q),
+        torch.tensor(errors) if errors else torch.full((rows, A), NAN),
+    )
+
+
+def made_up(rows: int = 50, seed: int = 0) -> tuple[Tensor, Tensor, Tensor, Targets]:
+    """Logits, mask, values, targets."""
+    draw = torch.Generator().manual_seed(seed)
+    mask = torch.rand(rows, A, generator=draw) < 0.7
+    mask[:, 0] = True
+    pick = lambda: (torch.rand(rows, A, generator=draw) * mask).argmax(1)  # noqa: E731
+    q = torch.where(mask, torch.randn(rows, A, generator=draw), NAN)
+    errors = torch.where(mask, torch.rand(rows, A, generator=draw), NAN)
+    known = torch.rand(rows, generator=draw) < 0.8
+    found = Targets(pick(), torch.randn(rows, generator=draw), known, torch.ones(rows), pick().float(), q, errors)
+    return torch.randn(rows, A, generator=draw), mask, torch.randn(rows, generator=draw), found
+
+
+def test_without_q_and_blueprint_it_is_the_loss_of_the_seed() -> None:
+    """Cross-entropy over legal logits by weights, half of the mean squared error of known values, less a thousandth of the entropy."""
+    logits, mask, values, found = made_up()
+    terms = distill_loss(MaskedHeads(logits, mask, (A,)), values, found, SEED._replace(override=3.0))
+    log_p = torch.log_softmax(logits.masked_fill(~mask, torch.finfo(torch.float32).min), 1)
+    weight = torch.where(found.actions == found.blueprint, 1.0, 3.0)
+    policy = -(log_p[range(50), found.actions] * weight).sum() / weight.sum()
+    value = ((values - found.returns) ** 2)[found.value_known].mean()
+    entropy = -(log_p.exp() * log_p.clamp(min=-1e9)).sum(1).mean()
+    assert terms.total == pytest.approx(float(policy + 0.5 * value - 1e-3 * entropy), rel=1e-5)
+
+
+def test_advantages_lose_what_their_errors_explain() -> None:
+    found = targets([2], [1.0], [[NAN, 3.0, 3.4, 2.0]], [[NAN, 0.0, 0.2, 0.5]])
+    shrunk = advantages(found)[0]
+    assert shrunk[1] == 0
+    assert shrunk[2] == pytest.approx(0.4 * (1 - (0.2 / 0.4) ** 2))
+    assert shrunk[3] == pytest.approx(-1.0 * (1 - 0.25))
+    assert shrunk[0].isnan()
+    noisy = targets([2], [1.0], [[NAN, 3.0, 3.4, 2.0]], [[NAN, 0.0, 0.5, NAN]])
+    assert advantages(noisy)[0, 1:].tolist() == [0, 0, 0], "noise, and too few rollouts to know"
+    plain = targets([2], [1.0], [[NAN, 3.0, 3.4, 2.0]])
+    assert advantages(plain)[0, 1:].tolist() == pytest.approx([0, 0.4, -1.0]), (
+        "a log without errors is taken at its word"
+    )
+
+
+def test_soft_targets_are_a_softmax_over_what_was_tried() -> None:
+    found = targets([2, 0], [1.0, 0.0], [[NAN, 3.0, 3.4, 2.0], [NAN] * 4])
+    soft, known = soft_targets(found, torch.ones(2, A, dtype=torch.bool), tau=0.5)
+    expected = np.exp([0, 0.8, -2.0])
+    p = torch.softmax(soft.logits.masked_fill(~soft.mask, -torch.inf), 1)
+    assert p[0].tolist() == pytest.approx([0, *(expected / expected.sum())])
+    assert known.tolist() == [True, False]
+
+
+def test_overrides_weigh_more_the_surer_they_are() -> None:
+    q = [[0.0, 0.6, 0.0, 0.0]] * 5
+    errors = [[0.0, 0.2, 1, 1], [0.0, 0.01, 1, 1], [0.0, NAN, 1, 1], [0.0, 0.2, 1, 1], [0.0, 0.2, 1, 1]]
+    found = targets([1, 1, 1, 0, 1], [0.0, 0.0, 0.0, 0.0, NAN], q, errors)
+    assert overrides(found).tolist() == [True, True, True, False, False]
+    assert imitation_weights(found, 2.0, 1.0).tolist() == pytest.approx([2 * (1 + 3), 2 * (1 + 5), 2, 1, 1])
+    assert imitation_weights(found, 2.0, 0.0).tolist() == [2, 2, 2, 1, 1]
+
+
+def test_near_the_blueprint_counts_where_it_was_kept_and_only_there() -> None:
+    logits, mask, values, found = made_up()
+    policy, blueprint = (MaskedHeads(one, mask, (A,)) for one in (logits, logits.flip(0)))
+    kl = SEED._replace(kl=1.0)
+    same = distill_loss(policy, values, found, kl, policy)
+    plain, far = distill_loss(policy, values, found, SEED), distill_loss(policy, values, found, kl, blueprint)
+    assert same.total == pytest.approx(float(plain.total), abs=1e-6)
+    kept = found.actions == found.blueprint
+    expected = policy.kl_from(blueprint).sum(-1)[kept].mean()
+    assert far.total - plain.total == pytest.approx(float(expected), rel=1e-4)
+
+
+def test_gradients_are_finite_nothing_for_the_illegal_and_nothing_from_unknown_values() -> None:
+    logits, mask, values, found = made_up()
+    found = found._replace(returns=torch.where(found.value_known, found.returns, NAN))
+    logits.requires_grad_()
+    values.requires_grad_()
+    blueprint = MaskedHeads(torch.zeros_like(logits), mask, (A,))
+    distill_loss(
+        MaskedHeads(logits, mask, (A,)), values, found, SEED._replace(q=0.5, kl=0.1, advantage=1.0), blueprint
+    ).total.backward()
+    assert logits.grad is not None
+    assert logits.grad.isfinite().all()
+    assert (logits.grad[~mask] == 0).all()
+    assert values.grad is not None
+    assert values.grad.isfinite().all()
+    assert (values.grad[~found.value_known] == 0).all()
+    assert (values.grad[found.value_known] != 0).all()
+
+
+def test_figures_of_two_halves_add_up_to_those_of_the_whole() -> None:
+    logits, mask, values, found = made_up()
+
+    def sums(rows: slice) -> Tensor:
+        policy, part = MaskedHeads(logits[rows], mask[rows], (A,)), Targets(*(one[rows] for one in found))
+        return figures(policy, values[rows], part, distill_loss(policy, values[rows], part, SEED))
+
+    whole, halves = means("", sums(slice(None))), means("", sums(slice(20)) + sums(slice(20, None)))
+    assert {name: halves[name] for name in halves if name != "loss"} == pytest.approx(
+        {name: whole[name] for name in whole if name != "loss"}
+    )
+    best = logits.masked_fill(~mask, -torch.inf).argmax(1)
+    changed = found.actions != found.blueprint
+    assert whole["override_accuracy"] == pytest.approx(float((best == found.actions)[changed].float().mean()))
+    assert whole["kept_accuracy"] == pytest.approx(float((best == found.actions)[~changed].float().mean()))
+    assert whole["agreement"] == pytest.approx(float((best == found.blueprint).float().mean()))
+    y, v = found.returns[found.value_known], values[found.value_known]
+    assert whole["explained_variance"] == pytest.approx(
+        1 - float(((v - y) ** 2).mean() / y.var(correction=0)), rel=1e-4
+    )
