@@ -5,7 +5,8 @@ slot base[k] + (((r3 C + r2) C + r1) C + r0) 4 + leader. Tiles are numbered 7 se
 
 `deal` is a `tabulator.Deal`: follow int64 [28, 4] (by the tile led, 7-bit mask of each seat's tiles that follow), able int64 [28, 28]
 (by the tile led: strength of every tile, 0 can not win), counts int64 [28]. `slots` a `tabulator.Slots`: number int64 [128] of a subset, base int64 [9],
-sizes int64 [8] (C by k). `offsets` int64 [28]: part of the slot, one trick later, when that tile is played.
+sizes int64 [8] (C by k). Working memory of a call: `held` int64 [4], `given` int64 [4], `offsets` int64 [28], the part of the slot, one
+trick later, when that tile is played.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -38,63 +39,43 @@ def answers(held, following):
 
 
 @batch_kernel
-def best_fourth(led, seat, held, top, owner, points, slot, deal, offsets, table):
-    """Value from the last tile of a trick on."""
-    moves, best = answers(held[seat], deal.follow[led, seat]), 99 if seat & 1 else -99
-    while moves != 0:
-        tile = 7 * seat + int(_LOWEST[moves])
-        moves &= moves - 1
-        winner = seat if deal.able[led, tile] > top else owner
-        gain = points + deal.counts[tile]
-        value = table[slot + offsets[tile] + winner] + (gain if winner & 1 == 0 else -gain)
-        best = min(best, value) if seat & 1 else max(best, value)
-    return best
-
-
-@batch_kernel
-def best_third(led, seat, held, top, owner, points, slot, deal, offsets, table):
-    """Value from the third tile of a trick on."""
-    moves, best = answers(held[seat], deal.follow[led, seat]), 99 if seat & 1 else -99
-    while moves != 0:
-        tile = 7 * seat + int(_LOWEST[moves])
-        moves &= moves - 1
-        strength = deal.able[led, tile]
-        winner = seat if strength > top else owner
-        value = best_fourth(
-            led, (seat + 1) & 3, held, max(top, strength), winner, points + deal.counts[tile], slot + offsets[tile], deal, offsets, table
-        )  # fmt: skip
-        best = min(best, value) if seat & 1 else max(best, value)
-    return best
-
-
-@batch_kernel
-def best_second(led, seat, held, top, owner, points, slot, deal, offsets, table):
-    """Value from the second tile of a trick on."""
-    moves, best = answers(held[seat], deal.follow[led, seat]), 99 if seat & 1 else -99
-    while moves != 0:
-        tile = 7 * seat + int(_LOWEST[moves])
-        moves &= moves - 1
-        strength = deal.able[led, tile]
-        winner = seat if strength > top else owner
-        value = best_third(
-            led, (seat + 1) & 3, held, max(top, strength), winner, points + deal.counts[tile], slot + offsets[tile], deal, offsets, table
-        )  # fmt: skip
-        best = min(best, value) if seat & 1 else max(best, value)
-    return best
-
-
-@batch_kernel
-def best_first(seat, held, slot, deal, offsets, table):
-    """Value of a position between tricks."""
-    moves, best = held[seat], 99 if seat & 1 else -99
-    while moves != 0:
-        tile = 7 * seat + int(_LOWEST[moves])
-        moves &= moves - 1
-        value = best_second(
-            tile, (seat + 1) & 3, held, deal.able[tile, tile], seat, 1 + deal.counts[tile], slot + offsets[tile], deal, offsets, table
-        )  # fmt: skip
-        best = min(best, value) if seat & 1 else max(best, value)
-    return best
+def best_of_trick(leader, held, given, slot, deal, offsets, table):
+    """Value of a position between tricks; given [4]: by place in the trick, mask of the only tile that may be played, 0: any."""
+    second, third, fourth = (leader + 1) & 3, (leader + 2) & 3, (leader + 3) & 3
+    side, best_a = 1 if leader & 1 == 0 else -1, -99  # values are from the leader's side until the end
+    moves_a = given[0] if given[0] != 0 else held[leader]
+    while moves_a != 0:
+        led = 7 * leader + int(_LOWEST[moves_a])
+        moves_a &= moves_a - 1
+        points_a, at_a, best_b = 1 + deal.counts[led], slot + offsets[led], 99
+        answers_c = given[2] if given[2] != 0 else answers(held[third], deal.follow[led, third])
+        answers_d = given[3] if given[3] != 0 else answers(held[fourth], deal.follow[led, fourth])
+        moves_b = given[1] if given[1] != 0 else answers(held[second], deal.follow[led, second])
+        while moves_b != 0:
+            tile_b = 7 * second + int(_LOWEST[moves_b])
+            moves_b &= moves_b - 1
+            top_b, owner_b = deal.able[led, led], leader
+            if deal.able[led, tile_b] > top_b:
+                top_b, owner_b = deal.able[led, tile_b], second
+            points_b, at_b, best_c, moves_c = points_a + deal.counts[tile_b], at_a + offsets[tile_b], -99, answers_c
+            while moves_c != 0:
+                tile_c = 7 * third + int(_LOWEST[moves_c])
+                moves_c &= moves_c - 1
+                top_c, owner_c = top_b, owner_b
+                if deal.able[led, tile_c] > top_c:
+                    top_c, owner_c = deal.able[led, tile_c], third
+                points_c, at_c, best_d, moves_d = points_b + deal.counts[tile_c], at_b + offsets[tile_c], 99, answers_d
+                while moves_d != 0:
+                    tile_d = 7 * fourth + int(_LOWEST[moves_d])
+                    moves_d &= moves_d - 1
+                    winner = fourth if deal.able[led, tile_d] > top_c else owner_c
+                    gain = points_c + deal.counts[tile_d]
+                    value = side * table[at_c + offsets[tile_d] + winner]
+                    best_d = min(best_d, value + (gain if (winner - leader) & 1 == 0 else -gain))
+                best_c = max(best_c, best_d)
+            best_b = min(best_b, best_c)
+        best_a = max(best_a, best_b)
+    return side * best_a
 
 
 @batch_kernel
@@ -151,7 +132,7 @@ def subsets_of_size(tricks, out):
 
 
 @batch_kernel
-def sweep(forward, tricks, deal, slots, table, levels, subsets, held, offsets):
+def sweep(forward, tricks, deal, slots, table, levels, subsets, held, given, offsets):
     """With `tricks` left: mark what follows the reached positions (forward), or write their values."""
     size = subsets_of_size(tricks, subsets)
     at = slots.base[tricks]
@@ -170,61 +151,42 @@ def sweep(forward, tricks, deal, slots, table, levels, subsets, held, offsets):
                             levels[4 * tricks] += 1
                             mark_trick(leader, held, slot, deal, offsets, table, levels, tricks)
                         else:
-                            table[at + leader] = best_first(leader, held, slot, deal, offsets, table)
+                            table[at + leader] = best_of_trick(leader, held, given, slot, deal, offsets, table)
                     at += 4
 
 
 @batch_kernel
-def look_up(packed, deal, slots, table, held, offsets, q):
+def look_up(packed, deal, slots, table, held, given, offsets, q):
     """V of a state of 41 bits, by at most one trick of search; q [7] by the mover's local indices, -128 where it may not play."""
     leader, length = (packed >> 28) & 3, (packed >> 30) & 3
     for seat in range(4):
-        held[seat] = (packed >> (7 * seat)) & 127
-    led, top, owner, points = 0, 0, leader, 1
-    for k in range(length):
-        seat = (leader + k) & 3
-        tile = 7 * seat + ((packed >> (32 + 3 * k)) & 7)
-        held[seat] |= 1 << (tile - 7 * seat)  # the trick is played anew
-        led = tile if k == 0 else led
-        points += deal.counts[tile]
-        if deal.able[led, tile] > top:
-            top, owner = deal.able[led, tile], seat
+        held[seat], given[seat] = (packed >> (7 * seat)) & 127, 0
+    led = 0
+    for place in range(length):  # the trick is played anew
+        seat, local = (leader + place) & 3, (packed >> (32 + 3 * place)) & 7
+        held[seat] |= 1 << local
+        given[place] = 1 << local
+        led = 7 * seat + local if place == 0 else led
     q[:] = UNREACHED
-    mover, tricks = (leader + length) & 3, 0
+    mover = (leader + length) & 3
+    if held[mover] == 0:
+        return 0
+    tricks = 0
     for local in range(7):
         tricks += (held[mover] >> local) & 1
-    if tricks == 0:
-        return 0
     slot = set_offsets(held, tricks, slots, offsets)
-    for k in range(length):
-        seat = (leader + k) & 3
-        slot += offsets[7 * seat + ((packed >> (32 + 3 * k)) & 7)]
     moves = held[mover] if length == 0 else answers(held[mover], deal.follow[led, mover])
-    best, after = 99 if mover & 1 else -99, (mover + 1) & 3
+    best = 99 if mover & 1 else -99
     for local in range(7):
-        if (moves >> local) & 1 == 0:
-            continue
-        tile = 7 * mover + local
-        lead = tile if length == 0 else led
-        strength = deal.able[lead, tile]
-        winner, high, gain, at = owner, top, points + deal.counts[tile], slot + offsets[tile]
-        if strength > top:
-            winner, high = mover, strength
-        if length == 0:
-            value = best_second(lead, after, held, high, winner, gain, at, deal, offsets, table)
-        elif length == 1:
-            value = best_third(lead, after, held, high, winner, gain, at, deal, offsets, table)
-        elif length == 2:
-            value = best_fourth(lead, after, held, high, winner, gain, at, deal, offsets, table)
-        else:
-            value = table[at + winner] + (gain if winner & 1 == 0 else -gain)
-        q[local] = value
-        best = min(best, value) if mover & 1 else max(best, value)
+        if (moves >> local) & 1:
+            given[length] = 1 << local
+            q[local] = best_of_trick(leader, held, given, slot, deal, offsets, table)
+            best = min(best, q[local]) if mover & 1 else max(best, q[local])
     return best
 
 
 @batch_kernel
-def look_up_rows(states, deal, slots, table, held, offsets, values, q):
+def look_up_rows(states, deal, slots, table, held, given, offsets, values, q):
     """values[k] and q[k, 7] of states[k]."""
     for k in range(states.shape[0]):
-        values[k] = look_up(states[k], deal, slots, table, held, offsets, q[k])
+        values[k] = look_up(states[k], deal, slots, table, held, given, offsets, q[k])

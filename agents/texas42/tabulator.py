@@ -73,7 +73,7 @@ class Tabulation:
             np.ascontiguousarray(follow, np.int64), np.ascontiguousarray(able), COUNT[tiles].astype(np.int64)
         )
         self._table = np.full(int(_BASE[8]), UNREACHED, np.int8)
-        self._held, self._offsets = np.zeros(4, np.int64), np.zeros(28, np.int64)
+        self._memory = np.zeros(4, np.int64), np.zeros(4, np.int64), np.zeros(28, np.int64)
         self.states_per_level = np.zeros(29, np.int64)
         """(29,) number of reachable states by the number of tiles held."""
         self._root = root(leader)
@@ -81,7 +81,7 @@ class Tabulation:
 
     def _fill(self, leader: int) -> None:
         subsets = np.zeros(35, np.int64)
-        work = self._deal, _SLOTS, self._table, self.states_per_level, subsets, self._held, self._offsets
+        work = self._deal, _SLOTS, self._table, self.states_per_level, subsets, *self._memory
         self._table[_BASE[7] + leader] = REACHED
         for tricks in range(7, 0, -1):
             sweep(True, tricks, *work)
@@ -100,7 +100,7 @@ class Tabulation:
         """V (n,) and Q (n, 7) by the mover's local indices, -128 where it may not play, of reachable states of 41 bits."""
         packed = np.ascontiguousarray(states, np.int64)
         values, q = np.zeros(len(packed), np.int8), np.zeros((len(packed), 7), np.int8)
-        look_up_rows(packed, self._deal, _SLOTS, self._table, self._held, self._offsets, values, q)
+        look_up_rows(packed, self._deal, _SLOTS, self._table, *self._memory, values, q)
         return values, q
 
     def root(self) -> tuple[int, NDArray[np.int8]]:
