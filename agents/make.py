@@ -52,6 +52,8 @@ def _from_model(model: Any, game: Game, name: str, *args: Any, **kwargs: Any) ->
         raise OptionError(
             f"agent {model!r}: must be the name of an agent, a checkpoint's path, an Agent or a trained model"
         )
+    if callable(getattr(model, "agent_for", None)):  # it does not play by observations
+        return _checked(call(name, model.agent_for, game, *args, **kwargs), name)
     learnt, asked = model.game.facts, game.facts
     if (learnt.observation, learnt.heads) != (asked.observation, asked.heads):
         raise CheckpointError(

@@ -19,6 +19,7 @@ POLICIES = {
     "residual": "residual:ResidualPolicy",
     "transformer": "transformer:TransformerPolicy",
     "hanabi_gru": "hanabi_gru:HanabiGruPolicy",
+    "domino": "domino:DominoTransformer",
 }
 """Id -> module of this folder and class."""
 ALIASES = {"auto": "mlp", "MlpPolicy": "mlp"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from ludory.agents.networks.policy import Policy, from_seat
 from ludory.data.trajectories import Decisions, Sequences, TrajectoryDataset
 
 Batch = Decisions | Sequences
+T = TypeVar("T")
 
 
 class Said(NamedTuple):
@@ -53,7 +54,7 @@ def first_samples(batches: Iterator[Batch], count: int | None) -> Iterator[Batch
             return
 
 
-def own_share(batches: Iterator[Batch], rank: int, world: int) -> Iterator[Batch]:
+def own_share(batches: Iterator[T], rank: int, world: int) -> Iterator[T]:
     """Of every `world` batches the one of this process; a last round that is not full is left out, so that all make the same steps."""
     while len(group := list(islice(batches, world))) == world:
         yield group[rank]
@@ -74,7 +75,7 @@ def ask(policy: Policy, batch: Batch, moves: slice | None = None, seq_len: int |
         seq_len: the memory is emptied every so many decisions; None: only at the start of a game.
     """
     decisions = batch.decisions if isinstance(batch, Sequences) else batch
-    told = ()
+    told: tuple[Tensor, ...] = ()
     if policy.uses_previous and moves is not None:
         told = (from_seat(decisions.extras[..., moves].long(), decisions.seats),)
     recorded = [

@@ -85,7 +85,7 @@ def fit(given: NDArray[np.float64], made: NDArray[np.bool_], extra: NDArray[np.f
     first = torch.zeros(1, dtype=torch.float64, requires_grad=True)
     steps = torch.full((len(BIDS) - 1,), -2.0, dtype=torch.float64, requires_grad=True)
     slope = torch.full((1,), -2.0, dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.LBFGS([weights, first, steps, slope], max_iter=500, line_search_fn="strong_wolfe")
+    optimizer = torch.optim.LBFGS([weights, first, steps, slope], max_iter=150, line_search_fn="strong_wolfe")
 
     def thresholds() -> torch.Tensor:
         falls = torch.nn.functional.softplus(steps)

@@ -13,10 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.texas42.open_positions import open_positions
+from ludory.agents.texas42.open_positions import open_positions, pack_masks
 from ludory.agents.texas42.pimc import PimcAgent
 from ludory.agents.texas42.solver import Solver, positions_of
-from ludory.agents.texas42.states import NO_TILE
 from ludory.data.texas42.labels import SEEDS, Labels, LabelSettings, LabelsName, first_seeds, read_labels, write_labels
 from ludory.data.texas42.names import LAST_SEED
 from ludory.envs.engine import Engine
@@ -25,8 +24,6 @@ from ludory.envs.make import make_engine, make_game
 from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.tiles import STRAIGHT
 from ludory.errors import DataError
-
-LOCAL_BITS = np.arange(7)
 
 
 def label_names(seeds: range | None, start: int = 0) -> Iterator[LabelsName]:
@@ -105,15 +102,7 @@ class _Player:
 
 def pack_states(state: State, deal: NDArray[np.int64]) -> NDArray[np.int64]:
     """(n,) the 41 bits of games that are being played; deal: (n, 28) tile ids, each hand ascending."""
-    hands = deal.reshape(-1, 4, 7)
-    held = ((state.held[:, :, None] >> hands & 1) << LOCAL_BITS).sum(axis=2)
-    leader, length = state.leader.astype(np.int64), state.trick_len.astype(np.int64)
-    packed: NDArray[np.int64] = (held << 7 * np.arange(4)).sum(axis=1) | leader << 28 | length << 30
-    for place in range(3):
-        tiles = np.take_along_axis(hands, ((leader + place) & 3)[:, None, None], 1)[:, 0]
-        local = (tiles == state.trick[:, place : place + 1]).argmax(axis=1)
-        packed |= np.where(place < length, local, NO_TILE) << 32 + 3 * place
-    return packed
+    return pack_masks(deal.reshape(-1, 4, 7), state.held, state.leader, state.trick[:, :3])
 
 
 def verify_labels(file: str | Path, every: int = 50) -> int:

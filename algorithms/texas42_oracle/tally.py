@@ -1,0 +1,106 @@
+"""What is counted of a network's choices, by decision and declaration; plain play is counted beside it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from .data import OracleBatch
+from .loss import is_best
+
+PLAYERS = ("network", "random", "greedy")
+"""What is set side by side; random is anything legal, in expectation."""
+BLUNDER = 10
+"""Points; a greater regret is a blunder."""
+DECISIONS, DECLARATIONS, GAPS = 28, 10, 85
+COUNTED = ("n", "q_error", "value_error", "accuracy", "ceiling")
+
+
+class Tally(NamedTuple):
+    """Sums; tallies of parts add up to that of the whole, part by part."""
+
+    gaps: Tensor
+    """[3, 28, 10, 85] float64: players, decision, declaration, regret in points: number of states."""
+    sums: Tensor
+    """[5, 28, 10] float64: states; sums of the mean error of q over legal tiles, of the error of the value, of hits of the first best tile, of
+    1 / number of best tiles."""
+
+
+def no_tally() -> Tally:
+    """Zeros."""
+    gaps = torch.zeros(len(PLAYERS), DECISIONS, DECLARATIONS, GAPS, dtype=torch.float64)
+    return Tally(gaps, torch.zeros(len(COUNTED), DECISIONS, DECLARATIONS, dtype=torch.float64))
+
+
+@torch.no_grad()
+def tally(q: Tensor, value: Tensor, batch: OracleBatch) -> Tally:
+    """What is counted of a batch; q (m, 7) in points or logits, value (m,) in parts of 42."""
+    legal, exact = batch.legal, torch.where(batch.legal, batch.q, -torch.inf)
+    regret = (
+        (exact.amax(-1, keepdim=True) - torch.where(legal, batch.q, 0.0)).round().long().clamp(0, GAPS - 1)
+    )  # (m, 7)
+    chosen = torch.where(legal, q.float(), -torch.inf).argmax(-1, keepdim=True)
+    place = batch.decision * DECLARATIONS + batch.decl
+    number, shape = legal.sum(-1), (DECISIONS, DECLARATIONS)
+
+    def histogram(gaps: Tensor, where: Tensor, weights: Tensor) -> Tensor:
+        flat = torch.bincount(
+            where * GAPS + gaps, weights.double().cpu().to(gaps.device), DECISIONS * DECLARATIONS * GAPS
+        )
+        return flat.reshape(*shape, GAPS)
+
+    ones = torch.ones(len(place), device=place.device)
+    anything = histogram(
+        regret[legal], place[:, None].expand_as(legal)[legal], (1 / number)[:, None].expand_as(legal)[legal]
+    )
+    greedy = histogram(regret.gather(1, batch.greedy[:, None])[:, 0], place, ones)
+    gaps = torch.stack([histogram(regret.gather(1, chosen)[:, 0], place, ones), anything, greedy])
+    best = is_best(batch.q, legal)
+    errors = torch.where(legal, (q.float() - batch.q).abs(), 0.0).sum(-1) / number
+    hits = chosen[:, 0] == best.int().argmax(-1)
+    columns = ones, errors, (42 * value.float() - batch.value).abs(), hits, 1 / best.sum(-1)
+    sums = [torch.bincount(place, column.double(), DECISIONS * DECLARATIONS).reshape(shape) for column in columns]
+    return Tally(gaps.cpu(), torch.stack(sums).cpu())
+
+
+def added(one: Tally, other: Tally) -> Tally:
+    """The tally of both parts."""
+    return Tally(one.gaps + other.gaps, one.sums + other.sums)
+
+
+def scores(counted: Tally, player: int = 0, by: str = "all") -> list[dict[str, float]]:
+    """Scores by name: of everything (one), or "decision" (28) or "declaration" (10).
+
+    q_gap: mean regret in points, with q_gap_p99 and q_gap_max; zero_regret, blunder: shares; for the network also q_mae, value_mae (points),
+    accuracy (the first best tile) and tie_ceiling (the best accuracy of who can not tell ties). Where several decisions are put together, each counts
+    the same, however many states there are of it. {} where there is nothing.
+    """
+    if by == "declaration":
+        groups = [(counted.gaps[player, :, k], counted.sums[:, :, k]) for k in range(DECLARATIONS)]
+    else:
+        gaps, sums = counted.gaps[player].sum(1), counted.sums.sum(2)  # [28, 85], [5, 28]
+        groups = [(gaps, sums)] if by == "all" else [(gaps[k : k + 1], sums[:, k : k + 1]) for k in range(DECISIONS)]
+    return [_scores(*group, network=player == 0) for group in groups]
+
+
+def _scores(gaps: Tensor, sums: Tensor, network: bool) -> dict[str, float]:
+    """Of gaps [D, 85] and sums [5, D]."""
+    there = sums[0] > 0
+    if not there.any():
+        return {}
+    shares = (gaps[there] / sums[0, there, None]).mean(0)  # [85], in all 1
+    means = (sums[:, there] / sums[0, there]).mean(1)
+    points = torch.arange(GAPS, dtype=torch.float64)
+    found = {
+        "states": float(sums[0].sum()),
+        "q_gap": float(shares @ points),
+        "q_gap_p99": float((shares.cumsum(0) < 0.99 - 1e-12).sum()),
+        "q_gap_max": float(points[shares > 0].max()),
+        "zero_regret": float(shares[0]),
+        "blunder": float(shares[BLUNDER + 1 :].sum()),
+    }
+    if network:
+        found |= dict(zip(("q_mae", "value_mae", "accuracy", "tie_ceiling"), means[1:].tolist(), strict=True))
+    return found

@@ -1,0 +1,169 @@
+"""`ludory texas42 train | evaluate | export | promote | models | tokenise`: networks that learn from the oracle."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+CATALOGUE = "models/texas42"
+DATA = "data/texas42-labels"
+
+
+def train(argv: list[str]) -> int:
+    """As `ludory train texas42_oracle`, with its game filled in."""
+    from .train import run as run_train
+
+    named = ["--policy", "domino"] if not any(one.startswith("--policy") for one in argv) else []
+    return run_train(["texas42_oracle", "--env", "Texas42Play-v0", *named, *argv])
+
+
+def evaluate(argv: list[str]) -> int:
+    """Score a network on states that it has not learnt from."""
+    parser = argparse.ArgumentParser(
+        "ludory texas42 evaluate", description="Regret of a network beside random and greedy play."
+    )
+    _add_data(parser)
+    parser.add_argument(
+        "--split", choices=("val", "test"), default="val", help="test is for one last look (default val)"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
+    chosen = parser.parse_args(argv)
+
+    from rich.console import Console
+
+    from ludory.algorithms.texas42_oracle.evaluate import as_json
+    from ludory.algorithms.texas42_oracle.report import tally_tables
+
+    _, counted = _scored(chosen, chosen.split)
+    if chosen.json:
+        print(json.dumps(as_json(counted), indent=2))
+    else:
+        title = f"{chosen.checkpoint} on {chosen.data}, {chosen.split}: every decision counts the same"
+        Console(markup=False, highlight=False).print(tally_tables(title, counted))
+    return 0
+
+
+def export(argv: list[str]) -> int:
+    """Write a network as an ONNX file."""
+    parser = argparse.ArgumentParser(
+        "ludory texas42 export", description="Write a network as ONNX; compared with PyTorch first."
+    )
+    parser.add_argument("checkpoint", type=Path, help="of `ludory texas42 train`")
+    parser.add_argument("--out", type=Path, help="file to write (default: the checkpoint with the ending .onnx)")
+    chosen = parser.parse_args(argv)
+
+    from ludory.algorithms.texas42_oracle.onnx_file import export_onnx
+    from ludory.algorithms.texas42_oracle.oracle import open_network
+
+    out = chosen.out or chosen.checkpoint.with_suffix(".onnx")
+    found = export_onnx(open_network(chosen.checkpoint), out)
+    print(f"{out}: as PyTorch on {found.states:,} states, greatest difference {found.greatest:.1e}, the same tiles")
+    return 0
+
+
+def promote(argv: list[str]) -> int:
+    """Score a network and keep it in the catalogue."""
+    parser = argparse.ArgumentParser(
+        "ludory texas42 promote", description="Score a network on val and keep it in a catalogue."
+    )
+    _add_data(parser)
+    parser.add_argument("--catalogue", type=Path, default=Path(CATALOGUE), metavar="DIR", help=f"default {CATALOGUE}")
+    chosen = parser.parse_args(argv)
+
+    from ludory.algorithms.texas42_oracle.catalogue import promote as keep
+    from ludory.algorithms.texas42_oracle.evaluate import as_json
+
+    model, counted = _scored(chosen, "val")
+    states = int(counted.sums[0].sum())
+    card = keep(model, chosen.catalogue, as_json(counted), f"{states} validation states of {chosen.data.name}")
+    print(
+        f"{chosen.catalogue / card.file}: type next\n\n  ludory eval {chosen.catalogue / card.file} texas42/pimc --game Texas42Play-v0"
+    )
+    return 0
+
+
+def models(argv: list[str]) -> int:
+    """Show a catalogue, with what is wrong; 1 if something is."""
+    parser = argparse.ArgumentParser(
+        "ludory texas42 models", description="The networks of a catalogue; files are compared with their hashes."
+    )
+    parser.add_argument("--catalogue", type=Path, default=Path(CATALOGUE), metavar="DIR", help=f"default {CATALOGUE}")
+    parser.add_argument("--json", action="store_true", help="one JSON list, for programs")
+    chosen = parser.parse_args(argv)
+
+    from ludory.algorithms.texas42_oracle.catalogue import list_cards, problem_of
+
+    cards = list_cards(chosen.catalogue)
+    problems = [problem_of(card, chosen.catalogue) for card in cards]
+    if chosen.json:
+        print(
+            json.dumps(
+                [card._asdict() | {"problem": problem} for card, problem in zip(cards, problems, strict=True)], indent=2
+            )
+        )
+        return int(any(problems))
+    for card, problem in zip(cards, problems, strict=True):
+        overall = card.scores["network"]["overall"]
+        wrong = f"  {problem.upper()}" if problem else ""
+        print(
+            f"{card.file}  {card.parameters:,} numbers, q_gap {overall['q_gap']:.3f}, zero regret {overall['zero_regret']:.3f}{wrong}"
+        )
+    print(
+        f"{len(cards)} networks in {chosen.catalogue}"
+        + ("" if cards else "; `ludory texas42 promote CHECKPOINT` adds one")
+    )
+    return int(any(problems))
+
+
+def tokenise(argv: list[str]) -> int:
+    """Write tokens of labels and shards as NumPy files."""
+    parser = argparse.ArgumentParser(
+        "ludory texas42 tokenise", description="Tokens int8 [N, 32, 12] of labels and shards as NumPy files."
+    )
+    parser.add_argument(
+        "--data", type=Path, default=Path(DATA), metavar="DIR", help=f"labels or shards (default {DATA})"
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to")
+    parser.add_argument("--tokens", type=int, choices=(1, 2), default=1, help="version; 1: absolute seats (default 1)")
+    parser.add_argument(
+        "--splits", nargs="+", choices=("train", "val", "test"), default=("train", "val"), help="default train val"
+    )
+    parser.add_argument(
+        "--per-decision", type=int, default=2000, metavar="N", help="states of a shard for each number of tiles played"
+    )
+    parser.add_argument("--sampler-seed", type=int, default=0, help="of the draw of these (default 0)")
+    parser.add_argument("--dry-run", action="store_true", help="count files; write nothing")
+    chosen = parser.parse_args(argv)
+
+    from ludory.algorithms.texas42_oracle.data import read_split
+    from ludory.algorithms.texas42_oracle.token_files import write_tokens
+
+    for split in chosen.splits:
+        if chosen.dry_run:
+            print(f"{split}: {len(list((chosen.data / split).glob('*.parquet'))):,} files")
+            continue
+        data = read_split(chosen.data, split, chosen.per_decision, chosen.sampler_seed)
+        print(f"{split}: {write_tokens(data, chosen.out, split, chosen.tokens):,} states in {chosen.out / split}")
+    return 0
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("checkpoint", type=Path, help="of `ludory texas42 train`")
+    parser.add_argument(
+        "--data", type=Path, default=Path(DATA), metavar="DIR", help=f"labels or shards (default {DATA})"
+    )
+    parser.add_argument(
+        "--per-decision", type=int, default=2000, metavar="N", help="states of a shard for each number of tiles played"
+    )
+
+
+def _scored(chosen: argparse.Namespace, split: Any) -> tuple[Any, Any]:
+    """The model and its tally."""
+    from ludory.algorithms.texas42_oracle.data import read_split
+    from ludory.algorithms.texas42_oracle.evaluate import score_network
+    from ludory.algorithms.texas42_oracle.oracle import open_network
+
+    model = open_network(chosen.checkpoint)
+    return model, score_network(model.policy, read_split(chosen.data, split, chosen.per_decision, 0))
