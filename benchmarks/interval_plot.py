@@ -66,7 +66,8 @@ def log_axis(title: str, values: Sequence[float]) -> Axis:
 def linear_axis(title: str, values: Sequence[float]) -> Axis:
     """An axis that holds `values` and 0, about five ticks."""
     lowest, highest = min(0.0, *values), max(0.0, *values)
-    power = 10 ** math.floor(math.log10(max(highest - lowest, 1e-9) / 5))
+    highest = highest if highest > lowest else 1.0
+    power = 10 ** math.floor(math.log10((highest - lowest) / 5))
     step = next(power * k for k in (1, 2, 5, 10) if (highest - lowest) / (power * k) <= 6)
     first, last = math.floor(lowest / step), math.ceil(highest / step)
     ticks = [round(k * step, 10) for k in range(first, last + 1)]

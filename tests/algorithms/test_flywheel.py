@@ -39,7 +39,7 @@ COMMAND = [
     "--search=sparta({blueprint}, rollouts=2000)",
     "--learner=bc",
     "--policy=mlp(hidden=(8,))",
-    "--games=40",
+    "--games=25",
     "--eval-games=6",
     "--turns=1",
 ]
@@ -105,7 +105,7 @@ def test_what_was_searched_before_a_kill_is_kept_and_nothing_is_there_twice(tmp_
         time.sleep(0.05)
     process.send_signal(number)
     code = process.wait()
-    before = {file.name: file.stat().st_mtime_ns for file in files(searched)}
+    before = files(searched)
     assert (code, read_state(killed).step) == (130 if number == signal.SIGINT else -9, "search")
     assert len(before) >= 3
     assert main(["flywheel", "resume", str(killed), "--once"]) == 0
@@ -114,7 +114,7 @@ def test_what_was_searched_before_a_kill_is_kept_and_nothing_is_there_twice(tmp_
     one, other = (
         ludory.data.trajectories.TrajectoryDataset(folder / "turn-000" / "searched") for folder in (whole, killed)
     )
-    assert one.num_games == other.num_games == 40
+    assert one.num_games == other.num_games == 25
     assert len(one) == len(other)
 
 
@@ -145,5 +145,5 @@ def test_what_can_not_be_run_is_refused(tmp_path: Path) -> None:
 
 def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["flywheel", "run", *COMMAND, f"--out={tmp_path / 'new'}", "--dry-run"]) == 0
-    assert "turn 1 of 1, search: 40 games of sparta(hanabi/piers, rollouts=2000)" in capsys.readouterr().out
+    assert "turn 1 of 1, search: 25 games of sparta(hanabi/piers, rollouts=2000)" in capsys.readouterr().out
     assert not (tmp_path / "new").exists()

@@ -1,0 +1,81 @@
+"""The benchmarks of search: results are kept deck by deck, gains are paired, and calibration counts what came true."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ludory.benchmarks.hanabi_belief import BINS, EXACT, HINTS, Tally, measure
+from ludory.benchmarks.hanabi_search import RESULTS, run
+from ludory.benchmarks.hanabi_search_report import summary
+from ludory.envs.make import make_game
+from ludory.errors import DataError, OptionError
+
+
+def test_a_run_goes_on_where_it_was_and_a_cut_line_is_played_again(tmp_path, capsys):
+    command = [
+        "--game=HanabiTiny2P-v0",
+        "--blueprint=hanabi/piers",
+        "--decks=2",
+        "--budget",
+        "20",
+        "--contenders",
+        "single",
+    ]
+    command += [f"--out={tmp_path}"]
+    assert run(command) == 0
+    assert "0 of 4 games are played, 4 to go" in capsys.readouterr().out
+    first = json.loads((tmp_path / "hanabi-search-run.json").read_text())
+    lines = (tmp_path / RESULTS).read_text().splitlines(keepends=True)
+    assert len(lines) == 4
+    (tmp_path / RESULTS).write_text("".join(lines[:3]) + lines[3][:30])
+    assert run(command) == 0
+    assert "3 of 4 games are played, 1 to go" in capsys.readouterr().out
+    again = json.loads((tmp_path / "hanabi-search-run.json").read_text())
+    for one, other in zip(first["contenders"], again["contenders"], strict=True):
+        assert (one["score"], one["gain"], one["rollouts"]) == (other["score"], other["gain"], other["rollouts"])
+    assert (tmp_path / "hanabi-search-run.svg").read_text().startswith("<svg")
+    with pytest.raises(DataError, match=r"results there are of game='HanabiTiny2P-v0'"):
+        run(["--game=HanabiSmall2P-v0", f"--out={tmp_path}"])
+    with pytest.raises(OptionError, match="--decks 0"):
+        run(["--decks=0", f"--out={tmp_path}"])
+
+
+def line(contender, budget, deck, score):
+    rest = dict.fromkeys(("stacks", "moves", "cpu_seconds", "rollouts", "searches", "changed"), 1)
+    return {"contender": contender, "budget": budget, "deck": deck, "score": score, "end": "deck", **rest}
+
+
+def test_gains_are_deck_by_deck():
+    alone = [line("blueprint", 0, deck, score) for deck, score in enumerate((20, 10, 25))]
+    searched = [line("single", 50, deck, score) for deck, score in ((2, 25), (0, 21), (1, 12))]
+    gain = summary([*searched, *alone])[1]["gain"]
+    assert gain["mean"] == pytest.approx(1)
+    assert gain["stderr"] == pytest.approx(np.std([1, 2, 0], ddof=1) / np.sqrt(3))
+
+
+def test_a_tally_sets_what_was_said_beside_what_came():
+    tally = Tally(2)
+    tally.add(0, np.array([[0.25, 0.75, 0.0]]), np.array([1]))
+    tally.add(1, np.array([[0.25, 0.75, 0.0]]), np.array([0]))
+    tally.add(1, np.array([[0.0, 1.0, 0.0]]), np.array([2]))
+    found = tally.as_json()
+    assert found["held_but_impossible"] == 1
+    assert [(one["predicted"], one["frequency"], one["count"]) for one in found["bins"]] == [
+        (0.25, 0.5, 2),
+        (0.75, 0.5, 2),
+        (1.0, 0.0, 1),
+    ]
+    assert found["log_loss"] == pytest.approx(-(np.log(0.75) + np.log(0.25)) / 3)
+    assert tally.count.shape == (2, BINS)
+
+
+def test_the_exact_range_is_calibrated_and_sharper_than_the_hints():
+    beliefs = measure(make_game("HanabiSmall2P-v0"), "hanabi/smartbot", 60, 5)["beliefs"]
+    assert beliefs[EXACT]["held_but_impossible"] == 0
+    assert beliefs[EXACT]["log_loss"] < beliefs[HINTS]["log_loss"]
+    for one in beliefs[EXACT]["bins"]:
+        if one["count"] > 100 and one["stderr"]:
+            assert abs(one["predicted"] - one["frequency"]) < 4 * one["stderr"]
