@@ -38,7 +38,7 @@ from ludory.errors import DataError
 
 from .names import split_of
 
-FORMAT, VERSION = "ludory texas42 eq", "2.1"
+FORMAT, VERSION, HEADER = "ludory texas42 eq", "2.1", "ludory"
 DECISIONS, SLOTS, TOKENS, FEATURES, BINS = 28, 7, 36, 8, 85
 
 COLUMNS: dict[str, tuple[str, tuple[int, ...]]] = {
@@ -117,10 +117,8 @@ def write_eq(file: str | Path, game: EqGame) -> None:
     Raises:
         OutputError: the file can not be written.
     """
-    told = {
-        key: json.dumps(value, sort_keys=True) for key, value in game.header.items() if key not in ("format", "version")
-    }
-    metadata = {"format": FORMAT, "version": VERSION} | told
+    header = {"format": FORMAT, "version": VERSION} | game.header
+    metadata = {HEADER: json.dumps(header, sort_keys=True)}  # one entry only: safetensors writes several in any order
     with atomic_file(file) as handle:
         handle.write(save({name: np.ascontiguousarray(game.columns[name]) for name in COLUMNS}, metadata))
 
@@ -145,10 +143,11 @@ def read_eq(file: str | Path) -> EqGame:
 
 
 def _header(raw: dict[str, str], file: object) -> dict[str, Any]:
-    if raw.get("format") != FORMAT or raw.get("version") != VERSION:
-        found = f"{raw.get('format')!r} {raw.get('version')!r}"
+    header = json.loads(raw.get(HEADER, "{}"))
+    if (header.get("format"), header.get("version")) != (FORMAT, VERSION):
+        found = f"{header.get('format')!r} {header.get('version')!r}"
         raise DataError(f"{file}: format {found}, must be {FORMAT!r} {VERSION!r}; make one with `ludory texas42 eq`")
-    return {k: v if k in ("format", "version") else json.loads(v) for k, v in raw.items()}
+    return dict(header)
 
 
 def check_game(game: EqGame, file: object) -> None:

@@ -1,0 +1,179 @@
+"""Records of E[Q]: what is in a file, that it repeats, and what shows it."""
+
+from __future__ import annotations
+
+import sys
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from ludory.agents.texas42.decision_value import Sampling
+from ludory.agents.texas42.exploration import Exploration
+from ludory.agents.texas42.posterior import Posterior
+from ludory.agents.texas42.solver import Solver
+from ludory.algorithms.texas42_data.eq import EqSettings, check_eq, make_eq, record_game
+from ludory.cli import main
+from ludory.data.texas42.eq_records import COLUMNS, EqGame, EqName, read_eq, write_eq
+from ludory.data.texas42.eq_view import decisions
+from ludory.envs.texas42.start import seed_deal
+from ludory.envs.texas42.tiles import tiles_of
+from ludory.errors import DataError
+
+SETTINGS = EqSettings(Sampling(4, 0, posterior=Posterior(window=4)), Exploration(epsilon=0.2))
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    target = tmp_path_factory.mktemp("eq") / EqName(947).path
+    make_eq(target, EqName(947), SETTINGS, Solver())
+    return target
+
+
+def test_a_record_holds_28_decisions_of_a_legal_hand(file):
+    game = read_eq(file)
+    columns = game.columns
+    assert file.parent.name == "val"
+    assert sorted(game.tiles) == list(range(28)), "slots are places in the dealt hand, for the action as for the values"
+    assert game.header["deal"] == [tile for hand in seed_deal(947) for tile in hand]
+    assert game.header["decl_id"] == 947 % 10
+    assert game.header["version"] == "2.1"
+    assert (columns["decision_idx"] == np.arange(28)).all()
+    assert not columns["train_mask"].any()
+    legal = columns["legal_mask"]
+    assert (np.isneginf(columns["e_q_mean"]) == ~legal).all()
+    assert (columns["e_q_var"][~legal] == 0).all()
+    points = np.arange(-42, 43)
+    assert (columns["e_q_pdf"] @ points)[legal] == pytest.approx(columns["e_q_mean"][legal], abs=1e-3)
+    deviation = [np.sqrt(v[m]) for v, m in zip(columns["e_q_var"], legal, strict=True)]
+    assert columns["u_mean"] == pytest.approx([d.mean() for d in deviation], abs=1e-4)
+    assert columns["u_max"] == pytest.approx([d.max() for d in deviation], abs=1e-4)
+
+
+def test_diagnostics_are_of_each_decision(file):
+    columns = read_eq(file).columns
+    assert columns["ess"][0] == columns["n_samples"][0], "nothing was played before"
+    assert len(set(columns["ess"].tolist())) > 5, "no mean over a game"
+    assert (columns["max_w"] * columns["n_samples"] >= 0.999).all()
+    gaps = columns["q_gap"]
+    assert (gaps[columns["exploration_mode"] == 0] == 0).all()
+    best = np.where(columns["legal_mask"], columns["e_q_mean"], -np.inf).max(axis=1)
+    taken = np.take_along_axis(columns["e_q_mean"], columns["action_taken"][:, None], 1)[:, 0]
+    assert gaps == pytest.approx(best - taken, abs=1e-4)
+
+
+def test_transcripts_hold_the_hand_and_the_plays_in_order(file):
+    game = read_eq(file)
+    for view, state in decisions(game):
+        k = view.number
+        tokens, length = game.columns["transcript_tokens"][k], int(game.columns["transcript_lengths"][k])
+        held = tiles_of(int(state.held[0, view.seat]))
+        assert length == 1 + len(held) + k
+        assert tokens[0, 7] == 0
+        assert tokens[1 : 1 + len(held), 7].tolist() == [1] * len(held)
+        assert tokens[1 + len(held) : length, 7].tolist() == [2] * k
+        assert (tokens[length:] == 0).all()
+        played = [(int(high), int(low)) for high, low in tokens[1 + len(held) : length, :2]]
+        assert played == [(_high(tile), tile - _high(tile) * (_high(tile) + 1) // 2) for tile in game.tiles[:k]]
+        slots = game.columns["hand_slots"][k]
+        assert [game.hand(k)[slot] for slot in slots if slot >= 0] == held
+
+
+def _high(tile: int) -> int:
+    return next(high for high in range(7) if tile < (high + 1) * (high + 2) // 2)
+
+
+def test_files_repeat_to_the_byte_and_others_do_not_pass(file, tmp_path):
+    again = tmp_path / "again.safetensors"
+    make_eq(again, EqName(947), SETTINGS, Solver())
+    assert again.read_bytes() == file.read_bytes()
+    check_eq(file, EqName(947), SETTINGS)
+    with pytest.raises(DataError, match="sampler"):
+        check_eq(file, EqName(947), EqSettings(Sampling(5, 0)))
+    with pytest.raises(DataError, match="seed"):
+        check_eq(file, EqName(948), SETTINGS)
+
+
+def test_damage_is_found(file, tmp_path):
+    whole, cut = file.read_bytes(), tmp_path / "cut.safetensors"
+    cut.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match="can not be read"):
+        read_eq(cut)
+    game = read_eq(file)
+    columns = {name: column.copy() for name, column in game.columns.items()}
+    columns["action_taken"][3] = int((~columns["legal_mask"][3]).argmax()) if not columns["legal_mask"][3].all() else 7
+    write_eq(cut, EqGame(game.header, columns))
+    with pytest.raises(DataError, match=r"decision 3, action_taken"):
+        read_eq(cut)
+    del columns["u_max"]
+    with pytest.raises(KeyError):
+        write_eq(cut, EqGame(game.header, columns))
+
+
+def test_all_columns_are_documented():
+    from ludory.data.texas42 import eq_records
+
+    assert all(f"`{name}`" in (eq_records.__doc__ or "") for name in COLUMNS)
+
+
+def test_other_records_do_not_change_a_record():
+    small = EqSettings(Sampling(2, 0))
+    solver = Solver()
+    record_game(3, small, solver)
+    assert (
+        record_game(7, small, solver).columns["e_q_mean"] == record_game(7, small, Solver()).columns["e_q_mean"]
+    ).all()
+
+
+# --- The command and the viewer -------------------------------------------------------------------------------------------
+
+
+def test_the_job_fills_gaps_and_goes_on(tmp_path, capsys):
+    job = ["texas42", "eq", "--out", str(tmp_path), "--seeds", "0-2", "--n-samples", "2", "--enumerate-below", "0"]
+    assert main([*job, "--limit", "1"]) == 0
+    assert main([*job, "--dry-run"]) == 0
+    assert "2 missing" in capsys.readouterr().out
+    assert main(job) == 0
+    assert "2 files written (56 decisions), 1 were there" in capsys.readouterr().out
+    assert not list(tmp_path.glob("*/.*"))
+    assert main([*job[:-4], "--n-samples", "3", "--enumerate-below", "0"]) == 2
+    assert "name another folder" in capsys.readouterr().err
+
+
+def test_a_record_is_shown(file, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: False, raising=False)
+    assert main(["texas42", "view", str(file), "--seat", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("-- decision") == 7
+    assert "##" in shown, "hands that the mover does not see stay hidden"
+    page, picture = tmp_path / "hand.html", tmp_path / "one.svg"
+    assert main(["texas42", "view", str(file), "--html", str(page), "--picture", str(picture), "--decision", "9"]) == 0
+    text = page.read_text()
+    assert "http-equiv" in text
+    assert "src=" not in text
+    assert "Decision 28 of 28" in text
+    root = ElementTree.fromstring(picture.read_text())
+    words = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert any(word and word.startswith("effective worlds") for word in words)
+    assert any(word and word.startswith("q-gap") for word in words)
+    assert main(["texas42", "view", str(file), "--decision", "28"]) == 2
+
+
+def test_keys_move_through_a_record(file, capsys, monkeypatch):
+    keys = iter(["n", "g 20", "p", "j 0.0", "w", "s 1", "a", "x", "q"])
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda prompt="": next(keys))
+    assert main(["texas42", "view", str(file)]) == 0
+    shown = capsys.readouterr().out
+    for part in ("decision 1 of", "decision 20 of", "decision 19 of", "worlds:", "world 1, exact:", "'x' is no key"):
+        assert part in shown
+
+
+def test_an_animation_has_a_picture_for_each_decision(file, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    target = tmp_path / "hand.gif"
+    assert main(["texas42", "view", str(file), "--gif", str(target), "--seat", "0"]) == 0
+    with image.open(target) as opened:
+        assert opened.n_frames == 7
+        assert opened.size == (1100, 640)
