@@ -84,7 +84,9 @@ class Distill(OfflineAlgorithm):
         if not self.config.lambda_kl:
             return None
         start = self.config.init_from
-        return self.config.teacher or (None if start is None or is_sb3_file(start) else start)
+        if start and Path(start).suffix not in TORCH_FILES and is_sb3_file(start):
+            start = None  # plays, but as another library's model
+        return self.config.teacher or start
 
     def _load_teacher(self, file: str) -> Teacher:
         if Path(file).suffix not in TORCH_FILES:
