@@ -52,7 +52,8 @@ class HandRange:
 
     While there are more than `limit` hands that fit the hints, the moves of others are kept in a list and hands are drawn
     by rejection; the draws are exact all the same, as long as the blueprint lets all hands be listed where hardly any drawn one
-    agrees. A network does not (`Blueprint.most_listed`): what agrees of `MOST_TRIED` hands is then used again and again.
+    agrees. A network does not (`Blueprint.most_listed`): what agrees of `MOST_TRIED` hands is then used again and again, and of a range
+    that grows beyond what may be listed a random part is kept.
     Ranges are copied with `copy.copy`: nothing in them is changed in place.
 
     Args:
@@ -136,6 +137,9 @@ class HandRange:
             counts = self._counts(now)
             hands = with_drawn_card(hands, take.held - 1, counts)
             after = after.repeat(np.count_nonzero(counts))
+            if len(hands) > self.blueprint.most_listed:
+                some = np.argsort(hash_rows(len(hands), np.arange(len(hands))))[: int(self.blueprint.most_listed)]
+                hands, after = hands[some], after[some]
         self.pending = (event,)
         self._keep(hands, after, now)
 

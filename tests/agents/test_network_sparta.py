@@ -17,6 +17,7 @@ from ludory.agents.make import make_agent
 from ludory.agents.networks.build import PolicySpec, build_policy
 from ludory.agents.neural import NeuralAgent
 from ludory.agents.search.blueprint import engine_of, make_blueprint
+from ludory.agents.search.network_blueprint import NetworkBlueprint
 from ludory.agents.search.sparta import Sparta, make
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
@@ -99,6 +100,20 @@ def played_on(agent, drawn, action):
             if len(mine):
                 actions[mine] = agent.choose(engine, seat, mine, memories[seat])
     return returns
+
+
+def test_a_range_that_may_not_be_listed_keeps_a_part_of_it(monkeypatch):
+    monkeypatch.setattr(NetworkBlueprint, "most_listed", 4)
+    watched, limited = Watched(TINY.id, network(), 4, 0, (4,)), 0
+    for i in watched.moves():
+        size = watched.copied(i, 4).size
+        assert size is None or size <= 4
+        if watched.engine.to_move[i] == 0:
+            worlds = watched.copied(i, 4).draw(watched.view(i), 10, key=1).worlds
+            seen = engine_of(TINY, worlds).observe(0)
+            assert (seen == watched.view(i).observation).all()
+            limited += 1
+    assert limited > 5
 
 
 def test_search_over_a_network_gains_and_repeats():
