@@ -24,6 +24,7 @@ from ludory.envs.make import make_game
 from ludory.envs.texas42.state import ALL_PASSED, MADE, SETTLED
 from ludory.errors import DataError
 
+LARGEST_SEED = 2**63 - 1
 HANDS, PAIRS, OPEN = 50, 10, 20
 """Hands dealt for one file of contracts; pairs of matches of one file; deals with open hands behind each share."""
 
@@ -85,7 +86,7 @@ def play_contracts(bidder: str, number: int, rollouts: int, worlds: int, seed: i
     game = make_game("Texas42-v0")
     agent = make_agent(bidder, game)
     assert isinstance(agent, BidderAgent)
-    engine = KernelEngine(game, HANDS, seed=int(hash_rows(seed, number)))
+    engine = KernelEngine(game, HANDS, seed=int(hash_rows(seed, number)) & LARGEST_SEED)
     engine.reset()
     while not engine.over.all():
         actions = np.zeros(HANDS, np.int64)
