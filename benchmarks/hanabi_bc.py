@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
+from ludory.algorithms.batches import ask, read_batches
 from ludory.algorithms.bc import BC
-from ludory.algorithms.bc.batches import ask, read_batches
 from ludory.algorithms.checkpoint import read_header
 from ludory.algorithms.run import train_to_file
 from ludory.atomic import atomic_file

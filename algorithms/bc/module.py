@@ -15,7 +15,7 @@ from ludory.algorithms.supervised_module import Course, SupervisedModule
 from ludory.data.trajectories import Sequences, TrajectoryDataset
 from ludory.envs.game import Game
 
-from .batches import Batch, Said, ask, distribution, first_samples, num_decisions, own_share, read_batches
+from ..batches import Batch, Said, ask, distribution, first_samples, num_decisions, own_share, read_batches
 from .config import BCConfig
 from .loss import LossTerms, imitation_loss, weighted_mean
 from .scores import count_actions, prior_scores, score, uniform_scores

@@ -14,7 +14,7 @@ from ludory.agents.networks.policy import Policy
 from ludory.data.dataset import LAST_MOVES
 from ludory.data.trajectories import TrajectoryDataset
 
-from ..bc.batches import Batch, Said, ask, num_decisions, own_share, read_batches
+from ..batches import Batch, Said, ask, num_decisions, own_share, read_batches
 from ..supervised_module import Course, SupervisedModule
 from .config import DistillConfig
 from .loss import Targets, Terms, distill_loss

@@ -12,7 +12,7 @@ from torch.optim import Optimizer
 
 from ludory.agents.networks.domino import DominoTransformer
 
-from ..bc.batches import own_share
+from ..batches import own_share
 from ..supervised_module import Course, SupervisedModule
 from .config import Texas42OracleConfig
 from .data import OracleBatch, OracleData, shuffled_batches, stored_batches

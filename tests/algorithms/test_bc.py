@@ -20,8 +20,8 @@ from stable_baselines3.common.callbacks import CheckpointCallback
 
 import ludory
 from ludory.agents.networks.policy import numpy_to_bits
+from ludory.algorithms.batches import ask, read_batches
 from ludory.algorithms.bc import BC
-from ludory.algorithms.bc.batches import ask, read_batches
 from ludory.algorithms.bc.module import BCModule
 from ludory.algorithms.checkpoint import read_checkpoint, read_header
 from ludory.algorithms.ppo import PPO

@@ -15,7 +15,7 @@ import torch
 
 import ludory
 from ludory.agents.networks.hanabi_gru_import import NAMES
-from ludory.algorithms.bc.batches import ask
+from ludory.algorithms.batches import ask
 from ludory.algorithms.checkpoint import read_checkpoint, read_header
 from ludory.algorithms.distill import Distill, DistillConfig
 from ludory.algorithms.distill.module import DistillModule
