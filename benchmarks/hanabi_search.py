@@ -26,6 +26,8 @@ from .machine import origin
 
 INTERRUPTED = 130
 RESULTS = "decks.jsonl"
+WIDTH = 120
+"""Columns that the table needs."""
 
 
 def run(argv: list[str]) -> int:
@@ -179,4 +181,6 @@ def _print(report: dict[str, Any]) -> None:
             f"{one['changed']:.1f}",
             f"{one['cpu_seconds']:.2f}",
         )
-    Console(markup=False, highlight=False).print(table)
+    console = Console(markup=False, highlight=False)
+    console.width = max(console.width, WIDTH)
+    console.print(table)
