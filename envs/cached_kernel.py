@@ -11,6 +11,7 @@ from typing import Any
 from numba import njit
 from numba.core.caching import FunctionCache
 
+from .kernel import BATCH_FLAGS
 from .source_hash import source_hash
 
 
@@ -35,3 +36,7 @@ def cached_kernel(**flags: Any) -> Callable[[Callable[..., Any]], Any]:
         return dispatcher
 
     return compiled
+
+
+cached_batch_kernel = cached_kernel(**{name: value for name, value in BATCH_FLAGS.items() if name != "cache"})
+"""Decorator: as `batch_kernel`, for kernels that are not bound to a game and call functions of other files."""

@@ -9,7 +9,7 @@ x int32 [FEATURES] is working memory.
 
 import math
 
-from ludory.envs.cached_kernel import cached_kernel
+from ludory.envs.cached_kernel import cached_batch_kernel
 from ludory.envs.chance import mix
 from ludory.envs.texas42.rules import clear_play, finish_trick, outcome, play_tile
 from ludory.envs.texas42.state import MADE, NOT_OVER, PLAIN
@@ -19,10 +19,8 @@ from .declarations import CUES, describe_declaration
 from .quick import SCALE, TRUMPS, draw_tile, tile_logit, tiles_to_play
 from .tile_features import describe_tile
 
-_FLAGS = {"error_model": "numpy", "nogil": True, "_nrt": False}
 
-
-@cached_kernel(**_FLAGS)
+@cached_batch_kernel
 def put_world(origin_bytes, scratch_bytes, origin, scratch, worlds, k, me):
     """Make `scratch` a copy of the game with the hands of world k."""
     for byte in range(origin_bytes.shape[0]):
@@ -34,7 +32,7 @@ def put_world(origin_bytes, scratch_bytes, origin, scratch, worlds, k, me):
         scratch.dealt[0, seat] = worlds[k, other] | played
 
 
-@cached_kernel(**_FLAGS)
+@cached_batch_kernel
 def points_before(origin, scratch, origin_bytes, scratch_bytes):
     """Points of both teams before the first trick: a hand may be given some to begin with."""
     for byte in range(origin_bytes.shape[0]):
@@ -49,7 +47,7 @@ def points_before(origin, scratch, origin_bytes, scratch_bytes):
     return int(origin.points[0, 0]) - int(scratch.points[0, 0]), int(origin.points[0, 1]) - int(scratch.points[0, 1])
 
 
-@cached_kernel(**_FLAGS)
+@cached_batch_kernel
 def chance_of(scratch, seat, tile, tau, slip, x):
     """Logarithm of the policy's probability of a tile, made softer by `tau`; with probability `slip` it plays anything."""
     moves = tiles_to_play(scratch, 0, seat)
@@ -64,7 +62,7 @@ def chance_of(scratch, seat, tile, tau, slip, x):
     return math.log((1 - slip) / total + slip / number)
 
 
-@cached_kernel(**_FLAGS)
+@cached_batch_kernel
 def declaration_chance(hand, decl, tau, x):
     """Logarithm of the chance that a hand declares `decl`, of straight 42."""
     total, own = 0.0, 0.0
@@ -79,7 +77,7 @@ def declaration_chance(hand, decl, tau, x):
     return own - math.log(total)
 
 
-@cached_kernel(**_FLAGS)
+@cached_batch_kernel
 def weigh_rows(origin, scratch, origin_bytes, scratch_bytes, worlds, me, bid_tau, tau, slip, x, logs, start, stop):
     """logs[k]: logarithm of how likely world k makes the declaration (left out if bid_tau is 0) and the plays of the others."""
     decl, declarer = int(origin.decl[0]), int(origin.bidder[0])
@@ -104,7 +102,7 @@ def weigh_rows(origin, scratch, origin_bytes, scratch_bytes, worlds, me, bid_tau
         logs[k] = total
 
 
-@cached_kernel(**_FLAGS)
+@cached_batch_kernel
 def play_on(scratch, key, x):
     """Play the game to where its contract is decided; gives the result."""
     result = NOT_OVER
@@ -117,7 +115,7 @@ def play_on(scratch, key, x):
     return result
 
 
-@cached_kernel(**_FLAGS)
+@cached_batch_kernel
 def play_out_rows(origin, scratch, origin_bytes, scratch_bytes, worlds, me, tiles, key, x, made, start, stop):
     """made[k, a]: 1 if the contract is made when tiles[a] is played in world k and everybody plays the quick policy then."""
     for k in range(start, stop):
@@ -132,7 +130,7 @@ def play_out_rows(origin, scratch, origin_bytes, scratch_bytes, worlds, me, tile
             made[k, a] = result == MADE
 
 
-@cached_kernel(**_FLAGS)
+@cached_batch_kernel
 def describe_rows(state, rows, seats, legal, features):
     """features[k]: those of the tiles in legal[k] that seats[k] may play in game rows[k], in order; features [n, 7, FEATURES] arrive 0."""
     for k in range(rows.shape[0]):

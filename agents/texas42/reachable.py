@@ -2,13 +2,13 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.kernel import batch_kernel
+from ludory.envs.cached_kernel import cached_batch_kernel
 
 from .states import NO_TILE
 from .tabulate import UNREACHED, answers, subsets_of_size
 
 
-@batch_kernel
+@cached_batch_kernel
 def list_positions(table, slots, subsets, hands, leaders):
     """Fill hands (28 bits, seat 0 lowest) and leaders with all reached positions between tricks; gives their number."""
     count = 0
@@ -28,7 +28,7 @@ def list_positions(table, slots, subsets, hands, leaders):
     return count
 
 
-@batch_kernel
+@cached_batch_kernel
 def list_states(hands, leader, first, second, third, follow, out):
     """Fill `out` with the states that follow when the tiles with these local indices (7: none) are played; gives their number.
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from ludory.errors import OptionError
 
+from ..cached_kernel import cached_batch_kernel
 from ..chance import mix
 from ..game import State
-from ..kernel import batch_kernel
 from .state import PLUNGE, PLUNGE_DOUBLES, SPLASH, SPLASH_DOUBLES
 from .tiles import ALL_TILES, DOUBLE_TILES, TILE_NAMES, tiles_of
 
@@ -63,7 +63,7 @@ def _doubles(state: State, i: int, seat: int) -> int:
     return max(0, promised - shown.bit_count())
 
 
-@batch_kernel
+@cached_batch_kernel
 def count_table(owners, doubles, sizes, needs, ways):
     """Fill `ways` [64 (T + 1)]; owners [T]: bit set of the seats that may hold each tile, doubles first; gives their number."""
     tiles = owners.shape[0]
@@ -94,7 +94,7 @@ def count_table(owners, doubles, sizes, needs, ways):
     return ways[8 * size_0 + size_1]
 
 
-@batch_kernel
+@cached_batch_kernel
 def deal_ranks(bits, owners, sizes, ways, ranks, out):
     """out[k]: the three hands of world ranks[k]; bits [T]: mask of each tile."""
     tiles = owners.shape[0]
@@ -123,7 +123,7 @@ def deal_ranks(bits, owners, sizes, ways, ranks, out):
 _LOW, _S32 = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
-@batch_kernel
+@cached_batch_kernel
 def draw_ranks(key, count, ranks):
     """Independent uniform ranks in 0..count-1 (below 2**31), by multiply-and-reject (arXiv 1805.10941)."""
     bound, counter = np.uint64(count), 0
@@ -137,7 +137,7 @@ def draw_ranks(key, count, ranks):
         ranks[k] = product >> _S32
 
 
-@batch_kernel
+@cached_batch_kernel
 def draw_distinct(key, pool, ranks):
     """Distinct uniform entries of `pool`, which is shuffled in part."""
     counter = 0
