@@ -203,3 +203,17 @@ def test_styles_of_the_arena(engine_on, ptx_device, style):
     agent.choose(engine, 0, np.arange(3), agent.initial_memory(3))
     assert ptx_device.names == {"choose_heads_rows"}
     assert_hopper_code(ptx_device)
+
+
+def test_texas_42(engine_on, ptx_device):
+    use_everything(engine_on(make_registered("Texas42Play-v0"), ptx_device))
+    assert ptx_device.names >= {"reset_rows", "step_rows", "observe_rows", "pack_bits", "redeal_rows", "legal_rows"}
+    assert_hopper_code(ptx_device)
+
+
+def test_the_auction_of_texas_42(engine_on, ptx_device):
+    engine = engine_on(make_registered("Texas42-v0"), PaperDevice())
+    engine._device = ptx_device
+    engine.step(np.zeros(3, np.int64))
+    assert ptx_device.names >= {"step_rows", "legal_rows"}
+    assert_hopper_code(ptx_device)
