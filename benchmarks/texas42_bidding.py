@@ -94,7 +94,8 @@ def _contracts(options: argparse.Namespace, bidder: str) -> list[Contract]:
 
 def _matches(options: argparse.Namespace, first: str, second: str) -> dict[str, Any]:
     """Marks a game that the bidder is ahead, by pair of matches, and its share of wins."""
-    settings, margins, number = f"{first} v {second}, seed {options.seed}", [], 0
+    settings, number = f"{first} v {second}, seed {options.seed}", 0
+    margins: list[Any] = []
     while len(margins) < options.matches:
         name = PartName("matches", number, settings)
         _fill(

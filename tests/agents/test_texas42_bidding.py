@@ -136,6 +136,26 @@ def test_a_lost_hand_is_shown_trick_by_trick():
     assert lines[-1].endswith(f" {row['team0_points']}")
 
 
+def test_files_of_chances(tmp_path):
+    import pyarrow.parquet as pq
+
+    from ludory.algorithms.texas42_data.bids import chances_of, make_bids
+    from ludory.data.texas42.bid_tables import BidName, read_bids
+
+    name = BidName(905, "double_dummy", 3, 10, 0)
+    file = tmp_path / name.path
+    assert str(name.path) == "val/seed_00000905.parquet"
+    make_bids(file, name)
+    assert pq.read_schema(file).names[:2] == ["seed", "hand"]
+    assert len(pq.read_schema(file).names) == 365
+    found, chances = read_bids(file, name), chances_of(name)
+    assert (found.points == chances.points).all()
+    assert found.figures[0] == pytest.approx(chances.p)
+    assert found.figures[1:] == pytest.approx(np.stack([chances.low, chances.high]))
+    with pytest.raises(DataError, match="samples is 3, asked for 4"):
+        read_bids(file, name._replace(samples=4))
+
+
 # --- The fitted model -----------------------------------------------------------------------------------------------------
 
 

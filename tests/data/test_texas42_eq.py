@@ -125,6 +125,21 @@ def test_other_records_do_not_change_a_record():
     ).all()
 
 
+def test_dictionaries_of_torch_and_back(file, tmp_path, capsys):
+    import torch
+
+    there, back = tmp_path / "seed.pt", tmp_path / "back.safetensors"
+    assert main(["texas42", "eq-convert", str(file), str(there)]) == 0
+    content = torch.load(there, weights_only=True)
+    assert content["e_q_mean"].shape == (28, 7)
+    assert main(["texas42", "eq-convert", str(there), str(back)]) == 0
+    assert back.read_bytes() == file.read_bytes()
+    bad = tmp_path / "bad.pt"
+    torch.save({"metadata": print}, bad)
+    assert main(["texas42", "eq-convert", str(bad), str(tmp_path / "x.safetensors")]) == 2
+    assert "can not be read" in capsys.readouterr().err
+
+
 # --- The command and the viewer -------------------------------------------------------------------------------------------
 
 

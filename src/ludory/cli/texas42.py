@@ -20,6 +20,8 @@ VERBS = {
     "calibrate": ("texas42_calibrate", "play contracts and fit to them how likely a hand makes each bid"),
     "eq": ("texas42_eq", "play hands by E[Q] and record every decision"),
     "view": ("texas42_view", "step through a recorded hand: here, as a page, as an animation"),
+    "eq-convert": ("texas42_eq_convert", "recorded hands to torch dictionaries (.pt), and back"),
+    "bids": ("texas42_bids", "how likely dealt hands make each bid, one file a deal"),
     "bid": ("texas42_bid", "how likely a hand makes each bid; a poster; lost hands trick by trick"),
     "quick": ("texas42_quick", "fit a fast policy to what PIMC plays"),
     "solve": ("texas42_solve", "what each tile of a hand is worth with all hands open"),
