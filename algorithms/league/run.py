@@ -112,7 +112,8 @@ class League:
     def run(self, on_slice: Callable[[League], None] | None = None) -> bool:
         """Train until the budget is used up or `stop` is called; gives True when it is used up.
 
-        At the end every main is copied once more, so that the final ones are among the players that are measured.
+        At the end every main that has learnt for half a unit since it was last copied is copied once more. Before that the
+        last copy stands for it: another would be the same player twice, and its games against itself a measure of nothing.
         """
         with one_thread():
             while not self.finished and not self._stopping:
@@ -179,7 +180,8 @@ class League:
 
     def _close(self) -> None:
         for player in self.state.learners:
-            if player.role == "main":
+            grown = 2 * player.steps_since_snapshot >= self.config.unit_steps
+            if player.role == "main" and (grown or player.copies <= 1):
                 self._snapshot(player.id, "end")
         self._measure(self.coordinator.matrix_orders())
         self.coordinator.emit("closed")
