@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -14,11 +13,14 @@ import numpy as np
 import pytest
 
 import ludory
+from ludory.algorithms.flywheel import machine
 from ludory.algorithms.flywheel.config import FlywheelConfig
 from ludory.algorithms.flywheel.machine import resume_flywheel, start_flywheel
 from ludory.algorithms.flywheel.plan import plan
 from ludory.algorithms.flywheel.state import STATE, read_state
 from ludory.cli import main
+from ludory.data.record import record
+from ludory.data.trajectories import TrajectoryDataset
 from ludory.errors import DataError, OptionError, OutputError
 
 TINY = {
@@ -90,8 +92,7 @@ def test_the_next_turn_searches_from_what_was_promoted_and_leaves_what_was_not(t
         assert "turn 2 of 2, search" in plan(folder, read_state(folder))
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_what_was_searched_before_a_kill_is_kept_and_nothing_is_there_twice(tmp_path: Path, number: int) -> None:
+def test_what_was_searched_before_a_kill_is_kept_and_nothing_is_there_twice(tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     process = subprocess.Popen(
         [sys.executable, "-m", "ludory", "flywheel", "run", *COMMAND, f"--out={killed}", "--once"],
@@ -99,23 +100,33 @@ def test_what_was_searched_before_a_kill_is_kept_and_nothing_is_there_twice(tmp_
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
-    searched = killed / "turn-000" / "searched"
     deadline = time.monotonic() + 300
-    while len(files(searched)) < 3 and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.send_signal(number)
-    code = process.wait()
-    before = files(searched)
-    assert (code, read_state(killed).step) == (130 if number == signal.SIGINT else -9, "search")
-    assert len(before) >= 3
+    while len(files(killed)) < 3 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    assert (process.wait(), read_state(killed).step, len(files(killed)) >= 3) == (-9, "search", True)
     assert main(["flywheel", "resume", str(killed), "--once"]) == 0
     assert main(["flywheel", "run", *COMMAND, f"--out={whole}", "--once"]) == 0
     assert read_state(killed).step == "distil"
-    one, other = (
-        ludory.data.trajectories.TrajectoryDataset(folder / "turn-000" / "searched") for folder in (whole, killed)
-    )
+    one, other = (TrajectoryDataset(folder / "turn-000" / "searched") for folder in (whole, killed))
     assert one.num_games == other.num_games == 25
     assert len(one) == len(other)
+
+
+def test_a_stop_ends_behind_the_game_that_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with start_flywheel(FlywheelConfig(**TINY), tmp_path) as flywheel:
+
+        def stopping(*arguments, progress, **options):
+            def after_game(games):
+                if games:
+                    flywheel.stop()
+                return progress(games)
+
+            return record(*arguments, progress=after_game, **options)
+
+        monkeypatch.setattr(machine, "record", stopping)
+        assert not flywheel.run()
+    assert (read_state(tmp_path).step, len(files(tmp_path))) == ("search", 1)
 
 
 def files(folder: Path) -> list[Path]:
