@@ -1,6 +1,7 @@
 """`ludory bench texas42-network`: make labels, train a network on them, and score it beside random and greedy play.
 
-Labels, checkpoints and result lie in one folder; the command goes on where an earlier one stopped.
+Labels, checkpoints and result lie in one folder; the command goes on where an earlier one stopped. Seconds are those of all commands that
+ended by themselves.
 """
 
 from __future__ import annotations

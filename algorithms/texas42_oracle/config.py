@@ -18,7 +18,9 @@ class Texas42OracleConfig(SupervisedConfig):
     """Learning from the oracle of Texas 42; `dataset` is a folder of labels or shards with train/ and val/ in it."""
 
     learning_rate: float = 3e-4
-    """Step size of AdamW at the start."""
+    """Step size of AdamW after warming up."""
+    warmup: float = 0.02
+    """Share of all samples in which the step size rises from 0."""
     final_learning_rate: float | None = 0.0
     """Step size at the end, approached along a half cosine; none: it stays."""
     num_epochs: int = 20
@@ -44,6 +46,8 @@ class Texas42OracleConfig(SupervisedConfig):
         """
         SupervisedConfig.__post_init__(self)
         check_choice("loss_mode", self.loss_mode, ("qvalue", "policy"))
+        if not 0 <= self.warmup < 1:
+            raise OptionError(f"warmup={self.warmup}: must lie in [0, 1)")
         if not self.temperature > 0:
             raise OptionError(f"temperature={self.temperature}: must be greater than 0")
         if not self.value_coef >= 0:

@@ -91,8 +91,10 @@ class Texas42Oracle(SupervisedAlgorithm):
         return True
 
     def learning_rate_at(self, done: float) -> float:
-        """Along a half cosine."""
-        first, last = self.config.learning_rate, self.config.final_learning_rate
+        """Up at first, then along a half cosine."""
+        first, last, warmup = self.config.learning_rate, self.config.final_learning_rate, self.config.warmup
+        if done < warmup:
+            return first * max(done / warmup, 0.01)
         return first if last is None else last + (first - last) * 0.5 * (1 + math.cos(math.pi * done))
 
     def epoch_report(self, metrics: Mapping[str, float]) -> RenderableType:
