@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ludory.agents.agent import Agent
 from ludory.agents.evaluate import evaluate
 from ludory.agents.intervals import wilson
 from ludory.algorithms.bc import BC
@@ -119,7 +120,7 @@ def _score(model: BC, arguments: argparse.Namespace, style: str) -> dict[str, An
     options = {"observation": arguments.observation}
     points = 0.0
     for seat in range(2):
-        pair = [clone, f"arena/{style}"] if seat == 0 else [f"arena/{style}", clone]
+        pair: list[str | Agent] = [clone, f"arena/{style}"] if seat == 0 else [f"arena/{style}", clone]
         played = evaluate(pair, game=GAME, games=half, seed=1_000_003, **options)
         points += float((played.returns[:, seat] + 1).sum()) / 2
     interval = wilson(points, 2 * half)

@@ -317,7 +317,8 @@ class LeagueSampler:
         self.engine.reset(rows)
         if self._shaping is not None:
             self._shaping.forget(rows)
-        for follower in (self.player, self.teacher, *self._actors.values()):
+        followers: tuple[LanePlayer | Actor, ...] = (self.player, self.teacher, *self._actors.values())
+        for follower in followers:
             follower.forget(rows)
 
 
