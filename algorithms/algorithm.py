@@ -69,6 +69,10 @@ class Algorithm(ABC):
         with torch.random.fork_rng():
             torch.manual_seed(self.config.seed)
             self.policy = build_policy(self.policy_spec, game.facts).to(self.device)
+        if self.policy.trained_by not in (None, self.id):
+            raise OptionError(
+                f"policy {self.policy_spec.id!r} is learnt by {self.policy.trained_by} only; for {self.id} take 'mlp' or 'gru'"
+            )
         if self.config.compile:
             self.policy.compile()
             self.policy.unroll = torch.compile(self.policy.unroll)  # type: ignore[method-assign]

@@ -24,6 +24,17 @@ def results_table(folder: Path) -> str:
     lines += ["| --- | --- | --- | --- | --- | --- | --- | --- |"]
     for file in sorted(folder.glob("*-Hanabi*.json")):
         lines.append(_learning_row(json.loads(file.read_text())))
+    lines += [
+        "",
+        "| duels of the arena, points in percent | against the styles, smallest | against its own frozen players, smallest "
+        "| largest of fresh exploiters | trained | machine, date |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for file in sorted(folder.glob("arena-league-*.json")):
+        lines += _league_rows(json.loads(file.read_text()))
+    clones = folder / "arena-clones.json"
+    if clones.exists():
+        lines.append(_clones_row(json.loads(clones.read_text())))
     return "\n".join(lines)
 
 
@@ -52,6 +63,30 @@ def _learning_row(report: dict[str, Any]) -> str:
         f"| {ahead['mean']:+.2f} +- {ahead['stderr']:.2f} | {trained} "
         f"| {report['machine']['name']}, {report['date']} |"
     )
+
+
+def _league_rows(report: dict[str, Any]) -> Iterator[str]:
+    clock = "of one core's time" if report["processor_time"] else "on one core"
+    for name, found in report["contenders"].items():
+        past = [score for score in found["min_past"] if score is not None]
+        seeds = ", ".join(map(str, found["seeds"]))
+        exploiter = "-" if found["exploiter_max"] is None else f"{100 * found['exploiter_max']:.0f}"
+        yield (
+            f"| {name}, seed {seeds} | {_percents(found['min_styles'])} | {_percents(past)} | {exploiter} "
+            f"| {report['minutes']:g} minutes {clock} | {report['machine']['name']}, {report['date']} |"
+        )
+
+
+def _clones_row(report: dict[str, Any]) -> str:
+    scores = ", ".join(f"{style} {100 * one['score']:.1f}" for style, one in report["clones"].items())
+    return (
+        f"| clones, each against its own style | {scores} | - | - | {report['games']:,} games each "
+        f"| {report['machine']['name']}, {report['date']} |"
+    )
+
+
+def _percents(scores: list[float]) -> str:
+    return " ".join(f"{100 * score:.0f}" for score in scores)
 
 
 def with_results(readme: str, table: str) -> str:

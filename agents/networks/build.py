@@ -74,12 +74,17 @@ def build_policy(spec: PolicySpec, facts: GameFacts) -> Policy:
     """
     arguments = {key: tuple(value) if isinstance(value, list) else value for key, value in spec.arguments.items()}
     try:
-        return _class(spec.id)(facts, **arguments)
+        return policy_class(spec.id)(facts, **arguments)
     except TypeError as error:
         raise OptionError(f"policy {spec.id!r} with {arguments}: {error}") from error
 
 
-def _class(id: str) -> type[Policy]:
+def policy_class(id: str) -> type[Policy]:
+    """The class of a policy.
+
+    Raises:
+        OptionError: there is no such policy.
+    """
     if id not in POLICIES:
         raise OptionError(f"policy {id!r}: must be one of {', '.join(map(repr, POLICIES))}")
     module, _, attribute = POLICIES[id].partition(":")
@@ -88,5 +93,5 @@ def _class(id: str) -> type[Policy]:
 
 
 def _defaults(id: str) -> dict[str, Any]:
-    parameters = list(inspect.signature(_class(id)).parameters.values())[1:]
+    parameters = list(inspect.signature(policy_class(id)).parameters.values())[1:]
     return {parameter.name: parameter.default for parameter in parameters}

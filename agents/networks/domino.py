@@ -38,6 +38,7 @@ class DominoTransformer(Policy):
     """
 
     id: ClassVar[str] = "domino"
+    trained_by: ClassVar[str | None] = "texas42_oracle-v1"
 
     def __init__(
         self,

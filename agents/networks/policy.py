@@ -32,6 +32,8 @@ class Policy(nn.Module):
     """
 
     id: ClassVar[str]
+    trained_by: ClassVar[str | None] = None
+    """Id of the one algorithm that learns it; None: whichever learns from a game's observations."""
     uses_seat: ClassVar[bool] = False
     """True if `forward` wants to know which seat it plays."""
     uses_previous = False

@@ -453,3 +453,8 @@ def test_names_are_read_as_they_are_written(seed, decl, other):
     from ludory.data.texas42.names import parse_name
 
     assert parse_name(ShardName(seed, decl, other).file) == ShardName(seed, decl, other)
+
+
+def test_no_other_algorithm_takes_its_network():
+    with pytest.raises(OptionError, match="learnt by texas42_oracle-v1 only"):
+        ludory.make_algorithm("ppo", "domino", "Texas42Play-v0")

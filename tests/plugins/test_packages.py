@@ -17,14 +17,19 @@ else:
     import tomli as tomllib
 
 REPOSITORY = Path(__file__).parents[2]
-SHIPPED = {".py", ".typed", ".cc", ".html", ".js", ".css"}
+SHIPPED = {".py", ".json", ".typed", ".cc", ".html", ".js", ".css"}
 ROOMS = ("agents", "algorithms", "benchmarks", "envs", "plugins")
 
 
 def sources() -> dict[str, Path]:
     """Every file of the package by the name it has when installed, e.g. ludory/envs/game.py."""
     front = REPOSITORY / "src" / "ludory"
-    inside = [(path, path.relative_to(REPOSITORY)) for room in ROOMS for path in (REPOSITORY / room).rglob("*.*")]
+    inside = [
+        (path, path.relative_to(REPOSITORY))
+        for room in ROOMS
+        for path in (REPOSITORY / room).rglob("*.*")
+        if path.parent.name != "results"
+    ]
     inside += [(path, name) for path in front.rglob("*.*") if (name := path.relative_to(front)).parts[0] not in ROOMS]
     return {f"ludory/{name.as_posix()}": path for path, name in inside if path.suffix in SHIPPED}
 
