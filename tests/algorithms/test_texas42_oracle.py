@@ -457,4 +457,4 @@ def test_names_are_read_as_they_are_written(seed, decl, other):
 
 def test_no_other_algorithm_takes_its_network():
     with pytest.raises(OptionError, match="learnt by texas42_oracle-v1 only"):
-        ludory.make_algorithm("ppo", "domino", "Texas42Play-v0")
+        ludory.make_algorithm("ppo", policy="domino", env="Texas42Play-v0")
