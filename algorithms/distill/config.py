@@ -17,6 +17,7 @@ SEED: dict[str, Any] = {
     "lambda_q": 0.0,
     "lambda_kl": 0.0,
     "advantage_weight": 0.0,
+    "partner_weight": 1.0,
     "split_ratio": (1.0, 0.0, 0.0),
 }
 """What `mode="seed"` means."""
@@ -48,6 +49,8 @@ class DistillConfig(OfflineConfig):
     """Weight of decisions in which the search left the blueprint; the others have 1."""
     advantage_weight: float = 1.0
     """More weight of these for every standard error of advantage, up to 5: override_weight * (1 + advantage_weight * advantage / error)."""
+    partner_weight: float = 0.0
+    """Weight of the moves of seats that did not search, which are the blueprint's, where the data say so."""
     discount: float = 1.0
     """Of the returns, for each move of the game."""
     seq_len: int | None = None
@@ -95,6 +98,7 @@ class DistillConfig(OfflineConfig):
             "lambda_kl",
             "override_weight",
             "advantage_weight",
+            "partner_weight",
             "eval_games",
         ):
             if not getattr(self, name) >= 0:
@@ -124,6 +128,7 @@ class DistillConfig(OfflineConfig):
             self.lambda_kl,
             self.override_weight,
             self.advantage_weight,
+            self.partner_weight,
             self.tau,
         )
 

@@ -23,6 +23,7 @@ class Targets(NamedTuple):
     blueprint: Tensor  # (m,) the blueprint's action
     q: Tensor  # (m, A)
     q_stderr: Tensor  # (m, A), of the difference to the blueprint's action
+    searched: Tensor  # (m,) bool, False for a partner's move
 
 
 class Weights(NamedTuple):
@@ -34,6 +35,7 @@ class Weights(NamedTuple):
     kl: float
     override: float
     advantage: float
+    partner: float
     tau: float
 
 
@@ -83,14 +85,20 @@ def soft_targets(targets: Targets, mask: Tensor, tau: float) -> tuple[MaskedHead
     return MaskedHeads(logits, torch.where(known[:, None], tried, mask), (mask.shape[1],)), known
 
 
-def imitation_weights(targets: Targets, override: float, advantage: float) -> Tensor:
-    """(m,) 1, and on overrides `override` * (1 + `advantage` * advantage of the action in standard errors, at most 5)."""
+def imitation_weights(targets: Targets, weights: Weights) -> Tensor:
+    """(m,) 1, on partners' moves `partner`, on overrides `override` * (1 + `advantage` * advantage in standard errors, at most 5)."""
     changed, action = overrides(targets), targets.actions[:, None]
     gain = (targets.q - targets.q.gather(1, base_actions(targets)[:, None])).gather(1, action).squeeze(1)
     certain = (
         (gain / targets.q_stderr.gather(1, action).squeeze(1)).nan_to_num(0.0, posinf=MOST_ERRORS).clamp(0, MOST_ERRORS)
     )
-    return torch.where(changed, override * (1 + advantage * certain), 1.0) * targets.weights
+    factors = torch.where(changed, weights.override * (1 + weights.advantage * certain), 1.0)
+    return factors * partner_weights(targets, weights.partner)
+
+
+def partner_weights(targets: Targets, partner: float) -> Tensor:
+    """(m,) the recorded weights, those of partners' moves times `partner`."""
+    return torch.where(targets.searched, 1.0, partner) * targets.weights
 
 
 def distill_loss(
@@ -109,7 +117,7 @@ def distill_loss(
         blueprint: of the network that the search started from, where it was one.
     """
     nll = -policy.log_prob(targets.actions[:, None]).squeeze(1)
-    imitated = imitation_weights(targets, weights.override, weights.advantage)
+    imitated = imitation_weights(targets, weights)
     known_returns = torch.where(targets.value_known, targets.returns, values.float().detach())
     error = (values.float() - known_returns) ** 2
     entropy = policy.entropy().sum(-1)
@@ -123,7 +131,7 @@ def distill_loss(
         (error, targets.weights * targets.value_known),
         (entropy, targets.weights),
         (from_q, targets.weights * has_q),
-        (from_blueprint, targets.weights * kept * (blueprint is not None)),
+        (from_blueprint, partner_weights(targets, weights.partner) * kept * (blueprint is not None)),
     )
     total = mean(*terms.policy) - weights.entropy * mean(*terms.entropy)
     for part, weight in ((terms.value, weights.value), (terms.q, weights.q), (terms.kl, weights.kl)):

@@ -22,7 +22,7 @@ from .tally import figures, means, no_sums
 
 VALIDATION_ROWS = 1024
 """Decisions of a validation batch."""
-EXTRAS = ("action_blueprint", "q", "q_stderr", "value_known", LAST_MOVES)
+EXTRAS = ("action_blueprint", "q", "q_stderr", "searched", "value_known", LAST_MOVES)
 """Extra columns that are read."""
 
 
@@ -42,6 +42,7 @@ class DistillModule(SupervisedModule):
         super().__init__(policy, optimizer, config.seed, validation is not None, course)
         self._config, self._training, self._validation = config, training, validation
         self._blueprint = [blueprint] if blueprint else []  # in a list, so that Lightning takes it for no part of this
+        self._all_searched = bool(training.header.search.get("joint"))
         self._whole_games = policy.recurrent and config.seq_len != 1
         self._validated = no_sums()
 
@@ -120,4 +121,5 @@ class DistillModule(SupervisedModule):
             column("action_blueprint", 1, torch.nan)[:, 0],
             column("q", actions, torch.nan),
             column("q_stderr", actions, torch.nan),
+            (column("searched", 1, 1.0)[:, 0] > 0) | self._all_searched,
         )

@@ -20,7 +20,7 @@ from ludory.algorithms.distill.loss import (
 from ludory.algorithms.distill.tally import figures, means
 
 A, NAN = 4, float("nan")
-SEED = Weights(value=0.5, entropy=1e-3, q=0.0, kl=0.0, override=1.0, advantage=0.0, tau=0.1)
+SEED = Weights(value=0.5, entropy=1e-3, q=0.0, kl=0.0, override=1.0, advantage=0.0, partner=1.0, tau=0.1)
 
 
 def targets(
@@ -39,6 +39,7 @@ def targets(
         torch.tensor(blueprint),
         torch.tensor(q),
         torch.tensor(errors) if errors else torch.full((rows, A), NAN),
+        torch.ones(rows, dtype=torch.bool),
     )
 
 
@@ -51,7 +52,8 @@ def made_up(rows: int = 50, seed: int = 0) -> tuple[Tensor, Tensor, Tensor, Targ
     q = torch.where(mask, torch.randn(rows, A, generator=draw), NAN)
     errors = torch.where(mask, torch.rand(rows, A, generator=draw), NAN)
     known = torch.rand(rows, generator=draw) < 0.8
-    found = Targets(pick(), torch.randn(rows, generator=draw), known, torch.ones(rows), pick().float(), q, errors)
+    weights, searched = torch.ones(rows), torch.rand(rows, generator=draw) < 0.5
+    found = Targets(pick(), torch.randn(rows, generator=draw), known, weights, pick().float(), q, errors, searched)
     return torch.randn(rows, A, generator=draw), mask, torch.randn(rows, generator=draw), found
 
 
@@ -96,8 +98,25 @@ def test_overrides_weigh_more_the_surer_they_are() -> None:
     errors = [[0.0, 0.2, 1, 1], [0.0, 0.01, 1, 1], [0.0, NAN, 1, 1], [0.0, 0.2, 1, 1], [0.0, 0.2, 1, 1]]
     found = targets([1, 1, 1, 0, 1], [0.0, 0.0, 0.0, 0.0, NAN], q, errors)
     assert overrides(found).tolist() == [True, True, True, False, False]
-    assert imitation_weights(found, 2.0, 1.0).tolist() == pytest.approx([2 * (1 + 3), 2 * (1 + 5), 2, 1, 1])
-    assert imitation_weights(found, 2.0, 0.0).tolist() == [2, 2, 2, 1, 1]
+    assert imitation_weights(found, SEED._replace(override=2.0, advantage=1.0)).tolist() == pytest.approx(
+        [2 * (1 + 3), 2 * (1 + 5), 2, 1, 1]
+    )
+    assert imitation_weights(found, SEED._replace(override=2.0)).tolist() == [2, 2, 2, 1, 1]
+
+
+def test_moves_of_a_partner_teach_only_the_value() -> None:
+    logits, mask, values, found = made_up()
+    logits.requires_grad_()
+    values.requires_grad_()
+    weights = SEED._replace(entropy=0.0, kl=1.0, partner=0.0)
+    distill_loss(
+        MaskedHeads(logits, mask, (A,)), values, found, weights, MaskedHeads(logits.detach().flip(0), mask, (A,))
+    ).total.backward()
+    assert logits.grad is not None
+    assert values.grad is not None
+    assert (logits.grad[~found.searched] == 0).all()
+    assert (logits.grad[found.searched] != 0).any(1).sum() > 20
+    assert (values.grad[found.value_known] != 0).all()
 
 
 def test_near_the_blueprint_counts_where_it_was_kept_and_only_there() -> None:

@@ -275,7 +275,7 @@ def _extras(
         "log_game": np.array([step.game[1] for step in steps]),
         "action_blueprint": np.array(blueprint, object),
         "is_override": np.array(override, object),
-        "searched": np.array([bool(step.found.get("searched")) for step in steps]),
+        "searched": np.array([step.found.get("searched", True) for step in steps]),
         "q_count": np.stack([step.found.get("q_count", no_counts) for step in steps])[:, place_of],
         "q": np.stack([blank if step.q is None else step.q for step in steps])[:, place_of],
         "q_stderr": np.stack([blank if step.q_stderr is None else step.q_stderr for step in steps])[:, place_of],
