@@ -27,6 +27,8 @@ class OfflineConfig(SupervisedConfig):
     """Another number splits the games otherwise."""
     skip_bad: bool = False
     """Leave damaged rows out, and say how many, instead of stopping."""
+    augment: bool = False
+    """Rename every batch by a symmetry of the game, such as Hanabi's colours; for players who treat all names alike."""
 
 
 class OfflineAlgorithm(SupervisedAlgorithm):
@@ -45,6 +47,16 @@ class OfflineAlgorithm(SupervisedAlgorithm):
         if "split_ratio" in config:
             config["split_ratio"] = tuple(config["split_ratio"])
         super().__init__(policy, env, **config)
+
+    def setup(self) -> None:
+        """Make the optimiser.
+
+        Raises:
+            OptionError: no symmetry to augment by.
+        """
+        if self.config.augment and self.game.symmetry is None:
+            raise OptionError(f"augment: no symmetry of {self.game.id} is known; leave it out")
+        super().setup()
 
     def _open_source(self) -> None:
         self._seen_before: Mapping[str, int] | None = None

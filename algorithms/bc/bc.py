@@ -8,7 +8,6 @@ from typing import ClassVar
 from rich.console import RenderableType
 
 from ludory.algorithms.offline import OfflineAlgorithm
-from ludory.errors import OptionError
 
 from .config import BCConfig
 from .module import BCModule
@@ -24,16 +23,6 @@ class BC(OfflineAlgorithm):
     id = "bc-v1"
     config_class: ClassVar[type[BCConfig]] = BCConfig
     config: BCConfig
-
-    def setup(self) -> None:
-        """Make the optimiser.
-
-        Raises:
-            OptionError: no symmetry to augment by.
-        """
-        if self.config.augment and self.game.symmetry is None:
-            raise OptionError(f"augment: no symmetry of {self.game.id} is known; leave it out")
-        super().setup()
 
     def make_module(self) -> BCModule:
         """What Lightning trains."""

@@ -19,8 +19,6 @@ class BCConfig(OfflineConfig):
     """Weight of the squared error of the value against the return."""
     entropy_coef: float = 0.0
     """Weight of the entropy bonus."""
-    augment: bool = False
-    """Rename every batch by a symmetry of the game, such as Hanabi's colours; for players who treat all names alike."""
     max_samples: int | None = None
     """Learn from this many decisions only (whole games with memory), the same ones in every epoch."""
     min_return: float | None = None

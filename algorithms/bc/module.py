@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count, islice
+from itertools import islice
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
 from ludory.agents.networks.policy import Policy
 from ludory.algorithms.supervised_module import Course, SupervisedModule
-from ludory.data.trajectories import Sequences, TrajectoryDataset
+from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.game import Game
 
 from ..batches import Batch, Said, ask, distribution, first_samples, num_decisions, own_share, read_batches
+from ..renaming import renamed_batches
 from .config import BCConfig
 from .loss import LossTerms, imitation_loss, weighted_mean
 from .scores import count_actions, prior_scores, score, uniform_scores
-from .symmetry import rename
 from .tally import means, score_means, tally, tally_size
 
 VALIDATION_ROWS = 1024
@@ -53,15 +52,8 @@ class BCModule(SupervisedModule):
         left: Iterator[Batch] = islice(batches, position.batch, None)
         if not config.augment:
             return left
-        places = ((config.seed, position.epoch, batch, self.global_rank) for batch in count(position.batch))
-        return (self._renamed(batch, place) for batch, place in zip(left, places, strict=False))
-
-    def _renamed(self, batch: Batch, place: tuple[int, ...]) -> Batch:
-        assert self._game.symmetry is not None
-        symmetry, facts = self._game.symmetry(np.random.default_rng(place)), self._game.facts
-        if isinstance(batch, Sequences):
-            return batch._replace(decisions=rename(batch.decisions, symmetry, facts))
-        return rename(batch, symmetry, facts)
+        place = config.seed, position.epoch
+        return renamed_batches(left, self._game, place, position.batch, self.global_rank, self._training.layout)
 
     def validation_batches(self) -> Iterator[Batch]:
         """All validation games in stored order."""

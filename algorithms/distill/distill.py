@@ -143,7 +143,9 @@ class Distill(OfflineAlgorithm):
     def make_module(self) -> DistillModule:
         """What Lightning trains."""
         blueprint, learner = self._learn_from_teacher(), (self.optimizer, self.config)
-        return DistillModule(self.policy, blueprint, *learner, self.training_data, self.validation_data, self)
+        return DistillModule(
+            self.game, self.policy, blueprint, *learner, self.training_data, self.validation_data, self
+        )
 
     @property
     def num_samples(self) -> int:

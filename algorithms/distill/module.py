@@ -13,8 +13,10 @@ from ludory.agents.networks.distribution import MaskedHeads
 from ludory.agents.networks.policy import Policy
 from ludory.data.dataset import LAST_MOVES
 from ludory.data.trajectories import TrajectoryDataset
+from ludory.envs.game import Game
 
 from ..batches import Batch, Said, ask, num_decisions, own_share, read_batches
+from ..renaming import renamed_batches
 from ..supervised_module import Course, SupervisedModule
 from .config import DistillConfig
 from .loss import Targets, Terms, distill_loss
@@ -31,6 +33,7 @@ class DistillModule(SupervisedModule):
 
     def __init__(
         self,
+        game: Game,
         policy: Policy,
         blueprint: Policy | None,
         optimizer: Optimizer,
@@ -40,7 +43,8 @@ class DistillModule(SupervisedModule):
         course: Course,
     ) -> None:
         super().__init__(policy, optimizer, config.seed, validation is not None, course)
-        self._config, self._training, self._validation = config, training, validation
+        self._game, self._config = game, config
+        self._training, self._validation = training, validation
         self._blueprint = [blueprint] if blueprint else []  # in a list, so that Lightning takes it for no part of this
         self._all_searched = bool(training.header.search.get("joint"))
         self._whole_games = policy.recurrent and config.seq_len != 1
@@ -50,7 +54,11 @@ class DistillModule(SupervisedModule):
         """What is left of the present epoch."""
         config, position = self._config, self._course.position
         batches = read_batches(self._training, config.batch_size, self._whole_games, config.seed, position.epoch)
-        return islice(own_share(batches, self.global_rank, self.trainer.world_size), position.batch, None)
+        left = islice(own_share(batches, self.global_rank, self.trainer.world_size), position.batch, None)
+        if not config.augment:
+            return left
+        place = config.seed, position.epoch
+        return renamed_batches(left, self._game, place, position.batch, self.global_rank, self._training.layout)
 
     def validation_batches(self) -> Iterator[Batch]:
         """All validation games in stored order."""

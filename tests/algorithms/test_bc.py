@@ -25,6 +25,7 @@ from ludory.algorithms.bc import BC
 from ludory.algorithms.bc.module import BCModule
 from ludory.algorithms.checkpoint import read_checkpoint, read_header
 from ludory.algorithms.ppo import PPO
+from ludory.algorithms.renaming import renamed
 from ludory.algorithms.training_logs import make_loggers
 from ludory.cli import main
 from ludory.data.columns import WEIGHT
@@ -140,11 +141,10 @@ def test_bf16_learns_too_and_keeps_weights_in_float32(memory):
 def test_augmented_batches_are_the_same_games_under_other_names(policy, tiny):
     model = BC(policy, TINY, dataset=tiny, augment=True, num_epochs=1, seed=1).learn()
     assert model.num_timesteps == len(model.training_data)
-    module = _module(model)
     plain = read_batches(model.training_data, model.config.batch_size, model.policy.recurrent, seed=1)
     others = 0
     for place, batch in enumerate(islice(plain, 20)):
-        old, new = (ask(model.policy, each) for each in (batch, module._renamed(batch, (place,))))
+        old, new = (ask(model.policy, each) for each in (batch, renamed(batch, model.game, (place,), {})))
         assert new.masks.gather(1, new.actions).all()
         assert torch.equal(new.masks.sum(1), old.masks.sum(1))
         assert torch.equal(new.returns, old.returns)

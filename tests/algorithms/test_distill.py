@@ -19,7 +19,9 @@ from ludory.algorithms.batches import ask
 from ludory.algorithms.checkpoint import read_checkpoint, read_header
 from ludory.algorithms.distill import Distill, DistillConfig
 from ludory.algorithms.distill.module import DistillModule
+from ludory.algorithms.renaming import renamed
 from ludory.cli import main
+from ludory.data.dataset import LAST_MOVES
 from ludory.data.record import record
 from ludory.data.search_record import recorded_games
 from ludory.data.shards import read_manifest
@@ -57,6 +59,29 @@ def blueprint(games: Path) -> Path:
     file = games / "blueprint.ludory"
     Distill(GRU, GAME, dataset=games, num_epochs=5, **SMALL).learn().save(file)
     return file
+
+
+def test_under_other_names_a_search_found_the_same(games: Path) -> None:
+    model = Distill(GRU, GAME, dataset=games, augment=True, **SMALL)
+    layout, none = model.training_data.layout, model.game.facts.head_sizes[0]
+    others = 0
+    for place in range(4):
+        batch = next(model.training_data.batches(256, seed=place))
+        other = renamed(batch, model.game, (place,), layout)
+        assert torch.equal(other.extras[:, layout["searched"]], batch.extras[:, layout["searched"]])
+        found = []
+        for one in (batch, other):
+            q, kept = (one.extras[:, layout[name]] for name in ("q", "action_blueprint"))
+            moves = one.extras[:, layout[LAST_MOVES]]
+            best = kept.nan_to_num().long()
+            found.append((q.gather(1, one.actions), q.gather(1, best), kept == one.actions, moves == none, q.nansum(1)))
+        for before, after in zip(*found, strict=True):
+            assert torch.allclose(before.float(), after.float(), equal_nan=True, atol=1e-5)
+        others += int(
+            (other.extras[:, layout["action_blueprint"]] != batch.extras[:, layout["action_blueprint"]]).sum()
+        )
+    assert others
+    assert model.learn().finished
 
 
 def logged(model: Distill) -> list[dict[str, float]]:

@@ -1,0 +1,82 @@
+"""Recorded decisions under other names: Hanabi's colours, for one, are all alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import count
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ludory.data.dataset import LAST_MOVES
+from ludory.data.trajectories import Decisions, Sequences
+from ludory.envs.game import Game, GameFacts, Symmetry
+
+from .batches import Batch
+
+IDS = ("action_blueprint", LAST_MOVES)
+"""Extra columns that hold actions; whatever is no action (none, unknown) stays as it is."""
+BY_ACTION = ("q", "q_stderr")
+"""Extra columns with a value for each action."""
+
+
+def rename(
+    decisions: Decisions, symmetry: Symmetry, facts: GameFacts, layout: Mapping[str, slice] | None = None
+) -> Decisions:
+    """The same decisions as if the game's things had the names that `symmetry` gives them.
+
+    Args:
+        decisions: of any number.
+        symmetry: the names.
+        facts: of the game.
+        layout: where the extra columns stand, if there are any.
+    """
+    sources = np.argsort(symmetry.actions)  # column a of the new mask was column sources[a]
+    starts = torch.tensor(np.cumsum((0, *facts.head_sizes[:-1])))
+    columns = torch.from_numpy(symmetry.actions)[decisions.actions + starts] - starts
+    observations, extras = decisions.observations, decisions.extras
+    if facts.observation.bits:
+        observations = _gather_bits(observations, symmetry.observation)
+    else:
+        observations = observations[..., torch.from_numpy(symmetry.observation)]
+    if layout and any(name in layout for name in (*IDS, *BY_ACTION)):
+        extras = extras.clone()
+        for name in IDS:
+            if name in layout:
+                extras[..., layout[name]] = _renamed_ids(extras[..., layout[name]], symmetry.actions)
+        for name in BY_ACTION:
+            if name in layout:
+                extras[..., layout[name]] = extras[..., layout[name]][..., torch.from_numpy(sources)]
+    masks = _gather_bits(decisions.masks, sources)
+    return decisions._replace(observations=observations, masks=masks, actions=columns, extras=extras)
+
+
+def renamed_batches(
+    batches: Iterator[Batch], game: Game, place: tuple[int, ...], first: int, rank: int, layout: Mapping[str, slice]
+) -> Iterator[Batch]:
+    """Every batch under names of its own, which depend on `place`, its number (from `first` on) and the process only."""
+    for number, batch in zip(count(first), batches, strict=False):
+        yield renamed(batch, game, (*place, number, rank), layout)
+
+
+def renamed(batch: Batch, game: Game, place: tuple[int, ...], layout: Mapping[str, slice]) -> Batch:
+    """A batch under names drawn by `place`."""
+    assert game.symmetry is not None
+    symmetry = game.symmetry(np.random.default_rng(place))
+    if isinstance(batch, Sequences):
+        return batch._replace(decisions=rename(batch.decisions, symmetry, game.facts, layout))
+    return rename(batch, symmetry, game.facts, layout)
+
+
+def _renamed_ids(ids: Tensor, actions: NDArray[Any]) -> Tensor:
+    known = (ids >= 0) & (ids < len(actions))  # NaN is neither
+    new = torch.from_numpy(actions).to(ids.dtype)[ids.nan_to_num().clamp(0, len(actions) - 1).long()]
+    return torch.where(known, new, ids)
+
+
+def _gather_bits(packed: Tensor, sources: NDArray[Any]) -> Tensor:
+    bits = np.unpackbits(packed.numpy(), axis=-1, count=len(sources))
+    return torch.from_numpy(np.packbits(np.take(bits, sources, axis=-1), axis=-1))
