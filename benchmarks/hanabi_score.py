@@ -25,8 +25,8 @@ def score_beside(agent: Agent, rival: str, game: str, games: int, decks: int) ->
         "games": games,
         "decks_seed": decks,
         "convention": "a bomb scores 0; greedy moves; one agent in all seats",
-        "agent": _figures(ours),
-        rival: _figures(its),
+        "agent": figures(ours),
+        rival: figures(its),
         "ahead": {"mean": float(ahead.mean), "stderr": float(ahead.stderr)},
     }
 
@@ -42,7 +42,8 @@ def print_score(score: dict[str, Any], rival: str) -> None:
     print(f"ahead        {score['ahead']['mean']:+6.2f} +- {score['ahead']['stderr']:.2f}  on the same decks")
 
 
-def _figures(result: EvaluationResult) -> dict[str, float]:
+def figures(result: EvaluationResult) -> dict[str, float]:
+    """Mean score, its standard error, mean of the stacks, shares of bombs and of perfect games."""
     found = result.estimates()
     figures = {"mean": float(result.mean), "stderr": float(result.stderr), "stacks": found["stacks"].mean}
     for end in ("bomb", "perfect"):

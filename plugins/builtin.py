@@ -84,6 +84,7 @@ BENCHMARKS = (
     Entry("throughput", "ludory.benchmarks.throughput:run", "steps per second beside other engines"),
     Entry("hanabi-bc", "ludory.benchmarks.hanabi_bc:run", "a clone of a Hanabi bot beside the bot"),
     Entry("hanabi-ppo", "ludory.benchmarks.hanabi_ppo:run", "a Hanabi agent trained for a given time, and its score"),
+    Entry("hanabi-distill", "ludory.benchmarks.hanabi_distill:run", "what a search teaches a network, round by round"),
     Entry("hanabi-search", "ludory.benchmarks.hanabi_search:run", "search over a Hanabi bot, on the same decks"),
     Entry(
         "hanabi-belief", "ludory.benchmarks.hanabi_belief:run", "whether beliefs about hands come true as often as said"

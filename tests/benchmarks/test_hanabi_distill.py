@@ -1,0 +1,32 @@
+"""`ludory bench hanabi-distill` goes through both rounds, tells what it saw, and does nothing twice."""
+
+from __future__ import annotations
+
+import json
+
+import ludory
+from ludory.benchmarks.hanabi_distill import DISTIL
+from ludory.cli import main
+
+COMMAND = ["bench", "hanabi-distill", "--game", "HanabiTiny2P-v0", "--clone-games", "40", "--clone-epochs", "1"]
+SIZES = ["--games", "12", "--rollouts", "30", "--epochs", "1", "--second-games", "8", "--second-rollouts", "8"]
+NETWORKS = ("clone", "sequences", "seed", "second")
+
+
+def test_two_rounds_and_nothing_twice(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("ludory.benchmarks.hanabi_distill.POLICY", "gru(hidden=(12,), memory_size=6)")
+    monkeypatch.setitem(DISTIL, "split_ratio", (0.6, 0.4, 0.0))
+    reports, written = [], []
+    for _ in range(2):
+        assert main([*COMMAND, *SIZES, "--eval-games", "40", "--out", str(tmp_path)]) == 0
+        reports.append(json.loads((tmp_path / "hanabi-distill-seed1.json").read_text()))
+        written.append([(tmp_path / f"{name}.ludory").stat().st_mtime_ns for name in NETWORKS])
+    assert reports[0]["scores"] == reports[1]["scores"]
+    assert written[0] == written[1]
+    again = ludory.evaluate([str(tmp_path / "second.ludory")], game="HanabiTiny2P-v0", games=40, seed=1_000_003)
+    assert reports[0]["scores"]["second round"]["mean"] == float(again.mean)
+    scores = reports[0]["scores"]
+    for one in reports[0]["differences"]:
+        ahead = scores[one["agent"]]["mean"] - scores[one["beside"]]["mean"]
+        assert abs(one["ahead"] - ahead) < 1e-9
+    assert "second round - sequences" in capsys.readouterr().out
