@@ -11,6 +11,8 @@ from ludory.atomic import atomic_file
 
 START, END = "<!-- results:", "<!-- end of results -->"
 
+LEARNING = ("demo", "hanabi-bc", "hanabi-ppo")
+
 
 def results_table(folder: Path) -> str:
     """Markdown of all results in `folder`."""
@@ -22,7 +24,7 @@ def results_table(folder: Path) -> str:
         "| agent | game | score | bomb | perfect | beside `hanabi/iggi` on the same decks | trained | machine, date |",
     ]
     lines += ["| --- | --- | --- | --- | --- | --- | --- | --- |"]
-    for file in sorted(folder.glob("*-Hanabi*.json")):
+    for file in sorted(file for kind in LEARNING for file in folder.glob(f"{kind}-Hanabi*.json")):
         lines.append(_learning_row(json.loads(file.read_text())))
     lines += [
         "",
