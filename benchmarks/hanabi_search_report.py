@@ -10,10 +10,10 @@ import numpy as np
 
 from ludory.agents.evaluation_result import estimate
 
-from .hanabi_search_deck import ALONE
+from .hanabi_search_deck import ALONE, JOINT, SINGLE
 from .interval_plot import Plot, Point, Series, interval_plot, linear_axis, log_axis
 
-TITLES = {"single": "one seat searches", "joint": "both seats search"}
+TITLES = {SINGLE: "one seat searches", JOINT: "both seats search"}
 
 
 def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -22,19 +22,29 @@ def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     for line in lines:
         groups.setdefault((line["contender"], line["budget"]), {})[line["deck"]] = line
     alone = groups[ALONE, 0]
-    return [_figures(key, by_deck, alone) for key, by_deck in sorted(groups.items(), key=lambda item: item[0])]
+    found = [_figures(key, by_deck, alone) for key, by_deck in sorted(groups.items(), key=lambda item: item[0])]
+    for one in found:
+        rival = groups.get((SINGLE, one["budget"]))
+        one["over_single"] = (
+            _ahead(groups[JOINT, one["budget"]], rival) if one["contender"] == JOINT and rival else None
+        )
+    return found
+
+
+def _ahead(ours: dict[int, dict[str, Any]], theirs: dict[int, dict[str, Any]]) -> dict[str, float | None]:
+    """By how many points `ours` is ahead, deck by deck."""
+    return _estimate([line["score"] - theirs[deck]["score"] for deck, line in ours.items()])
 
 
 def _figures(key: tuple[str, int], by_deck: dict[int, dict[str, Any]], alone: dict[int, Any]) -> dict[str, Any]:
     lines = [by_deck[deck] for deck in sorted(by_deck)]
-    gains = [line["score"] - alone[line["deck"]]["score"] for line in lines]
     seconds, rollouts = _mean(lines, "cpu_seconds"), _mean(lines, "rollouts")
     return {
         "contender": key[0],
         "budget": key[1],
         "decks": len(lines),
         "score": _estimate([line["score"] for line in lines]),
-        "gain": None if key[0] == ALONE else _estimate(gains),
+        "gain": None if key[0] == ALONE else _ahead(by_deck, alone),
         "stacks": _mean(lines, "stacks"),
         "bomb": float(np.mean([line["end"] == "bomb" for line in lines])),
         "perfect": float(np.mean([line["end"] == "perfect" for line in lines])),

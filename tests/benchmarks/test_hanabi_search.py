@@ -54,6 +54,10 @@ def test_gains_are_deck_by_deck():
     gain = summary([*searched, *alone])[1]["gain"]
     assert gain["mean"] == pytest.approx(1)
     assert gain["stderr"] == pytest.approx(np.std([1, 2, 0], ddof=1) / np.sqrt(3))
+    both = [line("joint", 50, deck, score) for deck, score in enumerate((24, 12, 25))]
+    found = summary([*searched, *both, *alone])
+    assert [one["contender"] for one in found if one["over_single"]] == ["joint"]
+    assert found[1]["over_single"]["mean"] == pytest.approx(1)
 
 
 def test_a_tally_sets_what_was_said_beside_what_came():
