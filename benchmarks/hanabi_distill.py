@@ -32,18 +32,18 @@ CLONE: dict[str, Any] = {
     "final_learning_rate": 1e-4,
     "label_smoothing": 0.0,
     "value_coef": 0.01,
-    "augment": True,
 }
 DISTIL: dict[str, Any] = {
     "learning_rate": 1e-3,
     "final_learning_rate": 3e-5,
+    "lambda_move": 0.0,
     "lambda_value": 0.01,
     "augment": True,
     "eval_games": 0,
 }
 SECOND: dict[str, Any] = {"learning_rate": 3e-4}
 """Where the second round differs."""
-SEED: dict[str, Any] = {"mode": "seed", "augment": False, "split_ratio": (1.0, 0.0, 0.0)}
+SEED: dict[str, Any] = {"mode": "seed", "lambda_move": 1.0, "augment": False, "split_ratio": (1.0, 0.0, 0.0)}
 """Where learning as HIKARU's trainer differs; the step sizes and epochs are those of `DISTIL`."""
 
 
@@ -99,13 +99,13 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="ludory bench hanabi-distill", description=__doc__)
     parser.add_argument("--game", default="Hanabi2P-v0", help="id of a Hanabi (default Hanabi2P-v0)")
     parser.add_argument("--bot", default="hanabi/iggi", help="the first blueprint (default hanabi/iggi)")
-    parser.add_argument("--clone-games", type=int, default=20_000, help="of the bot, to clone (default 20,000)")
+    parser.add_argument("--clone-games", type=int, default=60_000, help="of the bot, to clone (default 60,000)")
     parser.add_argument("--clone-epochs", type=int, default=6, help="(default 6)")
     parser.add_argument("--games", type=int, default=6000, help="of the search (default 6000)")
     parser.add_argument("--rollouts", type=int, default=500, help="of a decision of the search (default 500)")
-    parser.add_argument("--epochs", type=int, default=8, help="of distilling (default 8)")
-    parser.add_argument("--second-games", type=int, default=300, help="searched in the second round (default 300)")
-    parser.add_argument("--second-rollouts", type=int, default=100, help="of a decision there (default 100)")
+    parser.add_argument("--epochs", type=int, default=6, help="of distilling (default 6)")
+    parser.add_argument("--second-games", type=int, default=100, help="searched in the second round (default 100)")
+    parser.add_argument("--second-rollouts", type=int, default=50, help="of a decision there (default 50)")
     parser.add_argument("--eval-games", type=int, default=5000, help="of the evaluation (default 5000)")
     parser.add_argument("--seed", type=int, default=1, help="of games and training (default 1)")
     parser.add_argument(

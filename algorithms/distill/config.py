@@ -14,6 +14,7 @@ from .loss import Weights
 
 SEED: dict[str, Any] = {
     "seq_len": 1,
+    "lambda_move": 1.0,
     "lambda_q": 0.0,
     "lambda_kl": 0.0,
     "advantage_weight": 0.0,
@@ -41,13 +42,15 @@ class DistillConfig(OfflineConfig):
     """Of AdamW; 0 is Adam."""
     max_grad_norm: float = 0.5
     """Longest gradient that is not shortened."""
+    lambda_move: float | None = None
+    """Weight of the cross-entropy to the moves; none: 0.1 with a blueprint network (init_from or teacher), which `lambda_q` improves, else 1."""
     lambda_value: float = 0.5
     """Weight of the squared error of the value against the return."""
     lambda_entropy: float = 1e-3
     """Weight of the entropy, taken off."""
     override_weight: float = 1.0
     """Weight of decisions in which the search left the blueprint; the others have 1."""
-    advantage_weight: float = 1.0
+    advantage_weight: float = 0.0
     """More weight of these for every standard error of advantage, up to 5: override_weight * (1 + advantage_weight * advantage / error)."""
     partner_weight: float = 0.0
     """Weight of the moves of seats that did not search, which are the blueprint's, where the data say so."""
@@ -55,14 +58,14 @@ class DistillConfig(OfflineConfig):
     """Of the returns, for each move of the game."""
     seq_len: int | None = None
     """Decisions of a seat after which the memory is emptied; none: only at the start of a game; 1: every decision alone, shuffled."""
-    lambda_q: float = 0.5
-    """Weight of KL from softmax(Q / tau) to the policy."""
-    tau: float = 0.1
-    """In points of the game."""
+    lambda_q: float = 1.0
+    """Weight of the squared error of tau * (log-odds of the actions, beyond the blueprint's) against their advantages."""
+    tau: float = 0.2
+    """Points of the game that a search must have found, on average, for each nat that the policy leaves the blueprint."""
     lambda_kl: float = 0.1
     """Weight of KL from the blueprint to the policy where the search kept the blueprint's move."""
     teacher: str | None = None
-    """Checkpoint of the blueprint for `lambda_kl`; none: init_from."""
+    """Checkpoint of the blueprint for `lambda_q` and `lambda_kl`; none: init_from."""
     mode: Literal["ludory", "seed"] = "ludory"
     """seed: as HIKARU's trainer: seq_len 1, nothing of Q and the blueprint, all games for training."""
     action_order: Literal["ludory", "play_first", "play_first_bw"] | None = None
@@ -103,6 +106,8 @@ class DistillConfig(OfflineConfig):
         ):
             if not getattr(self, name) >= 0:
                 raise OptionError(f"{name}={getattr(self, name)}: must be at least 0")
+        if self.lambda_move is not None and not self.lambda_move >= 0:
+            raise OptionError(f"lambda_move={self.lambda_move}: must be at least 0, or none")
         if self.seq_len is not None and self.seq_len < 1:
             raise OptionError(f"seq_len={self.seq_len}: must be at least 1, or none for whole games")
         if not self.tau > 0:
@@ -121,7 +126,9 @@ class DistillConfig(OfflineConfig):
     @property
     def weights(self) -> Weights:
         """Of the parts of the loss."""
+        move = (0.1 if self.init_from or self.teacher else 1.0) if self.lambda_move is None else self.lambda_move
         return Weights(
+            move,
             self.lambda_value,
             self.lambda_entropy,
             self.lambda_q,

@@ -81,7 +81,7 @@ class Distill(OfflineAlgorithm):
 
     @property
     def _teacher_file(self) -> str | None:
-        if not self.config.lambda_kl:
+        if not (self.config.lambda_kl or self.config.lambda_q):
             return None
         start = self.config.init_from
         if start and Path(start).suffix not in TORCH_FILES and is_sb3_file(start):

@@ -11,6 +11,8 @@ from ludory.agents.networks.distribution import MaskedHeads
 
 MOST_ERRORS = 5.0
 """Standard errors of advantage beyond which the weight of an override does not grow."""
+MOST_POINTS, LEAST_ERROR = 5.0, 0.25
+"""Advantages are cut off at so many points, and none is thought surer than that."""
 
 
 class Targets(NamedTuple):
@@ -29,6 +31,7 @@ class Targets(NamedTuple):
 class Weights(NamedTuple):
     """Of the parts of the loss; see `DistillConfig`."""
 
+    move: float
     value: float
     entropy: float
     q: float
@@ -60,29 +63,43 @@ def base_actions(targets: Targets) -> Tensor:
     return torch.where(targets.blueprint.isfinite(), targets.blueprint.nan_to_num(), targets.actions.float()).long()
 
 
-def advantages(targets: Targets) -> Tensor:
-    """(m, A) differences of `q` to that of `base_actions`, shrunk by what their standard errors leave of them.
+def advantages(targets: Targets) -> tuple[Tensor, Tensor]:
+    """(m, A) differences of `q` to that of `base_actions`, at most `MOST_POINTS`, and their weights.
 
-    d becomes d * max(0, 1 - (error / d)^2), so that noise is not imitated (the positive part of James and Stein's estimator). An action whose
-    error is not known, in a row where others' are, had too few rollouts: it becomes 0. NaN where `q` is.
+    A weight is 1 / (error^2 + `LEAST_ERROR`^2), 0 for what was not tried and for the base action. An action whose error is not known, in a
+    row where others' are, had too few rollouts and counts as not tried.
     """
     base = base_actions(targets)[:, None]
-    difference = targets.q - targets.q.gather(1, base)
-    error, has_errors = targets.q_stderr, targets.q_stderr.isfinite().any(1, keepdim=True)
-    share = (1 - (error / difference) ** 2).nan_to_num(0.0, posinf=0.0, neginf=0.0).clamp(min=0)
-    return torch.where(has_errors, difference * share, difference).scatter(1, base, targets.q.gather(1, base) * 0)
+    difference = (targets.q - targets.q.gather(1, base)).clamp(-MOST_POINTS, MOST_POINTS)
+    others = targets.q_stderr.scatter(1, base, torch.nan)
+    error = torch.where(others.isfinite().any(1, keepdim=True), others, 0.0)
+    tried = difference.isfinite() & error.isfinite()
+    weights = torch.where(tried, 1 / (error.nan_to_num() ** 2 + LEAST_ERROR**2), 0.0).scatter(1, base, 0.0)
+    return difference.nan_to_num(), weights
 
 
-def soft_targets(targets: Targets, mask: Tensor, tau: float) -> tuple[MaskedHeads, Tensor]:
-    """Softmax of advantage / tau over the actions that were tried, and (m,) bool: any were, the base action among them.
+def advantage_error(
+    policy: MaskedHeads, targets: Targets, tau: float, blueprint: MaskedHeads | None
+) -> tuple[Tensor, Tensor]:
+    """(m,) mean squared error, in points^2, of tau times the log-odds against the base action, and (m,) bool: anything was tried.
 
-    Where none were it is uniform under `mask` (m, A).
+    Where there is a blueprint, its own log-odds are taken off. The minimum over many noisy searches is the policy proportional to
+    blueprint * exp(E[advantage] / tau), the best one at a price of tau for KL from the blueprint: as the error is linear in the logits'
+    differences, noise averages out, which it does not in a softmax of Q.
     """
-    advantage = advantages(targets)
-    tried = advantage.isfinite()
-    known = tried.any(1)
-    logits = torch.where(tried, advantage / tau, 0.0)
-    return MaskedHeads(logits, torch.where(known[:, None], tried, mask), (mask.shape[1],)), known
+    advantage, weights = advantages(targets)
+    base = base_actions(targets)[:, None]
+    odds = _log_odds(policy, base)
+    if blueprint is not None:
+        odds = odds - _log_odds(blueprint, base)
+    squares = torch.where(weights > 0, (tau * odds - advantage) ** 2, 0.0)
+    total = weights.sum(1)
+    return (weights * squares).sum(1) / total.clamp(min=torch.finfo(total.dtype).tiny), total > 0
+
+
+def _log_odds(policy: MaskedHeads, base: Tensor) -> Tensor:
+    logits = torch.where(policy.mask, policy.logits.float(), 0.0)
+    return logits - logits.gather(1, base)
 
 
 def imitation_weights(targets: Targets, weights: Weights) -> Tensor:
@@ -106,8 +123,8 @@ def distill_loss(
 ) -> Terms:
     """The loss of m decisions.
 
-    Cross-entropy to the action, weighted; plus mean squared error of the value; less mean entropy; plus KL from `soft_targets` and,
-    on decisions in which the search kept the blueprint's action, from the blueprint's own distribution.
+    Cross-entropy to the action, weighted; plus mean squared error of the value; less mean entropy; plus `advantage_error` and, on decisions
+    in which the search kept the blueprint's action, KL from the blueprint's own distribution.
 
     Args:
         policy: over logits (m, A), one head.
@@ -121,8 +138,7 @@ def distill_loss(
     known_returns = torch.where(targets.value_known, targets.returns, values.float().detach())
     error = (values.float() - known_returns) ** 2
     entropy = policy.entropy().sum(-1)
-    soft, has_q = soft_targets(targets, policy.mask, weights.tau)
-    from_q = policy.kl_from(soft).sum(-1)
+    from_q, has_q = advantage_error(policy, targets, weights.tau, blueprint)
     kept = ~overrides(targets)
     from_blueprint = torch.zeros_like(nll) if blueprint is None else policy.kl_from(blueprint).sum(-1)
     terms = Terms(
@@ -133,7 +149,7 @@ def distill_loss(
         (from_q, targets.weights * has_q),
         (from_blueprint, partner_weights(targets, weights.partner) * kept * (blueprint is not None)),
     )
-    total = mean(*terms.policy) - weights.entropy * mean(*terms.entropy)
+    total = weights.move * mean(*terms.policy) - weights.entropy * mean(*terms.entropy)
     for part, weight in ((terms.value, weights.value), (terms.q, weights.q), (terms.kl, weights.kl)):
         if weight:
             total = total + weight * mean(*part)

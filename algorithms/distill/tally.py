@@ -14,7 +14,7 @@ FIGURES = (
     "nll",
     "value_loss",
     "entropy",
-    "q_kl",
+    "q_error",
     "blueprint_kl",
     "accuracy",
     "override_accuracy",

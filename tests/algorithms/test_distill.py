@@ -111,11 +111,11 @@ def test_it_learns_the_moves_and_the_returns(mode: Any, games: Path) -> None:
     options = SMALL | ({"split_ratio": (1, 0, 0)} if mode == "seed" else {})
     epochs = logged(Distill(GRU, GAME, dataset=games, mode=mode, num_epochs=16, **options))
     first, last = epochs[0], epochs[-1]
-    assert last["train/accuracy"] > first["train/accuracy"] + 0.15
+    assert last["train/accuracy"] > first["train/accuracy"] + 0.1
     assert last["train/nll"] < 0.85 * first["train/nll"]
     assert last["train/explained_variance"] > 0.5
     assert ("val/loss" in last) == (mode == "ludory")
-    assert ("train/q_kl" in last and last["train/q_kl"] < first["train/q_kl"]) or mode == "seed"
+    assert ("train/q_error" in last and last["train/q_error"] < first["train/q_error"]) or mode == "seed"
 
 
 def test_a_search_log_teaches_what_the_recording_does(games: Path, log: Path) -> None:
@@ -142,7 +142,8 @@ def test_a_sequence_of_one_decision_is_a_decision_alone(games: Path, blueprint: 
 def test_the_blueprint_holds_back_what_the_search_did_not_change(games: Path, blueprint: Path) -> None:
     kept = {}
     for weight in (0.0, 20.0):
-        model = Distill(env=GAME, dataset=games, init_from=blueprint, lambda_kl=weight, num_epochs=4, **SMALL)
+        parts = {"lambda_kl": weight, "lambda_q": 0.0, "lambda_move": 1.0, "num_epochs": 4}
+        model = Distill(env=GAME, dataset=games, init_from=blueprint, **parts, **SMALL)
         kept[weight] = logged(model)[-1]
         assert model.policy_spec.arguments["memory_size"] == 12
         assert (model._teacher_sha256 is None) == (weight == 0)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from ludory.agents.networks.distribution import MaskedHeads
 from ludory.algorithms.distill.loss import (
+    LEAST_ERROR,
+    MOST_POINTS,
     Targets,
     Weights,
+    advantage_error,
     advantages,
     distill_loss,
     imitation_weights,
     overrides,
-    soft_targets,
 )
 from ludory.algorithms.distill.tally import figures, means
 
 A, NAN = 4, float("nan")
-SEED = Weights(value=0.5, entropy=1e-3, q=0.0, kl=0.0, override=1.0, advantage=0.0, partner=1.0, tau=0.1)
+SEED = Weights(move=1.0, value=0.5, entropy=1e-3, q=0.0, kl=0.0, override=1.0, advantage=0.0, partner=1.0, tau=0.1)
 
 
 def targets(
@@ -69,28 +70,60 @@ def test_without_q_and_blueprint_it_is_the_loss_of_the_seed() -> None:
     assert terms.total == pytest.approx(float(policy + 0.5 * value - 1e-3 * entropy), rel=1e-5)
 
 
-def test_advantages_lose_what_their_errors_explain() -> None:
-    found = targets([2], [1.0], [[NAN, 3.0, 3.4, 2.0]], [[NAN, 0.0, 0.2, 0.5]])
-    shrunk = advantages(found)[0]
-    assert shrunk[1] == 0
-    assert shrunk[2] == pytest.approx(0.4 * (1 - (0.2 / 0.4) ** 2))
-    assert shrunk[3] == pytest.approx(-1.0 * (1 - 0.25))
-    assert shrunk[0].isnan()
-    noisy = targets([2], [1.0], [[NAN, 3.0, 3.4, 2.0]], [[NAN, 0.0, 0.5, NAN]])
-    assert advantages(noisy)[0, 1:].tolist() == [0, 0, 0], "noise, and too few rollouts to know"
+def test_advantages_weigh_by_their_errors_and_what_was_hardly_tried_not_at_all() -> None:
+    found = targets([2], [1.0], [[NAN, 3.0, 3.4, -9.0]], [[NAN, 0.0, 0.5, 1.0]])
+    difference, weights = advantages(found)
+    assert difference[0].tolist() == pytest.approx([0, 0, 0.4, -MOST_POINTS])
+    assert weights[0].tolist() == pytest.approx([0, 0, 1 / (0.25 + LEAST_ERROR**2), 1 / (1 + LEAST_ERROR**2)])
+    few = targets([2], [1.0], [[NAN, 3.0, 3.4, 2.0]], [[NAN, 0.0, 0.5, NAN]])
+    assert advantages(few)[1][0].tolist() == pytest.approx([0, 0, 1 / (0.25 + LEAST_ERROR**2), 0])
     plain = targets([2], [1.0], [[NAN, 3.0, 3.4, 2.0]])
-    assert advantages(plain)[0, 1:].tolist() == pytest.approx([0, 0.4, -1.0]), (
+    assert advantages(plain)[1][0].tolist() == pytest.approx([0, 0, 16, 16]), (
         "a log without errors is taken at its word"
     )
 
 
-def test_soft_targets_are_a_softmax_over_what_was_tried() -> None:
+def test_noise_of_many_searches_averages_out() -> None:
+    """Whatever the noise, the least error is at blueprint * exp(mean advantage / tau)."""
+    rows, tau = 40_000, 0.3
+    draw = torch.Generator().manual_seed(3)
+    truth = torch.tensor([0.0, 0.2, -0.5, 0.05])
+    q = 7 + truth + 0.8 * torch.randn(rows, A, generator=draw)
+    q[:, 0] = 7
+    q[torch.rand(rows, generator=draw) < 0.3, 3] = NAN
+    errors = torch.full((rows, A), 0.8)
+    actions = q.nan_to_num(-9).argmax(1)  # a search without a threshold, which takes noise for gain
+    ones = torch.ones(rows)
+    found = Targets(actions, ones, ones > 0, ones, 0 * ones, q, errors, ones > 0)
+    blueprint = torch.tensor([1.0, -1.0, 0.5, -2.0])
+    logits, mask = torch.zeros(A, requires_grad=True), torch.ones(rows, A, dtype=torch.bool)
+    optimizer = torch.optim.LBFGS([logits], max_iter=50)
+
+    def loss() -> Tensor:
+        optimizer.zero_grad()
+        policy = MaskedHeads(logits.expand(rows, A), mask, (A,))
+        error, known = advantage_error(policy, found, tau, MaskedHeads(blueprint.expand(rows, A), mask, (A,)))
+        assert known.all()
+        error.mean().backward()
+        return error.mean()
+
+    optimizer.step(loss)
+    expected = torch.softmax(blueprint + truth / tau, 0)
+    assert torch.softmax(logits.detach(), 0).tolist() == pytest.approx(expected.tolist(), abs=0.01)
+
+
+def test_nothing_is_learnt_from_q_where_nothing_was_tried() -> None:
     found = targets([2, 0], [1.0, 0.0], [[NAN, 3.0, 3.4, 2.0], [NAN] * 4])
-    soft, known = soft_targets(found, torch.ones(2, A, dtype=torch.bool), tau=0.5)
-    expected = np.exp([0, 0.8, -2.0])
-    p = torch.softmax(soft.logits.masked_fill(~soft.mask, -torch.inf), 1)
-    assert p[0].tolist() == pytest.approx([0, *(expected / expected.sum())])
+    logits = torch.zeros(2, A, requires_grad=True)
+    error, known = advantage_error(
+        MaskedHeads(logits, torch.tensor([[False, True, True, True]] * 2), (A,)), found, 0.5, None
+    )
+    error.sum().backward()
     assert known.tolist() == [True, False]
+    assert error.tolist() == pytest.approx([(0.4**2 + 1) / 2, 0])
+    assert logits.grad is not None
+    assert logits.grad[1].tolist() == [0, 0, 0, 0]
+    assert logits.grad[0, 0] == 0
 
 
 def test_overrides_weigh_more_the_surer_they_are() -> None:
