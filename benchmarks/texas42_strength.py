@@ -31,12 +31,16 @@ class Anchor(NamedTuple):
     first: str
     second: str
     rates: tuple[float, float]
+    deals: int = 150
+    """That the prototype played, as far as it is known."""
 
 
 ANCHORS = (
     Anchor(PIMC, "random", (81.3, 23.3)),
-    Anchor(PIMC, PIMC, (49.0, 49.0)),
+    Anchor(PIMC, PIMC, (49.0, 49.0), 600),
     Anchor(PIMC, "texas42/pimc(worlds=1)", (56.5, 30.0)),
+    Anchor(PIMC, "texas42/pimc(worlds=3)", (51.5, 45.0)),
+    Anchor("texas42/pimc(worlds=50)", PIMC, (52.0, 48.7)),
     Anchor("texas42/seer", PIMC, (85.3, 38.0)),
     Anchor("texas42/seer", "texas42/seer", (75.3, 75.3)),
 )
@@ -139,5 +143,11 @@ def _print(results: list[dict[str, Any]], anchors: bool) -> None:
         row.append(f"{one['mcnemar_z']:+.1f}" + ("" if p is None else f" (p {p:.3f})"))
         row.append(f"{marks['mean']:+.3f} [{marks['low']:+.3f}, {marks['high']:+.3f}]")
         row.append(" / ".join(f"{ms:.1f}" for ms in one["milliseconds_per_choice"]))
-        table.add_row(*row, *(["{:.1f} / {:.1f}".format(*ANCHORS[k].rates)] if anchors else []))
+        table.add_row(*row, *([_anchored(ANCHORS[k])] if anchors else []))
     Console(width=180).print(table)
+
+
+def _anchored(anchor: Anchor) -> str:
+    """The prototype's rates, with the standard errors that its number of deals leaves."""
+    errors = [100 * (rate / 100 * (1 - rate / 100) / anchor.deals) ** 0.5 for rate in anchor.rates]
+    return " / ".join(f"{rate:.1f} +- {error:.1f}" for rate, error in zip(anchor.rates, errors, strict=True))

@@ -78,14 +78,12 @@ class BidderAgent(Bidding):
         if held_by == (seat + 2) % 4:
             return PASS
         actions = [int(action) for action in np.flatnonzero(mask[:PLUNGE]) if action != PASS]
-        for action in [a for a in actions if a > ONE_MARK][:1]:
-            if found.chance(found.best(bid_of(action)), bid_of(action)) >= self.marks:
-                return action
         least = self.threshold if held_by < 0 else self.against
-        for action in actions[:1]:
-            if not mask[PASS] or found.chance(found.best(bid_of(action)), bid_of(action)) >= least:
+        for action in [*[a for a in actions if a > ONE_MARK][:1], *actions[:1]]:
+            chance = found.chance(found.best(bid_of(action)), bid_of(action))
+            if chance >= (self.marks if action > ONE_MARK else least):
                 return action
-        return PASS
+        return PASS if mask[PASS] else actions[0]
 
     def chances(self, hand: int) -> Chances:
         """P(make) of a hand in this agent's mode; kept for some thousand hands."""

@@ -220,6 +220,9 @@ def test_what_is_bid():
     assert bidding(fair, [BID_30, PASS]) == PASS, "the partner has it"
     assert bidding(ALL_SIXES, []) == ONE_MARK + 1, "two marks"
     assert bidding(ALL_SIXES, [ONE_MARK + 1]) == ONE_MARK + 2, "one more than an opponent"
+    good = tiles("0-0 2-0 4-0 5-0 6-0 6-4 6-5")
+    assert 0.5 < calibrated(good).chance(calibrated(good).best(42), 42) < 0.75
+    assert bidding(good, [ONE_MARK]) == PASS, "not two marks, over an opponent either"
     assert bidding(WEAK, [PASS, PASS, PASS], all_pass="forced") == BID_30
     assert [bid_of(a) for a in (1, 12, 13, 14, 19)] == [30, 41, 42, 84, 294]
 

@@ -22,7 +22,10 @@ def run(argv: list[str]) -> int:
 
     from ludory.algorithms.texas42_data.bids import make_bids
     from ludory.data.texas42.bid_tables import BidName, read_bids
+    from ludory.envs.texas42.options import check_range
 
+    for name in ("samples", "worlds"):
+        check_range(f"--{name}", getattr(chosen, name), 1, 100_000)
     wanted = wanted_seeds(chosen)
     seeds = endless(chosen.start_seed) if wanted is None else wanted
     names = (BidName(seed, chosen.mode, chosen.samples, chosen.worlds, chosen.sampler_seed) for seed in seeds)

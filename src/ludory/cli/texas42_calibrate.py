@@ -26,6 +26,11 @@ def run(argv: list[str]) -> int:
     code = fill_folder(chosen, names, check_contracts, make_contracts, "contracts")
     if code or chosen.limit is not None:
         return code
+    if lacking := [name.path.name for name in names if not (chosen.out / name.path).exists()]:
+        print(
+            f"{len(lacking)} files are in work elsewhere, such as {lacking[0]}: give the same command again when they are there"
+        )
+        return 1
     found = fit_calibration(read_contracts([chosen.out / name.path for name in names]), chosen.worlds)
     with atomic_file(chosen.model, "w") as handle:
         handle.write(calibration_json(found))

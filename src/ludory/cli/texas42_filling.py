@@ -10,6 +10,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from ludory.errors import OptionError
+
 from .options import count
 from .texas42_words import seeds
 
@@ -41,7 +43,17 @@ def add_filling(parser: argparse.ArgumentParser, out: str) -> None:
 
 
 def wanted_seeds(chosen: argparse.Namespace) -> range | None:
-    """The seeds asked for; None: endless. A dry run without seeds looks at those up to the last file, and some more."""
+    """The seeds asked for; None: endless. A dry run without seeds looks at those up to the last file, and some more.
+
+    Raises:
+        OptionError: a seed that no file can have, or both --seeds and --start-seed.
+    """
+    from ludory.data.texas42.names import check_seed
+
+    for seed in (chosen.start_seed, *(chosen.seeds or ())[:1], *(chosen.seeds or ())[-1:]):
+        check_seed(seed)
+    if chosen.seeds is not None and chosen.start_seed:
+        raise OptionError(f"--start-seed {chosen.start_seed} says nothing beside --seeds; leave one of them out")
     if chosen.seeds is not None or not chosen.dry_run:
         return chosen.seeds  # type: ignore[no-any-return]
     numbers = [int(found[1]) for file in chosen.out.glob("*/*") if (found := _NUMBER.match(file.name))]

@@ -28,11 +28,8 @@ def run(argv: list[str]) -> int:
         chosen.out = type(chosen.out)(MARGINALISED)
 
     from ludory.algorithms.texas42_data.shards import make_shard, shard_names
-    from ludory.data.texas42.names import check_seed
     from ludory.data.texas42.shards import CheckShard
 
-    for seed in (chosen.start_seed, *(chosen.seeds or ())[-1:]):
-        check_seed(seed)
     names = shard_names(wanted_seeds(chosen), chosen.start_seed, chosen.decl, opp_seeds)
     check = CheckShard(chosen.max_states)
     if chosen.dry_run:

@@ -191,6 +191,18 @@ def _unreadable(file: object, error: Exception) -> Problem:
     return Problem(str(file), None, "file", f"a truncated or damaged file ({reason})", "a whole Parquet file")
 
 
+def read_rows(shard: pq.ParquetFile, file: str | Path) -> pa.Table:
+    """All columns and rows.
+
+    Raises:
+        DataError: the file is damaged.
+    """
+    try:
+        return shard.read()
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(_unreadable(file, error)) from error
+
+
 def read_unit(shard: pq.ParquetFile, file: str | Path, number: int) -> pa.Table:
     """All columns of a row group.
 

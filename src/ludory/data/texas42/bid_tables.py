@@ -19,7 +19,7 @@ from ludory.atomic import atomic_file
 from ludory.envs.texas42.tiles import STRAIGHT
 from ludory.errors import DataError
 
-from ..shards import open_shard
+from ..shards import open_shard, read_rows
 from .names import split_of
 
 FORMAT = "ludory texas42 bids 1"
@@ -106,7 +106,7 @@ def read_bids(file: str | Path, name: BidName | None = None) -> BidTable:
                 raise DataError(
                     f"{file}: {key} is {found.get(key)}, asked for {value}; name another folder, or add --replace"
                 )
-        row = shard.read().to_pylist()[0]
+        row = read_rows(shard, file).to_pylist()[0]
     try:
         points = np.array([row[f"points_{decl}"] for decl in STRAIGHT], np.int8)
         figures = [[[row[f"{figure}_{decl}_{bid}"] for bid in BIDS] for decl in STRAIGHT] for figure in FIGURES]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ludory.atomic import atomic_file
 from ludory.errors import DataError
 
-from ..shards import open_shard
+from ..shards import open_shard, read_rows
 
 FORMAT = "ludory texas42 contracts 1"
 CONTRACTS, OPEN = 100, 20
@@ -113,7 +113,7 @@ def read_contracts(files: list[Path]) -> Contracts:
     tables = []
     for file in files:
         with open_shard(file) as shard:
-            tables.append(shard.read())
+            tables.append(read_rows(shard, file))
     table = pa.concat_tables(tables)
     count = table.num_rows
 
