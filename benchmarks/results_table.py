@@ -37,6 +37,20 @@ def results_table(folder: Path) -> str:
     clones = folder / "arena-clones.json"
     if clones.exists():
         lines.append(_clones_row(json.loads(clones.read_text())))
+    lines += [
+        "",
+        "| search at Hanabi | rollouts | gain in points on the same decks, 95 % | CPU-s a game | machine, date |",
+    ]
+    lines += ["| --- | --- | --- | --- | --- |"]
+    for file in sorted(folder.glob("hanabi-search-*.json")):
+        lines += _search_rows(json.loads(file.read_text()))
+    lines += [
+        "",
+        "| network at Hanabi, no search | score | on the same decks | machine, date |",
+        "| --- | --- | --- | --- |",
+    ]
+    for file in sorted(folder.glob("hanabi-distill-*.json")):
+        lines += _distill_rows(json.loads(file.read_text()))
     return "\n".join(lines)
 
 
@@ -85,6 +99,30 @@ def _clones_row(report: dict[str, Any]) -> str:
         f"| clones, each against its own style | {scores} | - | - | {report['games']:,} games each "
         f"| {report['machine']['name']}, {report['date']} |"
     )
+
+
+def _search_rows(report: dict[str, Any]) -> Iterator[str]:
+    for one in report["contenders"]:
+        if gain := one["gain"]:
+            who = "both seats" if one["contender"] == "joint" else "one seat"
+            yield (
+                f"| {who} over `{report['blueprint']}`, {one['decks']} decks | {one['budget']:,} "
+                f"| {gain['mean']:+.2f} [{gain['low']:+.2f}, {gain['high']:+.2f}] | {one['cpu_seconds']:.1f} "
+                f"| {report['machine']['name']}, {report['date']} |"
+            )
+
+
+def _distill_rows(report: dict[str, Any]) -> Iterator[str]:
+    for name, one in report["scores"].items():
+        ahead = [
+            f"{found['ahead']:+.2f} ± {found['stderr']:.2f} to {found['beside']}"
+            for found in report["differences"]
+            if found["agent"] == name
+        ]
+        yield (
+            f"| {name} | {one['mean']:.2f} ± {one['stderr']:.2f} | {'; '.join(ahead)} "
+            f"| {report['machine']['name']}, {report['date']} |"
+        )
 
 
 def _percents(scores: list[float]) -> str:
