@@ -42,6 +42,8 @@ class Blueprint(ABC):
     """So many hidden states at most can be gone through one by one."""
     range_limit = 100_000
     """So many are."""
+    rounds_between_checks = 40
+    """Worlds in which a search tries its actions before it gives some up."""
 
     def __init__(self, agent: Agent, game: Game, searcher: str) -> None:
         if agent.privileged:
@@ -93,8 +95,8 @@ class Blueprint(ABC):
         """Returns (n, len(actions)) of `seat` when it plays each of `actions` in each of n worlds, and everybody the blueprint then."""
 
 
-def make_blueprint(agent: Agent, game: Game, searcher: str) -> Blueprint:
-    """A rule bot or a trained network as a blueprint.
+def make_blueprint(agent: Agent, game: Game, searcher: str, device: str = "cpu") -> Blueprint:
+    """A rule bot or a trained network as a blueprint; on another `device` than "cpu" a bot's rollouts are played there.
 
     Raises:
         OptionError: it is another kind of agent, draws its moves, or as `Blueprint`.
@@ -102,7 +104,15 @@ def make_blueprint(agent: Agent, game: Game, searcher: str) -> Blueprint:
     from .kernel_blueprint import KernelBlueprint
 
     if isinstance(agent, KernelAgent) and not agent.kernels.draws:
-        return KernelBlueprint(agent, game, searcher)
+        if device == "cpu":
+            return KernelBlueprint(agent, game, searcher)
+        from .cuda_blueprint import CudaBlueprint
+
+        return CudaBlueprint(agent, game, searcher, device)
+    if device != "cpu":
+        raise OptionError(
+            f"{searcher} plays rollouts of rule bots on device={device!r}, not of {agent.name}; leave device out"
+        )
     if getattr(agent, "policy", None) is not None:  # only then is torch needed
         from ..neural import NeuralAgent
         from .network_blueprint import NetworkBlueprint
@@ -118,8 +128,13 @@ def make_blueprint(agent: Agent, game: Game, searcher: str) -> Blueprint:
 def engine_of(game: Game, worlds: NDArray[Any]) -> KernelEngine:
     """An engine that plays copies of some worlds on."""
     engine = KernelEngine(game, len(worlds), seed=0)
-    engine.load_fields({name: worlds[name] for name in game.fields} | {"_started": np.ones(len(worlds), bool)})
+    engine.load_fields(fields_of(game, worlds))
     return engine
+
+
+def fields_of(game: Game, worlds: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Records as what an engine loads."""
+    return {name: worlds[name] for name in game.fields} | {"_started": np.ones(len(worlds), bool)}
 
 
 def records_of(engine: Engine, searcher: str) -> NDArray[Any]:

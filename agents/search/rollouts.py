@@ -17,7 +17,6 @@ from .belief import Draw
 from .blueprint import Blueprint
 from .paired import PairedReturns
 
-ROUNDS_BETWEEN_CHECKS = 40
 ROUNDS_DRAWN_AT_ONCE = 1000
 
 DrawWorlds = Callable[[int, int], Draw]
@@ -113,7 +112,7 @@ class RolloutSearch:
             if done - first == len(drawn.worlds):
                 first = done
                 drawn = draw(min(rounds - done, ROUNDS_DRAWN_AT_ONCE), int(hash_rows(key, first)))
-            block = slice(done - first, min(done - first + ROUNDS_BETWEEN_CHECKS, len(drawn.worlds)))
+            block = slice(done - first, min(done - first + self.blueprint.rounds_between_checks, len(drawn.worlds)))
             paired.add(self.blueprint.play(Draw(drawn.worlds[block], drawn.memories[block]), legal[paired.tried], seat))
             paired.give_up()
             done = first + block.stop

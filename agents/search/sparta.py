@@ -61,6 +61,7 @@ class Sparta(Searcher):
         confirm: compare the action found with the blueprint's once more in fresh worlds, so that `Decision.gain` is unbiased.
         particles: worlds that are kept where hidden states can not be listed.
         unsound: let more than one seat of a game search on its own, each taking the others for the blueprint.
+        device: where rollouts of a rule bot are played: "cpu", or "cuda" for large batches.
 
     Raises:
         OptionError: a value that is not allowed, a blueprint that is neither a rule bot nor a network, or a game without a belief.
@@ -78,13 +79,14 @@ class Sparta(Searcher):
         confirm: bool = False,
         unsound: bool = False,
         particles: int = 1000,
+        device: str = "cpu",
     ) -> None:
         bot = make_agent(blueprint, game)
         self.name = f"sparta({bot.name})"
         super().__init__(game)
-        self.blueprint = make_blueprint(bot, game, self.name)
+        self.blueprint = make_blueprint(bot, game, self.name, device)
         self.search = RolloutSearch(self.blueprint, rollouts, threshold, errors, seconds)
-        self.confirm, self.unsound = confirm, unsound
+        self.confirm, self.unsound, self._device = confirm, unsound, device
         self.alone = not unsound
         self._new_belief = belief_maker(self.blueprint, self.name, particles)
         self.seed(seed)
@@ -92,7 +94,8 @@ class Sparta(Searcher):
     @property
     def settings(self) -> dict[str, Any]:
         """See `Searcher`."""
-        return super().settings | {"confirm": self.confirm, "joint": False}
+        where = {} if self._device == "cpu" else {"device": self._device}
+        return super().settings | {"confirm": self.confirm, "joint": False} | where
 
     def seed(self, seed: int) -> None:
         """Start the draws anew."""
@@ -179,6 +182,7 @@ def make(
     particles: int = 1000,
     joint: bool = False,
     range_max: int = 2_000,
+    device: str = "cpu",
 ) -> Searcher:
     """`sparta(hanabi/smartbot)`, or with joint=True for both seats of a game for two; see `Sparta` and `JointSparta`.
 
@@ -186,8 +190,8 @@ def make(
         OptionError: as those.
     """
     if not joint:
-        return Sparta(game, blueprint, rollouts, threshold, errors, seed, seconds, confirm, unsound, particles)
-    if seconds is not None or confirm or unsound:
+        return Sparta(game, blueprint, rollouts, threshold, errors, seed, seconds, confirm, unsound, particles, device)
+    if seconds is not None or confirm or unsound or device != "cpu":
         raise OptionError(
             "sparta(joint=True) takes rollouts, threshold, errors, seed and range_max; a search must come out the same in both seats, "
             "so it can not be cut short by seconds"
