@@ -93,7 +93,11 @@ def _parser() -> argparse.ArgumentParser:
         "--budget", type=int, nargs="+", default=[10_000], metavar="N", help="rollouts a decision (default 10,000)"
     )
     parser.add_argument(
-        "--contenders", nargs="+", choices=(SINGLE, JOINT), default=[SINGLE, JOINT], help="who searches (default both)"
+        "--contenders",
+        nargs="+",
+        choices=(SINGLE, JOINT),
+        default=[SINGLE],
+        help="who searches (default single; joint takes many times as long: see range_max in docs/search.md)",
     )
     parser.add_argument("--options", default="", help="further arguments of sparta, e.g. 'threshold=0.1, errors=0'")
     parser.add_argument("--seed", type=int, default=1_000_003, help="of the decks")
