@@ -17,10 +17,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table as Columns
 
+from ludory.agents.make import make_agent
 from ludory.atomic import atomic_file
+from ludory.envs.make import make_game
 from ludory.errors import DataError, OptionError
 
-from .hanabi_search_deck import ALONE, JOINT, SINGLE, Setting, Task, begin_worker, play_deck
+from .hanabi_search_deck import ALONE, JOINT, SINGLE, Setting, Task, begin_worker, play_deck, spec
 from .hanabi_search_report import chart, summary
 from .machine import origin
 
@@ -43,6 +45,8 @@ def run(argv: list[str]) -> int:
             raise OptionError(f"--{name} {getattr(chosen, name)}: must be at least 1")
     started_from = origin()
     setting = Setting(chosen.game, chosen.blueprint, chosen.seed, f", {chosen.options}" if chosen.options else "")
+    for contender in chosen.contenders:
+        make_agent(spec(setting, contender, 1), make_game(chosen.game))  # a fault is told before anything is written
     file = chosen.out / RESULTS
     done = _read(chosen.out, setting)
     tasks = [Task(ALONE, 0, deck) for deck in range(chosen.decks)]

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import copy
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -119,8 +120,9 @@ class JointSparta(Searcher):
 
     def watch(self, seat: Seat, move: Move, own: JointNotes) -> None:
         """Take note of a move, and of whether it was searched."""
-        now = self._catch_up(seat, own)
-        own.last = now, move, self._knows_its_range(own, move.seat, now)
+        with self._both_are_this():
+            now = self._catch_up(seat, own)
+            own.last = now, move, self._knows_its_range(own, move.seat, now)
 
     def _knows_its_range(self, own: JointNotes, seat: int, now: Record) -> bool:
         return own.ranges[seat].resolve(now, self.range_max)
@@ -141,8 +143,26 @@ class JointSparta(Searcher):
                 own.key = int(hash_rows(own.key, part))
         return now
 
+    @contextmanager
+    def _both_are_this(self) -> Iterator[None]:
+        try:
+            yield
+        except EmptyRangeError as error:
+            raise OptionError(
+                f"{self.name}: no hand explains the moves of the other seat, so it is not this search with the same options and seed; "
+                f"give {self.name} for both seats, or search in one seat only, without joint=True"
+            ) from error
+
     def decide(self, seat: Seat, own: JointNotes) -> int:
-        """The action found; what is known of it stands in `own.decisions`."""
+        """The action found; what is known of it stands in `own.decisions`.
+
+        Raises:
+            OptionError: the other seat is somebody else.
+        """
+        with self._both_are_this():
+            return self._decided(seat, own)
+
+    def _decided(self, seat: Seat, own: JointNotes) -> int:
         now, me = self._catch_up(seat, own), seat.number
         legal = self._legal(now, me)
         if len(legal) == 1:

@@ -18,6 +18,8 @@ class Searcher(SeatAgent):
 
     blueprint: Blueprint
     search: RolloutSearch
+    blueprint_spec: str | None = None
+    """The blueprint as it was asked for by name, a checkpoint's path for one."""
     alone: bool = True
     """Whether only one seat of a game may search like this."""
 
@@ -31,7 +33,7 @@ class Searcher(SeatAgent):
         """What the search depends on, beside its seed; plain values."""
         found = self.search
         return {
-            "blueprint": self.partner.name,
+            "blueprint": self.blueprint_spec or self.partner.name,
             "rollouts": found.rollouts,
             "threshold": found.threshold,
             "errors": found.errors,

@@ -82,7 +82,8 @@ class Sparta(Searcher):
         device: str = "cpu",
     ) -> None:
         bot = make_agent(blueprint, game)
-        self.name = f"sparta({bot.name})"
+        self.blueprint_spec = blueprint if isinstance(blueprint, str) else None
+        self.name = f"sparta({self.blueprint_spec or bot.name})"
         super().__init__(game)
         self.blueprint = make_blueprint(bot, game, self.name, device)
         self.search = RolloutSearch(self.blueprint, rollouts, threshold, errors, seconds)

@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from torch import Tensor
 from typing_extensions import Self
 
+from ludory.agents.make import make_agent
 from ludory.agents.networks.build import PolicySpec
 from ludory.agents.networks.hanabi_gru_import import ImportedPolicy, import_hanabi_gru
 from ludory.agents.networks.sb3_weights import is_sb3_file
@@ -22,7 +23,7 @@ from ludory.algorithms.processes import is_first_process
 from ludory.algorithms.teacher import Teacher, weights_hash
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.game import Game
-from ludory.errors import DataError, OptionError
+from ludory.errors import DataError, LudoryError, OptionError
 
 from .config import DistillConfig
 from .module import EXTRAS, DistillModule
@@ -171,7 +172,7 @@ class Distill(OfflineAlgorithm):
 
     def _evaluate(self) -> None:
         config, search = self.config, self.training_data.header.search
-        name = config.eval_against or config.init_from or search.get("blueprint")
+        name = config.eval_against or config.init_from or self._recorded_blueprint(search.get("blueprint"))
         rival: Any = name
         if name == config.init_from and self._teacher is not None and not config.teacher:
             rival = NeuralAgent(self._teacher.policy, "blueprint")
@@ -188,6 +189,13 @@ class Distill(OfflineAlgorithm):
         )
         if self.finished:
             self._save_as("final")
+
+    def _recorded_blueprint(self, name: str | None) -> str | None:
+        """The blueprint that a recording names, if it can be made here: its checkpoint may be gone."""
+        try:
+            return name if name and make_agent(name, self.game) else None
+        except LudoryError:
+            return None
 
     def _header(self) -> dict[str, Any]:
         return super()._header() | {"evaluation": self.evaluation}

@@ -88,6 +88,7 @@ def advantage_error(
     differences, noise averages out, which it does not in a softmax of Q.
     """
     advantage, weights = advantages(targets)
+    weights = weights * policy.mask  # a log may have numbers for illegal actions
     base = base_actions(targets)[:, None]
     odds = _log_odds(policy, base)
     if blueprint is not None:

@@ -47,7 +47,10 @@ class DistillModule(SupervisedModule):
         self._training, self._validation = training, validation
         self._blueprint = [blueprint] if blueprint else []  # in a list, so that Lightning takes it for no part of this
         self._all_searched = bool(training.header.search.get("joint"))
-        self._whole_games = policy.recurrent and config.seq_len != 1
+        remembers = (
+            blueprint is not None and blueprint.recurrent
+        )  # and is asked through whole games, whatever seq_len is
+        self._whole_games = (policy.recurrent and config.seq_len != 1) or remembers
         self._validated = no_sums()
 
     def training_batches(self) -> Iterator[Batch]:
@@ -99,19 +102,17 @@ class DistillModule(SupervisedModule):
         return found
 
     def _judge(self, batch: Batch) -> tuple[Said, Terms, Tensor]:
-        said = self._ask(self.policy, batch)
+        moves = self._training.layout.get(LAST_MOVES)
+        said = ask(self.policy, batch, moves, self._config.seq_len)
         targets, blueprint = self._targets(said), None
         policy = self.policy.distribution(said.logits, said.masks)
-        if self._blueprint and self._config.lambda_kl:
+        if self._blueprint:
             with torch.no_grad():
-                logits = self._ask(self._blueprint[0].to(said.logits.device), batch).logits
+                logits = ask(self._blueprint[0].to(said.logits.device), batch, moves).logits
             blueprint = MaskedHeads(logits, said.masks, policy.sizes)
         terms = distill_loss(policy, said.values, targets, self._config.weights, blueprint)
         with torch.no_grad():
             return said, terms, figures(policy, said.values, targets, terms)
-
-    def _ask(self, policy: Policy, batch: Batch) -> Said:
-        return ask(policy, batch, self._training.layout.get(LAST_MOVES), self._config.seq_len)
 
     def _targets(self, said: Said) -> Targets:
         layout, (rows, actions) = self._training.layout, said.masks.shape

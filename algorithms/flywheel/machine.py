@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 from ludory.agents.evaluate import evaluate
+from ludory.agents.networks.build import PolicySpec
+from ludory.algorithms.checkpoint import read_header
 from ludory.algorithms.folder_lock import FolderLock
 from ludory.algorithms.make import make_algorithm
 from ludory.algorithms.run import train_to_file
@@ -119,7 +121,7 @@ class Flywheel:
         return make_algorithm(
             config.learner,
             self._game,
-            "auto" if own and config.policy == "auto" else config.policy,
+            PolicySpec(**read_header(self._blueprint)["policy"]) if own else config.policy,
             dataset=str(self._file(SEARCHED)),
             seed=config.seed,
             **options,
@@ -184,7 +186,7 @@ def start_flywheel(config: FlywheelConfig, folder: str | Path) -> Flywheel:
     Raises:
         OutputError: the folder holds one already.
     """
-    target = Path(folder)
+    target = Path(folder).resolve()
     if (target / STATE).exists():
         raise OutputError(
             f"{target}: holds a flywheel; `ludory flywheel resume {target}` goes on with it, or name another --out"
@@ -200,4 +202,5 @@ def resume_flywheel(folder: str | Path) -> Flywheel:
     Raises:
         DataError: there is none, or its state is damaged.
     """
-    return Flywheel(Path(folder), read_state(Path(folder)))
+    target = Path(folder).resolve()
+    return Flywheel(target, read_state(target))

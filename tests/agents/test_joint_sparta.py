@@ -119,3 +119,13 @@ def test_one_agent_plays_both_seats() -> None:
 def test_wrong_specs_are_refused(spec: str, game: str, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         make_agent(spec, game)
+
+
+def test_beside_somebody_else_it_says_so() -> None:
+    with pytest.raises(OptionError, match="no hand explains the moves of the other seat"):
+        evaluate(
+            ["sparta(hanabi/smartbot, joint=True, rollouts=100)", "hanabi/iggi"],
+            game="HanabiSmall2P-v0",
+            games=12,
+            seed=3,
+        )

@@ -18,6 +18,7 @@ from ludory.agents.networks.hanabi_gru_import import NAMES
 from ludory.algorithms.batches import ask
 from ludory.algorithms.checkpoint import read_checkpoint, read_header
 from ludory.algorithms.distill import Distill, DistillConfig
+from ludory.algorithms.distill.loss import advantages
 from ludory.algorithms.distill.module import DistillModule
 from ludory.algorithms.renaming import renamed
 from ludory.cli import main
@@ -150,6 +151,25 @@ def test_the_blueprint_holds_back_what_the_search_did_not_change(games: Path, bl
     assert "train/blueprint_kl" not in kept[0.0]
     assert kept[20.0]["train/blueprint_kl"] < 0.05
     assert kept[0.0]["train/nll"] < kept[20.0]["train/nll"]
+
+
+def test_the_blueprint_counts_in_what_q_teaches_without_lambda_kl_too(games: Path, blueprint: Path) -> None:
+    errors = []
+    for sequence in (None, 1):
+        model = Distill(env=GAME, dataset=games, init_from=blueprint, lambda_kl=0.0, seq_len=sequence, **SMALL)
+        sums = [model.make_module()._judge(batch)[1].q for batch in model.training_data.sequences(5)]
+        errors.append(torch.cat([rows[weights > 0] for rows, weights in sums]))
+    advantage = torch.cat([(weights > 0).sum()[None] for _, weights in sums])
+    assert advantage.sum() > 50
+    assert not torch.allclose(errors[0], errors[1], atol=1e-4), "the learner forgets, its blueprint does not"
+    model = Distill(env=GAME, dataset=games, init_from=blueprint, lambda_kl=0.0, **SMALL)
+    (batch,) = list(model.training_data.sequences(1000))
+    said, terms, _ = model.make_module()._judge(batch)
+    targets = model.make_module()._targets(said)
+    difference, weights = advantages(targets)
+    weights = weights * said.masks
+    expected = ((weights * difference**2).sum(1) / weights.sum(1))[weights.sum(1) > 0]
+    assert torch.allclose(terms.q[0][terms.q[1] > 0], expected, rtol=1e-3), "nobody has left the blueprint yet"
 
 
 def test_networks_that_are_told_the_last_moves_learn_too(games: Path) -> None:

@@ -112,6 +112,17 @@ def test_noise_of_many_searches_averages_out() -> None:
     assert torch.softmax(logits.detach(), 0).tolist() == pytest.approx(expected.tolist(), abs=0.01)
 
 
+def test_numbers_of_illegal_actions_are_not_learnt_from() -> None:
+    mask = torch.tensor([[False, True, True, True]])
+    errors = [
+        advantage_error(
+            MaskedHeads(torch.zeros(1, A), mask, (A,)), targets([2], [1.0], [[odd, 3.0, 3.4, 2.0]]), 0.5, None
+        )
+        for odd in (NAN, 0.0, 20.0)
+    ]
+    assert errors[0][0] == errors[1][0] == errors[2][0] > 0
+
+
 def test_nothing_is_learnt_from_q_where_nothing_was_tried() -> None:
     found = targets([2, 0], [1.0, 0.0], [[NAN, 3.0, 3.4, 2.0], [NAN] * 4])
     logits = torch.zeros(2, A, requires_grad=True)
