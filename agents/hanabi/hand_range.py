@@ -47,6 +47,14 @@ class Frame(NamedTuple):
     """How many cards the seat had taken before."""
 
 
+class Listed(NamedTuple):
+    """All hands of a range, with what the bot has in mind: `_memories[_classes]`."""
+
+    hands: Hands
+    classes: NDArray[np.int32]
+    memories: NDArray[np.int32]
+
+
 class HandRange:
     """Hands that a seat may hold, given the hints, its own draws, and what the other seats did.
 
@@ -54,7 +62,8 @@ class HandRange:
     by rejection; the draws are exact all the same, as long as the blueprint lets all hands be listed where hardly any drawn one
     agrees. A network does not (`Blueprint.most_listed`): what agrees of `MOST_TRIED` hands is then used again and again, and of a range
     that grows beyond what may be listed a random part is kept.
-    Ranges are copied with `copy.copy`: nothing in them is changed in place.
+    Ranges are copied with `copy.copy`: nothing in them is changed in place, but for a list of all hands, which copies share once one of
+    them has made it.
 
     Args:
         blueprint: what the other seats play.
@@ -80,6 +89,7 @@ class HandRange:
         self._hidden = tuple(range(blueprint.game.facts.players)) if public else (seat,)
         self._classes: NDArray[np.int32] = np.zeros(1, np.int32)
         self._memories = blueprint.no_memory(1)
+        self._listed: list[Listed] = []
 
     @property
     def size(self) -> int | None:
@@ -93,6 +103,7 @@ class HandRange:
 
         agree: the move was not the bot's, but another seat's that can be found out at a cost, see `Frame`.
         """
+        self._listed = []
         take = self._taken(before, move, now)
         if agree:
             self.frames = (*self.frames, Frame(agree, len(self.takes)))
@@ -117,9 +128,19 @@ class HandRange:
         return unseen_counts(now, self._hidden)
 
     def list_hands(self, now: Record) -> None:
-        """List the hands that agree with everything, however many there are."""
+        """List the hands that agree with everything, however many there are.
+
+        What a `public` range lists does not depend on the hidden hands of `now`, so its copies take the list over.
+        """
+        if self._listed:
+            self.hands, self._classes, self._memories = self._listed[0]
+            self.pending = ()
+            return
+        shared = self._listed
         hands = all_hands(self._counts(now), allowed_cards(now, self.seat), now["hands"].shape[2])
         self._keep(hands, self._replay(self.pending, hands), now)
+        if self.hands is not None and len(self._hidden) > 1:
+            shared.append(Listed(self.hands, self._classes, self._memories))
 
     def _narrow(self, hands: Hands, event: Event, now: Record) -> None:
         last, take = now["last"][0], event.take
@@ -157,6 +178,7 @@ class HandRange:
     def _forget_conventions(self, now: Record) -> None:
         """The others do not play the bot: go on from what the rules tell, with what the bot would have in mind."""
         self.contradictions += 1
+        self._listed = []
         self._classes = np.zeros(1, np.int32)
         self._replay(tuple(event._replace(tells=False) for event in self.pending), own_hands(now, self.seat))
         self._memories = self._found[:1].copy()

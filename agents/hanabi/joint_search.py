@@ -33,6 +33,8 @@ from .hand_range import HandRange
 from .hand_sets import Hands
 from .known_cards import EmptyRangeError, Record, if_held, own_hands
 
+REPEATED, FEWEST = 200_000, 20
+"""Rollouts that repeating a search for every hand may take, and hands that it is repeated for at least, unless `range_max` is given."""
 KEPT_ANSWERS = 200_000
 """Searches whose outcome is remembered."""
 
@@ -65,7 +67,7 @@ class JointSparta(Searcher):
         threshold: in points of the game.
         errors: in standard errors of the difference.
         seed: of the draws; the same for both seats.
-        range_max: most hands for which a search is repeated.
+        range_max: most hands for which a search is repeated; None: `REPEATED` rollouts' worth, 20 at least.
 
     Raises:
         OptionError: a value that is not allowed, a blueprint that is no rule bot, or another game.
@@ -81,7 +83,7 @@ class JointSparta(Searcher):
         threshold: float = 0.05,
         errors: float = 2.0,
         seed: int = 0,
-        range_max: int = 2_000,
+        range_max: int | None = None,
     ) -> None:
         bot = make_agent(blueprint, game)
         self.name = f"sparta({bot.name}, joint=True)"
@@ -90,16 +92,16 @@ class JointSparta(Searcher):
             raise OptionError(
                 f"{self.name} plays Hanabi for two only, got {game.id or game.facts.name}; try Hanabi2P-v0"
             )
-        if not isinstance(range_max, int) or range_max < 1:
-            raise OptionError(f"range_max={range_max!r}: must be an integer of at least 1")
+        if range_max is not None and (not isinstance(range_max, int) or range_max < 1):
+            raise OptionError(f"range_max={range_max!r}: must be an integer of at least 1, or none")
         if not isinstance(bot, KernelAgent):
             raise OptionError(
                 f"{self.name} needs a rule bot such as hanabi/smartbot: both seats must come to the same result to the last bit, "
                 f"which sums in a network do not; got {bot.name}; without joint=True one seat may search with it"
             )
         self.blueprint = KernelBlueprint(bot, game, self.name)
-        self.range_max = range_max
         self.search = RolloutSearch(self.blueprint, rollouts, threshold, errors, seconds=None)
+        self.range_max = max(REPEATED // rollouts, FEWEST) if range_max is None else range_max
         self._answers: OrderedDict[tuple[int, int, int], int] = OrderedDict()
         self.seed(seed)
 

@@ -182,7 +182,7 @@ def make(
     unsound: bool = False,
     particles: int = 1000,
     joint: bool = False,
-    range_max: int = 2_000,
+    range_max: int | None = None,
     device: str = "cpu",
 ) -> Searcher:
     """`sparta(hanabi/smartbot)`, or with joint=True for both seats of a game for two; see `Sparta` and `JointSparta`.
