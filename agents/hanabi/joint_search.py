@@ -52,6 +52,11 @@ class JointNotes:
     decisions: list[Decision] = field(default_factory=list)
     """Of the seat's own searches."""
 
+    @property
+    def contradictions(self) -> int:
+        """How often no hand of one of the seats agreed with what the other did."""
+        return sum(one.contradictions for one in self.ranges)
+
 
 class JointSparta(Searcher):
     """Searches in both seats of Hanabi for two, drawing at random from a key that both share.
@@ -74,6 +79,7 @@ class JointSparta(Searcher):
     """
 
     blueprint: KernelBlueprint
+    alone = False
 
     def __init__(
         self,

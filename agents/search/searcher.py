@@ -14,7 +14,8 @@ from .rollouts import Decision, RolloutSearch
 
 
 class Searcher(SeatAgent):
-    """A `SeatAgent` whose notes of a game have `decisions`: what it found before each of its own moves, forced ones left out."""
+    """A `SeatAgent` whose notes of a game have `decisions`, what it found before each of its own moves, forced ones left out, and
+    `contradictions`, how often the others did what the blueprint would not have done."""
 
     blueprint: Blueprint
     search: RolloutSearch
@@ -43,4 +44,9 @@ class Searcher(SeatAgent):
     def decisions(self, memory: Memory, row: int) -> Sequence[Decision]:
         """All that was found so far in the game `row` of this seat's memory, in order."""
         found: list[Decision] = memory[row].own.decisions
+        return found
+
+    def contradictions(self, memory: Memory, row: int) -> int:
+        """How often in the game `row` the others did what the blueprint would not have done in any world held possible."""
+        found: int = memory[row].own.contradictions
         return found

@@ -42,6 +42,11 @@ class SearchNotes:
     decisions: list[Decision] = field(default_factory=list)
     """Of the seat's own moves, forced ones left out."""
 
+    @property
+    def contradictions(self) -> int:
+        """See `Belief`."""
+        return self.belief.contradictions if self.belief else 0
+
 
 class Sparta(Searcher):
     """Plays every legal action to the end in the same drawn worlds, all seats on the blueprint, and takes what went best.

@@ -24,7 +24,7 @@ from .tally import figures, means, no_sums
 
 VALIDATION_ROWS = 1024
 """Decisions of a validation batch."""
-EXTRAS = ("action_blueprint", "q", "q_stderr", "searched", "value_known", LAST_MOVES)
+EXTRAS = ("action_blueprint", "q", "q_stderr", "searches", "searched", "value_known", LAST_MOVES)
 """Extra columns that are read."""
 
 
@@ -46,7 +46,6 @@ class DistillModule(SupervisedModule):
         self._game, self._config = game, config
         self._training, self._validation = training, validation
         self._blueprint = [blueprint] if blueprint else []  # in a list, so that Lightning takes it for no part of this
-        self._all_searched = bool(training.header.search.get("joint"))
         remembers = (
             blueprint is not None and blueprint.recurrent
         )  # and is asked through whole games, whatever seq_len is
@@ -130,5 +129,5 @@ class DistillModule(SupervisedModule):
             column("action_blueprint", 1, torch.nan)[:, 0],
             column("q", actions, torch.nan),
             column("q_stderr", actions, torch.nan),
-            (column("searched", 1, 1.0)[:, 0] > 0) | self._all_searched,
+            column("searches" if "searches" in layout else "searched", 1, 1.0)[:, 0] > 0,
         )

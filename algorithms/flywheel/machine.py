@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -14,21 +15,17 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 from ludory.agents.evaluate import evaluate
-from ludory.agents.networks.build import PolicySpec
-from ludory.algorithms.checkpoint import read_header
 from ludory.algorithms.folder_lock import FolderLock
-from ludory.algorithms.make import make_algorithm
 from ludory.algorithms.run import train_to_file
 from ludory.atomic import atomic_file
 from ludory.data.record import record
 from ludory.envs.chance import hash_rows
 from ludory.envs.game import Game
-from ludory.envs.make import make_game
 from ludory.errors import OutputError
 from ludory.plugins import algorithms
-from ludory.plugins.spec import parse_spec
 
 from .config import FlywheelConfig
+from .learner import check_players, game_of, make_learner
 from .plan import POLICY, SCORES, SEARCHED, blueprint_of, searcher_of, turn_file
 from .state import STATE, FlywheelState, Turn, read_state, write_state
 
@@ -44,6 +41,7 @@ class Flywheel:
     def __init__(self, folder: Path, state: FlywheelState) -> None:
         self.folder, self.state = folder, state
         self._stopped = False
+        self._bar: Callable[[str, int], AbstractContextManager[Callable[[int], None]]] | None = None
         self._lock = FolderLock(folder, "flywheel")
         if (folder / STATE).exists():
             self.state = read_state(folder)  # as whoever held the lock before left it
@@ -58,8 +56,21 @@ class Flywheel:
         """Let `run` end soon, with nothing lost."""
         self._stopped = True
 
-    def run(self, once: bool = False, on_step: Callable[[Flywheel], None] | None = None) -> bool:
-        """Go on to the end, or for one step only; `on_step` is called after each. Whether nothing was broken off."""
+    def run(
+        self,
+        once: bool = False,
+        on_step: Callable[[Flywheel], None] | None = None,
+        bar: Callable[[str, int], AbstractContextManager[Callable[[int], None]]] | None = None,
+    ) -> bool:
+        """Go on to the end; whether nothing was broken off.
+
+        Args:
+            once: for one step only.
+            on_step: called after each step.
+            bar: shows progress: given a step's name and how many games it has, a context in which to tell of games that came to an
+                end, those of an earlier run first; None: nothing is shown.
+        """
+        self._bar = bar
         while not self.state.finished and not self._stopped:
             after = getattr(self, f"_{self.state.step}")()
             if after is None:
@@ -74,11 +85,15 @@ class Flywheel:
 
     @property
     def _game(self) -> Game:
-        return make_game(self.state.config.env, **self.state.config.options)
+        return game_of(self.state)
 
     @property
     def _blueprint(self) -> str:
         return blueprint_of(self.folder, self.state)
+
+    def _shown(self, games: int) -> AbstractContextManager[Callable[[int], None]]:
+        """Progress of the present step."""
+        return self._bar(self.state.step, games) if self._bar else nullcontext(lambda count: None)
 
     def _file(self, name: str) -> Path:
         return turn_file(self.folder, self.state, name)
@@ -91,41 +106,28 @@ class Flywheel:
     def _search(self) -> FlywheelState | None:
         """Recordings keep every finished game and go on behind the last one."""
         config = self.state.config
-        found = record(
-            searcher_of(self.folder, self.state),
-            self._game,
-            config.games,
-            self._file(SEARCHED),
-            self._seed(FOR_SEARCH),
-            progress=lambda games: self._stopped,
-        )
+        with self._shown(config.games) as advance:
+
+            def after_game(games: int) -> bool:
+                advance(games)
+                return self._stopped
+
+            searcher = searcher_of(self.folder, self.state)
+            found = record(
+                searcher, self._game, config.games, self._file(SEARCHED), self._seed(FOR_SEARCH), progress=after_game
+            )
         return self.state.after_step() if found.games == found.of else None
 
     def _distil(self) -> FlywheelState | None:
         """Checkpoints by the clock; a model that was saved goes on from there."""
         file = self._file(POLICY)
-        model = algorithms.load(self.state.config.learner).load(file) if file.exists() else self._learner()
-        if not model.finished and train_to_file(model, model.planned_timesteps, file):
+        if file.exists():
+            model: Any = algorithms.load(self.state.config.learner).load(file)
+        else:
+            model = make_learner(self.folder, self.state, self._file(SEARCHED))
+        if not model.finished and train_to_file(model, model.planned_timesteps, file, progress_bar=self._bar is not None):
             self.stop()
         return self.state.after_step() if model.finished else None
-
-    def _learner(self) -> Any:
-        config = self.state.config
-        options = dict(config.learner_options)
-        fields = algorithms.load(config.learner).config_class.__dataclass_fields__
-        if "eval_games" in fields:
-            options.setdefault("eval_games", 0)  # the next step compares on decks of its own
-        own = parse_spec(self._blueprint).checkpoint
-        if own:
-            options["init_from"] = self._blueprint
-        return make_algorithm(
-            config.learner,
-            self._game,
-            PolicySpec(**read_header(self._blueprint)["policy"]) if own else config.policy,
-            dataset=str(self._file(SEARCHED)),
-            seed=config.seed,
-            **options,
-        )
 
     def _evaluate(self) -> FlywheelState | None:
         """Scores of both on the same decks; those played are kept."""
@@ -133,15 +135,18 @@ class Flywheel:
         scores: dict[str, list[float]] = {"policy": [], "blueprint": []}
         if file.exists():
             scores = json.loads(file.read_text(encoding="utf-8"))
-        while (done := len(scores["policy"])) < config.eval_games:
-            if self._stopped:
-                return None
-            part = {"games": min(EVAL_AT_ONCE, config.eval_games - done), "first_game": done}
-            policy, blueprint = self._compared(game, {"seed": self._seed(FOR_DECKS), **part})
-            scores["policy"] += policy.tolist()
-            scores["blueprint"] += blueprint.tolist()
-            with atomic_file(file, "w") as handle:
-                json.dump(scores, handle)
+        with self._shown(config.eval_games) as advance:
+            advance(len(scores["policy"]))
+            while (done := len(scores["policy"])) < config.eval_games:
+                if self._stopped:
+                    return None
+                part = {"games": min(EVAL_AT_ONCE, config.eval_games - done), "first_game": done}
+                policy, blueprint = self._compared(game, {"seed": self._seed(FOR_DECKS), **part})
+                scores["policy"] += policy.tolist()
+                scores["blueprint"] += blueprint.tolist()
+                with atomic_file(file, "w") as handle:
+                    json.dump(scores, handle)
+                advance(len(policy))
         return self.state.after_step()
 
     def _compared(self, game: Game, decks: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -185,13 +190,15 @@ def start_flywheel(config: FlywheelConfig, folder: str | Path) -> Flywheel:
 
     Raises:
         OutputError: the folder holds one already.
+        LudoryError: searcher or learner can not be made as asked for.
     """
-    target = Path(folder).resolve()
+    target, state = Path(folder).resolve(), FlywheelState(config, config.blueprint)
     if (target / STATE).exists():
         raise OutputError(
             f"{target}: holds a flywheel; `ludory flywheel resume {target}` goes on with it, or name another --out"
         )
-    flywheel = Flywheel(target, FlywheelState(config, config.blueprint))
+    check_players(target, state)
+    flywheel = Flywheel(target, state)
     write_state(target, flywheel.state)
     return flywheel
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import ludory
 from ludory.algorithms.flywheel import machine
@@ -20,8 +21,9 @@ from ludory.algorithms.flywheel.plan import plan
 from ludory.algorithms.flywheel.state import STATE, read_state
 from ludory.cli import main
 from ludory.data.record import record
-from ludory.data.trajectories import TrajectoryDataset
-from ludory.errors import DataError, OptionError, OutputError
+from ludory.data.search_record import SearchRecording, recorded_games
+from ludory.data.shards import read_manifest
+from ludory.errors import DataError, LudoryError, OptionError, OutputError
 
 TINY = {
     "env": "HanabiTiny2P-v0",
@@ -92,7 +94,24 @@ def test_the_next_turn_searches_from_what_was_promoted_and_leaves_what_was_not(t
         assert "turn 2 of 2, search" in plan(folder, read_state(folder))
 
 
-def test_what_was_searched_before_a_kill_is_kept_and_nothing_is_there_twice(tmp_path: Path) -> None:
+def test_distilling_goes_on_from_the_blueprint_that_is_a_network(tmp_path: Path) -> None:
+    with start_flywheel(FlywheelConfig(**TINY | {"policy": "gru(hidden=(8,), memory_size=8)"}), tmp_path / "bot") as first:
+        assert first.run()
+    network = tmp_path / "bot" / "turn-000" / "policy.ludory"
+    options = {"num_epochs": 1, "split_ratio": (1.0, 0.0, 0.0), "learning_rate": 1e-9}
+    second = {"blueprint": str(network), "learner": "distill", "learner_options": options, "policy": "auto"}
+    with start_flywheel(FlywheelConfig(**TINY | second | {"games": 2}), tmp_path / "network") as flywheel:
+        assert flywheel.run()
+    (turn,) = read_state(tmp_path / "network").history
+    assert (turn.blueprint, turn.ahead, turn.promoted) == (str(network), 0.0, False), "hardly a step from where it began"
+    one, other = (ludory.load(file).policy for file in (network, tmp_path / "network" / turn.policy))
+    for mine, its in zip(one.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(mine, its, rtol=0, atol=1e-6)
+
+
+def test_what_was_searched_before_a_kill_is_kept_and_not_played_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     process = subprocess.Popen(
         [sys.executable, "-m", "ludory", "flywheel", "run", *COMMAND, f"--out={killed}", "--once"],
@@ -105,12 +124,21 @@ def test_what_was_searched_before_a_kill_is_kept_and_nothing_is_there_twice(tmp_
         time.sleep(0.02)
     process.kill()
     assert (process.wait(), read_state(killed).step, len(files(killed)) >= 3) == (-9, "search", True)
+    recording = killed / "turn-000" / "searched"
+    kept = [int(rows["game"][0].as_py()) for rows in recorded_games(recording, read_manifest(recording))]
+    half_written = list(recording.rglob(".*.parquet.*"))
+    played: list[int] = []
+    play = SearchRecording._play
+    monkeypatch.setattr(SearchRecording, "_play", lambda self, number: played.append(number) or play(self, number))
     assert main(["flywheel", "resume", str(killed), "--once"]) == 0
+    monkeypatch.undo()
+    assert sorted(played + kept) == list(range(25))
+    for file in half_written:
+        file.unlink(missing_ok=True)
     assert main(["flywheel", "run", *COMMAND, f"--out={whole}", "--once"]) == 0
     assert read_state(killed).step == "distil"
-    one, other = (TrajectoryDataset(folder / "turn-000" / "searched") for folder in (whole, killed))
-    assert one.num_games == other.num_games == 25
-    assert len(one) == len(other)
+    one, other = (contents(folder / "turn-000" / "searched") for folder in (whole, killed))
+    assert one == other
 
 
 def test_a_stop_ends_behind_the_game_that_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,6 +157,10 @@ def test_a_stop_ends_behind_the_game_that_is_played(tmp_path: Path, monkeypatch:
     assert (read_state(tmp_path).step, len(files(tmp_path))) == ("search", 1)
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+
+
 def files(folder: Path) -> list[Path]:
     return sorted(file for file in folder.rglob("*.parquet") if not file.name.startswith("."))
 
@@ -143,6 +175,15 @@ def test_what_can_not_be_run_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(OptionError, match=message.replace("(", r"\(").replace("{", r"\{")):
             FlywheelConfig(**TINY | change)
+    for change, message in (
+        ({"learner_options": {"num_epoch": 2}}, "num_epoch"),
+        ({"policy": "mlp(hiden=3)"}, "hiden"),
+        ({"search": "sparta({blueprint}, rolouts=20)"}, "rolouts"),
+        ({"blueprint": "hanabi/pires"}, "hanabi/piers"),
+    ):
+        with pytest.raises(LudoryError, match=message):
+            start_flywheel(FlywheelConfig(**TINY | change), tmp_path)
+    assert not list(tmp_path.iterdir()), "found out before anything is written"
     with pytest.raises(DataError, match=r"there is no flywheel\.json here"):
         resume_flywheel(tmp_path)
     with start_flywheel(FlywheelConfig(**TINY), tmp_path), pytest.raises(OutputError, match="runs this flywheel"):

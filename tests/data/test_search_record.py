@@ -52,6 +52,18 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
 
 
+def plays(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Numbers of the games that are played from now on."""
+    played: list[int] = []
+    play = SearchRecording._play
+    monkeypatch.setattr(SearchRecording, "_play", lambda self, number: played.append(number) or play(self, number))
+    return played
+
+
+def games_on_disk(folder: Path) -> list[int]:
+    return [int(rows["game"][0].as_py()) for rows in recorded_games(folder, read_manifest(folder))]
+
+
 def test_every_decision_stands_with_what_the_search_found(recorded: Path) -> None:
     rows = rows_of(recorded)
     assert sorted({row["game"] for row in rows}) == list(range(GAMES))
@@ -117,9 +129,7 @@ def test_a_recording_that_was_stopped_anywhere_ends_with_the_same_files(recorded
 
 
 def test_only_what_is_missing_is_played(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    played: list[int] = []
-    play = SearchRecording._play
-    monkeypatch.setattr(SearchRecording, "_play", lambda self, number: played.append(number) or play(self, number))
+    played = plays(monkeypatch)
     record(SPARTA, GAME, 3, tmp_path, **OPTIONS)
     record(SPARTA, GAME, GAMES, tmp_path, **OPTIONS)  # the first shard grows, its games stay
     assert played == [0, 1, 2, 3, 4, 5]
@@ -163,7 +173,7 @@ def test_ctrl_c_keeps_the_games_that_are_over_and_the_log_of_them(
     assert contents(tmp_path) == contents(recorded)
 
 
-def test_a_killed_recording_loses_no_finished_game(tmp_path: Path) -> None:
+def test_a_killed_recording_loses_no_finished_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     games, line = tmp_path / "killed" / "part-00000.games", command(tmp_path / "killed", "--games", "24")
     process = subprocess.Popen([sys.executable, "-m", "ludory", *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 300
@@ -173,12 +183,15 @@ def test_a_killed_recording_loses_no_finished_game(tmp_path: Path) -> None:
         time.sleep(0.002)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    kept = {file.name: file.stat().st_mtime_ns for file in games.glob("*.parquet")}
+    kept = games_on_disk(games.parent)
     half_written = list(games.parent.rglob(".*.parquet.*"))
+    played = plays(monkeypatch)
     assert main(line) == 0
     for file in half_written:
         file.unlink(missing_ok=True)
-    assert kept or shard_file(games.parent, 0).exists()
+    assert len(kept) >= 2
+    assert sorted(played + kept) == list(range(24)), "what was kept is not played again"
+    monkeypatch.undo()
     record(SPARTA, GAME, 24, tmp_path / "whole", **OPTIONS)
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
@@ -194,8 +207,15 @@ def test_seats_can_be_given_and_strangers_have_no_blueprint(tmp_path: Path) -> N
     stranger = [row for row in rows_of(tmp_path / "other") if row["seat"] == 0]
     assert stranger
     assert all(row["action_blueprint"] is row["is_override"] is None for row in stranger)
+    assert all(row["searches"] is False and row["contradictions"] is None for row in stranger)
+    assert all(row["contradictions"] == 0 for row in rows_of(tmp_path / "one") if row["seat"] == 0)
+    told = [row["contradictions"] for row in rows_of(tmp_path / "other") if row["searches"]]
+    assert told == sorted(told)
+    assert told[-1] > 0, "iggi does what smartbot would not"
     record(SPARTA[:-1] + ", joint=True)", GAME, 3, tmp_path / "joint", seed=1)
-    assert {row["seat"] for row in rows_of(tmp_path / "joint") if row["searched"]} == {0, 1}
+    together = rows_of(tmp_path / "joint")
+    assert all({row["seat"] for row in together if row["searched"] and row["game"] == k} == {0, 1} for k in range(3))
+    assert all(row["searches"] for row in together)
 
 
 # --- Logs. ------------------------------------------------------------------------------------------------------------

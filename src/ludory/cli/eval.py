@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from .games_bar import games_bar
 from .options import add_options, parse_options
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def run(argv: list[str]) -> int:
     game = make_game(chosen.game, **parse_options(chosen.option))
     pairs = chosen.crossplay if chosen.crossplay is not None else len(chosen.agents) > 1
     total = chosen.games * (len(chosen.agents) ** 2 if pairs else game.facts.players if chosen.rotate else 1)
-    with _progress(total, shown=not chosen.json) as progress:
+    with games_bar(total, shown=not chosen.json) as progress:
         arguments: dict[str, Any] = {"games": chosen.games, "seed": chosen.seed, "progress": progress}
         if pairs:
             found: Any = cross_play(chosen.agents, game, **arguments)
@@ -70,19 +69,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
     return parser
-
-
-@contextmanager
-def _progress(total: int, shown: bool) -> Iterator[Callable[[int], None]]:
-    """A bar with rate and time left, on the error stream; nothing when that is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("games"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not (shown and console.is_terminal)) as bar:
-        task = bar.add_task("games", total=total)
-        yield lambda count: bar.advance(task, count)
 
 
 def _as_json(found: EvaluationResult | CrossPlay) -> dict[str, Any]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ludory.errors import UnknownIdError
 
+from .games_bar import games_bar
 from .options import add_options, parse_options
 
 if TYPE_CHECKING:
@@ -107,8 +110,11 @@ def _turn(flywheel: Flywheel, once: bool) -> int:
         if not state.finished and not once:
             print(plan(flywheel.folder, state), file=sys.stderr, flush=True)
 
+    def bar(step: str, games: int) -> AbstractContextManager[Callable[[int], None]]:
+        return games_bar(games, title=step)
+
     with flywheel, stop_on_interrupt(flywheel.stop):
-        whole = flywheel.run(once, on_step)
+        whole = flywheel.run(once, on_step, bar if sys.stderr.isatty() else None)
     state = flywheel.state
     again = "" if state.finished else f"; `ludory flywheel resume {flywheel.folder}` goes on"
     print(f"{'finished' if state.finished else 'stopped'}: best player {state.blueprint}, in {flywheel.folder}{again}")

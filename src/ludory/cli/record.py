@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
 from ludory.errors import OptionError
 
+from .games_bar import games_bar
 from .options import add_options, parse_options
 
 INTERRUPTED = 130
@@ -38,7 +38,7 @@ def run(argv: list[str]) -> int:
         raise OptionError(
             f"--format {chosen.format} is for Hanabi, got {chosen.game}; leave it out, or name Hanabi2P-v0"
         )
-    with _stop_between_shards() as stopped, _progress(chosen.games) as advance:
+    with _stop_between_shards() as stopped, games_bar(chosen.games) as advance:
 
         def after_shard(games: int) -> bool:
             advance(games)
@@ -121,28 +121,3 @@ def _stop_between_shards() -> Iterator[list[int]]:
         yield received
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """A bar with rate and time left, on the error stream; nothing when that is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("games"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    start = time.monotonic()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("games", total=total, rate="")
-
-        def advance(games: int) -> None:
-            done = bar.tasks[0].completed + games
-            bar.update(task, advance=games, rate=f"{done / max(time.monotonic() - start, 1e-9):,.0f} games/s")
-
-        yield advance

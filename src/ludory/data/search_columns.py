@@ -23,6 +23,8 @@ BLUEPRINT = ExtraColumn("action_blueprint", "int32")
 """What the blueprint does; null where that is not known."""
 OVERRIDE = ExtraColumn("is_override", "bool")
 """Whether the action is another one; null where the blueprint's is not known."""
+SEARCHES = ExtraColumn("searches", "bool")
+"""Whether the seat's player is one that searches, even if it had no need to in this decision."""
 FOUND = (
     ExtraColumn("searched", "bool"),
     ExtraColumn("rollouts", "int32"),
@@ -30,6 +32,8 @@ FOUND = (
     ExtraColumn("gain", "float32"),
 )
 """Of one search; all but the first are null where there was none, `range_size` also where hands were not counted."""
+CONTRADICTIONS = ExtraColumn("contradictions", "int32")
+"""How often so far in the game the others did what the blueprint would have done with no hand; null for players that do not search."""
 GAME_FACTS = {"score_so_far": "score", "stacks": "stacks", "lives": "lives"}
 """Column -> what it is called in `info`, where the game has it: the state in which the decision was made."""
 
@@ -69,6 +73,9 @@ class Searches(Protocol):
     def decisions(self, memory: Memory, row: int) -> Sequence[Decision]:
         """All that was found so far in the game `row`, in order."""
 
+    def contradictions(self, memory: Memory, row: int) -> int:
+        """How often in the game `row` the others did what the blueprint would not have done."""
+
 
 def estimates(facts: GameFacts) -> tuple[ExtraColumn, ...]:
     """Mean return of every action, its standard error (of the difference to the blueprint's action) and number of rollouts."""
@@ -83,7 +90,8 @@ def facts_of_state(game: Game) -> tuple[ExtraColumn, ...]:
 
 def search_columns(game: Game) -> tuple[ExtraColumn, ...]:
     """All columns that a recorded search adds."""
-    return (PREVIOUS, VALUE_KNOWN, BLUEPRINT, OVERRIDE, *FOUND, *estimates(game.facts), *facts_of_state(game))
+    known = (PREVIOUS, VALUE_KNOWN, BLUEPRINT, OVERRIDE, SEARCHES, *FOUND, CONTRADICTIONS)
+    return (*known, *estimates(game.facts), *facts_of_state(game))
 
 
 class SearchNotes:
@@ -104,7 +112,9 @@ class SearchNotes:
         """Values (1, ...) of `columns` for the decision that `seat` has just made."""
         player, action, none = self._players[seat], int(actions[0]), self._game.facts.num_actions
         found, blueprint = None, action if any(player is one for one in self._partners) else None
+        searches, contradictions = isinstance(player, Searches), None
         if isinstance(player, Searches):
+            contradictions = player.contradictions(memory, 0)
             decisions = player.decisions(memory, 0)
             found = decisions[-1] if len(decisions) > self._seen[seat] else None
             self._seen[seat], blueprint = len(decisions), found.blueprint_action if found else action
@@ -113,7 +123,9 @@ class SearchNotes:
         values: dict[str, Any] = {
             "action_blueprint": blueprint,
             "is_override": None if blueprint is None else blueprint != action,
+            "searches": searches,
             "searched": found is not None,
+            "contradictions": contradictions,
             "rollouts": found and found.rollouts,
             "range_size": found and found.range_size,
             "gain": found and found.gain,

@@ -28,20 +28,22 @@ OPTIONAL = (
     "action_order",
     "bomb",
     "Q_count",
+    "searches",
     "searched",
     "rollouts",
     "range_size",
     "gain",
+    "contradictions",
     "score_so_far",
     "stacks",
     "lives",
 )
+BOOLEANS = ("searches", "searched")
+NUMBERS = ("rollouts", "range_size", "contradictions", "score_so_far", "stacks", "lives")
 FIELDS = {"q": "Q_values", "q_stderr": "Q_stderr", "q_count": "Q_count"} | {
-    name: name
-    for name in ("action_blueprint", "searched", "rollouts", "range_size", "gain", "score_so_far", "stacks", "lives")
+    name: name for name in ("action_blueprint", *BOOLEANS, *NUMBERS, "gain")
 }
 """Column of `search_columns` -> field of a record."""
-NUMBERS = ("rollouts", "range_size", "score_so_far", "stacks", "lives")
 
 
 class Step(NamedTuple):
@@ -126,10 +128,11 @@ def _found(content: dict[str, Any], actions: int, fault: Complain) -> dict[str, 
             if not is_count(content[name]):
                 fault(name, repr(content[name]), "an integer of at least 0")
             found[name] = content[name]
-    if "searched" in content:
-        if type(content["searched"]) is not bool:
-            fault("searched", repr(content["searched"]), "true or false")
-        found["searched"] = content["searched"]
+    for name in BOOLEANS:
+        if name in content:
+            if type(content[name]) is not bool:
+                fault(name, repr(content[name]), "true or false")
+            found[name] = content[name]
     gain, counts = (
         _finite("gain", content.get("gain"), fault),
         _numbers("Q_count", content.get("Q_count"), actions, fault),

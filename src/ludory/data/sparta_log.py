@@ -18,8 +18,8 @@ from .columns import UNKNOWN_SEED, Columns
 from .hanabi_orders import fitting_orders, hanabi_sizes, ludory_ids
 from .header import ExtraColumn, TrajectoryHeader, header_of
 from .json_records import Problems, Record, json_records
-from .search_columns import BLUEPRINT, FOUND, OVERRIDE, PREVIOUS, VALUE_KNOWN, estimates, facts_of_state
-from .sparta_fields import OPTIONAL, REQUIRED, Step, is_count, read_step
+from .search_columns import BLUEPRINT, OVERRIDE, PREVIOUS, VALUE_KNOWN, search_columns
+from .sparta_fields import BOOLEANS, OPTIONAL, REQUIRED, Step, is_count, read_step
 
 DEFAULTS = {"action_order": "ludory", "bomb": "keep"}
 BOMBS = ("zero", "keep")
@@ -195,7 +195,7 @@ def _extra_columns(games: Games, game: Game) -> tuple[ExtraColumn, ...]:
         extras += [BLUEPRINT, OVERRIDE]
     known = {name for step in steps for name in step.found}
     known |= {name for name in ("q", "q_stderr") if any(getattr(step, name) is not None for step in steps)}
-    return (*extras, *(one for one in (*FOUND, *estimates(game.facts), *facts_of_state(game)) if one.name in known))
+    return (*extras, *(one for one in search_columns(game) if one not in extras and one.name in known))
 
 
 def _columns(games: list[list[Step]], header: TrajectoryHeader, ids: NDArray[np.int64]) -> Columns:
@@ -275,7 +275,7 @@ def _extras(
         "log_game": np.array([step.game[1] for step in steps]),
         "action_blueprint": np.array(blueprint, object),
         "is_override": np.array(override, object),
-        "searched": np.array([step.found.get("searched", True) for step in steps]),
+        **{name: np.array([step.found.get(name, True) for step in steps]) for name in BOOLEANS},
         "q_count": np.stack([step.found.get("q_count", no_counts) for step in steps])[:, place_of],
         "q": np.stack([blank if step.q is None else step.q for step in steps])[:, place_of],
         "q_stderr": np.stack([blank if step.q_stderr is None else step.q_stderr for step in steps])[:, place_of],
