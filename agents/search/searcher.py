@@ -14,8 +14,11 @@ from .rollouts import Decision, RolloutSearch
 
 
 class Searcher(SeatAgent):
-    """A `SeatAgent` whose notes of a game have `decisions`, what it found before each of its own moves, forced ones left out, and
-    `contradictions`, how often the others did what the blueprint would not have done."""
+    """A `SeatAgent` that searches.
+
+    Its notes of a game have `decisions`, what it found before each of its own moves, forced ones left out, and `contradictions`, how
+    often the others did what the blueprint would not have done.
+    """
 
     blueprint: Blueprint
     search: RolloutSearch

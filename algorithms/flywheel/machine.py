@@ -125,7 +125,9 @@ class Flywheel:
             model: Any = algorithms.load(self.state.config.learner).load(file)
         else:
             model = make_learner(self.folder, self.state, self._file(SEARCHED))
-        if not model.finished and train_to_file(model, model.planned_timesteps, file, progress_bar=self._bar is not None):
+        if not model.finished and train_to_file(
+            model, model.planned_timesteps, file, progress_bar=self._bar is not None
+        ):
             self.stop()
         return self.state.after_step() if model.finished else None
 

@@ -95,7 +95,9 @@ def test_the_next_turn_searches_from_what_was_promoted_and_leaves_what_was_not(t
 
 
 def test_distilling_goes_on_from_the_blueprint_that_is_a_network(tmp_path: Path) -> None:
-    with start_flywheel(FlywheelConfig(**TINY | {"policy": "gru(hidden=(8,), memory_size=8)"}), tmp_path / "bot") as first:
+    with start_flywheel(
+        FlywheelConfig(**TINY | {"policy": "gru(hidden=(8,), memory_size=8)"}), tmp_path / "bot"
+    ) as first:
         assert first.run()
     network = tmp_path / "bot" / "turn-000" / "policy.ludory"
     options = {"num_epochs": 1, "split_ratio": (1.0, 0.0, 0.0), "learning_rate": 1e-9}
@@ -103,7 +105,9 @@ def test_distilling_goes_on_from_the_blueprint_that_is_a_network(tmp_path: Path)
     with start_flywheel(FlywheelConfig(**TINY | second | {"games": 2}), tmp_path / "network") as flywheel:
         assert flywheel.run()
     (turn,) = read_state(tmp_path / "network").history
-    assert (turn.blueprint, turn.ahead, turn.promoted) == (str(network), 0.0, False), "hardly a step from where it began"
+    assert (turn.blueprint, turn.ahead, turn.promoted) == (str(network), 0.0, False), (
+        "hardly a step from where it began"
+    )
     one, other = (ludory.load(file).policy for file in (network, tmp_path / "network" / turn.policy))
     for mine, its in zip(one.parameters(), other.parameters(), strict=True):
         torch.testing.assert_close(mine, its, rtol=0, atol=1e-6)
