@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from ludory.agents.agent import Agent
-from ludory.agents.evaluate import evaluate
+from ludory.agents.evaluate import check_count, evaluate
 from ludory.agents.evaluation_result import paired_difference
+from ludory.agents.make import make_agent
 from ludory.algorithms.bc import BC
 from ludory.algorithms.distill import Distill
 from ludory.algorithms.offline import OfflineAlgorithm
 from ludory.algorithms.run import train_to_file
 from ludory.atomic import atomic_file
 from ludory.data.record import record
+from ludory.envs.make import make_game
+from ludory.errors import DataError
 
 from .hanabi_score import figures
 from .machine import origin
@@ -47,10 +51,26 @@ SEED: dict[str, Any] = {"mode": "seed", "lambda_move": 1.0, "augment": False, "s
 """Where learning as HIKARU's trainer differs; the step sizes and epochs are those of `DISTIL`."""
 
 
+LEAST = {
+    "clone_games": 1,
+    "clone_epochs": 1,
+    "games": 1,
+    "rollouts": 1,
+    "epochs": 1,
+    "second_games": 0,
+    "second_rollouts": 1,
+}
+LEAST |= {"eval_games": 2, "seed": 0, "decks": 0}
+"""By option, what it has to be at least."""
+
+
 def run(argv: list[str]) -> int:
     """Record, train, evaluate, write; gives the exit code."""
     arguments = _parser().parse_args(argv)
+    for name, least in LEAST.items():
+        check_count(f"--{name.replace('_', '-')}", getattr(arguments, name), least)
     started_from, folder, game = origin(), Path(arguments.out), arguments.game
+    make_agent(arguments.bot, make_game(game))  # a wrong name shows before hours of training
     own = {"seed": arguments.seed}
     bot_games, searched, second_searched = (folder / name for name in ("games", "searched", "second-searched"))
 
@@ -116,10 +136,26 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _trained(fresh: OfflineAlgorithm, file: Path) -> Agent:
-    """The network in `file`, or trained as `fresh` is to be, as far as it was not yet."""
+    """The network in `file`, or trained as `fresh` is to be, as far as it was not yet.
+
+    Raises:
+        DataError: the network in the file was trained with other settings, or on other games.
+    """
     model = type(fresh).load(file, dataset=fresh.config.dataset) if file.exists() else fresh
+    before, asked = (
+        {name: value for name, value in asdict(one.config).items() if name not in ("dataset", "init_from")}
+        for one in (model, fresh)
+    )
+    changed = [
+        f"{name}={before[name]!r}, asked for {name}={asked[name]!r}" for name in asked if before[name] != asked[name]
+    ]
+    if changed:
+        raise DataError(
+            f"{file} was trained with {'; '.join(changed)}; name another folder with --out, or delete the file"
+        )
+    timesteps = model.planned_timesteps  # reads the games, and refuses others than it began with
     if not model.finished:
-        train_to_file(model, model.planned_timesteps, file, progress_bar=True)
+        train_to_file(model, timesteps, file, progress_bar=True)
     return model.as_agent()
 
 

@@ -189,12 +189,12 @@ def _print(report: dict[str, Any]) -> None:
             f"{one['changed']:.1f}",
             f"{one['cpu_seconds']:.2f}",
         )
-    for one in report["contenders"]:
-        if ahead := one["over_single"]:
-            table.caption = (
-                f"joint over single at {one['budget']:,} rollouts: {ahead['mean']:+.2f} ± {ahead['stderr']:.2f}, "
-                f"95 % {ahead['low']:+.2f} .. {ahead['high']:+.2f}"
-            )
+    table.caption = "\n".join(
+        f"joint over single at {one['budget']:,} rollouts: {ahead['mean']:+.2f} ± {ahead['stderr']:.2f}, "
+        f"95 % {ahead['low']:+.2f} .. {ahead['high']:+.2f}"
+        for one in report["contenders"]
+        if (ahead := one["over_single"])
+    )
     console = Console(markup=False, highlight=False)
     console.width = max(console.width, WIDTH)
     console.print(table)

@@ -24,6 +24,7 @@ from ludory.atomic import atomic_file
 from ludory.data.texas42.jobs import fill
 
 from .machine import origin
+from .player_files import player_files
 from .texas42_bids import Contract, PartName, play_contracts, play_matches, read_part, write_part
 
 DECILES = 10
@@ -76,7 +77,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _contracts(options: argparse.Namespace, bidder: str) -> list[Contract]:
     """Played until there are enough; several processes may share the folder."""
-    settings = f"{bidder}, {options.rollouts} rollouts, {options.worlds} worlds, seed {options.seed}"
+    files = player_files([bidder])
+    settings = f"{bidder}, files {files}, {options.rollouts} rollouts, {options.worlds} worlds, seed {options.seed}"
     found: list[Contract] = []
     number = 0
     while len(found) < options.contracts:
@@ -94,7 +96,7 @@ def _contracts(options: argparse.Namespace, bidder: str) -> list[Contract]:
 
 def _matches(options: argparse.Namespace, first: str, second: str) -> dict[str, Any]:
     """Marks a game that the bidder is ahead, by pair of matches, and its share of wins."""
-    settings, number = f"{first} v {second}, seed {options.seed}", 0
+    settings, number = f"{first} v {second}, files {player_files([first, second])}, seed {options.seed}", 0
     margins: list[Any] = []
     while len(margins) < options.matches:
         name = PartName("matches", number, settings)

@@ -41,6 +41,8 @@ class Duel:
     """Of the deals and of what agents draw."""
     worlds: int = 16
     """Solved for each declaration when the bidder chooses."""
+    files: str = ""
+    """What the players are made of beside their names; see `player_files`."""
 
     @property
     def file_name(self) -> str:

@@ -19,6 +19,7 @@ from ludory.agents.paired_shares import PairTable, pair_table
 from ludory.atomic import atomic_file
 
 from .machine import origin
+from .player_files import player_files
 from .texas42_duels import Duel, Outcome, columns, play_duel
 
 PIMC = "texas42/pimc"
@@ -71,14 +72,14 @@ def run(argv: list[str]) -> int:
     results = []
     with Progress(transient=True, console=Console(stderr=True)) as progress:
         for first, second in pairs:
-            duel = Duel(first, second, options.seed)
+            duel = Duel(first, second, options.seed, files=player_files([first, second]))
             bar = progress.add_task(f"{first} v {second}", total=len(deals))
             outcomes = play_duel(
                 duel, options.out / duel.file_name, deals, options.processes, partial(_show, progress, bar)
             )
             results.append(_result(duel, outcomes))
+            name = "anchors" if options.anchors else Path(duel.file_name).stem
     report = {"benchmark": "texas42-strength", "deals": [deals.start, deals.stop], "duels": results, **started_from}
-    name = "anchors" if options.anchors else Path(Duel(options.agent, options.rival, options.seed).file_name).stem
     target = options.out / f"{name}.json"
     with atomic_file(target, "w") as handle:
         json.dump(report, handle, indent=1)
@@ -106,6 +107,7 @@ def _result(duel: Duel, outcomes: list[Outcome]) -> dict[str, Any]:
         "first": duel.first,
         "second": duel.second,
         "seed": duel.seed,
+        "files": duel.files,
         "pairs": table._asdict(),
         "make_rates": table.rates,
         "make_rate_errors": table.rate_errors,

@@ -30,3 +30,21 @@ def test_two_rounds_and_nothing_twice(tmp_path, monkeypatch, capsys):
         ahead = scores[one["agent"]]["mean"] - scores[one["beside"]]["mean"]
         assert abs(one["ahead"] - ahead) < 1e-9
     assert "second round - sequences" in capsys.readouterr().out
+    monkeypatch.setitem(DISTIL, "learning_rate", 0.5)
+    assert main([*COMMAND, *SIZES, "--eval-games", "40", "--out", str(tmp_path)]) == 2
+    assert "learning_rate=0.001, asked for learning_rate=0.5; name another folder" in capsys.readouterr().err
+    monkeypatch.setitem(DISTIL, "learning_rate", 1e-3)
+    more = [*COMMAND, *SIZES, "--games", "14", "--eval-games", "40", "--out", str(tmp_path)]
+    assert main(more) == 2
+    assert "began on" in capsys.readouterr().err
+
+
+def test_what_can_not_be_is_refused_before_anything_is_played(tmp_path, capsys):
+    for wrong, words in (
+        (["--games", "0"], "--games"),
+        (["--bot", "hanabi/igi"], "hanabi/iggi"),
+        (["--game", "Hanabi9P-v0"], "Hanabi"),
+    ):
+        assert main(["bench", "hanabi-distill", *wrong, "--out", str(tmp_path)]) == 2
+        assert words in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

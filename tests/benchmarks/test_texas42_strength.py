@@ -7,6 +7,7 @@ import json
 import pytest
 
 from ludory.agents.paired_shares import pair_table
+from ludory.benchmarks.player_files import player_files
 from ludory.benchmarks.texas42_duels import Duel, play_deal, play_duel, read_outcomes
 from ludory.cli import main
 from ludory.errors import DataError
@@ -79,3 +80,15 @@ def test_pairs():
     few = pair_table([1] * 5, [0] * 5)
     assert few.exact_p == pytest.approx(2 / 32)
     assert pair_table([1, 0], [1, 0]).z == 0
+
+
+def test_a_checkpoint_that_was_trained_on_is_another_player(tmp_path):
+    network = tmp_path / "network.ludory"
+    network.write_bytes(b"one")
+    specs = [f"texas42/seat(play={network})", "random"]
+    before = player_files(specs)
+    assert player_files(specs) == before
+    network.write_bytes(b"two")
+    assert player_files(specs) != before
+    one, other = (Duel(*specs, files=files) for files in (before, player_files(specs)))
+    assert one.file_name != other.file_name, "so its games are played"

@@ -80,7 +80,7 @@ def record(
     searching = [player for player in players.values() if isinstance(player, Searches)]
     extras = (EARNED, *(search_columns(made) if searching else ()))
     search = dict(searching[0].settings) if searching else {}
-    checkpoints, seats = _checkpoints(names), names * (made.facts.players // len(names))
+    checkpoints, seats = checkpoint_hashes(names), names * (made.facts.players // len(names))
     header = header_of(
         made, agents=tuple(seats), checkpoints=checkpoints, seed=seed, extra_columns=extras, search=search
     )
@@ -138,7 +138,7 @@ def _play(game: Game, players: Sequence[Any], manifest: Manifest, shard: int) ->
     return Witness(engine, players).play(first, seed)
 
 
-def _checkpoints(names: Sequence[str]) -> dict[str, str]:
+def checkpoint_hashes(names: Sequence[str]) -> dict[str, str]:
     """SHA-256 of every checkpoint that is named, also as an argument of an agent."""
     files: dict[str, str] = {}
     for name in names:
@@ -146,7 +146,7 @@ def _checkpoints(names: Sequence[str]) -> dict[str, str]:
         if spec.checkpoint:
             files[name] = hashlib.sha256(Path(spec.name).read_bytes()).hexdigest()
         arguments = [*spec.args, *spec.kwargs.values()]
-        files |= _checkpoints([one for one in arguments if isinstance(one, str) and one])
+        files |= checkpoint_hashes([one for one in arguments if isinstance(one, str) and one])
     return files
 
 
