@@ -5,6 +5,7 @@ Torch and Numba work on the same memory and, on a GPU, in the same stream, so th
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -59,8 +60,10 @@ def find_device(name: str) -> Device:
 
     Raises:
         PluginError: numba-cuda is not installed.
-        OptionError: numba-cuda can not be used, or there is no such GPU; the message says what to type.
+        OptionError: no such name, numba-cuda can not be used, or there is no such GPU; the message says what to type.
     """
+    if not re.fullmatch(r"cuda(:\d+)?", name):
+        raise OptionError(f"device={name!r}: must be 'cpu', 'cuda' or 'cuda:<number>'")
     config = _checked_numba_cuda(name)
     if config.ENABLE_CUDASIM:
         if not config.DISABLE_JIT:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,8 +13,6 @@ from ludory.plugins.call import call
 from .engine import Engine
 from .game import Game
 from .kernel_engine import KernelEngine
-
-_CUDA = re.compile(r"cuda(:\d+)?")
 
 
 def make_game(id: str | Game, **options: Any) -> Game:
@@ -83,10 +80,8 @@ def make_engine(
         UnknownIdError, PluginError: as `make_game`.
     """
     game, place = make_game(id, **options), str(device)
-    if _CUDA.fullmatch(place):
-        from .cuda_engine import CudaEngine  # imports torch, which the CPU engine does without
+    if place == "cpu":
+        return KernelEngine(game, num_games, seed, first_game, threads)
+    from .cuda_engine import CudaEngine  # imports torch, which the CPU engine does without
 
-        return CudaEngine(game, num_games, seed, first_game, place)
-    if place != "cpu":
-        raise OptionError(f"device={device!r}: must be 'cpu', 'cuda' or 'cuda:<number>'")
-    return KernelEngine(game, num_games, seed, first_game, threads)
+    return CudaEngine(game, num_games, seed, first_game, place)

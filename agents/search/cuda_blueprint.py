@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.cuda_device import find_device
 from ludory.envs.cuda_engine import CudaEngine
 from ludory.envs.engine import on_host
 from ludory.envs.game import Game
@@ -20,12 +21,16 @@ class CudaBlueprint(KernelBlueprint):
 
     Beliefs stay on the CPU. Checks are rarer, so that a launch has enough to do: a search spends its rollouts otherwise than on the CPU
     and may come out otherwise; each rollout returns the same, bit for bit.
+
+    Raises:
+        OptionError: there is no such GPU; as `find_device`.
     """
 
     rounds_between_checks = 1000
 
     def __init__(self, agent: Agent, game: Game, searcher: str, device: str) -> None:
         super().__init__(agent, game, searcher)
+        find_device(device)
         self.device = device
 
     def play(self, drawn: Draw, actions: NDArray[np.int64], seat: int) -> NDArray[np.float64]:

@@ -59,3 +59,5 @@ def test_rollouts_return_the_same_bit_for_bit(bot: str, tmp_path: Path) -> None:
 def test_where_a_search_can_not_be_played_is_said() -> None:
     with pytest.raises(OptionError, match="joint=True"):
         make_agent("sparta(hanabi/smartbot, joint=True, device='cuda')", "Hanabi2P-v0")
+    with pytest.raises(OptionError, match="device='tpu': must be 'cpu', 'cuda' or"):
+        make_agent("sparta(hanabi/smartbot, device='tpu')", "Hanabi2P-v0")
