@@ -85,6 +85,17 @@ def test_two_seats_that_exchange_only_moves_stay_of_one_mind(range_max: int) -> 
     assert waiting > 0
 
 
+def test_two_seats_stay_of_one_mind_in_the_full_game() -> None:
+    pair = Pair(make_game("Hanabi2P-v0"), 2, rollouts=60, range_max=20)
+    for running in pair.turns():
+        for i in running:
+            assert_true_hands_possible(pair, i)
+            assert_of_one_mind(pair, i)
+    for i in range(2):
+        found = [len(mind.decisions) for mind in pair.minds(i)]
+        assert min(found) > 5, "both seats searched"
+
+
 def test_a_searched_move_tells_as_much_as_repeating_the_search_for_every_hand() -> None:
     pair, told = Pair(SMALL, 4, rollouts=40), 0
     for running in pair.turns():
