@@ -53,3 +53,13 @@ def test_wrong_arguments_are_told(capsys):
     assert "invalid choice: 'day'" in capsys.readouterr().err
     assert main(["bench", "texas42-network", "minute", "--processes", "0"]) == 2
     assert "--processes 0: must be at least 1" in capsys.readouterr().err
+
+
+def test_two_processes_share_the_labels_and_a_lost_file_is_made_again(tmp_path):
+    texas42_network._make_labels(tmp_path, 51, 2)
+    files = sorted(tmp_path.glob("*/labels_*.parquet"))
+    assert [file.stem[-2:] for file in files] == ["00", "50"]
+    before = [file.read_bytes() for file in files]
+    files[1].unlink()
+    texas42_network._make_labels(tmp_path, 51, 1)
+    assert [file.read_bytes() for file in files] == before
