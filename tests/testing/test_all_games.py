@@ -1,14 +1,79 @@
-"""Every registered game keeps the contract."""
+"""Every registered game keeps the contract, and the checkers of Gymnasium, Stable-Baselines3 and PettingZoo find nothing in its views.
+
+In one file, so that the kernels of a game are compiled once for both.
+"""
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
+import gymnasium
+import pettingzoo
 import pytest
+from gymnasium.utils.env_checker import check_env as check_gymnasium
 from own_games import OWN
+from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
+from stable_baselines3.common.env_checker import check_env as check_sb3
 
 from ludory.envs.make import make_game
 from ludory.testing import check_game
 
+ODD = {"players": 3, "colors": 3, "ranks": 4, "hand_size": 3, "max_information_tokens": 5, "max_life_tokens": 2}
+SMALLEST = {"colors": 1, "ranks": 1, "hand_size": 1, "max_information_tokens": 0, "max_life_tokens": 1}
+
 LONG = ("Arena4P-v0", "Arena8P-v0")
+VARIANTS: list[tuple[str, dict[str, Any]]] = [
+    *((id, {}) for id in OWN),
+    *(("HanabiTiny2P-v0", {"observation": name}) for name in ("minimal", "seer", "v0_belief")),
+    ("Hanabi-v0", ODD),
+    ("Hanabi-v0", SMALLEST),
+    ("Hanabi-v0", ODD | {"players": 5, "hand_size": 2, "observation": "v0_belief"}),
+]
+"""Every game, and every option that changes a space."""
+
+
+def words(variant: tuple[str, dict[str, Any]]) -> str:
+    id, options = variant
+    return "-".join([id, *(f"{name}={value}" for name, value in options.items())])
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=words)
+def test_every_checker_passes(variant: tuple[str, dict[str, Any]]) -> None:
+    id, options = variant
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # these checkers only warn of many faults
+        check_gymnasium(gymnasium.make(id, **options))
+        check_sb3(gymnasium.make(id, **options))
+        check_vector(id, options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # PettingZoo warns of the dict observations that it asks for itself where actions are masked, of actions of several heads,
+        # and of the observation of a seat that is out, which is all zero
+        expected = (
+            "Observation space for each agent probably should be",
+            "Observation is not a NumPy array",
+            "Action space for each agent probably should be",
+            "Observation numpy array is all zeros",
+        )
+        warnings.filterwarnings("ignore", "|".join(expected))
+        check_pettingzoo(f"ludory/{id.lower()}", options)
+
+
+def check_vector(id: str, options: dict[str, Any]) -> None:
+    env = gymnasium.make_vec(id, num_envs=3, **options)
+    observations, _ = env.reset(seed=1)
+    assert env.observation_space.contains(observations)
+    for _ in range(5):
+        observations, *_ = env.step(env.action_space.sample())
+        assert env.observation_space.contains(observations)
+
+
+def check_pettingzoo(id: str, options: dict[str, Any]) -> None:
+    api_test(pettingzoo.make("aec", id, **options), num_cycles=20)
+    seed_test(lambda: pettingzoo.make("aec", id, **options), num_cycles=20)
+    parallel_api_test(pettingzoo.make("parallel", id, **options), num_cycles=20)
+    parallel_seed_test(lambda: pettingzoo.make("parallel", id, **options), num_cycles=20)
 
 
 @pytest.mark.parametrize("id", OWN)
