@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from ludory.envs.game import State
 from ludory.envs.texas42.options import check_range
 from ludory.envs.texas42.tiles import NELLO_HIGH
-from ludory.envs.texas42.worlds import ENUMERATE_BELOW, Worlds
+from ludory.envs.texas42.worlds import ENUMERATE_BELOW, Worlds, draw_distinct
 from ludory.errors import OptionError
 
 from .choice import Question
@@ -20,6 +21,8 @@ from .posterior import Advantages, Posterior, Weights, advantages, equal_weights
 from .solver import Solver, points_left
 
 Floats = NDArray[np.float64]
+DISTINCT_BELOW = 1_000_000
+"""Up to so many worlds are drawn in a random order, each once, where it is not known how many will be needed; of more, a world may come twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +122,26 @@ def value_of(solver: Solver, state: State, i: int, question: Question, sampling:
         drawn.add(others)
         distinct = drawn.worlds.count <= 8 * sampling.worlds
         return drawn.result(converged=True, share=len(others) / drawn.worlds.count if distinct else 0.0)
-    while True:
-        drawn.add(
-            drawn.worlds.sample(
-                min(adaptive.batch, adaptive.maximum - drawn.count), question.key + (len(drawn.q) << 32)
-            )
-        )
-        if drawn.count >= adaptive.minimum:
-            found = drawn.result(converged=True, share=0.0)
+    distinct = drawn.worlds.count <= DISTINCT_BELOW
+    for others in _batches(drawn.worlds, adaptive, question.key):
+        drawn.add(others)
+        if drawn.count >= min(adaptive.minimum, drawn.worlds.count):
+            found = drawn.result(converged=True, share=drawn.count / drawn.worlds.count if distinct else 0.0)
             if found.sem.max() < adaptive.threshold:
                 return found
-            if drawn.count >= adaptive.maximum:
-                return found._replace(converged=False)
+    return found._replace(converged=False)
+
+
+def _batches(worlds: Worlds, adaptive: Adaptive, key: int) -> Iterator[NDArray[np.int32]]:
+    """At most `maximum` worlds, no world twice where there are at most `DISTINCT_BELOW`."""
+    distinct = worlds.count <= DISTINCT_BELOW
+    most = min(adaptive.maximum, worlds.count) if distinct else adaptive.maximum
+    if distinct:
+        ranks = np.empty(most, np.int64)
+        draw_distinct(np.int64(key), np.arange(worlds.count), ranks)
+    for number, first in enumerate(range(0, most, adaptive.batch)):
+        stop = min(first + adaptive.batch, most)
+        yield worlds.of_ranks(ranks[first:stop]) if distinct else worlds.sample(stop - first, key + (number << 32))
 
 
 class _Drawn:

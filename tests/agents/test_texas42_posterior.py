@@ -185,10 +185,22 @@ def test_sampling_stops_when_sure_or_at_its_end():
     assert found.converged
     assert found.sem.max() < 2.0
     assert 32 <= found.samples < 2000
-    assert found.sem == pytest.approx(np.sqrt(found.variance / found.samples))
+    left_out = 1 - found.samples / found.worlds_total
+    assert found.sem == pytest.approx(np.sqrt(found.variance / found.samples * left_out))
     short = value_of(SOLVER, state, 0, question, Sampling(1, 0, Adaptive(16, 16, 24, 0.01)))
     assert short.samples == 24
     assert not short.converged
+
+
+def test_of_few_worlds_none_is_drawn_twice_and_all_of_them_are_exact():
+    state, question = position(17)
+    every = value_of(SOLVER, state, 0, question, Sampling(1, 10_000))
+    drawn = value_of(SOLVER, state, 0, question, Sampling(1, 0, Adaptive(7, 14, 20_000, 1e-9)))
+    assert drawn.samples == drawn.worlds_total == every.samples > 14
+    assert drawn.converged
+    assert (drawn.sem == 0).all()
+    assert drawn.mean == pytest.approx(every.mean)
+    assert sorted(map(tuple, drawn.q)) == sorted(map(tuple, every.q))
 
 
 def test_density_mean_and_variance_are_of_the_same_weights():
