@@ -15,6 +15,7 @@ from ludory.agents.texas42.solver import Solver
 from ludory.algorithms.texas42_data.eq import EqSettings, check_eq, make_eq, record_game
 from ludory.cli import main
 from ludory.data.texas42.eq_records import COLUMNS, EqGame, EqName, read_eq, write_eq
+from ludory.data.texas42.eq_torch import ADDED, read_pt
 from ludory.data.texas42.eq_view import decisions
 from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.tiles import tiles_of
@@ -138,6 +139,39 @@ def test_dictionaries_of_torch_and_back(file, tmp_path, capsys):
     torch.save({"metadata": print}, bad)
     assert main(["texas42", "eq-convert", str(bad), str(tmp_path / "x.safetensors")]) == 2
     assert "can not be read" in capsys.readouterr().err
+
+
+def test_a_dictionary_of_the_first_pipeline_is_completed_by_playing_it_again(file, tmp_path, capsys):
+    import torch
+
+    game = read_eq(file)
+    own = {name: torch.from_numpy(column.copy()) for name, column in game.columns.items() if name not in ADDED}
+    own["n_samples"], own["game_idx"] = own["n_samples"].int(), own["game_idx"].int()
+    old = tmp_path / "seed_00000947.pt"
+    for metadata in ({"version": "2.1", "seed": 947}, None):
+        torch.save(own | ({"metadata": metadata} if metadata else {}), old)
+        found = read_pt(old)
+        assert found.header["deal"] == game.header["deal"]
+        for name, column in game.columns.items():
+            if name in ("entropy", "window_nll"):
+                assert np.isnan(found.columns[name]).all()
+            else:
+                np.testing.assert_allclose(found.columns[name], column, atol=1e-6, err_msg=name)
+    new = tmp_path / "new.safetensors"
+    assert main(["texas42", "eq-convert", str(old), str(new)]) == 0
+    assert main(["texas42", "view", str(new), "--decision", "3"]) == 0
+    capsys.readouterr()
+    for change, message in (
+        ({"game_idx": torch.full((28,), 948)}, "may play in the deal of seed 948"),
+        ({"e_q_var": torch.zeros(56, 7)}, "one hand a file"),
+    ):
+        torch.save(own | change, old)
+        assert main(["texas42", "eq-convert", str(old), str(tmp_path / "x.safetensors")]) == 2
+        assert message in capsys.readouterr().err
+    del own["ess"]
+    torch.save(own, old)
+    assert main(["texas42", "eq-convert", str(old), str(tmp_path / "x.safetensors")]) == 2
+    assert "ess is missing" in capsys.readouterr().err
 
 
 # --- The command and the viewer -------------------------------------------------------------------------------------------

@@ -5,11 +5,27 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from pickle import UnpicklingError
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ludory.atomic import atomic_file
-from ludory.errors import DataError
+from ludory.envs.make import make_engine
+from ludory.envs.texas42.start import seed_deal
+from ludory.envs.texas42.tiles import tiles_of
+from ludory.envs.texas42.worlds import Worlds, knowledge
+from ludory.errors import DataError, LudoryError
 
-from .eq_records import COLUMNS, EqGame, check_game
+from .eq_records import BINS, COLUMNS, DECISIONS, SLOTS, EqGame, check_game
+from .names import split_of
+
+ADDED = ("hand_slots", "p_make", "worlds_total", "banked", "bid", "bidder", "seat", "entropy", "window_nll")
+"""What the first pipeline did not write."""
+OWN = ("game_idx", "decision_idx", "train_mask")
+"""What follows from a file's seed."""
+BID, BIDDER = 30, 0
+"""Of its hands: the declaration is the seed's last digit, seat 0 leads."""
 
 
 def write_pt(file: str | Path, game: EqGame) -> None:
@@ -26,7 +42,7 @@ def write_pt(file: str | Path, game: EqGame) -> None:
 
 
 def read_pt(file: str | Path) -> EqGame:
-    """The hand in such a dictionary.
+    """The hand in such a dictionary. What only Ludory writes may be missing: it is found by playing the hand again.
 
     Raises:
         DataError: the file can not be read without executing it, or breaks the schema.
@@ -35,9 +51,77 @@ def read_pt(file: str | Path) -> EqGame:
 
     try:
         content = torch.load(file, map_location="cpu", weights_only=True)
-        game = EqGame(json.loads(content.pop("metadata")), {name: tensor.numpy() for name, tensor in content.items()})
+        metadata = content.pop("metadata", {})
+        header = json.loads(metadata) if isinstance(metadata, str) else dict(metadata)
+        columns = {name: tensor.numpy() for name, tensor in content.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, EOFError, UnpicklingError) as error:
         reason = str(error).splitlines()[0]
         raise DataError(f"{file} can not be read ({reason}): must be a dictionary of tensors and metadata") from error
+    if "deal" not in header or not set(ADDED) <= columns.keys():
+        header, columns = _completed(header, columns, file)
+    game = EqGame(header, columns)
     check_game(game, file)
     return game
+
+
+def _completed(
+    header: dict[str, Any], columns: dict[str, NDArray[Any]], file: str | Path
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and tensors of a hand of the first pipeline, as Ludory has them."""
+    seed = header.get("seed", int(columns["game_idx"].flat[0]) if "game_idx" in columns else None)
+    if not isinstance(seed, int) or seed < 0:
+        raise DataError(f"{file}: seed {seed!r} in metadata, must be the number that the deal follows from")
+    hands, decl = seed_deal(seed), header.get("decl_id", seed % 10)
+    deal = [tile for hand in hands for tile in hand]
+    fixed = {"seed": seed, "decl_id": decl, "deal": deal, "leader": 0, "bidder": BIDDER, "bid": BID}
+    known = _cast(columns, file)
+    rows = np.arange(DECISIONS)
+    own = {"game_idx": np.full(DECISIONS, seed), "decision_idx": rows, "train_mask": rows >= 0}
+    own["train_mask"] = np.full(DECISIONS, split_of(seed) == "train")
+    return header | fixed, {**own, **known, **_played_again(known, hands, fixed, file)}
+
+
+def _cast(columns: dict[str, NDArray[Any]], file: str | Path) -> dict[str, NDArray[Any]]:
+    """The tensors that a file must have, in Ludory's types; tensors of other names are left out."""
+    found = {}
+    for name, (kind, shape) in COLUMNS.items():
+        if name in columns:
+            if columns[name].shape != (DECISIONS, *shape):
+                raise DataError(
+                    f"{file}: {name} is {columns[name].shape}, must be {(DECISIONS, *shape)}: one hand a file"
+                )
+            found[name] = columns[name].astype(kind)
+        elif name not in (*ADDED, *OWN):
+            raise DataError(f"{file}: {name} is missing")
+    return found
+
+
+def _played_again(
+    known: dict[str, NDArray[Any]], hands: list[list[int]], contract: dict[str, Any], file: str | Path
+) -> dict[str, NDArray[Any]]:
+    """The tensors `ADDED`; what is unknown of the weights is NaN."""
+    added = {name: np.zeros((DECISIONS, *COLUMNS[name][1]), COLUMNS[name][0]) for name in ADDED}
+    added["hand_slots"][:], added["bid"][:] = -1, BID
+    added["entropy"][:] = added["window_nll"][:] = np.nan
+    engine = make_engine("Texas42Play-v0", 1)
+    options = {name: contract[name] for name in ("deal", "bid", "bidder", "leader")}
+    engine.reset(options=options | {"decl": contract["decl_id"]})
+    points = np.arange(BINS) - BINS // 2
+    for k in range(DECISIONS):
+        seat, banked = int(engine.state.to_move[0]), engine.state.points[0]
+        slots = [hands[seat].index(tile) for tile in tiles_of(int(engine.state.held[0, seat]))]
+        added["hand_slots"][k, : len(slots)] = slots
+        added["seat"][k], added["banked"][k] = seat, banked
+        added["worlds_total"][k] = Worlds(knowledge(engine.state, 0, seat)).count
+        declares, need = seat % 2 == BIDDER % 2, BID - int(banked[BIDDER])
+        makes = (points if declares else -points) >= 2 * need - (42 - int(banked.sum()))
+        added["p_make"][k] = known["e_q_pdf"][k] @ (makes if declares else ~makes).astype(np.float32)
+        slot = int(known["action_taken"][k])
+        try:
+            engine.step(np.array([hands[seat][slot] if 0 <= slot < SLOTS else -1]))
+        except LudoryError as error:
+            raise DataError(
+                f"{file}, decision {k}, action_taken: slot {slot} is not a tile that seat {seat} may play in the deal of seed "
+                f"{contract['seed']}, declaration {contract['decl_id']}"
+            ) from error
+    return added
