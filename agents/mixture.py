@@ -36,15 +36,9 @@ class Mixture(Agent):
             member.seed(seed + 1 + number)
 
     def initial_memory(self, rows: int) -> Memory:
-        """Who plays, int64 (rows,), and the memories of all members that have one."""
-        fresh = [member.initial_memory(rows) for member in self.members]
-        if any(isinstance(memory, tuple) for memory in fresh):
-            raise OptionError(f"{self.name}: an agent with a memory of several parts can not be a member of a mixture")
-        self._with_memory = [memory is not None for memory in fresh]
-        return (
-            self._random.integers(len(self.members), size=rows),
-            *(memory for memory in fresh if memory is not None),
-        )
+        """Who plays, int64 (rows,), and the memories of all members."""
+        who = self._random.integers(len(self.members), size=rows)
+        return who, *(member.initial_memory(rows) for member in self.members)
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """As `Agent.choose`."""
@@ -65,10 +59,8 @@ class Mixture(Agent):
 
     def _parts(self, rows: Array, memory: Memory) -> list[tuple[Agent, Any, Memory]]:
         """Of every member that plays: the places among `rows` where it does, and its memory."""
-        chosen, memories = memory[0][rows], iter(memory[1:])
-        own = [next(memories) if kept else None for kept in self._with_memory]
-        places = [np.flatnonzero(chosen == number) for number in range(len(self.members))]
-        return [part for part in zip(self.members, places, own, strict=True) if len(part[1])]
+        places = [np.flatnonzero(memory[0][rows] == number) for number in range(len(self.members))]
+        return [part for part in zip(self.members, places, memory[1:], strict=True) if len(part[1])]
 
 
 def make(game: Game, *members: str, seed: int = 0) -> Mixture:

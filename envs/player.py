@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from .engine import Array, Engine
 
 Memory = Any
-"""None, an array, or a tuple of arrays; first axis = game. Updated in place."""
+"""None, an array with games on its first axis, or a tuple of such. Updated in place."""
 
 
 class Player(Protocol):
@@ -27,6 +27,6 @@ def forget(memory: Memory, fresh: Memory, rows: Array) -> None:
     """Put the memory of new games, `fresh`, in the places `rows` of `memory`."""
     if isinstance(memory, tuple):
         for part, new in zip(memory, fresh, strict=True):
-            part[rows] = new
+            forget(part, new, rows)
     elif memory is not None:
         memory[rows] = fresh

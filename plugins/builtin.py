@@ -64,6 +64,9 @@ AGENTS = (
     Entry(
         "texas42/bidder", "ludory.agents.texas42.bidder:make", "Texas 42: bids what its hand makes; another agent plays"
     ),
+    Entry(
+        "texas42/seat", "ludory.agents.texas42.two_in_one:make", "Texas 42: one agent bids, another plays (bid=, play=)"
+    ),
     Entry("texas42/seer", "ludory.agents.texas42.bots:make_seer", "Texas 42 ceiling: sees all hands, plays exactly"),
 )
 

@@ -246,3 +246,18 @@ def test_bidders_refuse_what_they_can_not_do():
         make_agent("texas42/bidder(treshold=0.5)", "Texas42-v0")
     with pytest.raises(OptionError, match="mode"):
         make_agent("texas42/bidder(mode='guess')", "Texas42-v0")
+
+
+def test_one_agent_bids_and_another_plays():
+    game = "Texas42Match-v0"
+    bidder = "texas42/bidder(play='texas42/quick')"
+    one = ludory.evaluate([bidder, "texas42/quick", bidder, "texas42/quick"], game, games=6, seed=2)
+    seat = "texas42/seat(bid='texas42/bidder', play='texas42/quick')"
+    other = ludory.evaluate([seat, "texas42/quick", seat, "texas42/quick"], game, games=6, seed=2)
+    np.testing.assert_array_equal(one.returns, other.returns)
+    dull = ludory.evaluate(
+        ["texas42/seat(bid='random', play='texas42/quick')", *["texas42/quick"] * 3], game, games=6, seed=2
+    )
+    assert (dull.returns != one.returns).any()
+    with pytest.raises(OptionError, match="Texas42Play-v0 has no auction"):
+        make_agent("texas42/seat", "Texas42Play-v0")

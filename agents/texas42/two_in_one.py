@@ -1,0 +1,63 @@
+"""`texas42/seat`: one agent bids and declares, another plays the tiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ludory.envs.engine import Array, Engine, on_host
+from ludory.envs.game import Game
+from ludory.envs.player import Memory
+from ludory.envs.texas42.state import PLAYING
+from ludory.errors import OptionError
+
+from ..agent import Agent
+from ..make import make_agent
+from .pimc import check_texas42, on_cpu
+
+
+class TwoInOne(Agent):
+    """Asks `bidder` before the play and `player` in it; both take note of all moves.
+
+    Raises:
+        OptionError: the game is not Texas 42, or has no auction.
+    """
+
+    name = "texas42/seat"
+
+    def __init__(self, game: Game, bidder: Agent, player: Agent) -> None:
+        check_texas42(self.name, game)
+        if game.facts.num_actions == 28:
+            raise OptionError(f"{self.name}: {game.id or game.facts.name} has no auction; use {player.name!r} itself")
+        self.bidder, self.player = bidder, player
+        self.privileged = bidder.privileged or player.privileged
+
+    def seed(self, seed: int) -> None:
+        """Start the choices of both anew."""
+        self.bidder.seed(seed)
+        self.player.seed(seed)
+
+    def initial_memory(self, rows: int) -> Memory:
+        """Those of both."""
+        return self.bidder.initial_memory(rows), self.player.initial_memory(rows)
+
+    def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """Actions (m,) of `seat` in the games `rows`."""
+        rows = on_host(rows)
+        playing = on_cpu(engine.state).phase[rows] == PLAYING
+        actions = np.empty(len(rows), np.int64)
+        for agent, own, these in zip((self.bidder, self.player), memory, (~playing, playing), strict=True):
+            if these.any():
+                actions[these] = on_host(agent.choose(engine, seat, rows[these], own))
+        return actions
+
+    def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
+        """Let both take note."""
+        for agent, own in zip((self.bidder, self.player), memory, strict=True):
+            agent.notice(engine, seat, rows, actions, own)
+
+
+def make(game: Game, bid: Any = "texas42/bidder", play: Any = "texas42/pimc") -> TwoInOne:
+    """`texas42/seat(bid="texas42/bid30", play="texas42/response")`; see `TwoInOne`."""
+    return TwoInOne(game, make_agent(bid, game), make_agent(play, game))
