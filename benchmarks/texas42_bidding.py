@@ -18,14 +18,15 @@ from rich.console import Console
 from rich.table import Table
 
 from ludory.agents.evaluate import check_count
-from ludory.agents.evaluation_result import estimate
 from ludory.agents.intervals import wilson
 from ludory.atomic import atomic_file
 from ludory.data.texas42.jobs import fill
 
 from .machine import origin
 from .player_files import player_files
-from .texas42_bids import Contract, PartName, play_contracts, play_matches, read_part, write_part
+from .texas42_bids import Contract, PartName, play_contracts, read_part, write_part
+from .texas42_matches import Pair, Reached, play_pairs
+from .texas42_matches import summary as matches_summary
 
 DECILES = 10
 TOLERANCE = 0.03
@@ -95,22 +96,21 @@ def _contracts(options: argparse.Namespace, bidder: str) -> list[Contract]:
 
 
 def _matches(options: argparse.Namespace, first: str, second: str) -> dict[str, Any]:
-    """Marks a game that the bidder is ahead, by pair of matches, and its share of wins."""
+    """See `texas42_matches.summary`."""
     settings, number = f"{first} v {second}, files {player_files([first, second])}, seed {options.seed}", 0
-    margins: list[Any] = []
-    while len(margins) < options.matches:
+    pairs: list[Pair] = []
+    while len(pairs) < options.matches:
         name = PartName("matches", number, settings)
         _fill(
             options.out,
             name,
-            lambda name: play_matches(first, second, name.number, options.seed),
-            f"{len(margins)} of {options.matches} pairs of matches",
+            lambda name: play_pairs(first, second, name.number, options.seed),
+            f"{len(pairs)} of {options.matches} pairs of matches",
         )
-        margins += read_part(options.out / name.path, name)
+        for ahead, reached in read_part(options.out / name.path, name):
+            pairs.append(Pair(tuple(ahead), [Reached(*one) for one in reached]))
         number += 1
-    both = np.array(margins)
-    ahead = estimate(both.mean(axis=1))
-    return {"pairs": len(both), "marks_per_game": ahead._asdict(), "wins": float((both > 0).mean())}
+    return matches_summary(pairs)
 
 
 def _fill(folder: Path, name: PartName, make: Any, words: str) -> None:
@@ -161,3 +161,7 @@ def _print(report: dict[str, Any]) -> None:
             f"{report['bidder']} v {report['rival']}: {ahead['mean']:+.2f} marks a game [{ahead['low']:+.2f}, {ahead['high']:+.2f}], "
             f"wins {100 * found['wins']:.1f} %, {found['pairs']} pairs of matches"
         )
+        for name, side in (("bidder", found["first"]), ("rival", found["second"])):
+            bids = ", ".join(f"{bid}: {count}" for bid, count in side["bids"].items())
+            won, made = 100 * side["auctions_won"], 100 * side["made"]
+            print(f"{name} wins {won:.1f} % of the auctions and makes {made:.1f} % of its contracts; bids {bids}")

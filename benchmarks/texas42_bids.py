@@ -1,4 +1,4 @@
-"""Contracts that bidders reach among themselves, played; and matches of a bidder against another: in parts that are kept as files."""
+"""Contracts that bidders reach among themselves, played; and the files in which the benchmark keeps what was played, part by part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ludory.agents.evaluate import evaluate
 from ludory.agents.make import make_agent
 from ludory.agents.texas42.bidder import BidderAgent
 from ludory.agents.texas42.calibrated import calibrated
@@ -25,8 +24,8 @@ from ludory.envs.texas42.state import ALL_PASSED, MADE, SETTLED
 from ludory.errors import DataError
 
 LARGEST_SEED = 2**63 - 1
-HANDS, PAIRS, OPEN = 50, 10, 20
-"""Hands dealt for one file of contracts; pairs of matches of one file; deals with open hands behind each share."""
+HANDS, OPEN = 50, 20
+"""Hands dealt for one file of contracts; deals with open hands behind each share."""
 
 
 class Contract(NamedTuple):
@@ -108,17 +107,3 @@ def play_contracts(bidder: str, number: int, rollouts: int, worlds: int, seed: i
         opened = float(((42 + value) // 2 >= min(bid, BIDS[-1])).mean())
         found.append(Contract(hand, decl, bid, made, chance, float(rolled.mean()), opened))
     return found
-
-
-def play_matches(first: str, second: str, number: int, seed: int) -> list[tuple[float, float]]:
-    """Pairs of matches on the same deals: marks that the first is ahead as Team 0, and then as Team 1."""
-    options: dict[str, Any] = {
-        "game": "Texas42Match-v0",
-        "games": PAIRS,
-        "seed": seed,
-        "first_game": PAIRS * number,
-        "reward": "marks",
-    }
-    forward = evaluate([first, second, first, second], **options).returns[:, 0]
-    backward = evaluate([second, first, second, first], **options).returns[:, 1]
-    return [(float(a), float(b)) for a, b in zip(forward, backward, strict=True)]

@@ -13,6 +13,7 @@ import pytest
 from ludory.agents.texas42.chances import double_dummy
 from ludory.benchmarks.texas42_bidding import summary
 from ludory.benchmarks.texas42_bids import Contract, PartName, play_contracts, read_part, write_part
+from ludory.benchmarks.texas42_matches import play_pairs
 from ludory.cli import main
 from ludory.envs.texas42.tiles import mask_of, parse_tile
 from ludory.errors import DataError
@@ -62,15 +63,35 @@ def test_parts_are_kept_and_others_are_refused(tmp_path):
 
 
 def test_the_benchmark_goes_on(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("ludory.benchmarks.texas42_bids.PAIRS", 1)
+    monkeypatch.setattr("ludory.benchmarks.texas42_matches.PAIRS", 1)
     job = ["bench", "texas42-bidding", "--contracts", "0", "--worlds", "1", "--out", str(tmp_path), "--matches"]
     assert main([*job, "1"]) == 0
     kept = (tmp_path / "matches_00000.json").read_bytes()
     assert main([*job, "2"]) == 0
     assert (tmp_path / "matches_00000.json").read_bytes() == kept
     report = json.loads((tmp_path / "texas42-bidding.json").read_text())
-    assert report["matches"]["pairs"] == 2
-    assert "marks a game" in capsys.readouterr().out
+    found = report["matches"]
+    assert found["pairs"] == 2
+    assert found["first"]["auctions_won"] + found["second"]["auctions_won"] == pytest.approx(1)
+    assert sum(sum(found[side]["bids"].values()) for side in ("first", "second")) == found["hands"]
+    shown = capsys.readouterr().out
+    assert "marks a game" in shown
+    assert "of the auctions" in shown
+
+
+def test_contracts_of_matches_add_up_to_their_marks(monkeypatch):
+    monkeypatch.setattr("ludory.benchmarks.texas42_matches.PAIRS", 3)
+    agents = "texas42/bidder(play='texas42/quick')", "texas42/bid30(play='texas42/quick')"
+    pairs = play_pairs(*agents, 1, seed=5)
+    assert play_pairs(*agents, 1, seed=5) == pairs
+    for pair in pairs:
+        swing = 0
+        for one in pair.reached:
+            assert one.bid >= 30
+            assert one.decl in range(10)
+            swing += (1 if one.first == one.made else -1) * max(1, one.bid // 42)
+        assert swing == sum(pair.ahead), "every mark was won by a contract made or broken"
+    assert all(one.bid == 30 for pair in pairs for one in pair.reached if not one.first)
 
 
 # --- The poster and the command -------------------------------------------------------------------------------------------
