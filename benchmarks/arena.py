@@ -31,6 +31,7 @@ from ludory.envs.make import make_engine, make_game
 
 from .arena_league_run import STYLES
 from .machine import origin
+from .timing import processor_rates
 
 GAME, GAMES = "Arena2P-v0", 512
 BATCH, LENGTH = 1024, 128
@@ -60,7 +61,7 @@ def run(argv: list[str]) -> int:
         "sampler, full": lambda: _sampler("full"),
     }
     with one_thread():
-        rates = {name: _rates(start(), options.seconds, options.repeats) for name, start in works.items()}
+        rates = {name: processor_rates(start(), options.seconds, options.repeats) for name, start in works.items()}
         evaluation = _evaluation(options.players, options.duels)
     report = {
         "benchmark": "arena",
@@ -83,18 +84,6 @@ def run(argv: list[str]) -> int:
     _print(report)
     print(f"result in {target}")
     return 0
-
-
-def _rates(step: Callable[[], int], seconds: float, repeats: int) -> list[float]:
-    """Decisions per second of processor time, of each repeat; one before them is not counted."""
-    found = []
-    for turn in range(repeats + 1):
-        end, done, started = time.perf_counter() + (seconds if turn else seconds / 4), 0, time.process_time()
-        while time.perf_counter() < end:
-            done += step()
-        if turn:
-            found.append(done / (time.process_time() - started))
-    return found
 
 
 def _engine(observation: str) -> Callable[[], int]:

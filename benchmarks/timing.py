@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from statistics import median
 from typing import NamedTuple, TypeVar
@@ -53,6 +54,18 @@ def take_turns(
 def _rates(samples: list[Sample]) -> Rates:
     processor = sum(sample.cpu_seconds for sample in samples) / sum(sample.seconds for sample in samples)
     return Rates(tuple(sample.rate for sample in samples), processor)
+
+
+def processor_rates(step: Callable[[], int], seconds: float, repeats: int) -> list[float]:
+    """How much `step`, which gives how much it did, does per second of processor time, in each of `repeats` measurements."""
+    found = []
+    for turn in range(repeats + 1):
+        end, done, started = time.perf_counter() + (seconds if turn else seconds * WARM_UP), 0, time.process_time()
+        while not done or time.perf_counter() < end:
+            done += step()
+        if turn:
+            found.append(done / (time.process_time() - started))
+    return found
 
 
 def ratio(one: Rates, other: Rates) -> float:

@@ -96,6 +96,9 @@ BENCHMARKS = (
     Entry("learning", "ludory.benchmarks.learning:run", "learning curves of algorithms, over several seeds"),
     Entry("texas42-bidding", "ludory.benchmarks.texas42_bidding:run", "Texas 42: P(make) against played contracts"),
     Entry(
+        "texas42-speed", "ludory.benchmarks.texas42_speed:run", "Texas 42: engine, solver, worlds and players on a core"
+    ),
+    Entry(
         "texas42-strength",
         "ludory.benchmarks.texas42_strength:run",
         "Texas 42: the same contracts played by two players",
