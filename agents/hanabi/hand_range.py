@@ -19,7 +19,7 @@ from ludory.envs.hanabi.state import CARD, DISCARD, HINT_COLOR, HINT_RANK, KIND,
 from ..search.belief import Draw
 from ..search.blueprint import Blueprint
 from ..seat import Move
-from .hand_events import NOTHING_TAKEN, TEMPLATE, Event, Take, replay
+from .hand_events import NOTHING_TAKEN, TEMPLATE, Event, Take, hands_before, replay
 from .hand_sets import (
     Counts,
     Hands,
@@ -28,7 +28,6 @@ from .hand_sets import (
     fits,
     has_card,
     ways,
-    with_card_back,
     with_drawn_card,
     without_slot,
 )
@@ -200,7 +199,9 @@ class HandRange:
         """Find out what the moves in `frames` mean, as long as at most `most` hands have to be asked for; whether none is left."""
         while self.frames and self.hands is not None:
             frame = self.frames[0]
-            then, places = np.unique(self._hands_before(frame.takes), return_inverse=True)
+            then, places = np.unique(
+                hands_before([*self.takes[frame.takes :], NOTHING_TAKEN], self.hands)[0], return_inverse=True
+            )
             if len(then) > most:
                 return False
             keep = frame.agree(then)[places]
@@ -209,14 +210,6 @@ class HandRange:
             self._found, self.frames = self._memories, self.frames[1:]
             self._keep(self.hands, np.where(keep, after, NOBODY).astype(np.int32), now)
         return not self.frames
-
-    def _hands_before(self, takes: int) -> Hands:
-        """The hands that the hands of now were, before all but the first `takes` cards were taken."""
-        assert self.hands is not None
-        hands = self.hands
-        for take in reversed(self.takes[takes:]):
-            hands = with_card_back(hands, take.held, take.slot, take.card, take.drew)
-        return hands
 
     def memories_of(self, hands: Hands) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
         """Which of some hands are in the range, and what the bot has in mind then, int32 [n, P, M]."""

@@ -66,20 +66,23 @@ def play_out(
     wide = {name: np.broadcast_to(np.asarray(value, np.int64), (count,)) for name, value in contract.items()}
     engine.reset(options={"deal": _tiles_of_rows(dealt), **wide})
     while not engine.over.all():
-        engine.step(_tiles(averager, engine, hash_rows(key, np.arange(count) * TILES + int(engine.state.plays.max()))))
+        keys = hash_rows(key, np.arange(count) * TILES + int(engine.state.plays.max()))
+        engine.step(choose_tiles(averager, engine, keys)[0])
     state = engine.state
     points = state.points[np.arange(count), wide["bidder"] % 2].astype(np.int64)
     return PlayedHands(dealt, points, state.tiles.copy(), state.seats.copy())
 
 
-def _tiles(averager: Averager, engine: KernelEngine, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(n,) what the seats to move play; anything in hands that are over."""
+def choose_tiles(
+    averager: Averager, engine: KernelEngine, keys: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(n,) what the seats to move play, anything in hands that are over; and in which hands there was a choice."""
     masks = engine.legal()
     actions = masks.argmax(axis=1).astype(np.int64)
     free = np.flatnonzero((masks.sum(axis=1) > 1) & ~engine.over)
     asked = [question_of(engine.state, int(k), masks[k], int(keys[k])) for k in free]
     actions[free] = averager.tiles(asked)
-    return np.asarray(actions)
+    return actions, free
 
 
 def _tiles_of_rows(dealt: NDArray[Any]) -> NDArray[np.int64]:

@@ -3,37 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from ludory.envs.texas42.tiles import COUNT, LED, RANK, TILE_NAMES, tiles_of
+from ludory.envs.texas42.sight import past_tricks
+from ludory.envs.texas42.tiles import TILE_NAMES, tiles_of
 
 from .solver import Solver, positions
-
-
-class Trick(NamedTuple):
-    """A whole trick."""
-
-    plays: tuple[tuple[int, int], ...]
-    """(seat, tile) in the order played."""
-    winner: int
-    points: int
 
 
 def tile_names(hand: int) -> str:
     """The tiles of a mask: "1-0 6-4"."""
     return " ".join(TILE_NAMES[tile] for tile in tiles_of(hand))
-
-
-def tricks_of(decl: int, tiles: Sequence[int], seats: Sequence[int]) -> list[Trick]:
-    """The whole tricks of plays in order; -1 ends them. For declarations that are played by four."""
-    count = sum(tile >= 0 for tile in tiles) // 4
-    tricks = []
-    for start in range(0, 4 * count, 4):
-        plays = tuple(zip(seats[start : start + 4], tiles[start : start + 4], strict=True))
-        led = int(LED[decl, plays[0][1]])
-        winner = max(plays, key=lambda play: int(RANK[decl, led, play[1]]))[0]  # of equals the first
-        tricks.append(Trick(plays, winner, 1 + sum(int(COUNT[tile]) for _, tile in plays)))
-    return tricks
 
 
 def hand_lines(dealt: Sequence[int], decl: int, tiles: Sequence[int], seats: Sequence[int]) -> list[str]:
@@ -45,7 +24,7 @@ def hand_lines(dealt: Sequence[int], decl: int, tiles: Sequence[int], seats: Seq
     lines = [f"  seat {seat}: {tile_names(mask)}" for seat, mask in enumerate(held)]
     solver, score = Solver(threads=1), [0, 0]
     lines.append(f"  with all hands open Team 0 gets {_final(solver, held, decl, seats[0], score)}")
-    for number, trick in enumerate(tricks_of(decl, tiles, seats), 1):
+    for number, trick in enumerate(past_tricks(decl, tiles, seats), 1):
         for seat, tile in trick.plays:
             held[seat] &= ~(1 << tile)
         score[trick.winner % 2] += trick.points

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.texas42.choice import Averager, question_of
+from ludory.agents.texas42.choice import Averager
 from ludory.agents.texas42.contracts import hands_of, standard_contracts
 from ludory.agents.texas42.play_outs import describe_rows
+from ludory.agents.texas42.rollout import choose_tiles
 from ludory.agents.texas42.solver import Solver
 from ludory.agents.texas42.tile_features import FEATURES
 from ludory.atomic import atomic_file
@@ -51,10 +52,7 @@ def play_examples(first: int, count: int, worlds: int = 10) -> Examples:
     averager, parts = Averager(Solver(), worlds), []
     while not engine.over.all():
         masks, ply = engine.legal(), int(engine.state.plays.max())
-        actions = masks.argmax(axis=1).astype(np.int64)
-        free = np.flatnonzero((masks.sum(axis=1) > 1) & ~engine.over)
-        keys = hash_rows(STREAM, (first + np.arange(count)) * TILES + ply)
-        actions[free] = averager.tiles([question_of(engine.state, int(k), masks[k], int(keys[k])) for k in free])
+        actions, free = choose_tiles(averager, engine, hash_rows(STREAM, (first + np.arange(count)) * TILES + ply))
         features = np.zeros((len(free), MOST, FEATURES), np.int8)
         describe_rows(engine.records, free, np.asarray(engine.to_move)[free], masks[free], features)
         before = np.array([masks[k, : actions[k]].sum() for k in free], np.int8)

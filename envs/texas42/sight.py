@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..game import State
@@ -65,6 +66,7 @@ def look(state: State, i: int, seat: int | None) -> Sight:
     decl, bidder = int(state.decl[i]), int(state.bidder[i])
     over = bool(state.terminated[i]) or bool(state.truncated[i])
     out = (bidder + 2) % 4 if NELLO_HIGH <= decl <= NELLO_LOW else -1
+    played = int(state.plays[i]) - int(state.trick_len[i])
     return Sight(
         seat=seat,
         to_move=None if over else int(state.to_move[i]),
@@ -79,7 +81,9 @@ def look(state: State, i: int, seat: int | None) -> Sight:
         sits_out=out,
         voids=tuple(_voids(decl, int(mask)) for mask in state.cannot[i]),
         trick=_trick(state, i),
-        past=_past(state, i, decl, 3 if out >= 0 else 4),
+        past=past_tricks(
+            decl, state.tiles[i, :played].tolist(), state.seats[i, :played].tolist(), 3 if out >= 0 else 4
+        ),
         last=last_move(state, i),
     )
 
@@ -122,13 +126,11 @@ def _trick(state: State, i: int) -> dict[int, int]:
     return {int(state.seats[i, k]): int(state.tiles[i, k]) for k in range(plays - length, plays)}
 
 
-def _past(state: State, i: int, decl: int, size: int) -> tuple[PastTrick, ...]:
-    whole = (int(state.plays[i]) - int(state.trick_len[i])) // size
+def past_tricks(decl: int, tiles: Sequence[int], seats: Sequence[int], size: int = 4) -> tuple[PastTrick, ...]:
+    """The whole tricks, of `size` tiles each, of tiles played by seats in order; -1 ends them."""
     tricks = []
-    for number in range(whole):
-        plays = tuple(
-            (int(state.seats[i, k]), int(state.tiles[i, k])) for k in range(number * size, (number + 1) * size)
-        )
+    for start in range(0, sum(tile >= 0 for tile in tiles) // size * size, size):
+        plays = tuple((int(seats[k]), int(tiles[k])) for k in range(start, start + size))
         led = int(LED[decl, plays[0][1]])
         winner = max(plays, key=lambda play: int(RANK[decl, led, play[1]]))[0]  # of equals the first
         tricks.append(PastTrick(plays, winner, 1 + sum(int(COUNT[tile]) for _, tile in plays)))

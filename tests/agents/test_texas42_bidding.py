@@ -19,9 +19,10 @@ from ludory.agents.texas42.choice import Averager, question_of
 from ludory.agents.texas42.hand_cues import NAMES, cues
 from ludory.agents.texas42.rollout import deals_around, play_out
 from ludory.agents.texas42.solver import Solver, positions
-from ludory.agents.texas42.tricks import hand_lines, tricks_of
+from ludory.agents.texas42.tricks import hand_lines
 from ludory.algorithms.texas42_data.contracts import fit
 from ludory.envs.make import make_game
+from ludory.envs.texas42.sight import past_tricks
 from ludory.envs.texas42.state import BID_30, DECLARE_0, ONE_MARK, PASS
 from ludory.envs.texas42.tiles import STRAIGHT, mask_of, parse_tile
 from ludory.errors import DataError, OptionError
@@ -82,7 +83,7 @@ def test_hands_are_played_by_the_rules_and_by_what_each_seat_may_know():
     played = play_out(averager, dealt, [6, 6, 9, 7, 2, 6], bidder=0, key=4)
     for k in range(6):
         decl = [6, 6, 9, 7, 2, 6][k]
-        whole = tricks_of(decl, played.tiles[k].tolist(), played.seats[k].tolist())
+        whole = past_tricks(decl, played.tiles[k].tolist(), played.seats[k].tolist())
         assert len(whole) == 7
         assert sum(trick.points for trick in whole if trick.winner % 2 == 0) == played.points[k]
         for before, after in pairwise(whole):
@@ -128,7 +129,7 @@ def test_a_lost_hand_is_shown_trick_by_trick():
     row = load("hands.parquet")[0]
     dealt = [mask_of(row["deal"][7 * seat : 7 * seat + 7]) for seat in range(4)]
     decl = row["decl"]
-    whole = tricks_of(decl, row["plays"], row["seats"])
+    whole = past_tricks(decl, row["plays"], row["seats"])
     assert [trick.winner for trick in whole] == row["trick_winners"]
     assert [trick.points for trick in whole] == row["trick_points"]
     lines = hand_lines(dealt, decl, row["plays"], row["seats"])
