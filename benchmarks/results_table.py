@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ludory.atomic import atomic_file
+
+from .texas42_speed import rows as speed_rows
 
 START, END = "<!-- results:", "<!-- end of results -->"
 
@@ -51,6 +53,12 @@ def results_table(folder: Path) -> str:
     ]
     for file in sorted(folder.glob("hanabi-distill-*.json")):
         lines += _distill_rows(json.loads(file.read_text()))
+    lines += ["", "| Texas 42 | measured | goal | machine, date |", "| --- | --- | --- | --- |"]
+    for file in sorted(folder.glob("texas42-*.json")):
+        report = json.loads(file.read_text())
+        where = f"{report['machine']['name']}, {report['date']}"
+        for what, measured, bar in _TEXAS42[report["benchmark"]](report):
+            lines.append(f"| {what} | {measured} | {bar} | {where} |")
     return "\n".join(lines)
 
 
@@ -123,6 +131,61 @@ def _distill_rows(report: dict[str, Any]) -> Iterator[str]:
             f"| {name} | {one['mean']:.2f} ± {one['stderr']:.2f} | {'; '.join(ahead)} "
             f"| {report['machine']['name']}, {report['date']} |"
         )
+
+
+Cells = Iterator[tuple[str, str, str]]
+
+
+def _strength_rows(report: dict[str, Any]) -> Cells:
+    for duel in report["duels"]:
+        rates = [
+            f"{100 * rate:.1f} ± {100 * error:.1f}"
+            for rate, error in zip(duel["make_rates"], duel["make_rate_errors"], strict=True)
+        ]
+        deals = sum(duel["pairs"].values())
+        yield (
+            f"30-bids made, `{duel['first']}` against `{duel['second']}`, {deals:,} deals",
+            f"{rates[0]} %, the other way round {rates[1]} %, McNemar z {duel['mcnemar_z']:+.1f}",
+            "",
+        )
+
+
+def _bidding_rows(report: dict[str, Any]) -> Cells:
+    if "matches" in report:
+        found = report["matches"]
+        ahead = found["marks_per_game"]
+        yield (
+            f"marks a game, `{report['bidder']}` against `{report['rival']}`, {found['pairs']} pairs of matches",
+            f"{ahead['mean']:+.2f} [{ahead['low']:+.2f}, {ahead['high']:+.2f}], wins {100 * found['wins']:.1f} %",
+            "+0.5",
+        )
+    if "calibration" in report:
+        every, deciles = report["calibration"]["all"], report["calibration"]["deciles"]
+        for name, words in (("rollout", "hands played"), ("calibrated", "fitted"), ("open_hands", "open hands")):
+            worst = max(abs(one[name] - one["made"]) for one in deciles)
+            yield (
+                f"P(make) by {words}, {every['n']:,} contracts",
+                f"{100 * every[name]:.1f} % expected, {100 * every['made']:.1f} % made; largest error of a tenth {100 * worst:.1f}",
+                "3",
+            )
+
+
+def _network_rows(report: dict[str, Any]) -> Cells:
+    for player, found in report["validation"].items():
+        first, every = found["by_decision"]["0"], found["overall"]
+        yield (
+            f"points lost a decision, {player if player != 'network' else 'network of ' + report['recipe']}",
+            f"{every['q_gap']:.2f}, none in {100 * every['zero_regret']:.1f} %; first lead {first['q_gap']:.2f}, {100 * first['zero_regret']:.1f} %",
+            "",
+        )
+
+
+_TEXAS42: dict[str, Callable[[dict[str, Any]], Cells]] = {
+    "texas42-speed": speed_rows,
+    "texas42-strength": _strength_rows,
+    "texas42-bidding": _bidding_rows,
+    "texas42-network": _network_rows,
+}
 
 
 def _percents(scores: list[float]) -> str:
