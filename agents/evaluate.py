@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.engine import Engine
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
-from ludory.envs.table import Table
+from ludory.envs.table import Listener, Table
 from ludory.errors import OptionError
 
 from .agent import Agent
@@ -35,6 +36,7 @@ def evaluate(
     batch: int = 4096,
     rotate: bool = False,
     progress: Callable[[int], None] | None = None,
+    watch: Callable[[Engine], Listener] | None = None,
     **options: Any,
 ) -> EvaluationResult:
     """Let agents play `games` games to their end.
@@ -53,6 +55,7 @@ def evaluate(
         rotate: play every deal once with each agent in each seat (P games a deal), so that no seat's advantage counts; a
             row of `returns` is then the mean over a deal's games, a column an agent.
         progress: called after each batch with the number of games in it.
+        watch: given the engine of each batch before its games start, gives what is told of every move in it.
         options: of the game, when it is given by id.
 
     Raises:
@@ -65,12 +68,12 @@ def evaluate(
     check_count("batch", batch)
     check_count("first_game", first_game, least=0)
     if rotate:
-        rest = {"first_game": first_game, "device": device, "batch": batch, "progress": progress}
+        rest = {"first_game": first_game, "device": device, "batch": batch, "progress": progress, "watch": watch}
         return _rotated(seated, names, made, games, seed, rest)
     parts = []
     for first in range(first_game, first_game + games, batch):
         count = min(batch, first_game + games - first)
-        parts.append(_play(seated, made, first, count, seed, device))
+        parts.append(_play(seated, made, first, count, seed, device, watch))
         if progress:
             progress(count)
     return EvaluationResult(
@@ -126,7 +129,13 @@ def _seat(agents: str | Agent | Sequence[str | Agent], game: Game) -> tuple[list
 
 
 def _play(
-    agents: Sequence[Agent], game: Game, first: int, count: int, seed: int, device: str
+    agents: Sequence[Agent],
+    game: Game,
+    first: int,
+    count: int,
+    seed: int,
+    device: str,
+    watch: Callable[[Engine], Listener] | None,
 ) -> tuple[NDArray[np.float32], list[dict[str, Any]]]:
     """Returns (count, P) and final public facts of the games first, first + 1, ..."""
     engine = make_engine(game, count, device=device, seed=seed, first_game=first)
@@ -134,6 +143,7 @@ def _play(
         if agent not in agents[:seat]:
             agent.seed(int(np.random.SeedSequence([seed, first, seat]).generate_state(1)[0]))
     table = Table(engine, agents)
+    table.listener = watch(engine) if watch else None
     table.start()
     table.run()
     return table.rewards, [game.info(engine.state, i) for i in range(count)]

@@ -60,8 +60,10 @@ LEAST = {
     "epochs": 1,
     "second_games": 0,
     "second_rollouts": 1,
+    "eval_games": 2,
+    "seed": 0,
+    "decks": 0,
 }
-LEAST |= {"eval_games": 2, "seed": 0, "decks": 0}
 """By option, what it has to be at least."""
 
 
@@ -71,7 +73,8 @@ def run(argv: list[str]) -> int:
     for name, least in LEAST.items():
         check_count(f"--{name.replace('_', '-')}", getattr(arguments, name), least)
     started_from, folder, game = origin(), Path(arguments.out), arguments.game
-    make_agent(arguments.bot, make_game(game))  # a wrong name shows before hours of training
+    search = f"sparta({arguments.bot}, rollouts={arguments.rollouts})"
+    make_agent(search, make_game(game))  # a wrong name shows before hours of training
     own = {"seed": arguments.seed}
     bot_games, searched, second_searched = (folder / name for name in ("games", "searched", "second-searched"))
 
@@ -79,7 +82,6 @@ def run(argv: list[str]) -> int:
     clone = BC(POLICY, game, dataset=str(bot_games), num_epochs=arguments.clone_epochs, **CLONE, **own)
     players: dict[str, Agent | str] = {arguments.bot: arguments.bot, "clone": _trained(clone, folder / "clone.ludory")}
 
-    search = f"sparta({arguments.bot}, rollouts={arguments.rollouts})"
     record(search, game, arguments.games, searched, seed=arguments.seed + 1)
     first = {"dataset": str(searched), "init_from": str(folder / "clone.ludory"), "num_epochs": arguments.epochs}
     for name, more in (("sequences", {}), ("seed", SEED)):
@@ -151,9 +153,7 @@ def _trained(fresh: OfflineAlgorithm, file: Path) -> Agent:
         f"{name}={before[name]!r}, asked for {name}={asked[name]!r}" for name in asked if before[name] != asked[name]
     ]
     if changed:
-        raise DataError(
-            f"{file} was trained with {'; '.join(changed)}; name another folder with --out, or delete the file"
-        )
+        raise DataError(f"{file} was trained with {'; '.join(changed)}; name another folder with --out")
     timesteps = model.planned_timesteps  # reads the games, and refuses others than it began with
     if not model.finished:
         train_to_file(model, timesteps, file, progress_bar=True)

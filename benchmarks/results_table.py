@@ -162,10 +162,10 @@ def _bidding_rows(report: dict[str, Any]) -> Cells:
     if "calibration" in report:
         every, deciles = report["calibration"]["all"], report["calibration"]["deciles"]
         for name, words in (("rollout", "hands played"), ("calibrated", "fitted"), ("open_hands", "open hands")):
-            worst = max(abs(one[name] - one["made"]) for one in deciles)
+            errors = [100 * abs(one[name] - one["made"]) for one in deciles]
             yield (
                 f"P(make) by {words}, {every['n']:,} contracts",
-                f"{100 * every[name]:.1f} % expected, {100 * every['made']:.1f} % made; largest error of a tenth {100 * worst:.1f}",
+                f"{100 * every[name]:.1f} % expected, {100 * every['made']:.1f} % made; errors of tenths {sum(errors) / len(errors):.1f}, at most {max(errors):.1f}",
                 "3",
             )
 

@@ -9,12 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.agent import Agent
+from ludory.agents.evaluate import evaluate
 from ludory.agents.evaluation_result import estimate
-from ludory.agents.make import make_agent
 from ludory.envs.engine import Array, Engine
-from ludory.envs.make import make_engine, make_game
-from ludory.envs.table import Table
 from ludory.envs.texas42.state import HAND_BID, HAND_BIDDER, MADE, SET, SETTLED
 from ludory.envs.texas42.tiles import DECLARATIONS
 
@@ -63,9 +60,7 @@ class Scribe:
 
 def play_pairs(first: str, second: str, number: int, seed: int) -> list[Pair]:
     """Pairs of matches number PAIRS * `number` and on; they follow from players, seed and number alone."""
-    game = make_game(GAME, reward="marks")
-    agents = make_agent(first, game), make_agent(second, game)
-    (forward, those), (backward, these) = (_played(agents, place, number, seed) for place in (0, 1))
+    (forward, those), (backward, these) = (_played(first, second, place, number, seed) for place in (0, 1))
     return [
         Pair((float(forward[k]), float(backward[k])), _reached(those[k], 0) + _reached(these[k], 1))
         for k in range(PAIRS)
@@ -78,18 +73,20 @@ def _reached(contracts: list[tuple[int, int, int, bool]], place: int) -> list[Re
 
 
 def _played(
-    agents: tuple[Agent, Agent], place: int, number: int, seed: int
+    first: str, second: str, place: int, number: int, seed: int
 ) -> tuple[NDArray[np.float32], list[list[tuple[int, int, int, bool]]]]:
-    """Marks that the first agent's team is ahead, sitting in the seats `place` and `place` + 2, and the contracts."""
-    for k, agent in enumerate(agents):
-        agent.seed(int(np.random.SeedSequence([seed, number, place, k]).generate_state(1)[0]))
-    engine = make_engine(make_game(GAME, reward="marks"), PAIRS, seed=seed, first_game=PAIRS * number)
-    table, scribe = Table(engine, (agents if place == 0 else agents[::-1]) * 2), Scribe(engine)
-    table.listener = scribe
-    table.start()
-    table.run()
+    """Marks that the first player's team is ahead, sitting in the seats `place` and `place` + 2, and the contracts."""
+    scribes: list[Scribe] = []
+
+    def watch(engine: Engine) -> Scribe:
+        scribes.append(Scribe(engine))
+        return scribes[-1]
+
+    seats = [first, second] * 2 if place == 0 else [second, first] * 2
+    found = evaluate(seats, GAME, PAIRS, seed, first_game=PAIRS * number, watch=watch, reward="marks")
+    (scribe,) = scribes
     scribe(np.arange(PAIRS), np.empty(0), np.empty(0))
-    return table.rewards[:, place], scribe.reached
+    return found.returns[:, place], scribe.reached
 
 
 def summary(pairs: Sequence[Pair]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table as Columns
 
+from ludory.agents.evaluate import check_count
 from ludory.agents.make import make_agent
 from ludory.agents.texas42.choice import Averager, question_of
 from ludory.agents.texas42.decision_value import Sampling
@@ -32,6 +33,7 @@ from ludory.envs.table import Table
 from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.tiles import STRAIGHT, mask_of
 from ludory.envs.texas42.worlds import Worlds, knowledge
+from ludory.errors import OptionError
 
 from .machine import origin
 from .timing import processor_rates
@@ -61,6 +63,9 @@ def run(argv: list[str]) -> int:
         "--out", type=Path, default=Path("runs/texas42-speed"), help="folder of the result (default runs/texas42-speed)"
     )
     options = parser.parse_args(argv)
+    check_count("--repeats", options.repeats)
+    if not options.seconds > 0:
+        raise OptionError(f"--seconds {options.seconds}: must be above 0")
     started_from = origin()
     with one_thread():
         rates = {name: processor_rates(work.start(), options.seconds, options.repeats) for name, work in WORKS.items()}

@@ -78,9 +78,8 @@ def run(argv: list[str]) -> int:
                 duel, options.out / duel.file_name, deals, options.processes, partial(_show, progress, bar)
             )
             results.append(_result(duel, outcomes))
-            name = "anchors" if options.anchors else Path(duel.file_name).stem
     report = {"benchmark": "texas42-strength", "deals": [deals.start, deals.stop], "duels": results, **started_from}
-    target = options.out / f"{name}.json"
+    target = options.out / ("anchors.json" if options.anchors else Path(duel.file_name).with_suffix(".json"))
     with atomic_file(target, "w") as handle:
         json.dump(report, handle, indent=1)
         handle.write("\n")

@@ -61,7 +61,8 @@ def processor_rates(step: Callable[[], int], seconds: float, repeats: int) -> li
     found = []
     for turn in range(repeats + 1):
         end, done, started = time.perf_counter() + (seconds if turn else seconds * WARM_UP), 0, time.process_time()
-        while not done or time.perf_counter() < end:
+        done += step()
+        while time.perf_counter() < end:
             done += step()
         if turn:
             found.append(done / (time.process_time() - started))

@@ -99,7 +99,11 @@ def _in_batches(blueprint: Blueprint, events: Sequence[Event], seat: int, hands:
     """Every hand keeps memories of its own."""
     rows = np.arange(len(hands))
     memories = np.array(np.broadcast_to(memories, (len(hands), *memories.shape[1:])))
-    for event, then in zip(events, hands_before([event.take for event in events], hands), strict=True):
+    past = []
+    for event in reversed(events):
+        hands = hands_before(event.take, hands)
+        past.append(hands)
+    for event, then in zip(events, reversed(past), strict=True):
         mover, action = event.move
         if not len(rows):
             break
@@ -120,11 +124,6 @@ def _in_batches(blueprint: Blueprint, events: Sequence[Event], seat: int, hands:
     return Replayed(after, memories if len(rows) else blueprint.no_memory(1))
 
 
-def hands_before(takes: Sequence[Take], hands: Hands) -> list[Hands]:
-    """What the hands were before each take, if `hands` is what they were after the last one."""
-    past = []
-    for take in reversed(takes):
-        if take.slot >= 0:
-            hands = with_card_back(hands, take.held, take.slot, take.card, take.drew)
-        past.append(hands)
-    return past[::-1]
+def hands_before(take: Take, hands: Hands) -> Hands:
+    """What the hands were before a take, after which they were `hands`."""
+    return with_card_back(hands, take.held, take.slot, take.card, take.drew) if take.slot >= 0 else hands

@@ -199,9 +199,10 @@ class HandRange:
         """Find out what the moves in `frames` mean, as long as at most `most` hands have to be asked for; whether none is left."""
         while self.frames and self.hands is not None:
             frame = self.frames[0]
-            then, places = np.unique(
-                hands_before([*self.takes[frame.takes :], NOTHING_TAKEN], self.hands)[0], return_inverse=True
-            )
+            before = self.hands
+            for take in reversed(self.takes[frame.takes :]):
+                before = hands_before(take, before)
+            then, places = np.unique(before, return_inverse=True)
             if len(then) > most:
                 return False
             keep = frame.agree(then)[places]

@@ -14,11 +14,13 @@ from ludory.errors import OptionError
 
 from ..agent import Agent
 from ..make import make_agent
-from .pimc import check_texas42, on_cpu
+from .pimc import check_texas42
 
 
 class TwoInOne(Agent):
-    """Asks `bidder` before the play and `player` in it; both take note of all moves.
+    """Asks `bidder` before the play and `player` in it; both take note of all moves, but see no decision of the other.
+
+    A network with memory through time, which advances in its own decisions only, begins the play with an empty one.
 
     Raises:
         OptionError: the game is not Texas 42, or has no auction.
@@ -35,8 +37,8 @@ class TwoInOne(Agent):
 
     def seed(self, seed: int) -> None:
         """Start the choices of both anew."""
-        self.bidder.seed(seed)
         self.player.seed(seed)
+        self.bidder.seed(seed + 1)
 
     def initial_memory(self, rows: int) -> Memory:
         """Those of both."""
@@ -45,7 +47,7 @@ class TwoInOne(Agent):
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions (m,) of `seat` in the games `rows`."""
         rows = on_host(rows)
-        playing = on_cpu(engine.state).phase[rows] == PLAYING
+        playing = on_host(engine.state.phase)[rows] == PLAYING
         actions = np.empty(len(rows), np.int64)
         for agent, own, these in zip((self.bidder, self.player), memory, (~playing, playing), strict=True):
             if these.any():

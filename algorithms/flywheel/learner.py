@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ludory.agents.make import make_agent
 from ludory.agents.networks.build import PolicySpec
@@ -14,7 +15,8 @@ from ludory.envs.make import make_game
 from ludory.plugins import algorithms
 from ludory.plugins.spec import parse_spec
 
-from .plan import blueprint_of, searcher_of
+from .config import BLUEPRINT
+from .plan import POLICY, blueprint_of, searcher_of
 from .state import FlywheelState
 
 
@@ -48,10 +50,16 @@ def make_learner(folder: Path, state: FlywheelState, dataset: Path | None) -> Al
 
 
 def check_players(folder: Path, state: FlywheelState) -> None:
-    """Make searcher and learner once, so that what is wrong with them shows before hours of search.
+    """Make searcher and learner once, and a searcher from what is learnt, so that what is wrong shows before hours of search.
 
     Raises:
         LudoryError: as `make_agent` and `make_learner`.
     """
-    make_agent(searcher_of(folder, state), game_of(state))
-    make_learner(folder, state, None)
+    game = game_of(state)
+    make_agent(searcher_of(folder, state), game)
+    learner = make_learner(folder, state, None)
+    if state.config.turns > 1:
+        with TemporaryDirectory() as place:
+            file = Path(place) / POLICY
+            learner.save(file)
+            make_agent(state.config.search.replace(BLUEPRINT, str(file)), game)

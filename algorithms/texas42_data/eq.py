@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.texas42.choice import Question, question_of
-from ludory.agents.texas42.decision_value import DecisionValue, Sampling, value_of
+from ludory.agents.texas42.decision_value import DISTINCT_BELOW, DecisionValue, Sampling, value_of
 from ludory.agents.texas42.exploration import Choice, Exploration, choose
 from ludory.agents.texas42.solver import Solver
 from ludory.data.texas42.eq_records import (
@@ -68,7 +68,7 @@ class EqSettings:
                 "seed": self.sampler_seed,
             },
             "posterior": plain["sampling"]["posterior"],
-            "adaptive": plain["sampling"]["adaptive"],
+            "adaptive": self.sampling.adaptive and plain["sampling"]["adaptive"] | {"distinct_below": DISTINCT_BELOW},
             "enumeration": {"below": self.sampling.enumerate_below},
             "exploration": plain["exploration"],
             "objective": self.objective,

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -83,6 +84,19 @@ def test_under_other_names_a_search_found_the_same(games: Path) -> None:
         )
     assert others
     assert model.learn().finished
+
+
+def test_whose_moves_teach_is_told_by_the_players_that_search(games: Path) -> None:
+    model = Distill(GRU, GAME, dataset=games, **SMALL)
+    module, layout = model.make_module(), model.training_data.layout
+    batch = next(model.training_data.batches(64))
+    for name, every in (("searches", 3), ("searched", 5)):
+        batch.extras[:, layout[name]] = (torch.arange(len(batch.actions)) % every == 0).float()[:, None]
+    said = ask(model.policy, batch, layout[LAST_MOVES], 1)
+    assert torch.equal(module._targets(said).searched, torch.arange(len(batch.actions)) % 3 == 0)
+    older = {name: place for name, place in layout.items() if name != "searches"}
+    module._training = SimpleNamespace(layout=older)  # type: ignore[assignment]
+    assert torch.equal(module._targets(said).searched, torch.arange(len(batch.actions)) % 5 == 0)
 
 
 def logged(model: Distill) -> list[dict[str, float]]:

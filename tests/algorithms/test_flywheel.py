@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -50,15 +52,22 @@ COMMAND = [
 
 
 def test_a_turn_runs_step_by_step_and_a_stopped_one_goes_on(tmp_path: Path) -> None:
-    steps = []
+    steps, shown = [], {}
+
+    @contextmanager
+    def bar(step: str, games: int) -> Iterator[Callable[[int], None]]:
+        shown[step] = [games]
+        yield shown[step].append
+
     with start_flywheel(FlywheelConfig(**TINY), tmp_path) as flywheel:
         assert flywheel.run(once=True)
     while not read_state(tmp_path).finished:
         steps.append(read_state(tmp_path).step)
         assert f"turn 1 of 1, {steps[-1]}:" in plan(tmp_path, read_state(tmp_path))
         with resume_flywheel(tmp_path) as flywheel:
-            assert flywheel.run(once=True)
+            assert flywheel.run(once=True, bar=bar)
     assert steps == ["distil", "evaluate", "promote"]
+    assert shown == {"evaluate": [6, 0, 6]}
     (turn,) = read_state(tmp_path).history
     scores = json.loads((tmp_path / "turn-000" / "scores.json").read_text())
     differences = np.subtract(scores["policy"], scores["blueprint"])
@@ -184,6 +193,7 @@ def test_what_can_not_be_run_is_refused(tmp_path: Path) -> None:
         ({"policy": "mlp(hiden=3)"}, "hiden"),
         ({"search": "sparta({blueprint}, rolouts=20)"}, "rolouts"),
         ({"blueprint": "hanabi/pires"}, "hanabi/piers"),
+        ({"search": "sparta({blueprint}, joint=True)", "turns": 2}, "needs a rule bot"),
     ):
         with pytest.raises(LudoryError, match=message):
             start_flywheel(FlywheelConfig(**TINY | change), tmp_path)

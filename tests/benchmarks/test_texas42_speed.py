@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-
-import pytest
+import time
 
 from ludory.benchmarks import texas42_speed
 from ludory.benchmarks.timing import processor_rates
@@ -20,19 +19,27 @@ def test_every_work_does_as_much_as_it_says(monkeypatch):
         "worlds drawn uniformly": texas42_speed.WORLDS,
         "texas42/quick, a choice": 28 * texas42_speed.GAMES,
         "E[Q] of a hand, 50 worlds": 1,
+        "all states of a deal (tabulator)": 1,
     }
-    for name, amount in wanted.items():
-        assert texas42_speed.WORKS[name].start()() == amount
-    assert 10 < texas42_speed.WORKS["texas42/pimc(worlds=10), a choice"].start()() < 28
+    done = {name: work.start()() for name, work in texas42_speed.WORKS.items()}
+    assert {name: done[name] for name in wanted} == wanted
+    assert 10 < done["texas42/pimc(worlds=10), a choice"] < 28
+    assert 20 * texas42_speed.DEALS < done["all tiles at a decision of a hand"] <= 28 * texas42_speed.DEALS
 
 
 def test_rates_are_of_processor_time():
-    def step():
-        return sum(range(200_000)) > 0
+    def sleep():
+        time.sleep(0.05)
+        return 1
 
-    (slow,) = processor_rates(step, 0.05, 1)
-    (double,) = processor_rates(lambda: 2 * step(), 0.05, 1)
-    assert double == pytest.approx(2 * slow, rel=0.5)
+    (rate,) = processor_rates(sleep, 0.1, 1)
+    assert rate > 100, "20 a second by the clock on the wall"
+
+
+def test_wrong_numbers_are_refused(tmp_path, capsys):
+    for option in ("--repeats", "--seconds"):
+        assert main(["bench", "texas42-speed", option, "0", "--out", str(tmp_path)]) == 2
+        assert f"{option}" in capsys.readouterr().err
 
 
 def test_the_report_is_told_and_kept(monkeypatch, tmp_path, capsys):

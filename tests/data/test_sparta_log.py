@@ -118,6 +118,17 @@ def test_extra_columns_hold_what_distilling_wants(log: list[Record], tmp_path: P
     assert "q_stderr" not in extras
 
 
+def test_of_an_older_log_beside_a_newer_one_the_players_that_search_are_those_that_searched(
+    log: list[Record], tmp_path: Path
+) -> None:
+    older = [one | {"searched": number % 2 == 0} for number, one in enumerate(log)]
+    newer = [one | {"searches": number % 3 == 0} for number, one in enumerate(older)]
+    files = [write(tmp_path, older, "a.jsonl"), write(tmp_path, newer, "b.jsonl")]
+    extras = read_sparta_log(files, GAME).columns.extras
+    assert extras["searched"].tolist() == 2 * [one["searched"] for one in older]
+    assert extras["searches"].tolist() == [one["searched"] for one in older] + [one["searches"] for one in newer]
+
+
 def test_columns_that_no_record_fills_are_absent(log: list[Record], tmp_path: Path) -> None:
     bare = [{name: value for name, value in one.items() if name not in ("action_blueprint", "Q_values")} for one in log]
     names = {extra.name for extra in read_sparta_log(write(tmp_path, bare)).header.extra_columns}

@@ -15,7 +15,7 @@ from ludory.agents.texas42.solver import Solver
 from ludory.algorithms.texas42_data.eq import EqSettings, check_eq, make_eq, record_game
 from ludory.cli import main
 from ludory.data.texas42.eq_records import COLUMNS, EqGame, EqName, read_eq, write_eq
-from ludory.data.texas42.eq_torch import ADDED, read_pt
+from ludory.data.texas42.eq_torch import ADDED, read_pt, write_pt
 from ludory.data.texas42.eq_view import decisions
 from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.tiles import tiles_of
@@ -164,10 +164,20 @@ def test_a_dictionary_of_the_first_pipeline_is_completed_by_playing_it_again(fil
     for change, message in (
         ({"game_idx": torch.full((28,), 948)}, "may play in the deal of seed 948"),
         ({"e_q_var": torch.zeros(56, 7)}, "one hand a file"),
+        ({"metadata": "null"}, "can not be read"),
+        ({"metadata": {"seed": "x"}}, "seed 'x' in metadata"),
+        ({"metadata": {"seed": 947, "decl_id": 12}}, "decl_id 12 in metadata, must lie in 0..9"),
     ):
         torch.save(own | change, old)
         assert main(["texas42", "eq-convert", str(old), str(tmp_path / "x.safetensors")]) == 2
         assert message in capsys.readouterr().err
+    there = tmp_path / "own.pt"
+    write_pt(there, game)
+    content = torch.load(there, weights_only=True)
+    del content["entropy"]
+    torch.save(content, there)
+    with pytest.raises(DataError, match="entropy is missing"):
+        read_pt(there)
     del own["ess"]
     torch.save(own, old)
     assert main(["texas42", "eq-convert", str(old), str(tmp_path / "x.safetensors")]) == 2

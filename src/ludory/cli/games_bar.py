@@ -1,33 +1,35 @@
-"""`games_bar`: how many games are over, how fast, and how long the rest takes."""
+"""`games_bar`: how many games are over, how fast they go now, and how long the rest takes."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+
+class GamesPerSecond(ProgressColumn):
+    """Of the last half minute, so that games of an earlier run soon count no more."""
+
+    def render(self, task: Task) -> Text:
+        """The rate; nothing before there is one."""
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:,.0f} games/s" if speed >= 10 else f"{speed:.2f} games/s")
 
 
 @contextmanager
 def games_bar(total: int, shown: bool = True, title: str = "games") -> Iterator[Callable[[int], None]]:
     """A bar on the error stream, nothing when that is no terminal; gives what is called with the number of games that came to an end."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
+        GamesPerSecond(),
         TimeRemainingColumn(),
     )
-    start = time.monotonic()
     with Progress(*columns, console=console, transient=True, disable=not (shown and console.is_terminal)) as bar:
-        task = bar.add_task(title, total=total, rate="")
-
-        def advance(games: int) -> None:
-            done = bar.tasks[0].completed + games
-            rate = done / max(time.monotonic() - start, 1e-9)
-            bar.update(task, advance=games, rate=f"{rate:,.0f} games/s" if rate >= 10 else f"{rate:.2f} games/s")
-
-        yield advance
+        task = bar.add_task(title, total=total)
+        yield lambda games: bar.advance(task, games)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
-from ludory.errors import DataError, OptionError
+from ludory.errors import CheckpointError, DataError, OptionError
 from ludory.plugins.spec import parse_spec
 
 from .columns import Columns
@@ -144,7 +144,12 @@ def checkpoint_hashes(names: Sequence[str]) -> dict[str, str]:
     for name in names:
         spec = parse_spec(name)
         if spec.checkpoint:
-            files[name] = hashlib.sha256(Path(spec.name).read_bytes()).hexdigest()
+            try:
+                files[name] = hashlib.sha256(Path(spec.name).read_bytes()).hexdigest()
+            except OSError as error:
+                raise CheckpointError(
+                    f"{spec.name}: can not be read ({error}); name a file that `ludory train` wrote"
+                ) from error
         arguments = [*spec.args, *spec.kwargs.values()]
         files |= checkpoint_hashes([one for one in arguments if isinstance(one, str) and one])
     return files
@@ -168,12 +173,19 @@ def _claimed(folder: Path, wanted: Manifest) -> Manifest:
 def _refuse_changes(folder: Path, found: Manifest, wanted: Manifest) -> None:
     before, asked = _identity(found.header), _identity(wanted.header)
     before["shard_games"], asked["shard_games"] = found.shard_games, wanted.shard_games
+    columns, wanted_columns = before.pop("extra_columns"), asked.pop("extra_columns")
     for name, value in before.items():
         if asked[name] != value:
             raise DataError(
                 f"{folder / MANIFEST}, field {name!r}: the recording there has {value!r}, asked for is {asked[name]!r}; "
                 "go on with the same, or name another folder with --out"
             )
+    if columns != wanted_columns:
+        lacking = ", ".join(str(column[0]) for column in wanted_columns if column not in columns)
+        raise DataError(
+            f"{folder / MANIFEST}: recorded by another version of Ludory, without the columns {lacking}: it can be read, "
+            "but not gone on with; name another folder with --out"
+        )
     if found.games > wanted.games:
         raise DataError(
             f"{folder / MANIFEST}, field 'games': the recording there has {found.games}, asked for are {wanted.games}; "

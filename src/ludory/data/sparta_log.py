@@ -19,7 +19,7 @@ from .hanabi_orders import fitting_orders, hanabi_sizes, ludory_ids
 from .header import ExtraColumn, TrajectoryHeader, header_of
 from .json_records import Problems, Record, json_records
 from .search_columns import BLUEPRINT, OVERRIDE, PREVIOUS, VALUE_KNOWN, search_columns
-from .sparta_fields import BOOLEANS, OPTIONAL, REQUIRED, Step, is_count, read_step
+from .sparta_fields import OPTIONAL, REQUIRED, Step, is_count, read_step
 
 DEFAULTS = {"action_order": "ludory", "bomb": "keep"}
 BOMBS = ("zero", "keep")
@@ -275,7 +275,8 @@ def _extras(
         "log_game": np.array([step.game[1] for step in steps]),
         "action_blueprint": np.array(blueprint, object),
         "is_override": np.array(override, object),
-        **{name: np.array([step.found.get(name, True) for step in steps]) for name in BOOLEANS},
+        "searched": np.array([step.found.get("searched", True) for step in steps]),
+        "searches": np.array([step.found.get("searches", step.found.get("searched", True)) for step in steps]),
         "q_count": np.stack([step.found.get("q_count", no_counts) for step in steps])[:, place_of],
         "q": np.stack([blank if step.q is None else step.q for step in steps])[:, place_of],
         "q_stderr": np.stack([blank if step.q_stderr is None else step.q_stderr for step in steps])[:, place_of],

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ludory.atomic import atomic_file
 from ludory.envs.make import make_engine
 from ludory.envs.texas42.start import seed_deal
-from ludory.envs.texas42.tiles import tiles_of
+from ludory.envs.texas42.tiles import NELLO_HIGH, tiles_of
 from ludory.envs.texas42.worlds import Worlds, knowledge
 from ludory.errors import DataError, LudoryError
 
@@ -42,7 +42,7 @@ def write_pt(file: str | Path, game: EqGame) -> None:
 
 
 def read_pt(file: str | Path) -> EqGame:
-    """The hand in such a dictionary. What only Ludory writes may be missing: it is found by playing the hand again.
+    """The hand in such a dictionary; one without a deal is of the first pipeline, and what that did not write is found by playing it again.
 
     Raises:
         DataError: the file can not be read without executing it, or breaks the schema.
@@ -53,11 +53,13 @@ def read_pt(file: str | Path) -> EqGame:
         content = torch.load(file, map_location="cpu", weights_only=True)
         metadata = content.pop("metadata", {})
         header = json.loads(metadata) if isinstance(metadata, str) else dict(metadata)
+        if not isinstance(header, dict):
+            raise TypeError(f"metadata {header!r}")
         columns = {name: tensor.numpy() for name, tensor in content.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, EOFError, UnpicklingError) as error:
         reason = str(error).splitlines()[0]
         raise DataError(f"{file} can not be read ({reason}): must be a dictionary of tensors and metadata") from error
-    if "deal" not in header or not set(ADDED) <= columns.keys():
+    if "deal" not in header:
         header, columns = _completed(header, columns, file)
     game = EqGame(header, columns)
     check_game(game, file)
@@ -68,16 +70,22 @@ def _completed(
     header: dict[str, Any], columns: dict[str, NDArray[Any]], file: str | Path
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Header and tensors of a hand of the first pipeline, as Ludory has them."""
-    seed = header.get("seed", int(columns["game_idx"].flat[0]) if "game_idx" in columns else None)
-    if not isinstance(seed, int) or seed < 0:
+    known = _cast(columns, file)
+    seed = header["seed"] if "seed" in header else known["game_idx"][0] if "game_idx" in known else None
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
         raise DataError(f"{file}: seed {seed!r} in metadata, must be the number that the deal follows from")
-    hands, decl = seed_deal(seed), header.get("decl_id", seed % 10)
+    seed = int(seed)
+    decl = header.get("decl_id", seed % 10)
+    if decl not in range(NELLO_HIGH):
+        raise DataError(f"{file}: decl_id {decl!r} in metadata, must lie in 0..{NELLO_HIGH - 1}")
+    hands = seed_deal(seed)
     deal = [tile for hand in hands for tile in hand]
     fixed = {"seed": seed, "decl_id": decl, "deal": deal, "leader": 0, "bidder": BIDDER, "bid": BID}
-    known = _cast(columns, file)
-    rows = np.arange(DECISIONS)
-    own = {"game_idx": np.full(DECISIONS, seed), "decision_idx": rows, "train_mask": rows >= 0}
-    own["train_mask"] = np.full(DECISIONS, split_of(seed) == "train")
+    own = {
+        "game_idx": np.full(DECISIONS, seed, np.int64),
+        "decision_idx": np.arange(DECISIONS),
+        "train_mask": np.full(DECISIONS, split_of(seed) == "train"),
+    }
     return header | fixed, {**own, **known, **_played_again(known, hands, fixed, file)}
 
 
