@@ -24,7 +24,7 @@ from ludory.atomic import atomic_file
 from ludory.envs.game import Game
 from ludory.envs.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
-from ludory.errors import OptionError
+from ludory.errors import DataError, OptionError
 
 from .interval_plot import Axis, Plot, Point, Series, interval_plot
 from .machine import origin
@@ -84,23 +84,26 @@ def run(argv: list[str]) -> int:
 
     Raises:
         OptionError: a number is out of range, or the agent is no blueprint.
+        DataError: the folder holds a result of other settings.
     """
     chosen = _parser().parse_args(argv)
     if chosen.games < 2:
         raise OptionError(f"--games {chosen.games}: must be at least 2")
+    target, settings = chosen.out / f"hanabi-belief-{chosen.game}.json", _settings(chosen)
+    if target.exists():
+        before = json.loads(target.read_text(encoding="utf-8"))
+        changed = [f"{name} {before.get(name)!r}" for name, value in settings.items() if before.get(name) != value]
+        if changed:
+            raise DataError(f"{target} is of {', '.join(changed)}; name another folder with --out")
     started_from, started = origin(), time.process_time()
     found = measure(make_game(chosen.game), chosen.blueprint, chosen.games, chosen.seed)
     report = {
         "benchmark": "hanabi-belief",
-        "game": chosen.game,
-        "blueprint": chosen.blueprint,
-        "games": chosen.games,
-        "decks_seed": chosen.seed,
+        **settings,
         **found,
         "cpu_seconds": round(time.process_time() - started, 1),
         **started_from,
     }
-    target = chosen.out / f"hanabi-belief-{chosen.game}.json"
     with atomic_file(target, "w") as handle:
         json.dump(report, handle, indent=1)
         handle.write("\n")
@@ -112,6 +115,15 @@ def run(argv: list[str]) -> int:
         )
     print(f"result in {target}")
     return 0
+
+
+def _settings(chosen: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "game": chosen.game,
+        "blueprint": chosen.blueprint,
+        "games": chosen.games,
+        "decks_seed": chosen.seed,
+    }
 
 
 def _parser() -> argparse.ArgumentParser:

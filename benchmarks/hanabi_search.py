@@ -17,10 +17,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table as Columns
 
+from ludory.agents.evaluate import check_count
 from ludory.agents.make import make_agent
 from ludory.atomic import atomic_file
 from ludory.envs.make import make_game
-from ludory.errors import DataError, OptionError
+from ludory.errors import DataError
 
 from .hanabi_search_deck import ALONE, JOINT, SINGLE, Setting, Task, begin_worker, play_deck, spec
 from .hanabi_search_report import chart, summary
@@ -40,9 +41,12 @@ def run(argv: list[str]) -> int:
         DataError: the folder holds results of other settings.
     """
     chosen = _parser().parse_args(argv)
-    for name in ("decks", "processes", *(["budget"] if chosen.budget else [])):
-        if min(chosen.budget) < 1 if name == "budget" else getattr(chosen, name) < 1:
-            raise OptionError(f"--{name} {getattr(chosen, name)}: must be at least 1")
+    for name, number, least in (
+        ("decks", chosen.decks, 2),
+        ("processes", chosen.processes, 1),
+        *(("budget", b, 1) for b in chosen.budget),
+    ):
+        check_count(f"--{name}", number, least)
     started_from = origin()
     setting = Setting(chosen.game, chosen.blueprint, chosen.seed, f", {chosen.options}" if chosen.options else "")
     for contender in chosen.contenders:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 
 from ludory.errors import OptionError
@@ -22,6 +23,10 @@ def call(what: str, function: Callable[..., object], *args: Any, **kwargs: Any) 
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
-        allowed = ", ".join(str(p.replace(annotation=p.empty)) for p in signature.parameters.values())
-        raise OptionError(f"{what}: {error}; it takes ({allowed})") from error
+        options = [p for number, p in enumerate(signature.parameters.values()) if number >= len(args)]
+        allowed = ", ".join(str(p.replace(annotation=p.empty)) for p in options)
+        names = {p.name for p in options}
+        near = [word for name in kwargs if name not in names for word in get_close_matches(name, names, 1)]
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        raise OptionError(f"{what}: {error}{hint}; it takes ({allowed})") from error
     return function(*args, **kwargs)

@@ -165,14 +165,25 @@ class Distill(OfflineAlgorithm):
         reset_num_timesteps: bool = True,
     ) -> Self:
         """As `OfflineAlgorithm.learn`; after the last epoch also play on new decks, beside the blueprint."""
+        self._check_rival()
         super().learn(total_timesteps, callback, progress_bar, reset_num_timesteps)
         if self.finished and self.config.eval_games and not self._stopping and is_first_process():
             self._evaluate()
         return self
 
+    def _check_rival(self) -> None:
+        """Before the work, not after it."""
+        name = self.config.eval_against
+        if name and self.config.eval_games and Path(name).suffix not in TORCH_FILES:
+            make_agent(name, self.game)
+
     def _evaluate(self) -> None:
         config, search = self.config, self.training_data.header.search
         name = config.eval_against or config.init_from or self._recorded_blueprint(search.get("blueprint"))
+        if name is None:
+            print(
+                "ludory: the log does not say which agent searched, so there is nobody to compare with; --eval-against AGENT names one"
+            )
         rival: Any = name
         if name == config.init_from and self._teacher is not None and not config.teacher:
             rival = NeuralAgent(self._teacher.policy, "blueprint")

@@ -64,9 +64,15 @@ def check_convention(recorded: dict[str, object], game: Game) -> None:
 
 
 def fingerprint(config: DistillConfig) -> str:
-    """SHA-256 of the contents of all files, in order."""
+    """SHA-256 of the contents of all files, in order.
+
+    Raises:
+        DataError: there is no such file or folder.
+    """
     digest = hashlib.sha256()
     for path in map(Path, config.dataset or ()):
+        if not path.exists():
+            raise DataError(f"{path} does not exist; record games with `ludory record`, or name a search log (--data)")
         for file in sorted(path.glob("part-*.parquet")) if path.is_dir() else [path]:
             with file.open("rb") as handle:
                 while block := handle.read(1 << 20):

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from ludory.agents.make import make_agent
 from ludory.agents.networks.build import PolicySpec
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.checkpoint import read_header
 from ludory.algorithms.make import make_algorithm
+from ludory.atomic import atomic_file
+from ludory.data.split import SPLITS, in_split_by_number
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
+from ludory.errors import OptionError
 from ludory.plugins import algorithms
 from ludory.plugins.spec import parse_spec
 
-from .config import BLUEPRINT
-from .plan import POLICY, blueprint_of, searcher_of
+from .config import BLUEPRINT, FlywheelConfig
+from .plan import FIRST, POLICY, blueprint_of, searcher_of
 from .state import FlywheelState
 
 
@@ -49,17 +54,49 @@ def make_learner(folder: Path, state: FlywheelState, dataset: Path | None) -> Al
     )
 
 
+def with_whole_paths(config: FlywheelConfig) -> FlywheelConfig:
+    """Files that the learner reads by paths that hold in every folder."""
+    options = {
+        name: str(Path(value).resolve()) if name in ("init_from", "teacher") and Path(str(value)).is_file() else value
+        for name, value in config.learner_options.items()
+    }
+    return dataclasses.replace(config, learner_options=options)
+
+
+def with_own_blueprint(folder: Path, state: FlywheelState) -> FlywheelState:
+    """A checkpoint as blueprint is copied into the folder: it may be moved, trained on or replaced elsewhere."""
+    spec = parse_spec(state.blueprint)
+    if not spec.checkpoint:
+        return state
+    folder.mkdir(parents=True, exist_ok=True)
+    with atomic_file(folder / FIRST) as handle:
+        handle.write(Path(spec.name).read_bytes())
+    return dataclasses.replace(state, blueprint=state.blueprint.replace(spec.name, FIRST, 1))
+
+
 def check_players(folder: Path, state: FlywheelState) -> None:
     """Make searcher and learner once, and a searcher from what is learnt, so that what is wrong shows before hours of search.
 
     Raises:
         LudoryError: as `make_agent` and `make_learner`.
     """
-    game = game_of(state)
+    game, config = game_of(state), state.config
     make_agent(searcher_of(folder, state), game)
-    learner = make_learner(folder, state, None)
-    if state.config.turns > 1:
+    try:
+        learner = make_learner(folder, state, None)
+    except TypeError as error:  # a value of another kind than the field's
+        given = ", ".join(f"{name}={value!r}" for name, value in config.learner_options.items())
+        raise OptionError(f"learner options {given}: {error}; see `ludory train {config.learner} --help`") from error
+    settings: Any = learner.config
+    if ratio := getattr(settings, "split_ratio", None):
+        for split, share in zip(SPLITS[:2], ratio, strict=False):
+            if share and not in_split_by_number(split, config.games, ratio, settings.split_seed).any():
+                raise OptionError(
+                    f"games={config.games}: none of them falls into the part {split!r} of split_ratio={ratio}; search more games, or give "
+                    "--learner-option split_ratio=(1,0,0) to learn from all"
+                )
+    if config.turns > 1:
         with TemporaryDirectory() as place:
             file = Path(place) / POLICY
             learner.save(file)
-            make_agent(state.config.search.replace(BLUEPRINT, str(file)), game)
+            make_agent(config.search.replace(BLUEPRINT, str(file)), game)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Callable
@@ -19,13 +20,14 @@ from ludory.algorithms.folder_lock import FolderLock
 from ludory.algorithms.run import train_to_file
 from ludory.atomic import atomic_file
 from ludory.data.record import record
+from ludory.data.shards import MANIFEST
 from ludory.envs.chance import hash_rows
 from ludory.envs.game import Game
-from ludory.errors import OutputError
+from ludory.errors import OptionError, OutputError
 from ludory.plugins import algorithms
 
 from .config import FlywheelConfig
-from .learner import check_players, game_of, make_learner
+from .learner import check_players, game_of, make_learner, with_own_blueprint, with_whole_paths
 from .plan import POLICY, SCORES, SEARCHED, blueprint_of, searcher_of, turn_file
 from .state import STATE, FlywheelState, Turn, read_state, write_state
 
@@ -50,6 +52,10 @@ class Flywheel:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """Let others run the flywheel of this folder."""
         self._lock.release()
 
     def stop(self) -> None:
@@ -194,22 +200,34 @@ def start_flywheel(config: FlywheelConfig, folder: str | Path) -> Flywheel:
         OutputError: the folder holds one already.
         LudoryError: searcher or learner can not be made as asked for.
     """
-    target, state = Path(folder).resolve(), FlywheelState(config, config.blueprint)
+    target, state = Path(folder).resolve(), FlywheelState(with_whole_paths(config), config.blueprint)
     if (target / STATE).exists():
         raise OutputError(
-            f"{target}: holds a flywheel; `ludory flywheel resume {target}` goes on with it, or name another --out"
+            f"{target}: holds a flywheel; `ludory flywheel resume {target}` goes on with it, also with more --turns, or name another --out"
         )
+    if (target / MANIFEST).exists():
+        raise OutputError(f"{target}: holds a recording ({MANIFEST}); name another --out")
     check_players(target, state)
-    flywheel = Flywheel(target, state)
+    flywheel = Flywheel(target, with_own_blueprint(target, state))
     write_state(target, flywheel.state)
     return flywheel
 
 
-def resume_flywheel(folder: str | Path) -> Flywheel:
-    """The flywheel of a folder, where it was.
+def resume_flywheel(folder: str | Path, turns: int | None = None) -> Flywheel:
+    """The flywheel of a folder, where it was; with another number of `turns` in all, where that is given.
 
     Raises:
         DataError: there is none, or its state is damaged.
+        OptionError: fewer turns than are over.
     """
     target = Path(folder).resolve()
-    return Flywheel(target, read_state(target))
+    flywheel = Flywheel(target, read_state(target))
+    if turns is not None:
+        over = flywheel.state.turn
+        if turns < max(over, 1):
+            flywheel.release()
+            raise OptionError(f"turns={turns}: {over} are over; must be at least that")
+        config = dataclasses.replace(flywheel.state.config, turns=turns)
+        flywheel.state = dataclasses.replace(flywheel.state, config=config)
+        write_state(target, flywheel.state)
+    return flywheel

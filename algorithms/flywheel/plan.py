@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ludory.plugins.spec import parse_spec
+
 from .config import BLUEPRINT
 from .state import FlywheelState
 
 SEARCHED, POLICY, SCORES = "searched", "policy.ludory", "scores.json"
 """Recording, network and comparison of a turn."""
+FIRST = "blueprint.ludory"
+"""Copy of the checkpoint that a flywheel began with, in its folder."""
 
 
 def turn_file(folder: Path, state: FlywheelState, name: str) -> Path:
@@ -18,8 +22,8 @@ def turn_file(folder: Path, state: FlywheelState, name: str) -> Path:
 
 def blueprint_of(folder: Path, state: FlywheelState) -> str:
     """The blueprint as `make_agent` takes it."""
-    own = folder / state.blueprint
-    return str(own) if state.history and own.is_file() else state.blueprint
+    name = parse_spec(state.blueprint).name
+    return state.blueprint.replace(name, str(folder / name), 1) if (folder / name).is_file() else state.blueprint
 
 
 def searcher_of(folder: Path, state: FlywheelState) -> str:

@@ -103,7 +103,9 @@ def test_the_next_turn_searches_from_what_was_promoted_and_leaves_what_was_not(t
         assert "turn 2 of 2, search" in plan(folder, read_state(folder))
 
 
-def test_distilling_goes_on_from_the_blueprint_that_is_a_network(tmp_path: Path) -> None:
+def test_distilling_goes_on_from_the_blueprint_that_is_a_network_wherever_its_file_is_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with start_flywheel(
         FlywheelConfig(**TINY | {"policy": "gru(hidden=(8,), memory_size=8)"}), tmp_path / "bot"
     ) as first:
@@ -111,12 +113,17 @@ def test_distilling_goes_on_from_the_blueprint_that_is_a_network(tmp_path: Path)
     network = tmp_path / "bot" / "turn-000" / "policy.ludory"
     options = {"num_epochs": 1, "split_ratio": (1.0, 0.0, 0.0), "learning_rate": 1e-9}
     second = {"blueprint": str(network), "learner": "distill", "learner_options": options, "policy": "auto"}
-    with start_flywheel(FlywheelConfig(**TINY | second | {"games": 2}), tmp_path / "network") as flywheel:
+    monkeypatch.chdir(network.parent)
+    near = second | {"blueprint": network.name, "games": 2}
+    with start_flywheel(FlywheelConfig(**TINY | near), tmp_path / "network") as flywheel:
+        assert flywheel.run(once=True)
+    monkeypatch.chdir(tmp_path)
+    network = network.rename(tmp_path / "elsewhere.ludory")
+    with resume_flywheel(tmp_path / "network") as flywheel:
         assert flywheel.run()
     (turn,) = read_state(tmp_path / "network").history
-    assert (turn.blueprint, turn.ahead, turn.promoted) == (str(network), 0.0, False), (
-        "hardly a step from where it began"
-    )
+    assert (turn.blueprint, turn.ahead, turn.promoted) == ("blueprint.ludory", 0.0, False), "hardly a step from there"
+    assert (tmp_path / "network" / turn.blueprint).read_bytes() == network.read_bytes()
     one, other = (ludory.load(file).policy for file in (network, tmp_path / "network" / turn.policy))
     for mine, its in zip(one.parameters(), other.parameters(), strict=True):
         torch.testing.assert_close(mine, its, rtol=0, atol=1e-6)
@@ -190,6 +197,8 @@ def test_what_can_not_be_run_is_refused(tmp_path: Path) -> None:
             FlywheelConfig(**TINY | change)
     for change, message in (
         ({"learner_options": {"num_epoch": 2}}, "num_epoch"),
+        ({"learner_options": {"num_epochs": "x"}}, "learner options num_epochs='x'"),
+        ({"learner_options": {"split_ratio": (0.9, 0.05, 0.05)}}, "games=4: none of them falls into the part 'val'"),
         ({"policy": "mlp(hiden=3)"}, "hiden"),
         ({"search": "sparta({blueprint}, rolouts=20)"}, "rolouts"),
         ({"blueprint": "hanabi/pires"}, "hanabi/piers"),
@@ -198,6 +207,10 @@ def test_what_can_not_be_run_is_refused(tmp_path: Path) -> None:
         with pytest.raises(LudoryError, match=message):
             start_flywheel(FlywheelConfig(**TINY | change), tmp_path)
     assert not list(tmp_path.iterdir()), "found out before anything is written"
+    recording = tmp_path.parent / f"{tmp_path.name}-recording"
+    record("hanabi/piers", TINY["env"], 1, recording)
+    with pytest.raises(OutputError, match="holds a recording"):
+        start_flywheel(FlywheelConfig(**TINY), recording)
     with pytest.raises(DataError, match=r"there is no flywheel\.json here"):
         resume_flywheel(tmp_path)
     with start_flywheel(FlywheelConfig(**TINY), tmp_path), pytest.raises(OutputError, match="runs this flywheel"):
@@ -207,6 +220,17 @@ def test_what_can_not_be_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / STATE).write_text("{")
     with pytest.raises(DataError, match="damaged"):
         read_state(tmp_path)
+
+
+def test_a_flywheel_that_is_over_can_be_given_more_turns(tmp_path: Path) -> None:
+    with start_flywheel(FlywheelConfig(**TINY), tmp_path) as flywheel:
+        assert flywheel.run()
+    assert read_state(tmp_path).finished
+    with pytest.raises(OptionError, match="turns=0: 1 are over"):
+        resume_flywheel(tmp_path, turns=0)
+    with resume_flywheel(tmp_path, turns=2) as flywheel:
+        assert flywheel.run(once=True)
+    assert (read_state(tmp_path).step, read_state(tmp_path).turn) == ("distil", 1)
 
 
 def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

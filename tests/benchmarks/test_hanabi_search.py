@@ -39,7 +39,7 @@ def test_a_run_goes_on_where_it_was_and_a_cut_line_is_played_again(tmp_path, cap
     assert (tmp_path / "hanabi-search-run.svg").read_text().startswith("<svg")
     with pytest.raises(DataError, match=r"results there are of game='HanabiTiny2P-v0'"):
         run(["--game=HanabiSmall2P-v0", f"--out={tmp_path}"])
-    with pytest.raises(OptionError, match="--decks 0"):
+    with pytest.raises(OptionError, match="--decks=0: must be an integer of at least 2"):
         run(["--decks=0", f"--out={tmp_path}"])
 
 

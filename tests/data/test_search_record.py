@@ -196,6 +196,13 @@ def test_a_killed_recording_loses_no_finished_game(tmp_path: Path, monkeypatch: 
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
+def test_logs_that_are_there_grow_with_the_recording(tmp_path: Path) -> None:
+    assert main(command(tmp_path, "--games", "2", "--format", "jsonl")) == 0
+    assert main(command(tmp_path, "--games", "3", "--format", "json")) == 0
+    for name in ("sparta_games.jsonl", "sparta_games.json"):
+        assert set(read_sparta_log(tmp_path / name, GAME).columns.games) == {0, 1, 2}
+
+
 # --- Seats. -----------------------------------------------------------------------------------------------------------
 
 
@@ -213,6 +220,8 @@ def test_seats_can_be_given_and_strangers_have_no_blueprint(tmp_path: Path) -> N
     assert told == sorted(told)
     assert told[-1] > 0, "iggi does what smartbot would not"
     record(SPARTA[:-1] + ", joint=True)", GAME, 3, tmp_path / "joint", seed=1)
+    with pytest.raises(OptionError, match="a joint search takes the other seat for its like"):
+        record([SPARTA[:-1] + ", joint=True)", "hanabi/smartbot"], GAME, 1, tmp_path / "alone")
     together = rows_of(tmp_path / "joint")
     assert all({row["seat"] for row in together if row["searched"] and row["game"] == k} == {0, 1} for k in range(3))
     assert all(row["searches"] for row in together)

@@ -129,6 +129,17 @@ def test_of_an_older_log_beside_a_newer_one_the_players_that_search_are_those_th
     assert extras["searches"].tolist() == [one["searched"] for one in older] + [one["searches"] for one in newer]
 
 
+def test_a_game_whose_end_was_cut_off_can_be_left_out(log: list[Record], tmp_path: Path) -> None:
+    file = write(tmp_path, log)
+    text = file.read_text()
+    file.write_text(text[: text.rindex("{") + 40])
+    with pytest.raises(LogFormatError, match="the file ends inside a record"):
+        read_sparta_log(file, GAME)
+    found = read_sparta_log(file, GAME, on_error="skip-game")
+    assert set(found.columns.games.tolist()) == set(range(len({one["game_id"] for one in log}) - 1))
+    assert found.skipped_games == 1
+
+
 def test_columns_that_no_record_fills_are_absent(log: list[Record], tmp_path: Path) -> None:
     bare = [{name: value for name, value in one.items() if name not in ("action_blueprint", "Q_values")} for one in log]
     names = {extra.name for extra in read_sparta_log(write(tmp_path, bare)).header.extra_columns}

@@ -117,7 +117,7 @@ def test_an_agent_is_made_of_a_spec_or_passes_through() -> None:
     ("spec", "error", "said"),
     [
         ("rendom", UnknownIdError, "'random'"),
-        ("random(sed=3)", OptionError, r"random: .*'sed'; it takes \(game, seed=None\)"),
+        ("random(sed=3)", OptionError, r"random: .*'sed' \(did you mean seed\?\); it takes \(seed=None\)"),
         ("random(", OptionError, "is not a name"),
         ("nowhere/model.ludory", CheckpointError, "no such file"),
     ],

@@ -82,6 +82,7 @@ def _run(argv: list[str]) -> int:
 def _resume(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="ludory flywheel resume", description=VERBS["resume"])
     parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("--turns", type=int, help="in all, instead of those asked for when it began")
     _add_ways(parser)
     chosen = parser.parse_args(argv)
     from ludory.algorithms.flywheel.machine import resume_flywheel
@@ -91,7 +92,7 @@ def _resume(argv: list[str]) -> int:
     if chosen.dry_run:
         print(plan(chosen.folder, read_state(chosen.folder)))
         return 0
-    return _turn(resume_flywheel(chosen.folder), chosen.once)
+    return _turn(resume_flywheel(chosen.folder, chosen.turns), chosen.once)
 
 
 def _add_ways(parser: argparse.ArgumentParser) -> None:
@@ -113,6 +114,8 @@ def _turn(flywheel: Flywheel, once: bool) -> int:
     def bar(step: str, games: int) -> AbstractContextManager[Callable[[int], None]]:
         return games_bar(games, title=step)
 
+    if not flywheel.state.finished:
+        print(plan(flywheel.folder, flywheel.state), file=sys.stderr, flush=True)
     with flywheel, stop_on_interrupt(flywheel.stop):
         whole = flywheel.run(once, on_step, bar if sys.stderr.isatty() else None)
     state = flywheel.state

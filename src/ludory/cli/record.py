@@ -53,8 +53,10 @@ def run(argv: list[str]) -> int:
             shard_games=chosen.shard_games,
             progress=after_shard,
         )
-    if chosen.format in LOGS and found.games:
-        print(_write_log(chosen.out, chosen.format))
+    if found.games and game.facts.name == "Hanabi":
+        for form in LOGS:  # a log that is there must not stay behind the games
+            if form == chosen.format or _log_file(chosen.out, form).exists():
+                print(_write_log(chosen.out, form))
     if found.games < found.of:
         print(f"interrupted: {found.games:,} of {found.of:,} games in {chosen.out}; go on with the same command")
         return INTERRUPTED
@@ -69,13 +71,19 @@ def run(argv: list[str]) -> int:
     return 0
 
 
+def _log_file(folder: str, form: str) -> Path:
+    from ludory.data.sparta_writer import NAME
+
+    return Path(folder) / f"{NAME}.{form}"
+
+
 def _write_log(folder: str, form: str) -> str:
     """Write all whole games so far as a search log; says where."""
     from ludory.data.search_record import recorded_games
     from ludory.data.shards import read_manifest
-    from ludory.data.sparta_writer import NAME, write_sparta_log
+    from ludory.data.sparta_writer import write_sparta_log
 
-    file, manifest = Path(folder) / f"{NAME}.{form}", read_manifest(folder)
+    file, manifest = _log_file(folder, form), read_manifest(folder)
     records = write_sparta_log(file, manifest.header, recorded_games(Path(folder), manifest), form)  # type: ignore[arg-type]
     return f"{records:,} records in {file}"
 

@@ -123,7 +123,7 @@ class TrajectoryDataset:
         part = f" (split_ratio {ratio[SPLITS.index(self.split)]:g})" if self.split != "all" else ""
         return (
             f"{self.path}: split {self.split!r}{part} is empty: the set has {games} games{left_out}; "
-            "record more games, give split_ratio=, or split='all'"
+            "record more games, or learn from all of them with split_ratio=(1, 0, 0) (--split-ratio 1 0 0)"
         )
 
     def __len__(self) -> int:
@@ -216,7 +216,7 @@ def _files(path: Path) -> tuple[TrajectoryHeader | None, list[Path]]:
 
 def _refusal(problems: Sequence[Problem]) -> str:
     more = f" ({len(problems) - 1} more problems)" if len(problems) > 1 else ""
-    return f"{problems[0]}{more}; leave bad games out with skip_bad=True"
+    return f"{problems[0]}{more}; record it to its end, as it was begun, or leave bad games out with skip_bad=True (--skip-bad)"
 
 
 def _other_header(file: Path, found: TrajectoryHeader, expected: TrajectoryHeader) -> Problem:

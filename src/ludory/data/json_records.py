@@ -13,6 +13,8 @@ from typing import IO, Any, NamedTuple
 from ludory.errors import LogFormatError
 
 MOST_PROBLEMS = 20
+TORN = "the game whose record is torn"
+"""Stands for the game of a last line that is not whole: its other records lack their end and give it away."""
 
 
 class Record(NamedTuple):
@@ -101,7 +103,7 @@ def _values(name: str, text: str, problems: Problems) -> Iterator[tuple[str, Any
         except json.JSONDecodeError as error:
             last = number == lines[-1][0] and not text.endswith("\n")
             got = "the file ends inside a record" if last else _reason(error)
-            problems.add(f"{name}, line {number}", "record", got, "a JSON object")
+            problems.add(f"{name}, line {number}", "record", got, "a JSON object", TORN if last else None)
         else:
             yield f"{name}, line {number}", value
 

@@ -78,6 +78,11 @@ def record(
             raise OptionError(f"{name}={number}: must be an integer of at least {least}")
     players = {name: importlib.import_module("ludory").make_agent(name, game=made) for name in names}
     searching = [player for player in players.values() if isinstance(player, Searches)]
+    if len(names) > 1 and any(one.settings.get("joint") for one in searching) and len(set(names)) > 1:
+        raise OptionError(
+            f"{' and '.join(names)}: a joint search takes the other seat for its like; give it alone, for all seats, or let one seat "
+            "search, without joint=True"
+        )
     extras = (EARNED, *(search_columns(made) if searching else ()))
     search = dict(searching[0].settings) if searching else {}
     checkpoints, seats = checkpoint_hashes(names), names * (made.facts.players // len(names))

@@ -186,7 +186,11 @@ def _variant_of_length(length: int, game: Game) -> str:
         one: make_game(game.id, **options, observation=one).facts.observation.size for one in get_args(ObservationName)
     }
     found = [name for name, size in sizes.items() if size == length]
-    return f", the length of {' and '.join(found)}" if found else ", the length of no variant"
+    return (
+        f", the length of {' and '.join(found)}"
+        if found
+        else f", the length of no variant of {game.id}; name another game"
+    )
 
 
 def _mask(content: dict[str, Any], actions: int, fault: Complain) -> NDArray[np.bool_] | None:

@@ -17,7 +17,7 @@ from ludory.errors import LogFormatError, OptionError
 from .columns import UNKNOWN_SEED, Columns
 from .hanabi_orders import fitting_orders, hanabi_sizes, ludory_ids
 from .header import ExtraColumn, TrajectoryHeader, header_of
-from .json_records import Problems, Record, json_records
+from .json_records import TORN, Problems, Record, json_records
 from .search_columns import BLUEPRINT, OVERRIDE, PREVIOUS, VALUE_KNOWN, search_columns
 from .sparta_fields import OPTIONAL, REQUIRED, Step, is_count, read_step
 
@@ -95,7 +95,7 @@ def read_sparta_log(
     extras = _extra_columns(kept, made)
     header = header_of(made, options=dict(made.options) | {"bomb": bomb}, extra_columns=extras)
     columns = _columns(list(kept.values()), header, ludory_ids(order, sizes))
-    return SpartaLog(header, columns, len(problems.bad_games), tuple(problems.texts), unknown)
+    return SpartaLog(header, columns, len(problems.bad_games - {TORN}), tuple(problems.texts), unknown)
 
 
 def _games(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from .columns import UNKNOWN_SEED
 from .header import TrajectoryHeader
 
 Split = Literal["train", "val", "test", "all"]
-SPLITS = ("train", "val", "test")
+SPLITS: tuple[Literal["train", "val", "test"], ...] = ("train", "val", "test")
 ALL_SPLITS = (*SPLITS, "all")
 
 
@@ -45,6 +45,18 @@ def in_split(
         raise DataError(f"game {game}, field 'seed': got null, must be a number: these games are split by seed % 1000")
     else:
         places = seeds % 1000 / 1000
+    return _in_part(split, np.asarray(places), ratio)
+
+
+def in_split_by_number(
+    split: Literal["train", "val", "test"], games: int, ratio: tuple[float, float, float], split_seed: int
+) -> NDArray[np.bool_]:
+    """Which of the games 0 to `games` - 1 of a recording belong to `split`, where games are split by their numbers."""
+    check_split(split, ratio)
+    return _in_part(split, np.array([_place(f"{split_seed}|{game}") for game in range(games)]), ratio)
+
+
+def _in_part(split: str, places: NDArray[Any], ratio: tuple[float, float, float]) -> NDArray[np.bool_]:
     edges = np.round(np.cumsum([0.0, *ratio]), 12)  # 0.9 + 0.05 is a little more than 0.95
     number = SPLITS.index(split)
     chosen: NDArray[np.bool_] = (places >= edges[number]) & (places < edges[number + 1])
