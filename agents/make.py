@@ -38,6 +38,9 @@ def make_agent(spec: Any, game: str | Game) -> Agent:
     for name in parsed.kwargs:
         if name in entry.fixed:
             raise OptionError(f"agent {spec!r}: {entry.id} fixes {name}={entry.fixed[name]!r}; leave it out")
+    seed = parsed.kwargs.get("seed")
+    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
+        raise OptionError(f"agent {spec!r}: seed={seed!r} must be an integer of at least 0")
     agent = call(entry.id, agents.load(parsed.name), made, *parsed.args, **{**entry.fixed, **parsed.kwargs})
     return _checked(agent, entry.id)
 

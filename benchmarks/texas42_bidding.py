@@ -21,6 +21,7 @@ from ludory.agents.evaluate import check_count
 from ludory.agents.intervals import wilson
 from ludory.atomic import atomic_file
 from ludory.data.texas42.jobs import fill
+from ludory.errors import OptionError
 
 from .machine import origin
 from .player_files import player_files
@@ -38,6 +39,8 @@ def run(argv: list[str]) -> int:
     options = _parser().parse_args(argv)
     for option, least in (("contracts", 0), ("rollouts", 1), ("worlds", 1), ("matches", 0), ("seed", 0)):
         check_count(f"--{option}", getattr(options, option), least)
+    if not (options.contracts or options.matches):
+        raise OptionError("--contracts 0 and --matches 0: nothing is left to do; give one of them")
     started_from = origin()
     play = f"play='texas42/pimc(worlds={options.worlds})'"
     bidder = f"texas42/bidder({play})"
@@ -51,7 +54,8 @@ def run(argv: list[str]) -> int:
         report["calibration"] = summary(_contracts(options, bidder))
     if options.matches:
         report["matches"] = _matches(options, bidder, report["rival"])
-    target = options.out / "texas42-bidding.json"
+    what = "-".join(name for name in ("calibration", "matches") if name in report)
+    target = options.out / f"texas42-bidding-{what}.json"
     with atomic_file(target, "w") as handle:
         json.dump(report | started_from, handle, indent=1)
         handle.write("\n")

@@ -15,12 +15,13 @@ from rich.table import Table
 
 from ludory.agents.evaluate import check_count
 from ludory.agents.evaluation_result import bootstrap_interval
+from ludory.agents.make import make_agent
 from ludory.agents.paired_shares import PairTable, pair_table
 from ludory.atomic import atomic_file
 
 from .machine import origin
 from .player_files import player_files
-from .texas42_duels import Duel, Outcome, columns, play_duel
+from .texas42_duels import GAME, Duel, Outcome, columns, play_duel
 
 PIMC = "texas42/pimc"
 """The baseline: PIMC with 10 worlds."""
@@ -63,10 +64,12 @@ def run(argv: list[str]) -> int:
     )
     options = parser.parse_args(argv)
     if bool(options.agent) == options.anchors:
-        parser.error("name an agent, or give --anchors")
+        parser.error("name an agent or give --anchors, one of the two")
     for option, least in (("deals", 1), ("first", 0), ("seed", 0), ("processes", 1)):
         check_count(f"--{option}", getattr(options, option), least)
     pairs = [(one.first, one.second) for one in ANCHORS] if options.anchors else [(options.agent, options.rival)]
+    for spec in {spec for pair in pairs for spec in pair}:
+        make_agent(spec, GAME)  # a wrong name shows before a file is written
     deals = range(options.first, options.first + options.deals)
     started_from = origin()
     results = []

@@ -85,7 +85,7 @@ class DecisionValue(NamedTuple):
     variance: Floats
     """(tiles,) of Q over worlds, as weighted."""
     sem: Floats
-    """(tiles,) standard error of the mean; 0 where all worlds were solved."""
+    """(tiles,) standard error of the mean; 0 where all worlds were solved, infinite where it was one of several."""
     worlds_total: int
     """How many worlds there are."""
     enumerated: bool
@@ -144,6 +144,11 @@ def _batches(worlds: Worlds, adaptive: Adaptive, key: int) -> Iterator[NDArray[n
         yield worlds.of_ranks(ranks[first:stop]) if distinct else worlds.sample(stop - first, key + (number << 32))
 
 
+def standard_error(variance: Floats, ess: float) -> Floats:
+    """Of means over worlds that weigh as much as `ess` equal ones, from the variance over them; infinite for a single world."""
+    return np.sqrt(variance / (ess - 1)) if ess > 1 + 1e-6 else np.full(np.shape(variance), np.inf)
+
+
 class _Drawn:
     """Worlds of a decision that were solved so far."""
 
@@ -170,7 +175,7 @@ class _Drawn:
         omega = weights.weights
         mean = omega @ found.q
         variance = np.maximum(omega @ found.q**2 - mean**2, 0.0)
-        sem = np.sqrt(variance / weights.ess * max(0.0, 1 - share))
+        sem = standard_error(variance, weights.ess) * np.sqrt(max(0.0, 1 - share)) if share < 1 else variance * 0
         need = min(decision.bid, 42) - decision.banked
         sign = 1 if decision.declares else -1
         made = sign * found.q >= 2 * need - self._left  # by the bidder's side

@@ -29,9 +29,7 @@ class TwoInOne(Agent):
     name = "texas42/seat"
 
     def __init__(self, game: Game, bidder: Agent, player: Agent) -> None:
-        check_texas42(self.name, game)
-        if game.facts.num_actions == 28:
-            raise OptionError(f"{self.name}: {game.id or game.facts.name} has no auction; use {player.name!r} itself")
+        check_auction(game, player)
         self.bidder, self.player = bidder, player
         self.privileged = bidder.privileged or player.privileged
 
@@ -62,4 +60,17 @@ class TwoInOne(Agent):
 
 def make(game: Game, bid: Any = "texas42/bidder", play: Any = "texas42/pimc") -> TwoInOne:
     """`texas42/seat(bid="texas42/bid30", play="texas42/response")`; see `TwoInOne`."""
-    return TwoInOne(game, make_agent(bid, game), make_agent(play, game))
+    player = make_agent(play, game)
+    check_auction(game, player)
+    return TwoInOne(game, make_agent(bid, game), player)
+
+
+def check_auction(game: Game, player: Agent) -> None:
+    """Refuse games that are played without bids.
+
+    Raises:
+        OptionError: the game is not Texas 42, or has no auction.
+    """
+    check_texas42(TwoInOne.name, game)
+    if game.facts.num_actions == 28:
+        raise OptionError(f"{TwoInOne.name}: {game.id or game.facts.name} has no auction; use {player.name!r} itself")

@@ -36,9 +36,11 @@ def promote(model: Texas42Oracle, folder: str | Path, scores: dict[str, Any], da
     """Keep the network in the catalogue under a name made of its size and scores.
 
     Raises:
-        CheckpointError: the catalogue is damaged.
+        CheckpointError: the catalogue is damaged, or the network has learnt nothing.
         OutputError: it has this name already, or the folder can not be written to.
     """
+    if not model.num_timesteps:
+        raise CheckpointError("the network has learnt from no state yet; train it first")
     cards, place = list_cards(folder), Path(folder)
     name = name_of(model, scores["network"]["overall"])
     if any(card.file == name for card in cards) or (place / name).exists():

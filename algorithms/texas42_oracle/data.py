@@ -84,8 +84,9 @@ def read_split(folder: str | Path, split: Split, per_decision: int, sampler_seed
     place = Path(folder) / split
     files = sorted(file for file in place.glob("*.parquet") if not file.name.startswith("."))
     if not files:
+        seeds = {"train": "0-899", "val": "900-949", "test": "950-999"}[split]
         raise DataError(
-            f"{place}: no Parquet files; write some with `ludory texas42 labels --out {folder} --seeds 0-949`"
+            f"{place}: no labels or shards (Parquet); write some with `ludory texas42 labels --out {folder} --seeds {seeds}`"
         )
     parts = [
         _read_labels(file, split) if is_labels(file) else _read_shard(file, split, per_decision, sampler_seed)

@@ -186,7 +186,7 @@ def test_sampling_stops_when_sure_or_at_its_end():
     assert found.sem.max() < 2.0
     assert 32 <= found.samples < 2000
     left_out = 1 - found.samples / found.worlds_total
-    assert found.sem == pytest.approx(np.sqrt(found.variance / found.samples * left_out))
+    assert found.sem == pytest.approx(np.sqrt(found.variance / (found.samples - 1) * left_out))
     short = value_of(SOLVER, state, 0, question, Sampling(1, 0, Adaptive(16, 16, 24, 0.01)))
     assert short.samples == 24
     assert not short.converged

@@ -266,7 +266,7 @@ def test_files_in_the_wrong_place_are_named(folder, tmp_path):
     moved.write_bytes((folder / "val" / moved.name).read_bytes())
     with pytest.raises(DataError, match=r"labels_00000900.parquet: seed 900 belongs to val"):
         read_split(tmp_path, "train", 10, 0)
-    with pytest.raises(DataError, match=r"val: no Parquet files"):
+    with pytest.raises(DataError, match=r"val: no labels or shards"):
         read_split(tmp_path, "val", 10, 0)
     (tmp_path / "train" / "other.parquet").write_bytes(b"PAR1")
     moved.unlink()
@@ -396,7 +396,7 @@ def test_the_way_from_labels_to_a_promoted_network(folder, tmp_path, capsys):
     assert main(["texas42", "evaluate", str(file), "--data", str(folder)]) == 0
     assert "fives" in capsys.readouterr().out
     assert main(["texas42", "evaluate", str(file), "--data", str(folder), "--split", "test"]) == 2
-    assert "test: no Parquet files" in capsys.readouterr().err
+    assert "test: no labels or shards" in capsys.readouterr().err
     promoting = ["texas42", "promote", str(file), "--data", str(folder), "--catalogue", str(kept)]
     assert main(promoting) == 0
     assert "ludory eval" in capsys.readouterr().out

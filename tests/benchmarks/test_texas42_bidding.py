@@ -69,7 +69,7 @@ def test_the_benchmark_goes_on(tmp_path, capsys, monkeypatch):
     kept = (tmp_path / "matches_00000.json").read_bytes()
     assert main([*job, "2"]) == 0
     assert (tmp_path / "matches_00000.json").read_bytes() == kept
-    report = json.loads((tmp_path / "texas42-bidding.json").read_text())
+    report = json.loads((tmp_path / "texas42-bidding-matches.json").read_text())
     found = report["matches"]
     assert found["pairs"] == 2
     assert found["first"]["auctions_won"] + found["second"]["auctions_won"] == pytest.approx(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from xml.etree import ElementTree
 
@@ -160,6 +161,8 @@ def test_a_dictionary_of_the_first_pipeline_is_completed_by_playing_it_again(fil
     new = tmp_path / "new.safetensors"
     assert main(["texas42", "eq-convert", str(old), str(new)]) == 0
     assert main(["texas42", "view", str(new), "--decision", "3"]) == 0
+    assert main(["texas42", "view", str(new), "--html", str(tmp_path / "page.html")]) == 0
+    assert "made 30" in (page := (tmp_path / "page.html").read_text()) or "was set on 30" in page
     capsys.readouterr()
     for change, message in (
         ({"game_idx": torch.full((28,), 948)}, "may play in the deal of seed 948"),
@@ -182,6 +185,32 @@ def test_a_dictionary_of_the_first_pipeline_is_completed_by_playing_it_again(fil
     torch.save(own, old)
     assert main(["texas42", "eq-convert", str(old), str(tmp_path / "x.safetensors")]) == 2
     assert "ess is missing" in capsys.readouterr().err
+
+
+def test_a_byte_that_fell_over_is_noticed(file, tmp_path, capsys):
+    content = bytearray(file.read_bytes())
+    content[40_000] ^= 1
+    bad = tmp_path / "train" / "seed_00000947.safetensors"
+    bad.parent.mkdir()
+    bad.write_bytes(content)
+    with pytest.raises(DataError, match="damaged: its tensors are not those that were written"):
+        read_eq(bad)
+    assert main(["texas42", "check", str(tmp_path)]) == 1
+    assert "0 of 1 files are right" in capsys.readouterr().out
+    assert main(["texas42", "check", str(file)]) == 0
+    assert "1 of 1 files are right, 28 rows" in capsys.readouterr().out
+
+
+def test_of_one_world_the_error_is_unknown(tmp_path, capsys):
+    make_eq(target := tmp_path / "one.safetensors", EqName(3), EqSettings(Sampling(1, 1)), Solver())
+    view = next(iter(decisions(read_eq(target))))[0]
+    assert all(math.isinf(slot.sem) for slot in view.slots)
+    assert main(["texas42", "view", str(target), "--decision", "0"]) == 0
+    shown = capsys.readouterr().out
+    assert "inf" in shown
+    assert "the hand ended" in shown
+    assert main(["texas42", "view", str(target), "--gif", "x.png"]) == 2
+    assert "must end in .gif" in capsys.readouterr().err
 
 
 # --- The command and the viewer -------------------------------------------------------------------------------------------
@@ -211,7 +240,7 @@ def test_a_record_is_shown(file, tmp_path, capsys, monkeypatch):
     text = page.read_text()
     assert "http-equiv" in text
     assert "src=" not in text
-    assert "Decision 28 of 28" in text
+    assert "Decision 27 of 0..27" in text
     root = ElementTree.fromstring(picture.read_text())
     words = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
     assert any(word and word.startswith("effective worlds") for word in words)

@@ -27,12 +27,19 @@ def run(argv: list[str]) -> int:
     if chosen.samples < 1 or chosen.worlds < 1:
         raise OptionError("--samples and --worlds: must be at least 1")
 
+    from ludory.agents.evaluate import check_count
     from ludory.envs.texas42.tiles import STRAIGHT, mask_of
 
     held, decls = mask_of(chosen.hand), STRAIGHT if chosen.decl is None else (chosen.decl,)
     if any(decl not in STRAIGHT for decl in decls):
         raise OptionError("--decl: doubles as a suit without trump power can not be declared; name another")
     if chosen.investigate:
+        for option, given in (("--poster", chosen.poster), ("--json", chosen.json), ("--beside", chosen.beside)):
+            if given:
+                raise OptionError(
+                    f"{option} does not go with --investigate, which shows played hands; type two commands"
+                )
+        check_count("--show", chosen.show, 0)
         return _investigate(chosen, held)
     modes = [chosen.mode, *(mode for mode in chosen.beside if mode != chosen.mode)]
     found = [_chances(mode, held, decls, chosen) for mode in modes]
@@ -93,7 +100,7 @@ def _table(one: Chances) -> str:
     from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES, tiles_of
 
     names = " ".join(TILE_NAMES[tile] for tile in tiles_of(one.hand))
-    behind = f", {one.samples} hands each, half width {_half(one):.2f}" if one.samples else ""
+    behind = f", {one.samples} hands each, half width {100 * _half(one):.0f}" if one.samples else ""
     lines = [f"{names}: P(make) in %, {one.mode.replace('_', ' ')} ({one.player}){behind}"]
     lines.append(f"{'':10}" + "".join(f"{bid:5d}" for bid in BIDS))
     for row, decl in enumerate(one.decls):
@@ -101,8 +108,8 @@ def _table(one: Chances) -> str:
             f"{100 * p:4.0f}{'*' if one.best(bid) == decl else ' '}" for bid, p in zip(BIDS, one.p[row], strict=True)
         )
         lines.append(f"{DECLARATIONS[decl]:10}" + cells)
-    lines.append(f"{'swing':10}" + "".join(f"{one.swing(one.best(bid), bid):+5.2f}" for bid in BIDS))
-    return "\n".join([*lines, "* best declaration of the bid; swing: marks won on average by it"])
+    lines.append(f"{'swing':10}" + "".join(f"{100 * one.swing(one.best(bid), bid):+5.0f}" for bid in BIDS))
+    return "\n".join([*lines, "* best declaration of the bid; swing: hundredths of a mark won on average by it"])
 
 
 def _half(one: Chances) -> float:
@@ -166,9 +173,9 @@ def _investigate(chosen: argparse.Namespace, held: int) -> int:
     lost = [k for k, points in enumerate(played.points) if points < chosen.below]
     print(
         f"{DECLARATIONS[chosen.decl]}: {len(lost)} of {chosen.samples} hands ended below {chosen.below}"
-        + (f"; the first {min(len(lost), chosen.show)}:" if lost and chosen.show > 0 else "")
+        + (f"; the first {min(len(lost), chosen.show)}:" if lost and chosen.show else "")
     )
-    for k in lost[: max(chosen.show, 0)]:
+    for k in lost[: chosen.show]:
         lines = hand_lines(played.dealt[k], chosen.decl, played.tiles[k].tolist(), played.seats[k].tolist())
         print("\n".join(["", f"hand {k}: {played.points[k]} points", *lines]))
     return 0

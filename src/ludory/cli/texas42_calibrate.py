@@ -21,7 +21,9 @@ def run(argv: list[str]) -> int:
     from ludory.data.texas42.contracts import CONTRACTS, ContractsName, check_contracts, read_contracts
 
     if chosen.contracts < CONTRACTS or chosen.contracts % CONTRACTS:
-        raise OptionError(f"--contracts {chosen.contracts}: must be a multiple of {CONTRACTS}, the contracts of a file")
+        raise OptionError(
+            f"--contracts {chosen.contracts}: must be a multiple of {CONTRACTS}, the contracts of a file, and at least that"
+        )
     names = [ContractsName(first, chosen.worlds) for first in range(0, chosen.contracts, CONTRACTS)]
     code = fill_folder(chosen, names, check_contracts, make_contracts, "contracts")
     if code or chosen.limit is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from ludory.errors import OptionError
+
 from .options import count
 from .texas42_filling import add_filling, fill_folder, show_missing, wanted_seeds
 
@@ -54,6 +56,10 @@ def _settings(chosen: argparse.Namespace) -> EqSettings:
         chosen.epsilon if chosen.exploration == "epsilon_greedy" else 0.0,
         chosen.temperature if chosen.exploration == "boltzmann" else 0.0,
     )
+    if chosen.exploration == "boltzmann" and not chosen.temperature > 0:
+        raise OptionError(
+            f"--temperature {chosen.temperature}: must be above 0; --exploration greedy plays the best tile"
+        )
     sampling = Sampling(chosen.n_samples, chosen.enumerate_below, adaptive, posterior)
     return EqSettings(sampling, exploration, chosen.objective, chosen.bid, chosen.callable, chosen.sampler_seed)
 
@@ -75,7 +81,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--objective", choices=("mean", "make"), default="mean", help="of the player (default mean)")
     parser.add_argument("--bid", type=count, default=30, help="of seat 0: 30..41, or 42 m for m marks (default 30)")
     parser.add_argument(
-        "--callable", action="store_true", help="leave out seed %% 10 = 8, doubles as a suit, which nobody can call"
+        "--callable",
+        action="store_true",
+        help="declare by seed %% 9 only what can be called in straight 42; else by seed %% 10, of which 8 is doubles as a suit",
     )
     parser.add_argument("--sampler-seed", type=count, default=0, help="of worlds and exploration (default 0)")
     weights = parser.add_argument_group("weights of worlds, by what the others played")

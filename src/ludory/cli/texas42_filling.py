@@ -52,6 +52,8 @@ def wanted_seeds(chosen: argparse.Namespace) -> range | None:
 
     for seed in (chosen.start_seed, *(chosen.seeds or ())[:1], *(chosen.seeds or ())[-1:]):
         check_seed(seed)
+    if chosen.limit == 0:
+        raise OptionError("--limit 0: must be at least 1; --dry-run writes nothing")
     if chosen.seeds is not None and chosen.start_seed:
         raise OptionError(f"--start-seed {chosen.start_seed} says nothing beside --seeds; leave one of them out")
     if chosen.seeds is not None or not chosen.dry_run:
@@ -104,6 +106,13 @@ def fill_folder(
     return INTERRUPTED if interrupted else 0
 
 
+def _size(number: float) -> str:
+    for unit, name in ((1e9, "GB"), (1e6, "MB")):
+        if number >= unit:
+            return f"{number / unit:,.1f} {name}"
+    return f"{number / 1e3:,.1f} kB"
+
+
 def show_missing(
     chosen: argparse.Namespace, wanted: Iterable[Name], check: Callable[[Path, Name], None], bytes_each: float
 ) -> int:
@@ -121,7 +130,9 @@ def show_missing(
         print(f"{split:5}  {len(all_of) - len(gone):7,} there  {len(gone):7,} missing  {first}")
     number = len(lacking) if chosen.limit is None else min(chosen.limit, len(lacking))
     endless = (
-        "" if chosen.seeds else f" up to {names[-1].path.name}; without --seeds or --limit the job goes on behind it"
+        ""
+        if chosen.seeds or chosen.limit
+        else f" up to {names[-1].path.name}; without --seeds or --limit the job goes on behind it"
     )
-    print(f"to write: {number:,} files, about {number * each / 1e9:,.1f} GB, in {chosen.out}{endless}")
+    print(f"to write: {number:,} files, about {_size(number * each)}, in {chosen.out}{endless}")
     return 0

@@ -126,7 +126,13 @@ def tokenise(argv: list[str]) -> int:
         "--data", type=Path, default=Path(DATA), metavar="DIR", help=f"labels or shards (default {DATA})"
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to")
-    parser.add_argument("--tokens", type=int, choices=(1, 2), default=1, help="version; 1: absolute seats (default 1)")
+    parser.add_argument(
+        "--tokens",
+        type=int,
+        choices=(1, 2),
+        default=2,
+        help="version; 2: seats from the mover; 1: absolute ones, as the older pipeline has (default 2)",
+    )
     parser.add_argument(
         "--splits", nargs="+", choices=("train", "val", "test"), default=("train", "val"), help="default train val"
     )
@@ -140,11 +146,12 @@ def tokenise(argv: list[str]) -> int:
     from ludory.algorithms.texas42_oracle.data import read_split
     from ludory.algorithms.texas42_oracle.token_files import write_tokens
 
-    for split in chosen.splits:
-        if chosen.dry_run:
+    if chosen.dry_run:
+        for split in chosen.splits:
             print(f"{split}: {len(list((chosen.data / split).glob('*.parquet'))):,} files")
-            continue
-        data = read_split(chosen.data, split, chosen.per_decision, chosen.sampler_seed)
+        return 0
+    every = {split: read_split(chosen.data, split, chosen.per_decision, chosen.sampler_seed) for split in chosen.splits}
+    for split, data in every.items():
         print(f"{split}: {write_tokens(data, chosen.out, split, chosen.tokens):,} states in {chosen.out / split}")
     return 0
 

@@ -12,12 +12,15 @@ def run(argv: list[str]) -> int:
     from rich.progress import Progress
 
     from ludory.agents.evaluate import check_count
+    from ludory.agents.texas42.quick import FILE
     from ludory.algorithms.texas42_quick.examples import gather_examples
     from ludory.algorithms.texas42_quick.fit import fit, write_weights
 
     folder = Path("runs/texas42-quick")
     parser = argparse.ArgumentParser("ludory texas42 quick", description=__doc__)
-    parser.add_argument("--hands", type=int, default=4000, help="contracts that PIMC plays (default 4000)")
+    parser.add_argument(
+        "--hands", type=int, default=4000, help="contracts that PIMC plays, 100 at least (default 4000)"
+    )
     parser.add_argument("--units", type=int, default=32, help="of the hidden layer (default 32)")
     parser.add_argument("--epochs", type=int, default=12, help="over all decisions (default 12)")
     parser.add_argument("--seed", type=int, default=0, help="of the fit (default 0)")
@@ -36,5 +39,7 @@ def run(argv: list[str]) -> int:
     print(f"{len(examples.number):,} decisions of {len(examples.hand):,} hands; of deals held out:")
     print(f"  tiles         loss {found.loss:.3f} (any tile: {found.uniform_loss:.3f}), accuracy {found.accuracy:.1%}")
     print(f"  declarations  loss {found.declaration_loss:.3f} (any: 2.197), accuracy {found.declaration_accuracy:.1%}")
-    print(f"weights in {target}; `texas42/quick` plays those in agents/texas42/quick_policy.json")
+    print(
+        f"weights in {target}; `texas42/quick` goes on with those that come with Ludory: its source has them in {FILE.name}"
+    )
     return 0

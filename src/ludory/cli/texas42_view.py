@@ -32,6 +32,13 @@ def run(argv: list[str]) -> int:
 
     from ludory.data.texas42.eq_records import read_eq
 
+    for option, file, endings in (
+        ("--html", chosen.html, (".html", ".htm")),
+        ("--gif", chosen.gif, (".gif",)),
+        ("--picture", chosen.picture, (".svg", ".png")),
+    ):
+        if file and file.suffix.lower() not in endings:
+            raise OptionError(f"{option} {file}: the name must end in {' or '.join(endings)}")
     game = read_eq(chosen.file)
     written = [_write_page(game, chosen)] if chosen.html else []
     written += [_write_gif(game, chosen)] if chosen.gif else []
@@ -102,8 +109,6 @@ def _write_picture(game: EqGame, chosen: argparse.Namespace) -> str:
     from ludory.web.drawing import as_image, as_svg
     from ludory.web.texas42_frames import frame
 
-    if chosen.picture.suffix.lower() not in (".svg", ".png"):
-        raise OptionError(f"--picture {chosen.picture}: the name must end in .svg or .png")
     wanted = _wanted(game, chosen)
     number = wanted[_start(chosen, wanted)]
     view = next(view for view, _ in decisions(game) if view.number == number)
@@ -120,7 +125,7 @@ def _write_picture(game: EqGame, chosen: argparse.Namespace) -> str:
 
 def _show(game: EqGame, chosen: argparse.Namespace) -> None:
     """All decisions, or one after another if somebody is there to ask for them."""
-    from ludory.data.texas42.eq_view import decisions
+    from ludory.data.texas42.eq_view import decisions, outcome
     from ludory.envs.pictures import show
 
     wanted = _wanted(game, chosen)
@@ -132,6 +137,7 @@ def _show(game: EqGame, chosen: argparse.Namespace) -> None:
     if not sys.stdin.isatty():
         for view, state in views[_start(chosen, wanted) :]:
             show(decision_text(view, state, chosen.all_hands) + "\n")
+        print(f"the hand ended {outcome(game)}")
         return
     at, all_hands, said = _start(chosen, wanted), chosen.all_hands, ""
     while True:
@@ -148,7 +154,10 @@ def _show(game: EqGame, chosen: argparse.Namespace) -> None:
         elif key in ("w", "s"):
             said = worlds_text(*views[at], rest if key == "s" else "")
         else:
+            before = at
             at, said = _moved(at, key, rest, [view for view, _ in views])
+            if at == before == len(views) - 1:
+                said = f"{said}; the hand ended {outcome(game)}"
 
 
 def _moved(at: int, key: str, rest: str, views: list[DecisionView]) -> tuple[int, str]:
@@ -186,13 +195,13 @@ def decision_text(view: DecisionView, state: State, all_hands: bool = False) -> 
         draw_text(state, 0, None if all_hands else view.seat),
         "",
         f"worlds {of}, effective {view.ess:.1f}{'' if view.converged else ', not converged'}; q-gap {view.q_gap:.2f}",
-        f"slot tile     mean   +-  P(own way)  {'-42':<{BARS // 2 - 1}}0{'+42':>{BARS // 2}}",
+        f"slot tile     mean    +-  P(own way)  {'-42':<{BARS // 2 - 1}}0{'+42':>{BARS // 2}}",
     ]
     for k, slot in enumerate(view.slots):
         mark = ("*" if k == view.greedy else " ") + ("<" if k == view.taken else " ")
         name = TILE_NAMES[slot.tile]
         if slot.legal:
-            lines.append(f"{k:4} {name}{mark} {slot.mean:+8.2f} {slot.sem:4.2f}  {slot.p_make:9.3f}  |{_sparks(slot)}|")
+            lines.append(f"{k:4} {name}{mark} {slot.mean:+8.2f} {slot.sem:5.2f}  {slot.p_make:9.3f}  |{_sparks(slot)}|")
         else:
             lines.append(f"{k:4} {name if slot.held else ' . '}{'   (may not be played)' if slot.held else ''}")
     return "\n".join([*lines, "* best mean, < played"])

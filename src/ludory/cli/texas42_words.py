@@ -51,4 +51,5 @@ def seeds(text: str) -> range:
         found = range(int(first), int(last or first) + 1)
         if found:
             return found
+        raise argparse.ArgumentTypeError(f"{text!r}: {first} is above {last}; the smaller seed comes first")
     raise argparse.ArgumentTypeError(f"{text!r}: must be a seed, such as 7, or a range, such as 0-99")

@@ -21,7 +21,7 @@ GAP_SCALE = 10.0
 def frame(view: DecisionView, decl: int, all_hands: bool = False) -> Drawing:
     """The picture of a decision; with `all_hands` also the tiles that the mover does not see."""
     sight = view.sight
-    title = f"Decision {view.number + 1} of 28, seat {view.seat} to move"
+    title = f"Decision {view.number} of 0..27, seat {view.seat} to move"
     scores = "   ".join(sight.scores)
     marks: list[Mark] = [
         Words(24, 40, title, 24, INK, bold=True),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ludory.data.texas42.eq_records import EqGame
-from ludory.data.texas42.eq_view import DecisionView, decisions
+from ludory.data.texas42.eq_view import DecisionView, decisions, outcome
 from ludory.envs.pictures import plain
 from ludory.envs.texas42.text import draw_text
 from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES
@@ -41,9 +41,9 @@ def eq_page(game: EqGame, seat: int | None = None) -> str:
         )
     content: dict[str, Any] = {
         "title": f"Texas 42, E[Q] of seed {header['seed']}: {DECLARATIONS[decl]}, seat 0 bid {header['bid']}",
-        "subtitle": "each decision: what every tile is worth to a seat that sees its own hand only",
+        "subtitle": f"each decision: what every tile is worth to a seat that sees its own hand only. It ended {outcome(game)}",
         "about": {
-            key: header[key]
+            key: header.get(key)
             for key in ("seed", "evaluator", "sampler", "posterior", "adaptive", "exploration", "objective")
         },
         "views": ["the seat to move", "all hands"],

@@ -7,6 +7,7 @@ declarations d of straight 42 `points_{d}` (list of int8, 0..42), and for each b
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -85,6 +86,11 @@ def write_bids(file: str | Path, name: BidName, table: BidTable) -> None:
             row |= {f"{figure}_{decl}_{bid}": float(table.figures[j, k, bid - 30]) for bid in BIDS}
     with atomic_file(file) as handle:
         pq.write_table(pa.Table.from_pylist([row], schema(name)), handle, compression="zstd", write_page_checksum=True)
+
+
+def is_bids(file: str | Path) -> bool:
+    """Whether a file's name is that of a table of bids: a seed, and no declaration."""
+    return re.fullmatch(r"seed_\d{8}\.parquet", Path(file).name) is not None
 
 
 def read_bids(file: str | Path, name: BidName | None = None) -> BidTable:

@@ -23,6 +23,7 @@ from the mover's side.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -38,7 +39,7 @@ from ludory.errors import DataError
 
 from .names import split_of
 
-FORMAT, VERSION, HEADER = "ludory texas42 eq", "2.1", "ludory"
+FORMAT, VERSION, HEADER, DIGEST = "ludory texas42 eq", "2.1", "ludory", "sha256"
 DECISIONS, SLOTS, TOKENS, FEATURES, BINS = 28, 7, 36, 8, 85
 
 COLUMNS: dict[str, tuple[str, tuple[int, ...]]] = {
@@ -117,7 +118,7 @@ def write_eq(file: str | Path, game: EqGame) -> None:
     Raises:
         OutputError: the file can not be written.
     """
-    header = {"format": FORMAT, "version": VERSION} | game.header
+    header = {"format": FORMAT, "version": VERSION} | game.header | {DIGEST: _digest(game.columns)}
     metadata = {HEADER: json.dumps(header, sort_keys=True)}  # one entry only: safetensors writes several in any order
     with atomic_file(file) as handle:
         handle.write(save({name: np.ascontiguousarray(game.columns[name]) for name in COLUMNS}, metadata))
@@ -137,9 +138,20 @@ def read_eq(file: str | Path) -> EqGame:
         raise
     except (OSError, SafetensorError, ValueError) as error:
         raise DataError(f"{file} can not be read ({error}): must be a file of `ludory texas42 eq`") from error
+    told = header.pop(DIGEST, None)
     game = EqGame(header, columns)
     check_game(game, file)
+    if told not in (None, _digest(columns)):
+        raise DataError(f"{file} is damaged: its tensors are not those that were written")
     return game
+
+
+def _digest(columns: dict[str, NDArray[Any]]) -> str:
+    """SHA-256 of all tensors, in order."""
+    found = hashlib.sha256()
+    for name in COLUMNS:
+        found.update(np.ascontiguousarray(columns[name]).tobytes())
+    return found.hexdigest()
 
 
 def _header(raw: dict[str, str], file: object) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from ludory.envs.game import State
 from ludory.envs.make import make_engine
 from ludory.envs.texas42.sight import Sight, look
 from ludory.envs.texas42.tiles import TILE_NAMES
+from ludory.envs.texas42.words import result_words
 from ludory.errors import DataError
 
 from .eq_records import EqGame
@@ -29,7 +30,7 @@ class SlotView(NamedTuple):
     """Points still to be won, from the mover's side; 0 where not legal, as all that follows."""
     deviation: float
     sem: float
-    """Standard error of the mean; 0 where all worlds were solved."""
+    """Standard error of the mean; 0 where all worlds were solved, infinite where it was one of several."""
     p_make: float
     density: NDArray[np.float32]
     """(85,) of the values -42..42."""
@@ -85,6 +86,18 @@ def decisions(game: EqGame) -> Iterator[tuple[DecisionView, State]]:
         engine.step(np.array([tile]))
 
 
+def outcome(game: EqGame) -> str:
+    """How the hand ended: "31-11; seat 0 makes 30: 1 mark to Team 0".
+
+    Raises:
+        DataError: as `decisions`.
+    """
+    for _, state in decisions(game):
+        last = state
+    points = "-".join(str(int(team)) for team in last.points[0])
+    return f"{points}; {result_words([int(value) for value in last.last[0]])}"
+
+
 def _view(game: EqGame, number: int, state: State) -> DecisionView:
     row = {name: column[number] for name, column in game.columns.items()}
     seat, whole = int(row["seat"]), bool(row["n_samples"] == row["worlds_total"])
@@ -93,7 +106,8 @@ def _view(game: EqGame, number: int, state: State) -> DecisionView:
     for slot, tile in enumerate(game.hand(number)):
         legal = bool(row["legal_mask"][slot])
         deviation = float(row["e_q_var"][slot]) ** 0.5
-        sem = 0.0 if whole else deviation / float(row["ess"]) ** 0.5
+        degrees = float(row["ess"]) - 1
+        sem = 0.0 if whole else deviation / degrees**0.5 if degrees > 1e-6 else float("inf")
         mean = float(row["e_q_mean"][slot]) if legal else 0.0
         slots.append(
             SlotView(

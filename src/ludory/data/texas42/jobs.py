@@ -100,9 +100,10 @@ def _is_there(file: Path, name: Name, check: Callable[[Path, Name], None], repla
         return False
     try:
         check(file, name)
-    except DataError:
+    except DataError as error:
         if not replace:
-            raise
+            hint = "" if "--replace" in str(error) else "; --replace writes such files anew"
+            raise DataError(f"{error}{hint}") from error
         return False
     return True
 
