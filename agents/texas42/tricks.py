@@ -24,6 +24,7 @@ def hand_lines(dealt: Sequence[int], decl: int, tiles: Sequence[int], seats: Seq
     lines = [f"  seat {seat}: {tile_names(mask)}" for seat, mask in enumerate(held)]
     solver, score = Solver(threads=1), [0, 0]
     lines.append(f"  with all hands open Team 0 gets {_final(solver, held, decl, seats[0], score)}")
+    lines.append("  after each trick: to whom, its points, the score, and what Team 0 could still get")
     for number, trick in enumerate(past_tricks(decl, tiles, seats), 1):
         for seat, tile in trick.plays:
             held[seat] &= ~(1 << tile)
