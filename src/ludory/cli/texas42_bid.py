@@ -108,7 +108,9 @@ def _table(one: Chances) -> str:
             f"{100 * p:4.0f}{'*' if one.best(bid) == decl else ' '}" for bid, p in zip(BIDS, one.p[row], strict=True)
         )
         lines.append(f"{DECLARATIONS[decl]:10}" + cells)
-    lines.append(f"{'swing':10}" + "".join(f"{one.swing(one.best(bid), bid):+.2f}".replace("0.", ".").rjust(5) for bid in BIDS))
+    lines.append(
+        f"{'swing':10}" + "".join(f"{one.swing(one.best(bid), bid):+.2f}".replace("0.", ".").rjust(5) for bid in BIDS)
+    )
     return "\n".join([*lines, "* best declaration of the bid; swing: marks won on average by it"])
 
 

@@ -130,8 +130,8 @@ def tokenise(argv: list[str]) -> int:
         "--tokens",
         type=int,
         choices=(1, 2),
-        default=2,
-        help="version; 2: seats from the mover; 1: absolute ones, as the older pipeline has (default 2)",
+        default=1,
+        help="version; 2: seats from the mover; 1: absolute ones, as the older pipeline reads them (default 1)",
     )
     parser.add_argument(
         "--splits", nargs="+", choices=("train", "val", "test"), default=("train", "val"), help="default train val"
