@@ -37,17 +37,16 @@ def make_learner(folder: Path, state: FlywheelState, dataset: Path | None) -> Al
         OptionError: its options, or its network, are not allowed.
         CheckpointError: the blueprint's file is none.
     """
-    config, blueprint = state.config, blueprint_of(folder, state)
+    config, blueprint = state.config, parse_spec(blueprint_of(folder, state))
     options = dict(config.learner_options)
     if "eval_games" in algorithms.load(config.learner).config_class.__dataclass_fields__:
         options.setdefault("eval_games", 0)  # the next step compares on decks of its own
-    own = parse_spec(blueprint).checkpoint
-    if own:
-        options["init_from"] = blueprint
+    if blueprint.checkpoint:
+        options["init_from"] = blueprint.name
     return make_algorithm(
         config.learner,
         game_of(state),
-        PolicySpec(**read_header(blueprint)["policy"]) if own else config.policy,
+        PolicySpec(**read_header(blueprint.name)["policy"]) if blueprint.checkpoint else config.policy,
         dataset=str(dataset) if dataset else None,
         seed=config.seed,
         **options,
