@@ -36,7 +36,6 @@ CLONE: dict[str, Any] = {
     "final_learning_rate": 1e-4,
     "label_smoothing": 0.0,
     "value_coef": 0.01,
-    "augment": True,
 }
 DISTIL: dict[str, Any] = {
     "learning_rate": 1e-3,
@@ -124,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--bot", default="hanabi/iggi", help="the first blueprint (default hanabi/iggi)")
     parser.add_argument("--clone-games", type=int, default=60_000, help="of the bot, to clone (default 60,000)")
     parser.add_argument("--clone-epochs", type=int, default=6, help="(default 6)")
-    parser.add_argument("--games", type=int, default=12_000, help="of the search (default 12,000)")
+    parser.add_argument("--games", type=int, default=6000, help="of the search (default 6000)")
     parser.add_argument("--rollouts", type=int, default=500, help="of a decision of the search (default 500)")
     parser.add_argument("--epochs", type=int, default=6, help="of distilling (default 6)")
     parser.add_argument("--second-games", type=int, default=100, help="searched in the second round (default 100)")
