@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,12 +24,12 @@ from ludory.algorithms.league.evaluator import Evaluator
 from ludory.algorithms.league.messages import EvaluationOrder
 from ludory.algorithms.sampler import Sampler
 from ludory.algorithms.threads import one_thread
-from ludory.atomic import atomic_file
 from ludory.envs.kernel_engine import KernelEngine
 from ludory.envs.make import make_engine, make_game
 
 from .arena_league_run import STYLES
 from .machine import origin
+from .result_file import write_result
 from .timing import processor_rates
 
 GAME, GAMES = "Arena2P-v0", 512
@@ -78,9 +77,7 @@ def run(argv: list[str]) -> int:
         **started_from,
     }
     target = options.out / "arena.json"
-    with atomic_file(target, "w") as handle:
-        json.dump(report, handle, indent=1)
-        handle.write("\n")
+    write_result(target, report)
     _print(report)
     print(f"result in {target}")
     return 0

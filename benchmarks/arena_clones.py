@@ -22,6 +22,7 @@ from ludory.errors import OptionError
 
 from .bar_chart import Bar, Panel, bar_chart
 from .machine import origin
+from .result_file import write_result
 
 GAME = "Arena2P-v0"
 STYLES = ("rusher", "sniper", "turtle", "looter", "miner", "zone")
@@ -59,9 +60,7 @@ def run(argv: list[str]) -> int:
         **started_from,
     }
     target = arguments.out / "arena-clones.json"
-    with atomic_file(target, "w") as handle:
-        json.dump(report, handle, indent=1)
-        handle.write("\n")
+    write_result(target, report)
     bars = [Bar(style, 100 * found["score"], True) for style, found in results.items()]
     caption = f"{arguments.duels:,} duels each; {report['machine']['name']}, {report['date']}"
     with atomic_file(target.with_suffix(".svg"), "w") as handle:
@@ -89,8 +88,7 @@ def _result(arguments: argparse.Namespace, style: str) -> dict[str, Any]:
     file = folder / "result.json"
     if not file.exists():
         result = _score(_clone(arguments, style, folder), arguments, style)
-        with atomic_file(file, "w") as handle:
-            json.dump(result, handle, indent=1)
+        write_result(file, result)
     result = json.loads(file.read_text())
     print(
         f"{style}: {result['score']:.3f} [{result['low']:.3f}, {result['high']:.3f}] over {result['duels']:,} duels",

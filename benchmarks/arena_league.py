@@ -21,6 +21,7 @@ from ludory.errors import OptionError, TrainingError
 from .arena_league_run import CONTENDERS, GAME, LEARNER, OPTIONS, STYLES
 from .bar_chart import Bar, Panel, bar_chart
 from .machine import origin
+from .result_file import write_result
 from .worker_process import THREADS
 
 INTERRUPTED = 130
@@ -65,9 +66,7 @@ def run(argv: list[str]) -> int:
         **started_from,
     }
     target = options.out / f"arena-league-{options.name}.json"
-    with atomic_file(target, "w") as handle:
-        json.dump(report, handle, indent=1)
-        handle.write("\n")
+    write_result(target, report)
     with atomic_file(target.with_suffix(".svg"), "w") as handle:
         handle.write(_chart(report))
     _print(report)

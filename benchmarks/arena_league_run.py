@@ -18,7 +18,8 @@ from ludory.algorithms.league.messages import EvaluationOrder
 from ludory.algorithms.league.opened import OpenedLeague, open_league
 from ludory.algorithms.league.run import resume_league, start_league
 from ludory.algorithms.threads import one_thread
-from ludory.atomic import atomic_file
+
+from .result_file import write_result
 
 GAME = "Arena2P-v0"
 OPTIONS = {"observation": "tactical"}
@@ -108,8 +109,7 @@ def main(task: dict[str, Any]) -> None:
         "min_past": min((one["score"] for one in past.values()), default=None),
         "exploiters": exploiters,
     }
-    with atomic_file(folder / "result.json", "w") as handle:
-        json.dump(result, handle, indent=1)
+    write_result(folder / "result.json", result)
 
 
 def _scores(league: OpenedLeague, player: str, others: Any, duels: int) -> dict[str, dict[str, float]]:

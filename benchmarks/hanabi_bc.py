@@ -17,12 +17,12 @@ from ludory.algorithms.batches import ask, read_batches
 from ludory.algorithms.bc import BC
 from ludory.algorithms.checkpoint import read_header
 from ludory.algorithms.run import train_to_file
-from ludory.atomic import atomic_file
 from ludory.data.record import record
 from ludory.data.trajectories import TrajectoryDataset
 
 from .hanabi_score import print_score, score_beside
 from .machine import origin
+from .result_file import write_result
 
 POLICY = "gru(hidden=(512,), memory_size=128)"
 SETTINGS: dict[str, Any] = {
@@ -63,9 +63,7 @@ def run(argv: list[str]) -> int:
         ),
         **started_from,
     }
-    with atomic_file(target, "w") as handle:
-        json.dump(report, handle, indent=2)
-        handle.write("\n")
+    write_result(target, report)
     _print(report)
     print(f"clone in {folder / 'clone.ludory'}, result in {target}")
     return 0

@@ -28,6 +28,7 @@ from ludory.errors import DataError, OptionError
 
 from .interval_plot import Axis, Plot, Point, Series, interval_plot
 from .machine import origin
+from .result_file import write_result
 
 SEAT, BINS = 1, 20
 EXACT, HINTS = "exact range", "hints alone"
@@ -104,9 +105,7 @@ def run(argv: list[str]) -> int:
         "cpu_seconds": round(time.process_time() - started, 1),
         **started_from,
     }
-    with atomic_file(target, "w") as handle:
-        json.dump(report, handle, indent=1)
-        handle.write("\n")
+    write_result(target, report)
     with atomic_file(target.with_suffix(".svg"), "w") as handle:
         handle.write(_chart(report))
     for name, one in report["beliefs"].items():

@@ -8,7 +8,6 @@ Games, checkpoints and result lie in one folder; the command goes on where an ea
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,13 +20,13 @@ from ludory.algorithms.bc import BC
 from ludory.algorithms.distill import Distill
 from ludory.algorithms.offline import OfflineAlgorithm
 from ludory.algorithms.run import train_to_file
-from ludory.atomic import atomic_file
 from ludory.data.record import record
 from ludory.envs.make import make_game
 from ludory.errors import DataError
 
 from .hanabi_score import figures
 from .machine import origin
+from .result_file import write_result
 
 POLICY = "gru(hidden=(256,), memory_size=64)"
 CLONE: dict[str, Any] = {
@@ -109,9 +108,7 @@ def run(argv: list[str]) -> int:
         **started_from,
     }
     target = folder / f"hanabi-distill-seed{arguments.seed}.json"
-    with atomic_file(target, "w") as handle:
-        json.dump(report, handle, indent=2)
-        handle.write("\n")
+    write_result(target, report)
     _print(report)
     print(f"result in {target}")
     return 0

@@ -7,18 +7,17 @@ game in which a bomb keeps the points, then the real one; it is scored on the re
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.run import train_to_file
-from ludory.atomic import atomic_file
 from ludory.envs.make import make_game
 
 from .hanabi_score import print_score, score_beside
 from .machine import origin
+from .result_file import write_result
 
 SETTINGS: dict[str, Any] = {
     "num_envs": 1024,
@@ -78,9 +77,7 @@ def run(argv: list[str]) -> int:
         **started_from,
     }
     target = folder / f"hanabi-ppo-{arguments.game}-seed{arguments.seed}.json"
-    with atomic_file(target, "w") as handle:
-        json.dump(report, handle, indent=2)
-        handle.write("\n")
+    write_result(target, report)
     _print(report)
     print(f"agent in {before}, result in {target}")
     return 0

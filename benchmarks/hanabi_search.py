@@ -26,6 +26,7 @@ from ludory.errors import DataError
 from .hanabi_search_deck import ALONE, JOINT, SINGLE, Setting, Task, begin_worker, play_deck, spec
 from .hanabi_search_report import chart, summary
 from .machine import origin
+from .result_file import write_result
 
 INTERRUPTED = 130
 RESULTS = "decks.jsonl"
@@ -80,9 +81,7 @@ def run(argv: list[str]) -> int:
         **started_from,
     }
     target = chosen.out / f"hanabi-search-{chosen.name}.json"
-    with atomic_file(target, "w") as out:
-        json.dump(report, out, indent=1)
-        out.write("\n")
+    write_result(target, report)
     with atomic_file(target.with_suffix(".svg"), "w") as out:
         out.write(chart(report))
     _print(report)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -15,13 +14,13 @@ from rich.console import Console
 from rich.table import Table
 
 from ludory.algorithms.threads import one_thread
-from ludory.atomic import atomic_file
 from ludory.errors import OptionError
 
 from . import learner_work as work
 from .machine import origin
 from .peers.worker import measure
 from .report import BUSY
+from .result_file import write_result
 from .timing import Measure, Rates, take_turns
 from .worker_process import MissingContestant, Sample
 
@@ -100,9 +99,7 @@ def run(argv: list[str]) -> int:
     with one_thread():
         found = _measure(candidates(), options.seconds, options.repeats)
     target = options.out / "learner.json"
-    with atomic_file(target, "w") as handle:
-        json.dump(_as_json(found, options.seconds, options.repeats) | started_from, handle, indent=2)
-        handle.write("\n")
+    write_result(target, _as_json(found, options.seconds, options.repeats) | started_from)
     _print(found, Console())
     print(f"results in {target}")
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from .learning_curves import RESAMPLES, Band, band, lead
 from .learning_plot import Line, curve_plot
 from .learning_run import Run
 from .learning_suites import Contender, Suite
+from .result_file import write_result
 
 Curve = Mapping[str, Any]
 
@@ -40,9 +40,7 @@ def write_suite(suite: Suite, curves: Sequence[Curve], folder: Path, origin: Map
     """
     result = summary(suite, curves) | dict(origin)
     data, plot = (folder / f"learning-{suite.key}.{ending}" for ending in ("json", "svg"))
-    with atomic_file(data, "w") as handle:
-        json.dump(result, handle, indent=2)
-        handle.write("\n")
+    write_result(data, result)
     with atomic_file(plot, "w") as handle:
         handle.write(suite_plot(result))
     _print(result, Console())

@@ -11,11 +11,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from ludory.atomic import atomic_file
 from ludory.errors import OptionError
 
 from .learning_suites import DECKS, GAMES, Contender, Suite
 from .machine import origin
+from .result_file import write_result
 
 MODULE = "ludory.benchmarks.learning_run"
 
@@ -119,9 +119,7 @@ def main(arguments: list[str]) -> None:
     facts = json.loads(arguments[0])
     run = Run(**facts | {"contender": Contender(**facts["contender"]), "budgets": tuple(facts["budgets"])})
     curve = make_curve(run, *arguments[2:])
-    with atomic_file(arguments[1], "w") as handle:
-        json.dump(curve, handle, indent=2)
-        handle.write("\n")
+    write_result(arguments[1], curve)
 
 
 def _end_with_parent() -> None:

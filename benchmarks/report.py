@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from ludory.atomic import atomic_file
 from .bar_chart import Bar, Panel, bar_chart
 from .contestant import Comparison, Contestant, Section
 from .machine import Machine, origin
+from .result_file import write_result
 from .timing import Rates, ratio
 
 TITLES: dict[Section, str] = {
@@ -76,9 +76,7 @@ class Report:
 
 def write_json(report: Report, file: Path) -> None:
     """Write everything that was found, raw numbers included."""
-    with atomic_file(file, "w") as handle:
-        json.dump(_as_json(report), handle, indent=2)
-        handle.write("\n")
+    write_result(file, _as_json(report))
 
 
 def write_chart(report: Report, file: Path) -> None:

@@ -7,7 +7,6 @@ depend on the sample of rollouts: the mean of the rollouts of a decile is then f
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -19,12 +18,12 @@ from rich.table import Table
 
 from ludory.agents.evaluate import check_count
 from ludory.agents.intervals import wilson
-from ludory.atomic import atomic_file
 from ludory.data.texas42.jobs import fill
 from ludory.errors import OptionError
 
 from .machine import origin
 from .player_files import player_files
+from .result_file import write_result
 from .texas42_bids import Contract, PartName, play_contracts, read_part, write_part
 from .texas42_matches import Pair, Reached, play_pairs
 from .texas42_matches import summary as matches_summary
@@ -56,9 +55,7 @@ def run(argv: list[str]) -> int:
         report["matches"] = _matches(options, bidder, report["rival"])
     what = "-".join(name for name in ("calibration", "matches") if name in report)
     target = options.out / f"texas42-bidding-{what}.json"
-    with atomic_file(target, "w") as handle:
-        json.dump(report | started_from, handle, indent=1)
-        handle.write("\n")
+    write_result(target, report | started_from)
     _print(report)
     print(f"result in {target}")
     return 0

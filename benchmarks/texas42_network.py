@@ -22,11 +22,11 @@ from ludory.algorithms.texas42_oracle import Texas42Oracle
 from ludory.algorithms.texas42_oracle.data import OracleData, read_split
 from ludory.algorithms.texas42_oracle.evaluate import as_json, score_network
 from ludory.algorithms.texas42_oracle.report import tally_tables
-from ludory.atomic import atomic_file
 from ludory.data.texas42.labels import SEEDS
 from ludory.errors import OptionError, OutputError
 
 from .machine import origin
+from .result_file import write_result
 
 
 class Recipe(NamedTuple):
@@ -95,8 +95,7 @@ def run(argv: list[str]) -> int:
         "validation": as_json(counted),
         **started_from,
     }
-    with atomic_file(target, "w") as handle:
-        handle.write(json.dumps(report, indent=2) + "\n")
+    write_result(target, report)
     title = f"{arguments.recipe}: {model.policy.num_parameters:,} numbers, {model.num_timesteps:,} samples; every decision counts the same"
     Console(markup=False, highlight=False).print(tally_tables(title, counted))
     state = "finished" if model.finished else "not finished, the same command goes on"

@@ -6,7 +6,6 @@ Rates are per second of processor time, medians of several measurements. No othe
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -26,7 +25,6 @@ from ludory.agents.texas42.solver import Positions, Solver, positions, positions
 from ludory.agents.texas42.tabulator import Tabulation
 from ludory.algorithms.texas42_data.eq import EqSettings, record_game
 from ludory.algorithms.threads import one_thread
-from ludory.atomic import atomic_file
 from ludory.envs.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 from ludory.envs.table import Table
@@ -36,6 +34,7 @@ from ludory.envs.texas42.worlds import Worlds, knowledge
 from ludory.errors import OptionError
 
 from .machine import origin
+from .result_file import write_result
 from .timing import processor_rates
 
 GAMES, LENGTH, DEALS, WORLDS = 1024, 100, 64, 100_000
@@ -79,9 +78,7 @@ def run(argv: list[str]) -> int:
         **started_from,
     }
     target = options.out / "texas42-speed.json"
-    with atomic_file(target, "w") as handle:
-        json.dump(report, handle, indent=1)
-        handle.write("\n")
+    write_result(target, report)
     _print(report)
     print(f"result in {target}")
     return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,10 +16,10 @@ from ludory.agents.evaluate import check_count
 from ludory.agents.evaluation_result import bootstrap_interval
 from ludory.agents.make import make_agent
 from ludory.agents.paired_shares import PairTable, pair_table
-from ludory.atomic import atomic_file
 
 from .machine import origin
 from .player_files import player_files
+from .result_file import write_result
 from .texas42_duels import GAME, Duel, Outcome, columns, play_duel
 
 PIMC = "texas42/pimc"
@@ -83,9 +82,7 @@ def run(argv: list[str]) -> int:
             results.append(_result(duel, outcomes))
     report = {"benchmark": "texas42-strength", "deals": [deals.start, deals.stop], "duels": results, **started_from}
     target = options.out / ("anchors.json" if options.anchors else Path(duel.file_name).with_suffix(".json"))
-    with atomic_file(target, "w") as handle:
-        json.dump(report, handle, indent=1)
-        handle.write("\n")
+    write_result(target, report)
     _print(results, options.anchors)
     print(f"result in {target}")
     return 0

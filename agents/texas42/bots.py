@@ -77,11 +77,7 @@ class Bidding(ThirtyBidder):
     name = "texas42/bid30"
 
     def __init__(self, game: Game, player: Agent) -> None:
-        check_texas42(self.name, game)
-        if game.facts.num_actions == 28:
-            raise OptionError(
-                f"{self.name} bids, and {game.id or game.facts.name} has no auction; use {player.name!r} itself"
-            )
+        check_auction(self.name, game, player)
         self.player, self.privileged = player, player.privileged
 
     def seed(self, seed: int) -> None:
@@ -99,6 +95,17 @@ class Bidding(ThirtyBidder):
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
         """Let the player take note of all moves."""
         self.player.notice(engine, seat, rows, actions, memory)
+
+
+def check_auction(name: str, game: Game, player: Agent) -> None:
+    """Refuse games that are played without bids.
+
+    Raises:
+        OptionError: the game is not Texas 42, or has no auction.
+    """
+    check_texas42(name, game)
+    if game.facts.num_actions == 28:
+        raise OptionError(f"{name} bids, and {game.id or game.facts.name} has no auction; use {player.name!r} itself")
 
 
 def make_seer(game: Game) -> SeerAgent:

@@ -122,19 +122,24 @@ def value_of(solver: Solver, state: State, i: int, question: Question, sampling:
         drawn.add(others)
         distinct = drawn.worlds.count <= 8 * sampling.worlds
         return drawn.result(converged=True, share=len(others) / drawn.worlds.count if distinct else 0.0)
-    distinct = drawn.worlds.count <= DISTINCT_BELOW
     for others in _batches(drawn.worlds, adaptive, question.key):
         drawn.add(others)
         if drawn.count >= min(adaptive.minimum, drawn.worlds.count):
-            found = drawn.result(converged=True, share=drawn.count / drawn.worlds.count if distinct else 0.0)
+            share = drawn.count / drawn.worlds.count if _each_once(drawn.worlds) else 0.0
+            found = drawn.result(converged=True, share=share)
             if found.sem.max() < adaptive.threshold:
                 return found
     return found._replace(converged=False)
 
 
+def _each_once(worlds: Worlds) -> bool:
+    """Whether no world is drawn twice."""
+    return worlds.count <= DISTINCT_BELOW
+
+
 def _batches(worlds: Worlds, adaptive: Adaptive, key: int) -> Iterator[NDArray[np.int32]]:
     """At most `maximum` worlds, no world twice where there are at most `DISTINCT_BELOW`."""
-    distinct = worlds.count <= DISTINCT_BELOW
+    distinct = _each_once(worlds)
     most = min(adaptive.maximum, worlds.count) if distinct else adaptive.maximum
     if distinct:
         ranks = np.empty(most, np.int64)

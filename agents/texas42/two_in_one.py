@@ -10,11 +10,10 @@ from ludory.envs.engine import Array, Engine, on_host
 from ludory.envs.game import Game
 from ludory.envs.player import Memory
 from ludory.envs.texas42.state import PLAYING
-from ludory.errors import OptionError
 
 from ..agent import Agent
 from ..make import make_agent
-from .pimc import check_texas42
+from .bots import check_auction
 
 
 class TwoInOne(Agent):
@@ -29,7 +28,7 @@ class TwoInOne(Agent):
     name = "texas42/seat"
 
     def __init__(self, game: Game, bidder: Agent, player: Agent) -> None:
-        check_auction(game, player)
+        check_auction(self.name, game, player)
         self.bidder, self.player = bidder, player
         self.privileged = bidder.privileged or player.privileged
 
@@ -61,16 +60,5 @@ class TwoInOne(Agent):
 def make(game: Game, bid: Any = "texas42/bidder", play: Any = "texas42/pimc") -> TwoInOne:
     """`texas42/seat(bid="texas42/bid30", play="texas42/response")`; see `TwoInOne`."""
     player = make_agent(play, game)
-    check_auction(game, player)
+    check_auction(TwoInOne.name, game, player)
     return TwoInOne(game, make_agent(bid, game), player)
-
-
-def check_auction(game: Game, player: Agent) -> None:
-    """Refuse games that are played without bids.
-
-    Raises:
-        OptionError: the game is not Texas 42, or has no auction.
-    """
-    check_texas42(TwoInOne.name, game)
-    if game.facts.num_actions == 28:
-        raise OptionError(f"{TwoInOne.name}: {game.id or game.facts.name} has no auction; use {player.name!r} itself")

@@ -48,7 +48,7 @@ class DistillModule(SupervisedModule):
         self._blueprint = [blueprint] if blueprint else []  # in a list, so that Lightning takes it for no part of this
         remembers = (
             blueprint is not None and blueprint.recurrent
-        )  # and is asked through whole games, whatever seq_len is
+        )  # it is asked through whole games, whatever seq_len is
         self._whole_games = (policy.recurrent and config.seq_len != 1) or remembers
         self._validated = no_sums()
 

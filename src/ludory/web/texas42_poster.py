@@ -30,7 +30,7 @@ def poster(main: Chances, beside: Sequence[Chances] = ()) -> Drawing:
     marks += [
         Words(430, 96, names, 17, INK),
         Words(430, 120, f"P(make) by {main.mode.replace('_', ' ')}: {main.player}", 15, FAINT),
-        Words(430, 142, f"{_number(main.samples)}seat 0 bids and leads", 15, FAINT),
+        Words(430, 142, f"{_hands_played(main.samples)}seat 0 bids and leads", 15, FAINT),
         *_map(main),
         *_best(main),
         *_curves(main, beside),
@@ -40,7 +40,7 @@ def poster(main: Chances, beside: Sequence[Chances] = ()) -> Drawing:
     return Drawing(WIDTH, HEIGHT, GROUND, f"P(make) of {names}", marks)
 
 
-def _number(samples: int) -> str:
+def _hands_played(samples: int) -> str:
     return f"{samples} hands for each declaration; " if samples else ""
 
 

@@ -87,7 +87,7 @@ def decisions(game: EqGame) -> Iterator[tuple[DecisionView, State]]:
 
 
 def outcome(game: EqGame) -> str:
-    """How the hand ended: "31-11; seat 0 makes 30: 1 mark to Team 0".
+    """How the hand ended: "31-11; seat 0 made 30: 1 mark to Team 0".
 
     Raises:
         DataError: as `decisions`.
