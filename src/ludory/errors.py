@@ -69,4 +69,4 @@ class LogFormatError(DataError):
 
 
 class TrainingError(LudoryError, ArithmeticError):
-    """A training run can not go on: its loss is not finite."""
+    """A training run can not go on: a loss, a gradient or a weight is not finite."""

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from ludory.errors import OptionError
+from ludory.visible import visible
 
 MOST_LISTED = 20
 
@@ -44,7 +45,7 @@ def run(argv: list[str]) -> int:
     if chosen.json:
         print(json.dumps(summary, indent=2))
     else:
-        print("\n".join([*_lines(summary), *(f"left out: {flaw}" for flaw in data.flaws)]))
+        print("\n".join(map(visible, [*_lines(summary), *(f"left out: {flaw}" for flaw in data.flaws)])))
     return 1 if data.flaws else 0
 
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from ludory.errors import OptionError
+from ludory.visible import visible
 
 from .options import add_options, parse_options
 
@@ -116,7 +117,7 @@ def _battles(chosen: argparse.Namespace) -> None:
 
 def _say_skipped(problems: tuple[str, ...], games: int) -> None:
     for problem in problems:
-        print(f"left out: {problem}")
+        print(f"left out: {visible(problem)}")
     if games:
         print(f"left out {games:,} games")
 
@@ -142,7 +143,7 @@ def _sequences(chosen: argparse.Namespace) -> None:
     header, columns = as_trajectories(data, game)
     found = write_dataset(chosen.out, header, [columns], chosen.shard_games)
     for flaw in data.flaws:
-        print(f"left out: {flaw}")
+        print(f"left out: {visible(flaw)}")
     for stream in data.short:
         print(f"left out, fewer than 2 steps: {stream}")
     print(f"{found.games:,} games, {len(columns.games):,} decisions in {chosen.out}")

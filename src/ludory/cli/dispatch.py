@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 
-from ludory.errors import LudoryError, UnknownIdError
+from ludory.algorithms.interrupt import exit_code, handled_by, raise_interrupt
+from ludory.errors import UnknownIdError
 from ludory.plugins import commands
 
+from .guard import INPUT, answer, say
+
 USAGE = "usage: ludory [--help] [--version] [--debug] <command> ..."
-FAILED, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
-"""Exit codes: bad input; Ctrl+C and a reader that went away, as shells count these signals."""
+PIPE_CLOSED = 141
+"""Exit code of a reader that went away, as shells count SIGPIPE."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -20,35 +27,91 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug = "--debug" in arguments
     if debug:
         arguments.remove("--debug")
+    _open_streams()
+    with _quiet_finalizers(debug):
+        return _answered(arguments, debug)
+
+
+def _answered(arguments: list[str], debug: bool) -> int:
     try:
-        code = _run(arguments)
+        with _sigterm_as_ctrl_c():
+            code = _run(arguments)
         sys.stdout.flush()
         return code
     except SystemExit as stop:  # argparse and tyro end so, after printing what they have to say
-        return stop.code if isinstance(stop.code, int) else 0 if stop.code is None else _fail(stop.code)
-    except LudoryError as error:
+        return _exit_code(stop)
+    except KeyboardInterrupt as stop:
         if debug:
             raise
-        return _fail(error)
-    except KeyboardInterrupt:
-        if debug:
-            raise
-        print("\nludory: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        say("interrupted")
+        return exit_code(stop)
     except BrokenPipeError:  # `ludory list | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return PIPE_CLOSED
+    except Exception as error:
+        if debug:
+            raise
+        code, text = answer(error)
+        say(text)
+        _drop_output_that_cannot_be_written()
+        return code
 
 
-def _fail(message: object) -> int:
-    print(f"ludory: {message}", file=sys.stderr)
-    return FAILED
+def _exit_code(stop: SystemExit) -> int:
+    if stop.code is None or isinstance(stop.code, int):
+        return stop.code or 0
+    say(str(stop.code))
+    return INPUT
+
+
+@contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM end a command as Ctrl+C does, with what it writes whole; jobs that can stop cleanly handle both themselves."""
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        with handled_by(raise_interrupt, signal.SIGTERM):
+            yield
+    else:
+        yield
+
+
+@contextmanager
+def _quiet_finalizers(debug: bool) -> Iterator[None]:
+    """Say nothing of errors in finalizers: an object that Ctrl+C left half made, such as one of the compiler's, has no better end."""
+    before = sys.unraisablehook
+    if not debug:
+        sys.unraisablehook = lambda unraisable: None
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
+def _open_streams() -> None:
+    """Stand-ins for closed streams, so that no file gets their numbers; no character is one that cannot be printed."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _drop_output_that_cannot_be_written() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
+
+
+def _drop_output() -> None:
+    """Forget what waits to be written: at the end Python would try once more, and complain."""
+    with suppress(OSError):  # a stream without a number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(help_text())
-        return 0 if arguments else FAILED
+        return 0 if arguments else INPUT
     if arguments[0] == "--version":
         from importlib.metadata import version
 

@@ -7,6 +7,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from ludory.visible import visible
+
 from .games_bar import games_bar
 from .options import add_options, parse_options
 
@@ -92,7 +94,7 @@ def _leads(found: EvaluationResult | CrossPlay) -> list[str]:
     if not isinstance(found, CrossPlay):
         return []
     return [
-        f"self-play of {one.agent} minus that of {one.other}, game by game: {one.by.mean:+.3f} ± {one.by.stderr:.3f} "
+        f"self-play of {visible(one.agent)} minus that of {visible(one.other)}, game by game: {one.by.mean:+.3f} ± {one.by.stderr:.3f} "
         f"({one.by.low:+.3f} .. {one.by.high:+.3f})"
         for one in found.leads()
     ]
@@ -107,11 +109,15 @@ def _table(found: EvaluationResult | CrossPlay) -> Table:
     if isinstance(found, CrossPlay):
         table = Table(title=f"{found.game}: mean return of the row's agent; {games}, the same for each pair")
         for name in ("", *found.agents):
-            table.add_column(name, overflow="fold")
+            table.add_column(visible(name), overflow="fold")
         for name, row in zip(found.agents, found.estimates(), strict=True):
-            table.add_row(name, *(f"{one.mean:.2f} ± {one.stderr:.2f}\n{one.low:.2f}..{one.high:.2f}" for one in row))
+            table.add_row(
+                visible(name), *(f"{one.mean:.2f} ± {one.stderr:.2f}\n{one.low:.2f}..{one.high:.2f}" for one in row)
+            )
         return table
-    table = Table("", "mean", "s.e.", "95 % interval", title=f"{found.game}: {', '.join(found.agents)}; {games}")
+    table = Table(
+        "", "mean", "s.e.", "95 % interval", title=f"{found.game}: {visible(', '.join(found.agents))}; {games}"
+    )
     for name, one in found.estimates().items():
-        table.add_row(name, f"{one.mean:.3f}", f"{one.stderr:.3f}", f"{one.low:.3f} .. {one.high:.3f}")
+        table.add_row(visible(name), f"{one.mean:.3f}", f"{one.stderr:.3f}", f"{one.low:.3f} .. {one.high:.3f}")
     return table

@@ -8,23 +8,22 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ludory.errors import UnknownIdError
+from ludory.visible import visible
 
 from .games_bar import games_bar
 from .options import add_options, parse_options
 
 if TYPE_CHECKING:
-    from ludory.algorithms.flywheel.machine import Flywheel
-    from ludory.algorithms.flywheel.state import Turn
+    from ludory.algorithms.flywheel.turns import Turns
 
 VERBS = {
     "run": "begin: search from a blueprint, learn from it, compare, and begin again with the better player",
     "resume": "go on with a flywheel that was stopped or killed",
     "status": "how far a flywheel is, and what came of its turns",
 }
-INTERRUPTED = 130
 
 
 def run(argv: list[str]) -> int:
@@ -60,7 +59,7 @@ def _run(argv: list[str]) -> int:
     parser.add_argument("--turns", type=int, default=10, help="in all (default 10)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder of the flywheel")
-    _add_ways(parser)
+    add_ways(parser)
     chosen = parser.parse_args(argv)
     from ludory.algorithms.flywheel.config import FlywheelConfig
     from ludory.algorithms.flywheel.machine import start_flywheel
@@ -76,14 +75,14 @@ def _run(argv: list[str]) -> int:
     if chosen.dry_run:
         print(plan(chosen.out, FlywheelState(config, config.blueprint)))
         return 0
-    return _turn(start_flywheel(config, chosen.out), chosen.once)
+    return turn(start_flywheel(config, chosen.out), chosen.once)
 
 
 def _resume(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="ludory flywheel resume", description=VERBS["resume"])
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--turns", type=int, help="in all, instead of those asked for when it began")
-    _add_ways(parser)
+    add_ways(parser)
     chosen = parser.parse_args(argv)
     from ludory.algorithms.flywheel.machine import resume_flywheel
     from ludory.algorithms.flywheel.plan import plan
@@ -92,44 +91,38 @@ def _resume(argv: list[str]) -> int:
     if chosen.dry_run:
         print(plan(chosen.folder, read_state(chosen.folder)))
         return 0
-    return _turn(resume_flywheel(chosen.folder, chosen.turns), chosen.once)
+    return turn(resume_flywheel(chosen.folder, chosen.turns), chosen.once)
 
 
-def _add_ways(parser: argparse.ArgumentParser) -> None:
+def add_ways(parser: argparse.ArgumentParser) -> None:
+    """Give `parser` the options of running a flywheel."""
     parser.add_argument("--once", action="store_true", help="do the next step only")
     parser.add_argument("--dry-run", action="store_true", help="say what the next step is, and do nothing")
 
 
-def _turn(flywheel: Flywheel, once: bool) -> int:
-    from ludory.algorithms.flywheel.plan import plan
-    from ludory.algorithms.interrupt import stop_on_interrupt
+def turn(flywheel: Turns[Any], once: bool) -> int:
+    """Run it, showing what is done; returns the exit code."""
+    from ludory.algorithms.interrupt import exit_code, stop_on_interrupt
 
-    def on_step(flywheel: Flywheel) -> None:
+    def on_step(flywheel: Turns[Any]) -> None:
         state = flywheel.state
-        if state.step == "search" and state.history:
-            print(_line(state.history[-1]), flush=True)
+        if state.step == state.steps[0] and state.history:
+            print(flywheel.line(state.history[-1]), flush=True)
         if not state.finished and not once:
-            print(plan(flywheel.folder, state), file=sys.stderr, flush=True)
+            print(flywheel.plan(), file=sys.stderr, flush=True)
 
     def bar(step: str, games: int) -> AbstractContextManager[Callable[[int], None]]:
         return games_bar(games, title=step)
 
     if not flywheel.state.finished:
-        print(plan(flywheel.folder, flywheel.state), file=sys.stderr, flush=True)
-    with flywheel, stop_on_interrupt(flywheel.stop):
+        print(flywheel.plan(), file=sys.stderr, flush=True)
+    with flywheel, stop_on_interrupt(flywheel.stop) as received:
         whole = flywheel.run(once, on_step, bar if sys.stderr.isatty() else None)
     state = flywheel.state
-    again = "" if state.finished else f"; `ludory flywheel resume {flywheel.folder}` goes on"
-    print(f"{'finished' if state.finished else 'stopped'}: best player {state.blueprint}, in {flywheel.folder}{again}")
-    return 0 if whole else INTERRUPTED
-
-
-def _line(turn: Turn) -> str:
-    verdict = "promoted" if turn.promoted else "not promoted"
-    return (
-        f"turn {turn.number + 1}: {turn.policy} {turn.policy_score:.2f}, {turn.blueprint} {turn.blueprint_score:.2f}; "
-        f"{turn.ahead:+.3f} ± {turn.stderr:.3f} over {turn.games:,} decks, above {turn.lower:+.3f}: {verdict}"
-    )
+    again = "" if state.finished else f"; `{state.command} resume {flywheel.folder}` goes on"
+    best = visible(state.blueprint)
+    print(f"{'finished' if state.finished else 'stopped'}: best player {best}, in {flywheel.folder}{again}")
+    return 0 if whole or not received else exit_code(received[0])
 
 
 def _status(argv: list[str]) -> int:
@@ -137,14 +130,15 @@ def _status(argv: list[str]) -> int:
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--json", action="store_true", help="the state, for programs")
     chosen = parser.parse_args(argv)
-    from ludory.algorithms.flywheel.plan import plan
+    from ludory.algorithms.flywheel.plan import line, plan
     from ludory.algorithms.flywheel.state import STATE, read_state
+    from ludory.reading import read_json
 
     state = read_state(chosen.folder)
     if chosen.json:
-        print(json.dumps(json.loads((chosen.folder / STATE).read_text(encoding="utf-8")), indent=1))
+        print(json.dumps(read_json(chosen.folder / STATE), indent=1))
         return 0
     for turn in state.history:
-        print(_line(turn))
+        print(line(turn))
     print(plan(chosen.folder, state))
     return 0

@@ -66,10 +66,22 @@ def _run(argv: list[str]) -> int:
     parser.add_argument("--unit", type=count, default=0, help="agent steps for the paper's 2e9 (default budget/64)")
     parser.add_argument("--slice-steps", type=count, default=0, help="agent steps of a turn (default unit/8)")
     parser.add_argument("--main-turns", type=int, default=1, help="turns of a main for one of an exploiter (default 1)")
+    parser.add_argument(
+        "--exploiter-kl", type=float, default=0.0, help="weight of exploiters' KL to the teacher (default 0)"
+    )
+    parser.add_argument(
+        "--exploiters-from",
+        default="teacher",
+        choices=("teacher", "main"),
+        help="what exploiters start anew from: the teacher, or the newest copy of a main (default teacher)",
+    )
     parser.add_argument("--games-per-match", type=int, default=64, help="games against one opponent (default 64)")
     parser.add_argument("--anchors", default="", help="agents to measure against, comma-separated")
     parser.add_argument("--anchors-in-pfsp", action="store_true", help="let learners train against the anchors as well")
     parser.add_argument("--evaluation-games", type=int, default=100, help="games of a pair (default 100)")
+    parser.add_argument(
+        "--evaluation-every", type=int, default=1, help="copies between two rounds of evaluation (default 1)"
+    )
     parser.add_argument("--learner", default="vtrace", choices=("vtrace", "ppo"))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--backend", default="local", choices=("local",), help="all in this process")
@@ -77,6 +89,9 @@ def _run(argv: list[str]) -> int:
     arguments = parser.parse_args(own)
     from ludory.algorithms.league.run import start_league
 
+    from .league_report import tell_what_is_missing
+
+    tell_what_is_missing()
     return _train(start_league(_config(arguments, behind), arguments.out))
 
 
@@ -114,10 +129,13 @@ def _config(arguments: argparse.Namespace, behind: list[str]) -> LeagueConfig:
         slice_steps=arguments.slice_steps,
         learner=arguments.learner,
         learner_options=_learner_options(arguments.learner, behind),
+        exploiter_kl=arguments.exploiter_kl,
+        exploiters_from=arguments.exploiters_from,
         main_turns=arguments.main_turns,
         games_per_match=arguments.games_per_match,
         anchors=tuple(name for name in arguments.anchors.split(",") if name),
         evaluation_games=arguments.evaluation_games,
+        evaluation_every=arguments.evaluation_every,
         seed=arguments.seed,
     )
 
@@ -175,7 +193,7 @@ def _resume(argv: list[str]) -> int:
 
 
 def _train(league: League) -> int:
-    from ludory.algorithms.interrupt import stop_on_interrupt
+    from ludory.algorithms.interrupt import exit_code, stop_on_interrupt
 
     from .league_status import status_line
 
@@ -185,7 +203,7 @@ def _train(league: League) -> int:
         if shown:
             print(f"\r\x1b[K{status_line(league.state, league.config)}", end="", file=sys.stderr, flush=True)
 
-    with league, stop_on_interrupt(league.stop):
+    with league, stop_on_interrupt(league.stop) as received:
         finished = league.run(on_slice)
     if shown:
         print(file=sys.stderr)
@@ -194,7 +212,7 @@ def _train(league: League) -> int:
         f"{len(league.state.fixed)} fixed players, in {league.folder}; "
         + (f"`ludory league report {league.folder}`" if finished else f"`ludory league resume {league.folder}` goes on")
     )
-    return 0 if finished else 130
+    return exit_code(received[0]) if received and not finished else 0
 
 
 def _status(argv: list[str]) -> int:

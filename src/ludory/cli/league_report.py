@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from importlib.util import find_spec
 from pathlib import Path
 
 from ludory.errors import OptionError
+from ludory.plugins.requirements import install_command
+from ludory.visible import visible
 
 
 def report(argv: list[str]) -> int:
@@ -18,6 +21,17 @@ def report(argv: list[str]) -> int:
     if chosen.folder is None and all(old):
         return _seed_report(*old)
     raise OptionError("name the folder of a league, or all three of --league-state, --matches and --output")
+
+
+def tell_what_is_missing() -> None:
+    """Say, before hours of training, which sections of the report need a package that is not installed."""
+    if find_spec("scipy") is None:
+        command = install_command("ludory", "scipy")
+        print(
+            "note: scipy is not installed; the report of this league will lack Nash mixtures and what follows from them. "
+            f"Type: {command}",
+            flush=True,
+        )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -47,12 +61,12 @@ def _report(folder: Path, out: Path) -> int:
     )
     files = write_report(made, out)
     for warning in made.warnings:
-        print(f"warning: {warning}")
+        print(f"warning: {visible(warning)}")
     strongest = made.by_strength()[:1]
     for one in strongest:
         rating = f"{one.rating.elo:.0f} ± {one.rating.deviation:.0f}" if one.rating else "-"
         mass = "-" if one.nash is None else f"{one.nash:.3f}"
-        print(f"strongest: {one.player.id}, Nash mass {mass}, rating {rating}, {one.games} games")
+        print(f"strongest: {visible(one.player.id)}, Nash mass {mass}, rating {rating}, {one.games} games")
     if not strongest:
         print("no two players that never change have met yet: there are no ratings")
     print(f"report: {files[-1]}")
@@ -65,10 +79,10 @@ def _seed_report(league_state: Path, matches: Path, output: Path) -> int:
     found = write_seed_report(league_state, matches, output)
     print(f"{found['num_players']} players, {found['num_matches']} matches")
     for warning in found["warnings"]:
-        print(f"warning: {warning}")
+        print(f"warning: {visible(warning)}")
     for id, elo in list(found["elo"].items())[:10]:
-        print(f"  {id}: Elo {elo:.1f}")
+        print(f"  {visible(id)}: Elo {elo:.1f}")
     for main, rate in found["exploitability_proxy_min_winrate_vs_past"].items():
-        print(f"  {main}: smallest win rate against the past {'-' if rate is None else f'{rate:.3f}'}")
+        print(f"  {visible(main)}: smallest win rate against the past {'-' if rate is None else f'{rate:.3f}'}")
     print(f"report: {output}")
     return 0

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ludory.visible import visible
+
 if TYPE_CHECKING:
     from ludory.algorithms.league.config import LeagueConfig
     from ludory.algorithms.league.events import Event
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 LAST = 8
 """Matches shown."""
+FROZEN = 20
+"""Frozen players shown, the newest; `--json` has all."""
 
 
 def status(argv: list[str]) -> int:
@@ -29,7 +33,8 @@ def status(argv: list[str]) -> int:
 
     events = standing(read_events(arguments.folder))
     config = recorded_config(events, arguments.folder)
-    state = fold(events, config.decay)
+    # Games are most of a long log, and nothing here depends on who won them.
+    state = fold([event for event in events if event.type not in ("assigned", "result", "evaluated")], config.decay)
     found = _summary(events, state, config)
     if arguments.json:
         print(json.dumps(found, indent=2))
@@ -62,8 +67,12 @@ def _summary(events: Sequence[Event], state: LeagueState, config: LeagueConfig) 
     done, total = _done(state, config)
     rate = state.env_steps / state.seconds if state.seconds and state.env_steps else None
     left = None if rate is None else (total - done) / rate if config.budget_steps else 60 * (total - done)
-    pairs = {event.body["match"]: event.body for event in events if event.type == "assigned"}
-    results = [event.body for event in events if event.type == "result"][-LAST:]
+    results = [event.body for event in events if event.type == "result"]
+    last = results[-LAST:]
+    pairs: dict[int, Any] = {}
+    newest = (event.body for event in reversed(events) if event.type == "assigned")
+    while any(result["match"] not in pairs for result in last) and (body := next(newest, None)) is not None:
+        pairs.setdefault(body["match"], body)
     return {
         "env": config.env,
         "closed": state.closed,
@@ -73,7 +82,7 @@ def _summary(events: Sequence[Event], state: LeagueState, config: LeagueConfig) 
         "steps_per_second": rate,
         "seconds_left": None if left is None else max(0.0, left),
         "last_event": events[-1].wall_time,
-        "matches": sum(event.type == "result" for event in events),
+        "matches": len(results),
         "refused": state.refused,
         "last_matches": [
             {
@@ -82,7 +91,8 @@ def _summary(events: Sequence[Event], state: LeagueState, config: LeagueConfig) 
                 "branch": pairs[result["match"]]["branch"],
                 **{name: result["outcome"].count(name[0]) for name in ("wins", "draws", "losses")},
             }
-            for result in results
+            for result in last
+            if result["match"] in pairs
         ],
         "players": [
             {
@@ -106,20 +116,26 @@ def _text(found: dict[str, Any]) -> str:
     rate = found["steps_per_second"]
     left = found["seconds_left"]
     lines = [
-        f"{found['env']}: {found['done']:,} of {found['budget']:,} {found['unit']}{', closed' if found['closed'] else ''}",
+        f"{visible(found['env'])}: {found['done']:,} of {found['budget']:,} {found['unit']}{', closed' if found['closed'] else ''}",
         f"rate {'-' if rate is None else f'{rate:,.0f} agent steps/s'}, time left {'-' if left is None else f'{left / 60:.1f} min'}, "
         f"{found['matches']:,} matches, {found['refused']} refused",
     ]
     players = Table("player", "role", "kind", "agent steps", "copies", "resets", box=None)
+    frozen = [player["id"] for player in found["players"] if player["frozen"]]
+    left_out = set(frozen[:-FROZEN])
     for player in found["players"]:
+        if player["id"] in left_out:
+            continue
         kind = "frozen" if player["frozen"] else "anchor" if player["role"] == "anchor" else "learns"
         numbers = (f"{player[name]:,}" for name in ("env_steps", "copies", "resets"))
-        players.add_row(player["id"], player["role"], kind, *numbers)
+        players.add_row(*map(visible, (player["id"], player["role"], kind)), *numbers)
     matches = Table("home", "away", "branch", "wins", "draws", "losses", box=None)
     for match in found["last_matches"]:
-        matches.add_row(*(str(match[name]) for name in ("home", "away", "branch", "wins", "draws", "losses")))
+        matches.add_row(*(visible(match[name]) for name in ("home", "away", "branch", "wins", "draws", "losses")))
     with console.capture() as capture:
         console.print(players)
+        if left_out:
+            console.print(f"and {len(left_out):,} older frozen players; --json lists all")
         console.print()
         console.print(matches)
     return "\n".join([*lines, "", capture.get().rstrip()])

@@ -8,6 +8,7 @@ from typing import Any
 
 from ludory import plugins
 from ludory.plugins import Description, Registry
+from ludory.visible import visible
 
 KINDS: dict[str, Registry[Any]] = {
     "games": plugins.games,
@@ -30,7 +31,7 @@ def run(argv: list[str]) -> int:
     else:
         print("\n\n".join(_table(kind) for kind in kinds))
         for offer in _broken(kinds):
-            print(f"\nbroken: {offer['distribution']}: {offer['problem']}")
+            print(f"\nbroken: {visible(offer['distribution'])}: {visible(offer['problem'])}")
     return 0
 
 
@@ -51,7 +52,7 @@ def _table(kind: str) -> str:
     widths = [max([len(one[column]) for one in found], default=0) for column in (0, 1)]
     lines = [f"{kind}:"]
     for one in found:
-        lines.append(f"  {one.id:{widths[0]}}  {one.summary:{widths[1]}}  {one.distribution}")
+        lines.append(f"  {one.id:{widths[0]}}  {visible(one.summary):{widths[1]}}  {visible(one.distribution)}")
         if one.problem:
-            lines.append(f"  {'':{widths[0]}}  broken: {one.problem}")
+            lines.append(f"  {'':{widths[0]}}  broken: {visible(one.problem)}")
     return "\n".join(lines)

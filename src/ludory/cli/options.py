@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from ludory.errors import OptionError
@@ -45,6 +47,33 @@ def count(text: str) -> int:
     """2000000 for "2e6", "2_000_000" or "2,000,000".
 
     Raises:
-        ValueError: it is no number.
+        ValueError: it is no number, or one without end.
     """
-    return int(float(text.replace("_", "").replace(",", "")))
+    number = float(text.replace("_", "").replace(",", ""))
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is not finite")
+    return int(number)
+
+
+def seconds(text: str) -> float:
+    """0.5 for "0.5".
+
+    Raises:
+        ValueError: it is no number, below 0, or without end.
+    """
+    number = float(text)
+    if not 0 <= number < math.inf:
+        raise ValueError(f"{text} is no time to wait")
+    return number
+
+
+def file_with_suffix(option: str, file: Path, suffix: str) -> Path:
+    """`file` with the ending `suffix`.
+
+    Raises:
+        OptionError: it is no name of a file, such as "" or "..".
+    """
+    try:
+        return file.with_suffix(suffix)
+    except ValueError as error:
+        raise OptionError(f"{option} {str(file)!r}: name a file, such as runs/model{suffix}") from error

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ludory.errors import OptionError
 
+from .league_report import tell_what_is_missing
 from .options import add_options
 
 DEMONSTRATORS = "arena/rusher,arena/sniper,arena/turtle,arena/looter,arena/miner,arena/zone"
@@ -17,6 +18,7 @@ DEMONSTRATORS = "arena/rusher,arena/sniper,arena/turtle,arena/looter,arena/miner
 def pipeline(argv: list[str]) -> int:
     """Run the steps that are not done yet; gives the exit code of the first that fails, 0 if all are done."""
     arguments = _parser().parse_args(argv)
+    tell_what_is_missing()
     for number, (title, command) in enumerate(_steps(arguments), 1):
         print(f"[{number}] {title}: ludory {shlex.join(command)}", flush=True)
         code = _verb(command[0])(command[1:])
@@ -78,7 +80,8 @@ def _steps(arguments: argparse.Namespace) -> list[tuple[str, list[str]]]:
         "--budget",
         arguments.league,
     ]
-    if (out / "league" / "events.jsonl").exists():
+    log = out / "league" / "events.jsonl"
+    if log.exists() and log.stat().st_size:  # empty: killed before anything was written
         compete = ["league", "resume", league]
     else:
         compete += ["--anchors", ",".join(members), *seed, "--out", league]

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 from ludory.errors import OptionError
 
 from .games_bar import games_bar
 from .options import add_options, parse_options
 
-INTERRUPTED = 130
 RECORDER = "recorder"
 """A format, and the folder of its files in the recording's."""
 LOGS = ("jsonl", "json")
@@ -25,6 +20,7 @@ def run(argv: list[str]) -> int:
     """Play, or go on with a recording; gives the exit code."""
     chosen = _parser().parse_args(argv)
 
+    from ludory.algorithms.interrupt import exit_code, stop_on_interrupt
     from ludory.data.record import record
     from ludory.data.shards import MANIFEST, shard_file
     from ludory.envs.make import make_game
@@ -38,7 +34,7 @@ def run(argv: list[str]) -> int:
         raise OptionError(
             f"--format {chosen.format} is for Hanabi, got {chosen.game}; leave it out, or name Hanabi2P-v0"
         )
-    with _stop_between_shards() as stopped, games_bar(chosen.games) as advance:
+    with stop_on_interrupt(lambda: None) as stopped, games_bar(chosen.games) as advance:
 
         def after_shard(games: int) -> bool:
             advance(games)
@@ -59,7 +55,7 @@ def run(argv: list[str]) -> int:
                 print(_write_log(chosen.out, form))
     if found.games < found.of:
         print(f"interrupted: {found.games:,} of {found.of:,} games in {chosen.out}; go on with the same command")
-        return INTERRUPTED
+        return exit_code(stopped[0])
     first, last = (shard_file(chosen.out, k).name for k in (0, -(-found.of // chosen.shard_games) - 1))
     files = first if first == last else f"{first} to {last}"
     print(f"{found.games:,} games of {game.id} in {chosen.out} ({MANIFEST}, {files})")
@@ -79,12 +75,15 @@ def _log_file(folder: str, form: str) -> Path:
 
 def _write_log(folder: str, form: str) -> str:
     """Write all whole games so far as a search log; says where."""
+    from ludory.claims import claimed
     from ludory.data.search_record import recorded_games
     from ludory.data.shards import read_manifest
     from ludory.data.sparta_writer import write_sparta_log
 
-    file, manifest = _log_file(folder, form), read_manifest(folder)
-    records = write_sparta_log(file, manifest.header, recorded_games(Path(folder), manifest), form)  # type: ignore[arg-type]
+    file = _log_file(folder, form)
+    with claimed(file, wait=True):  # the log of a process that ends earlier must not come behind
+        manifest = read_manifest(folder)
+        records = write_sparta_log(file, manifest.header, recorded_games(Path(folder), manifest), form)  # type: ignore[arg-type]
     return f"{records:,} records in {file}"
 
 
@@ -112,20 +111,3 @@ def _parser() -> argparse.ArgumentParser:
         "jsonl, json: of Hanabi, beside the Parquet files also DIR/sparta_games.jsonl or .json, a search log for distilling",
     )
     return parser
-
-
-@contextmanager
-def _stop_between_shards() -> Iterator[list[int]]:
-    """The first Ctrl+C lets the shard in work be finished, the second one ends at once: its games are then played again."""
-    received: list[int] = []
-
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        if received:
-            raise KeyboardInterrupt
-        received.append(number)
-
-    before = signal.signal(signal.SIGINT, on_signal)
-    try:
-        yield received
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -103,7 +103,7 @@ def make_game() -> Game:
     )
     return Game(
         facts=facts,
-        fields=header(players=2) | {"count": Field("int32")},
+        fields=header(players=2) | {"count": Field("int32", low=0, high=GOAL)},
         kernels=Kernels(reset, step, legal, observe),
         action_name=lambda head, action: f"add {action + 1}",
         info=lambda state, i: {"count": int(state.count[i])},

@@ -19,11 +19,13 @@ def run(argv: list[str]) -> int:
     from ludory.agents.texas42.calibrated import calibration_json
     from ludory.algorithms.texas42_data.contracts import fit_calibration, make_contracts
     from ludory.data.texas42.contracts import CONTRACTS, ContractsName, check_contracts, read_contracts
+    from ludory.envs.texas42.options import check_range
 
     if chosen.contracts < CONTRACTS or chosen.contracts % CONTRACTS:
         raise OptionError(
             f"--contracts {chosen.contracts}: must be a multiple of {CONTRACTS}, the contracts of a file, and at least that"
         )
+    check_range("--worlds", chosen.worlds, 1, 100_000)
     names = [ContractsName(first, chosen.worlds) for first in range(0, chosen.contracts, CONTRACTS)]
     code = fill_folder(chosen, names, check_contracts, make_contracts, "contracts")
     if code or chosen.limit is not None:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from ludory.errors import DataError
+from ludory.visible import visible
 
 ENDINGS = (".parquet", ".safetensors")
 """Of shards, labels and tables of bids; of recorded hands."""
@@ -28,7 +29,7 @@ def run(argv: list[str]) -> int:
             rows += _verify(file)
         except DataError as error:
             wrong += 1
-            print(error)
+            print(visible(error))
     print(f"{len(files) - wrong:,} of {len(files):,} files are right, {rows:,} rows in them")
     return 1 if wrong else 0
 

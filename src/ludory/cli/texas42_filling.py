@@ -18,7 +18,6 @@ from .texas42_words import seeds
 if TYPE_CHECKING:
     from ludory.data.texas42.jobs import FileName, Name
 
-INTERRUPTED = 130
 _NUMBER = re.compile(r"[a-z]+_(\d{8})")
 AHEAD = 1000
 """Seeds beyond the last file that a dry run of an endless job looks at."""
@@ -30,7 +29,7 @@ def add_filling(parser: argparse.ArgumentParser, out: str) -> None:
         "--out", type=Path, default=Path(out), metavar="DIR", help=f"folder of the files (default {out})"
     )
     parser.add_argument(
-        "--seeds", type=seeds, metavar="N-M", help="only these; without it the job goes on until Ctrl+C"
+        "--seeds", type=seeds, metavar="N-M", help="only these; without it the job goes on until Ctrl+C or SIGTERM"
     )
     parser.add_argument("--start-seed", type=count, default=0, metavar="N", help="first seed (default 0)")
     parser.add_argument("--limit", type=count, metavar="N", help="stop after so many new files")
@@ -69,11 +68,11 @@ def fill_folder(
     make: Callable[[Path, Name], int],
     unit: str,
 ) -> int:
-    """Run the job, showing each file; the first Ctrl+C ends it after the file in work, a second one at once. Gives the exit code.
+    """Run the job, showing each file; the first Ctrl+C or SIGTERM ends it after the file in work, a second one at once. Gives the exit code.
 
     make: gives the number of rows, which are called `unit`.
     """
-    from ludory.algorithms.interrupt import stop_on_interrupt
+    from ludory.algorithms.interrupt import exit_code, stop_on_interrupt
     from ludory.data.texas42.jobs import fill
 
     rows, started = 0, monotonic()
@@ -103,7 +102,7 @@ def fill_folder(
     print(
         f"{state}{done.made:,} files written ({rows:,} {unit}), {done.kept:,} were there{elsewhere}, in {chosen.out}{again}"
     )
-    return INTERRUPTED if interrupted else 0
+    return exit_code(interrupted[0]) if interrupted else 0
 
 
 def _size(number: float) -> str:

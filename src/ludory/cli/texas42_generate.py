@@ -8,7 +8,7 @@ from ludory.errors import OptionError
 
 from .options import count
 from .texas42_filling import add_filling, fill_folder, show_missing, wanted_seeds
-from .texas42_words import declaration
+from .texas42_words import declaration_or_random
 
 STANDARD, MARGINALISED = "data/shards-standard", "data/shards-marginalized"
 BYTES, BYTES_A_STATE = 165e6, 5.5
@@ -44,7 +44,11 @@ def _parser() -> argparse.ArgumentParser:
         "165 MB on average), in DIR/train, DIR/val and DIR/test. Files that are there stay; several processes may share a folder.",
     )
     add_filling(parser, STANDARD)
-    parser.add_argument("--decl", type=declaration, help="declaration, 0..9 or a name (default: seed %% 10)")
+    parser.add_argument(
+        "--decl",
+        type=declaration_or_random,
+        help="declaration, 0..9 or a name; random: one of the nine that can be called, drawn by the seed (default: seed %% 10)",
+    )
     parser.add_argument(
         "--marginalized",
         "--marginalised",

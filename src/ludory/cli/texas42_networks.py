@@ -1,4 +1,4 @@
-"""`ludory texas42 train | evaluate | export | promote | models | tokenise`: networks that learn from the oracle."""
+"""`ludory texas42 train | evaluate | export | promote | models | tokenise | flywheel`: networks that learn from the oracle."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import argparse
 import json
 from pathlib import Path
 from typing import Any
+
+from ludory.errors import OptionError, UnknownIdError
+
+from .options import file_with_suffix
 
 CATALOGUE = "models/texas42"
 DATA = "data/texas42-labels"
@@ -46,18 +50,30 @@ def evaluate(argv: list[str]) -> int:
 
 
 def export(argv: list[str]) -> int:
-    """Write a network as an ONNX file."""
+    """Write a network as an ONNX file, or as a checkpoint of the first pipeline."""
     parser = argparse.ArgumentParser(
-        "ludory texas42 export", description="Write a network as ONNX; compared with PyTorch first."
+        "ludory texas42 export",
+        description="Write a network as ONNX, compared with PyTorch first; or, if --out ends in .pt or .ckpt, as a checkpoint of the first "
+        "pipeline (torch.save of a state dict with its names).",
     )
     parser.add_argument("checkpoint", type=Path, help="of `ludory texas42 train`")
     parser.add_argument("--out", type=Path, help="file to write (default: the checkpoint with the ending .onnx)")
     chosen = parser.parse_args(argv)
+    out = chosen.out or file_with_suffix("CHECKPOINT", chosen.checkpoint, ".onnx")
+    if out.suffix not in (".onnx", ".pt", ".ckpt"):
+        raise OptionError(f"--out {out}: the name must end in .onnx, .pt or .ckpt")
 
-    from ludory.algorithms.texas42_oracle.onnx_file import export_onnx
     from ludory.algorithms.texas42_oracle.oracle import open_network
 
-    out = chosen.out or chosen.checkpoint.with_suffix(".onnx")
+    if out.suffix != ".onnx":
+        from ludory.algorithms.texas42_oracle.lightning_file import export_lightning
+
+        if out.exists():
+            raise OptionError(f"{out} exists; name another file with --out")
+        print(f"{out}: {export_lightning(open_network(chosen.checkpoint), out)} tensors of a DominoLightningModule")
+        return 0
+    from ludory.algorithms.texas42_oracle.onnx_file import export_onnx
+
     found = export_onnx(open_network(chosen.checkpoint), out)
     print(f"{out}: as PyTorch on {found.states:,} states, greatest difference {found.greatest:.1e}, the same tiles")
     return 0
@@ -153,6 +169,87 @@ def tokenise(argv: list[str]) -> int:
     every = {split: read_split(chosen.data, split, chosen.per_decision, chosen.sampler_seed) for split in chosen.splits}
     for split, data in every.items():
         print(f"{split}: {write_tokens(data, chosen.out, split, chosen.tokens):,} states in {chosen.out / split}")
+    return 0
+
+
+FLYWHEEL = {
+    "run": "begin: label new seeds, fine-tune, score on golden seeds, keep what is better, and begin again",
+    "resume": "go on with a flywheel that was stopped or killed",
+    "status": "how far a flywheel is, and what came of its turns",
+}
+
+
+def flywheel(argv: list[str]) -> int:
+    """Run the oracle's flywheel, or show it."""
+    if not argv or argv[0] in ("-h", "--help"):
+        usage = f"usage: ludory texas42 flywheel {{{','.join(FLYWHEEL)}}} ...; each with --help\n\n"
+        print(usage + "\n".join(f"  {verb:8} {summary}" for verb, summary in FLYWHEEL.items()))
+        return 0 if argv else 2
+    verb, rest = argv[0], argv[1:]
+    if verb not in FLYWHEEL:
+        raise UnknownIdError(f"ludory texas42 flywheel {verb}: must be one of {', '.join(FLYWHEEL)}")
+    parser = argparse.ArgumentParser(f"ludory texas42 flywheel {verb}", description=FLYWHEEL[verb])
+    return {"run": _run_flywheel, "resume": _resume_flywheel, "status": _show_flywheel}[verb](parser, rest)
+
+
+def _run_flywheel(parser: argparse.ArgumentParser, argv: list[str]) -> int:
+    from .flywheel import add_ways, turn
+
+    parser.add_argument("--start", required=True, metavar="FILE", help="checkpoint of `ludory texas42 train`")
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder of the flywheel")
+    parser.add_argument("--deals", type=int, default=500, help="new seeds a turn, a multiple of 50 (default 500)")
+    parser.add_argument("--start-seed", type=int, default=0, metavar="N", help="the first of them (default 0)")
+    parser.add_argument("--golden", type=int, default=1000, help="seeds of val to score on (default 1000)")
+    parser.add_argument("--paths", type=int, default=2, help="hands of each deal (default 2)")
+    parser.add_argument("--num-epochs", type=int, default=2, help="of a turn, over all labels so far (default 2)")
+    parser.add_argument("--learning-rate", type=float, default=3e-5, help="default 3e-5")
+    parser.add_argument("--batch-size", type=int, default=512, help="default 512")
+    parser.add_argument("--confidence", type=float, default=0.975, help="of being better, one-sided (default 0.975)")
+    parser.add_argument("--turns", type=int, default=10, help="in all (default 10)")
+    parser.add_argument("--seed", type=int, default=0, help="of labels and of learning (default 0)")
+    add_ways(parser)
+    chosen = vars(parser.parse_args(argv))
+    out, once, dry_run = chosen.pop("out"), chosen.pop("once"), chosen.pop("dry_run")
+
+    from ludory.algorithms.texas42_oracle import flywheel as oracle
+
+    config = oracle.OracleFlywheelConfig(**chosen)
+    if dry_run:
+        print(oracle.plan(out, oracle.OracleFlywheelState(config, oracle.FIRST)))
+        return 0
+    return turn(oracle.start_oracle_flywheel(config, out), once)
+
+
+def _resume_flywheel(parser: argparse.ArgumentParser, argv: list[str]) -> int:
+    from .flywheel import add_ways, turn
+
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("--turns", type=int, help="in all, instead of those asked for when it began")
+    add_ways(parser)
+    chosen = parser.parse_args(argv)
+
+    from ludory.algorithms.texas42_oracle import flywheel as oracle
+
+    if chosen.dry_run:
+        print(oracle.plan(chosen.folder, oracle.OracleFlywheelState.read(chosen.folder)))
+        return 0
+    return turn(oracle.resume_oracle_flywheel(chosen.folder, chosen.turns), chosen.once)
+
+
+def _show_flywheel(parser: argparse.ArgumentParser, argv: list[str]) -> int:
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("--json", action="store_true", help="the state, for programs")
+    chosen = parser.parse_args(argv)
+
+    from ludory.algorithms.texas42_oracle import flywheel as oracle
+
+    state = oracle.OracleFlywheelState.read(chosen.folder)
+    if chosen.json:
+        print((chosen.folder / state.file).read_text(encoding="utf-8"), end="")
+        return 0
+    for one in state.history:
+        print(oracle.line(one))
+    print(oracle.plan(chosen.folder, state))
     return 0
 
 

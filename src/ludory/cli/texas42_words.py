@@ -7,6 +7,8 @@ import argparse
 from ludory.envs.texas42.tiles import DECLARATIONS, NELLO_HIGH, parse_tile
 from ludory.errors import OptionError
 
+RANDOM = "random"
+
 
 def declaration(text: str) -> int:
     """6 for "sixes" or "6": one of the ten declarations that are played for points.
@@ -21,6 +23,20 @@ def declaration(text: str) -> int:
     if name in names:
         return names.index(name)
     raise argparse.ArgumentTypeError(f"{text!r}: must be 0..{len(names) - 1} or one of {', '.join(names)}")
+
+
+def declaration_or_random(text: str) -> int | str:
+    """As `declaration`, or "random".
+
+    Raises:
+        argparse.ArgumentTypeError: there is no such declaration.
+    """
+    if text.strip().lower() == RANDOM:
+        return RANDOM
+    try:
+        return declaration(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}, or {RANDOM}") from error
 
 
 def hand(text: str) -> tuple[int, ...]:

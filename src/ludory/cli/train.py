@@ -6,11 +6,14 @@ import argparse
 import dataclasses
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ludory.errors import OptionError, UnknownIdError
 
-from .options import add_options, count, parse_options
+from .options import add_options, count, file_with_suffix, parse_options
+
+if TYPE_CHECKING:
+    from ludory.algorithms.folder_lock import FileLock
 
 
 def run(argv: list[str]) -> int:
@@ -22,6 +25,14 @@ def run(argv: list[str]) -> int:
     arguments, rest = _parser().parse_known_args(argv)
     if arguments.help or arguments.algorithm is None:
         return _help(arguments.algorithm)
+    from ludory.algorithms.run import training_lock
+
+    with training_lock(_file(arguments)) as lock:  # before the file is read: it is as whoever held the lock left it
+        return _train(arguments, rest, lock)
+
+
+def _train(arguments: argparse.Namespace, rest: list[str], lock: FileLock | None) -> int:
+    from ludory.algorithms.interrupt import exit_code
     from ludory.algorithms.run import train_to_file
 
     model = _model(arguments, rest)
@@ -37,6 +48,7 @@ def run(argv: list[str]) -> int:
         save_every=arguments.save_every,
         minutes=arguments.minutes,
         progress_bar=sys.stderr.isatty() or arguments.progress,
+        lock=lock,
     )
     again = (
         f"; go on with `ludory train {arguments.algorithm} --env {model.game.id} --out {file} --resume`"
@@ -48,7 +60,7 @@ def run(argv: list[str]) -> int:
     print(
         f"{'interrupted' if interrupted else 'trained'}: {model.num_timesteps:,} timesteps, model in {file}{kept}{again}"
     )
-    return 130 if interrupted else 0
+    return exit_code(interrupted) if interrupted else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -90,10 +102,9 @@ def _help(algorithm: str | None) -> int:
 
 
 def _file(arguments: argparse.Namespace) -> Path:
-    if arguments.out is not None:
-        named: Path = arguments.out
-        return named.with_suffix(".ludory")
-    return Path("runs") / f"{arguments.algorithm}-{arguments.env}.ludory"
+    if arguments.out is None:
+        return Path("runs") / f"{arguments.algorithm}-{arguments.env}.ludory"
+    return file_with_suffix("--out", arguments.out, ".ludory")
 
 
 def _model(arguments: argparse.Namespace, rest: list[str]) -> Any:

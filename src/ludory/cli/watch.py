@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from ludory.atomic import atomic_file
 from ludory.errors import OptionError
+from ludory.visible import visible
 
-from .options import add_options, parse_options
+from .options import add_options, parse_options, seconds
 from .outcome import outcome
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, help="of the deal; a fresh one is drawn and shown without it")
     add_options(parser)
     parser.add_argument("--seat", type=_seat, metavar="all|N", help="whose view; default all: cards face up")
-    parser.add_argument("--delay", type=float, help=f"seconds between moves (default {DELAY} at a terminal, else 0)")
+    parser.add_argument("--delay", type=seconds, help=f"seconds between moves (default {DELAY} at a terminal, else 0)")
     parser.add_argument("--html", metavar="FILE", help="write a page with the whole game instead of showing it here")
     parser.add_argument("--svg", metavar="FILE", help="write one picture instead of showing the game here")
     parser.add_argument(
@@ -135,7 +136,7 @@ def _animate(game: Game, names: Sequence[str], positions: Iterator[Position], ch
     terminal = sys.stdout.isatty()
     delay = chosen.delay if chosen.delay is not None else DELAY if terminal else 0.0
     for engine, move in positions:
-        words = ", ".join(names) if move is None else move_words(game, engine, move)
+        words = visible(", ".join(names)) if move is None else move_words(game, engine, move)
         show(f"{CLEAR if terminal else ''}-- {words}\n\n{text_picture(game, engine.state, 0, chosen.seat)}\n")
         time.sleep(delay)
 
@@ -146,7 +147,7 @@ def _write(chosen: argparse.Namespace, replay: Replay, game: Game) -> None:
     print(f"{replay.game}, seed {replay.seed}. {outcome(game.facts, replay)}")
     if chosen.replay:
         write_replay(chosen.replay, replay)
-        print(f"The replay is in {chosen.replay}; watch it with `ludory watch {chosen.replay}`")
+        print(f"The replay is in {visible(chosen.replay)}; watch it with `ludory watch {visible(chosen.replay)}`")
     if chosen.svg:
         _write_text(chosen.svg, _picture(game, replay, chosen.move, chosen.seat))
         print(f"The picture is in {chosen.svg}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import re
 from collections import Counter
@@ -15,10 +14,11 @@ import numpy as np
 
 from ludory.envs.game import Head, ObservationSpec, flat_segments
 from ludory.errors import LogFormatError, OptionError
+from ludory.reading import JsonError, parse_json, shown, unpacked
 
 from .columns import UNKNOWN_SEED, WEIGHT, Columns
 from .header import TrajectoryHeader
-from .json_records import Problems, unpacked
+from .json_records import LARGEST, Problems
 
 MOVES, SWITCHES = 4, 6
 HEAD = Head("action", MOVES + SWITCHES)
@@ -119,18 +119,20 @@ class BattleTrajectories:
     def _lines(self, number: int, problems: Problems) -> Iterator[tuple[int, int, bytes]]:
         """Number, offset and text of every line that is not empty."""
         try:
-            with unpacked(self._files[number]) as handle:
+            handle, flaw = unpacked(self._files[number])
+            with handle:
                 offset, found = 0, False
-                for line, text in enumerate(handle, 1):
+                for line, text in enumerate([] if flaw else handle, 1):
                     if text.strip():
                         found = True
                         yield line, offset, text
                     offset += len(text)
-        except (OSError, EOFError) as error:
-            problems.add(str(self._files[number]), "file", error, "a readable file, plain or gzip")
-        else:
-            if not found:
-                problems.add(str(self._files[number]), "file", "no trajectory", "one JSON object on a line")
+        except OSError as error:
+            flaw = str(error)
+        if flaw:
+            problems.add(str(self._files[number]), "file", flaw, "a readable file, plain or gzip")
+        elif not found:
+            problems.add(str(self._files[number]), "file", "no trajectory", "one JSON object on a line")
 
     def parts(self) -> Iterator[Columns]:
         """The battles one by one."""
@@ -140,9 +142,9 @@ class BattleTrajectories:
                 trajectories = {}
                 for player, place in sorted(found.items()):
                     if place.file not in handles:
-                        handles[place.file] = unpacked(self._files[place.file])
+                        handles[place.file] = unpacked(self._files[place.file]).handle
                     handles[place.file].seek(place.offset)
-                    trajectories[PLAYERS.index(player)] = json.loads(handles[place.file].readline().decode("utf-8-sig"))
+                    trajectories[PLAYERS.index(player)] = parse_json(handles[place.file].readline())
                 yield self._battle(game_id(id), trajectories)
         finally:
             for handle in handles.values():
@@ -202,7 +204,7 @@ def _numbers(value: object, name: str, ignored: Counter[str]) -> Iterator[tuple[
     elif isinstance(value, list):
         for number, inner in enumerate(value):
             yield from _numbers(inner, f"{name}.{number}", ignored)
-    elif isinstance(value, bool | int | float) and math.isfinite(value):
+    elif isinstance(value, bool | int | float) and abs(value) <= LARGEST:
         yield name, float(value)
     elif value is not None:
         ignored[name] += 1
@@ -215,12 +217,10 @@ def _action_id(step: dict[str, Any]) -> int:
 def _checked(text: bytes, place: str, problems: Problems) -> dict[str, Any] | None:
     """The trajectory of a line; None if anything is wrong with it."""
     try:
-        content = json.loads(text.decode("utf-8-sig"))
-    except ValueError as error:
+        content = parse_json(text)
+    except JsonError as error:
         cut = not text.endswith(b"\n")
-        problems.add(
-            place, "record", "the file ends inside a record" if cut else f"invalid JSON ({error})", "a JSON object"
-        )
+        problems.add(place, "record", "the file ends inside a record" if cut else error, "a JSON object")
         return None
     if not isinstance(content, dict):
         problems.add(place, "record", f"a {type(content).__name__}", "a JSON object")
@@ -232,17 +232,17 @@ def _checked(text: bytes, place: str, problems: Problems) -> dict[str, Any] | No
         return None
     id = content["replay_id"]
     if not isinstance(id, str) or not id:
-        problems.add(place, "replay_id", repr(id), "the name of a battle")
+        problems.add(place, "replay_id", shown(id), "the name of a battle")
         return None
     before = len(problems.texts)
     place = f"{place}, replay_id {id}"
     if content["player"] not in PLAYERS:
-        problems.add(place, "player", repr(content["player"]), "p1 or p2", id)
+        problems.add(place, "player", shown(content["player"]), "p1 or p2", id)
     if not _finite(content["total_reward"]):
-        problems.add(place, "total_reward", repr(content["total_reward"]), "a finite number", id)
+        problems.add(place, "total_reward", shown(content["total_reward"]), "a finite number", id)
     steps = content["steps"]
     if not isinstance(steps, list) or not steps:
-        problems.add(place, "steps", "none" if steps == [] else repr(steps)[:40], "a list of at least one step", id)
+        problems.add(place, "steps", "none" if steps == [] else shown(steps), "a list of at least one step", id)
         return None
     for number, step in enumerate(steps):
         for field, got, allowed in _step_faults(step, number == len(steps) - 1):
@@ -251,7 +251,7 @@ def _checked(text: bytes, place: str, problems: Problems) -> dict[str, Any] | No
 
 
 def _finite(value: object) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    return type(value) in (int, float) and abs(value) <= LARGEST  # type: ignore[arg-type]
 
 
 def _step_faults(step: object, last: bool) -> Iterator[tuple[str, str, str]]:
@@ -266,25 +266,23 @@ def _step_faults(step: object, last: bool) -> Iterator[tuple[str, str, str]]:
     if not isinstance(step["observation"], dict):
         yield "observation", f"a {type(step['observation']).__name__}", "an object of fields"
     else:
-        wrong = [
-            name
-            for name, value in _all_values(step["observation"], "")
-            if isinstance(value, float) and not math.isfinite(value)
-        ]
-        if wrong:
-            yield f"observation.{wrong[0]}", "NaN or infinity", "finite"
+        for name, value in _all_values(step["observation"], ""):
+            if isinstance(value, int | float) and not abs(value) <= LARGEST:
+                big = "NaN or infinity" if isinstance(value, float) and not math.isfinite(value) else shown(value)
+                yield f"observation.{name}", big, "finite, as float32"
+                break
     kind, target = step["action_type"], step["action_target"]
     if type(kind) is not int or kind not in TARGETS:
-        yield "action_type", repr(kind), "0 (move) or 1 (switch)"
+        yield "action_type", shown(kind), "0 (move) or 1 (switch)"
     elif type(target) is not int or not 0 <= target < TARGETS[kind][1]:
-        yield "action_target", repr(target), f"0..{TARGETS[kind][1] - 1} for action_type {kind}"
+        yield "action_target", shown(target), f"0..{TARGETS[kind][1] - 1} for action_type {kind}"
     else:
         yield from _mask_faults(step, _action_id(step))
     for name in ("reward", "weight"):
         if name in step and (not _finite(step[name]) or (name == "weight" and step[name] < 0)):
-            yield name, repr(step[name]), "a finite number" + (" of at least 0" if name == "weight" else "")
+            yield name, shown(step[name]), "a finite number" + (" of at least 0" if name == "weight" else "")
     if step["done"] not in (True, False) or not isinstance(step["done"], bool | int):
-        yield "done", repr(step["done"]), "true or false"
+        yield "done", shown(step["done"]), "true or false"
     elif step["done"] and not last:
         yield "done", "true before the last step", "true on the last step only"
 
@@ -292,7 +290,7 @@ def _step_faults(step: object, last: bool) -> Iterator[tuple[str, str, str]]:
 def _mask_faults(step: dict[str, Any], action: int) -> Iterator[tuple[str, str, str]]:
     ids = step.get("mask", [action])
     if not isinstance(ids, list) or not ids or not all(type(one) is int and 0 <= one < HEAD.size for one in ids):
-        yield "mask", repr(ids)[:80], f"a list of legal ids 0..{HEAD.size - 1}"
+        yield "mask", shown(ids), f"a list of legal ids 0..{HEAD.size - 1}"
     elif action not in ids:
         yield "action_target", f"action {action}, which is not legal", f"among {', '.join(map(str, ids))}"
 

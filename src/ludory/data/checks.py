@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .columns import WEIGHT, Columns, game_starts, required_columns
+from ludory.envs.make import make_game
+from ludory.errors import LudoryError
+
+from .columns import UNKNOWN_SEED, USED, WEIGHT, Columns, game_starts, required_columns
 from .header import TrajectoryHeader
 
 Flags = NDArray[np.bool_]
@@ -75,6 +80,7 @@ def _faults(
         yield from _missing(table, header)
     yield from _wrong_actions(columns, header)
     yield from _wrong_numbers(columns)
+    yield from _wrong_rewards(columns, header, game_of_row)
     yield from _wrong_order(columns, header, game_of_row)
 
 
@@ -83,6 +89,11 @@ def _missing(table: pa.Table, header: TrajectoryHeader) -> Iterator[Fault]:
         column = table.column(name)
         if column.null_count:
             yield _constant(name, np.asarray(column.is_null()), "null", "a value")
+    if USED in table.column_names:
+        column = table.column(USED).combine_chunks()
+        if column.null_count or column.flatten().null_count:
+            rows = np.array([row is None or None in row for row in column.to_pylist()])
+            yield _constant(USED, rows, "null", "true or false for each head")
 
 
 def _constant(field: str, rows: Flags, got: str, allowed: str) -> Fault:
@@ -148,6 +159,38 @@ def _wrong_numbers(columns: Columns) -> Iterator[Fault]:
         )
 
 
+def _wrong_rewards(columns: Columns, header: TrajectoryHeader, game_of_row: NDArray[np.int64]) -> Iterator[Fault]:
+    """Rewards, and sums of a seat's rewards, beyond what the game can give, where the game is known."""
+    most = _most_reward(header.game, json.dumps(dict(header.options), default=str), header.head_sizes, header.players)
+    if most is None:
+        return
+    allowed = f"-{most:g}..{most:g}, what {header.game} can give"
+    rewards = columns.rewards.astype(np.float64)
+    large = np.isfinite(rewards) & (np.abs(rewards) > most)
+    yield Fault("reward", large, lambda row: columns.rewards[row], lambda row: allowed)
+    order, first = seat_order(columns, header.players, game_of_row)
+    totals = np.add.reduceat(np.where(np.isfinite(rewards), rewards, 0)[order], np.flatnonzero(first))
+    sequence = np.empty(len(order), np.int64)
+    sequence[order] = np.cumsum(first) - 1
+    beyond = np.abs(totals)[sequence] > most
+    yield Fault(
+        "reward", beyond & ~large, lambda row: f"{totals[sequence[row]]:g} in all for the seat", lambda row: allowed
+    )
+
+
+@lru_cache(maxsize=64)
+def _most_reward(game: str, options: str, head_sizes: tuple[int, ...], players: int) -> float | None:
+    """Largest size of a reward, and of a sum of rewards, in a game; None: it is not a game of this installation."""
+    try:
+        facts = make_game(game, **json.loads(options)).facts
+    except (LudoryError, TypeError, ValueError):
+        return None
+    if (facts.head_sizes, facts.players) != (head_sizes, players):
+        return None
+    low, high = facts.min_return, facts.max_return
+    return max(high - low, abs(low), abs(high)) * (1 + 1e-5)
+
+
 def _wrong_order(columns: Columns, header: TrajectoryHeader, game_of_row: NDArray[np.int64]) -> Iterator[Fault]:
     """Seats of the game, moves in order, and an end on every seat's last decision and nowhere else."""
     seats, steps = columns.seats, columns.steps
@@ -165,6 +208,21 @@ def _wrong_order(columns: Columns, header: TrajectoryHeader, game_of_row: NDArra
     repeated = np.zeros(len(steps), bool)
     repeated[order[1:]] = (steps[order[1:]] == steps[order[:-1]]) & ~first[1:]
     yield Fault("step", repeated & ~backwards, lambda row: steps[row], lambda row: "once for a seat in a game")
+    index = np.arange(len(steps))
+    starts = game_starts(columns.games)
+    in_turn = index - np.repeat(starts, np.diff(np.append(starts, len(steps))))
+    of_seat = np.empty(len(steps), np.int64)
+    of_seat[order] = index - np.maximum.accumulate(np.where(first, index, 0))
+    together = np.concatenate([[False], same_game & (steps[1:] == steps[:-1])])
+    simultaneous = np.isin(game_of_row, game_of_row[together[: len(steps)]])
+    expected = np.where(simultaneous, of_seat, in_turn)
+    gap = (steps != expected) & (columns.seeds != UNKNOWN_SEED)  # logs of other programs may lack the moves of a seat
+    yield Fault(
+        "step",
+        gap & ~backwards & ~repeated,
+        lambda row: f"{steps[row]}, so that decisions before it are missing",
+        lambda row: f"{expected[row]}: games are whole",
+    )
     should_end = np.zeros(len(steps), bool)
     should_end[order[last]] = True
     ends = columns.terminated | columns.truncated

@@ -11,7 +11,7 @@
 | `log_prob_<head>` | float32, may be null | its log-probability under the agent that chose it |
 | `reward` | float32 | of the seat, from this decision to its next one or the end |
 | `terminated`, `truncated` | bool | on a seat's last decision: how the game ended |
-| extra columns | as the header says | `weight` is the sample weight |
+| extra columns | as the header says | `weight` is the sample weight; `used`, of games that can say so, whether each head had an effect |
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from .header import ExtraColumn, TrajectoryHeader, header_to_json
 METADATA_KEY = b"ludory_trajectories"
 UNKNOWN_SEED = -1
 WEIGHT = ExtraColumn("weight", "float32")
+USED = "used"
+"""Name of a column of H bool: whether another value of a head could have changed what happens; see `Engine.used`."""
 
 
 class Columns(NamedTuple):
@@ -77,6 +79,11 @@ def schema_of(header: TrajectoryHeader) -> pa.Schema:
         *(pa.field(extra.name, _extra_type(extra)) for extra in header.extra_columns),
     ]
     return pa.schema(parts, {METADATA_KEY: json.dumps(header_to_json(header)).encode()})
+
+
+def used_column(heads: int) -> ExtraColumn:
+    """`USED` of a game with that many heads."""
+    return ExtraColumn(USED, "bool", heads)
 
 
 def required_columns(header: TrajectoryHeader) -> list[str]:

@@ -16,11 +16,13 @@ from .decisions import Arrays, Decisions, Sequences, as_decisions, as_sequences,
 from .drawing import drawn
 from .header import TrajectoryHeader, header_to_json
 from .search_columns import PREVIOUS
-from .shards import ShardIndex, index_shard, open_shard, read_manifest, read_unit, shard_file
+from .shards import MANIFEST, ShardIndex, index_shard, open_shard, read_manifest, read_unit, shard_file
 from .split import SPLITS, Split, check_split, in_split
 
 LAST_MOVES = "last_moves"
 """P numbers: the last action of every seat, A = none."""
+MOST_SHARDS = 100_000
+"""So many files fit the five digits of their names."""
 
 
 class TrajectoryDataset:
@@ -66,10 +68,10 @@ class TrajectoryDataset:
     ) -> None:
         check_split(split, split_ratio)
         self.path, self.split, self.skipped = Path(path), split, list[Problem]()
-        header, self._files = _files(self.path)
+        header, self._files, counts = _files(self.path)
         self._shards: list[ShardIndex] = []
-        for file in self._files:
-            self._shards.append(self._checked(index_shard(file), file, header, skip_bad))
+        for file, count in zip(self._files, counts, strict=True):
+            self._shards.append(self._checked(index_shard(file), file, header, count, skip_bad))
             header = header or self._shards[-1].header
         self._refuse_repeated_games(skip_bad)
         if header is None:
@@ -86,9 +88,14 @@ class TrajectoryDataset:
         if not self.num_games:
             raise DataError(self._why_empty(split_ratio))
 
-    def _checked(self, shard: ShardIndex, file: Path, header: TrajectoryHeader | None, skip_bad: bool) -> ShardIndex:
+    def _checked(
+        self, shard: ShardIndex, file: Path, header: TrajectoryHeader | None, count: int | None, skip_bad: bool
+    ) -> ShardIndex:
         if shard.header is not None and header is not None and shard.header != header:
             shard = shard._replace(bad=np.ones_like(shard.bad), problems=(_other_header(file, shard.header, header),))
+        if count is not None and shard.header is not None and len(shard.games) != count:
+            other = Problem(str(file), None, "game", f"{len(shard.games)} games", f"{count} games, as {MANIFEST} says")
+            shard = shard._replace(problems=(*shard.problems, other))
         if shard.problems and not skip_bad:
             raise DataError(_refusal(shard.problems))
         self.skipped += shard.problems
@@ -202,16 +209,21 @@ def _layout(header: TrajectoryHeader, extras: Sequence[str]) -> dict[str, slice]
     return layout
 
 
-def _files(path: Path) -> tuple[TrajectoryHeader | None, list[Path]]:
-    """The header that all files must have, where it is known before, and the files."""
+def _files(path: Path) -> tuple[TrajectoryHeader | None, list[Path], list[int | None]]:
+    """The header that all files must have, where it is known before; the files; and the number of games in each, where it is known."""
     if not path.exists():
         raise DataError(
             f"{path} does not exist; record a dataset with `ludory record AGENT --game ID --games N --out DIR`"
         )
     if path.is_file():
-        return None, [path]
+        return None, [path], [None]
     manifest = read_manifest(path)
-    return manifest.header, [shard_file(path, number) for number in range(manifest.shards)]
+    shards = range(manifest.shards)
+    if manifest.shards > MOST_SHARDS:
+        raise DataError(
+            f"{path / MANIFEST}, field 'games': got {manifest.games}, which are {manifest.shards} files, must be at most {MOST_SHARDS}"
+        )
+    return manifest.header, [shard_file(path, k) for k in shards], [manifest.games_in(k) for k in shards]
 
 
 def _refusal(problems: Sequence[Problem]) -> str:

@@ -6,19 +6,23 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.metadata import version
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from ludory.envs.game import Game, GameFacts, Head, ObservationSpec, Segment
 from ludory.errors import DataError
+from ludory.reading import shown
 
 SCHEMA_VERSION = 1
+Kind = Literal["bool", "int32", "int64", "float32", "string"]
+MOST_PLAYERS, MOST_SIZE = 127, 1 << 24
+"""Of int8; of an observation, a head or an extra column."""
 
 
 class ExtraColumn(NamedTuple):
     """A column beside those of the schema: values of a kind, `size` of them in every row (0: one plain value)."""
 
     name: str
-    kind: Literal["bool", "int32", "int64", "float32", "string"]
+    kind: Kind
     size: int = 0
 
 
@@ -114,15 +118,15 @@ def header_from_json(content: Any, file: object) -> TrajectoryHeader:
         DataError: it is none, or of another schema version.
     """
     found = content.get("schema_version") if isinstance(content, dict) else None
-    if found != SCHEMA_VERSION:
+    if type(found) is not int or found != SCHEMA_VERSION:
         raise DataError(
-            f"{file}, field 'schema_version': got {found!r}, this version of ludory reads {SCHEMA_VERSION}; "
+            f"{file}, field 'schema_version': got {shown(found)}, this version of ludory reads {SCHEMA_VERSION}; "
             "record the games again, or install the version that wrote them"
         )
     try:
         known = {one.name for one in fields(TrajectoryHeader)}
         spec = content["observation"]
-        return TrajectoryHeader(
+        header = TrajectoryHeader(
             **{name: value for name, value in content.items() if name in known}
             | {
                 "observation": ObservationSpec(
@@ -134,5 +138,51 @@ def header_from_json(content: Any, file: object) -> TrajectoryHeader:
                 "extra_columns": tuple(ExtraColumn(*one) for one in content["extra_columns"]),
             }
         )
-    except (KeyError, TypeError, ValueError) as error:
+        check_header(header)
+        return header
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise DataError(f"{file}: damaged header ({type(error).__name__}: {error}); record the games again") from error
+
+
+def check_header(header: TrajectoryHeader) -> None:
+    """Refuse a header of which no columns can be made.
+
+    Raises:
+        ValueError, TypeError: naming the field.
+    """
+    spec = header.observation
+    wanted = {
+        "game": isinstance(header.game, str),
+        "players": _is_size(header.players, MOST_PLAYERS),
+        "heads": len(header.heads) > 0 and all(isinstance(name, str) and _is_size(size) for name, size in header.heads),
+        "observation.shape": all(map(_is_size, spec.shape)) and 0 < spec.size <= MOST_SIZE,
+        "observation.dtype": spec.dtype in ("uint8", "float32"),
+        "observation.low": _is_number(spec.low) and _is_number(spec.high),
+        "observation.segments": all(
+            isinstance(one.name, str) and _is_size(one.length) and _is_size(one.start + 1) for one in spec.segments
+        ),
+        "options": all(isinstance(one, Mapping) for one in (header.options, header.checkpoints, header.search)),
+        "agents": all(isinstance(name, str) for name in header.agents),
+        "seed": header.seed is None or type(header.seed) is int,
+        "extra_columns": all(
+            isinstance(one.name, str) and one.kind in get_args(Kind) and (one.size == 0 or _is_size(one.size))
+            for one in header.extra_columns
+        ),
+        "split_by": header.split_by in ("game", "seed % 1000"),
+        "library_version": isinstance(header.library_version, str),
+    }
+    wrong = [name for name, is_right in wanted.items() if not is_right]
+    if wrong:
+        value = getattr(spec, wrong[0].partition(".")[2]) if "." in wrong[0] else getattr(header, wrong[0])
+        raise ValueError(f"field {wrong[0]!r}: got {shown(value)}")
+    names = [*header.head_names, *(one.name for one in header.extra_columns)]
+    if len(set(names)) < len(names):
+        raise ValueError("field 'extra_columns': two columns of one name")
+
+
+def _is_size(value: object, most: int = MOST_SIZE) -> bool:
+    return type(value) is int and 1 <= value <= most
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float)

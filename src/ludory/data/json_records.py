@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ludory.errors import LogFormatError
+from ludory.reading import JsonError, parse_json, unpacked
 
 MOST_PROBLEMS = 20
+LARGEST = 3.4028234663852886e38
+"""Of float32, in which numbers are kept."""
 TORN = "the game whose record is torn"
 """Stands for the game of a last line that is not whole: its other records lack their end and give it away."""
 
@@ -53,26 +52,17 @@ class Problems:
             raise LogFormatError(f"{len(self.texts)} problem{'s' * (len(self.texts) > 1)} in the log:\n  {shown}{more}")
 
 
-def unpacked(file: str | Path) -> IO[bytes]:
-    """The file's bytes; of a gzip file, those of an unpacked copy that goes when it is closed."""
-    handle = Path(file).open("rb")  # noqa: SIM115
-    if handle.peek(2)[:2] != b"\x1f\x8b":
-        return handle
-    copy: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
-    with handle, gzip.open(handle) as packed:
-        shutil.copyfileobj(packed, copy)
-    copy.seek(0)
-    return copy
-
-
 def json_records(file: str | Path, problems: Problems) -> Iterator[Record]:
     """The objects of a file; what is none goes to `problems`. UTF-8, a byte-order mark and empty lines are fine."""
     name = str(file)
     try:
-        with unpacked(file) as handle:
-            text = handle.read().decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        problems.add(name, "file", error, "a readable file of UTF-8 text, plain or gzip")
+        handle, flaw = unpacked(file)
+        with handle:
+            text = "" if flaw else handle.read().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        flaw = str(error)
+    if flaw:
+        problems.add(name, "file", flaw, "a readable file of UTF-8 text, plain or gzip")
         return
     if not text.strip():
         problems.add(name, "file", "no record", "one JSON object on a line, or one array of them")
@@ -87,26 +77,21 @@ def json_records(file: str | Path, problems: Problems) -> Iterator[Record]:
 def _values(name: str, text: str, problems: Problems) -> Iterator[tuple[str, Any]]:
     if text.lstrip().startswith("["):
         try:
-            values = json.loads(text)
-        except json.JSONDecodeError as error:
-            cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
-            problems.add(name, "file", "the file ends inside a record" if cut else _reason(error), "one JSON array")
+            values = parse_json(text)
+        except JsonError as error:
+            problems.add(name, "file", "the file ends inside a record" if error.cut else error, "one JSON array")
             return
         if not values:
             problems.add(name, "file", "no record", "one JSON object on a line, or one array of them")
         yield from ((f"{name}, index {number}", value) for number, value in enumerate(values))
         return
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     for number, line in lines:
         try:
-            value = json.loads(line)
-        except json.JSONDecodeError as error:
+            value = parse_json(line)
+        except JsonError as error:
             last = number == lines[-1][0] and not text.endswith("\n")
-            got = "the file ends inside a record" if last else _reason(error)
+            got = "the file ends inside a record" if last else error
             problems.add(f"{name}, line {number}", "record", got, "a JSON object", TORN if last else None)
         else:
             yield f"{name}, line {number}", value
-
-
-def _reason(error: json.JSONDecodeError) -> str:
-    return f"invalid JSON ({error.msg} at line {error.lineno} column {error.colno})"

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ludory.envs.game import Head, ObservationSpec, Segment
 from ludory.errors import DataError, PluginError
+from ludory.reading import JsonError, parse_json
 
 from .checks import seat_order
 from .columns import UNKNOWN_SEED, Columns, concatenated, from_table, game_starts, taken
@@ -60,7 +61,7 @@ class MinariTrajectories:
         self._dataset = _loaded(source)
         self.source = str(source)
         stored = self._dataset.storage.metadata.get(HEADER)
-        self.header = self._described() if stored is None else header_from_json(json.loads(stored), source)
+        self.header = self._described() if stored is None else header_from_json(_parsed(stored, source), source)
         self._ours = stored is not None
 
     def _described(self) -> TrajectoryHeader:
@@ -229,6 +230,13 @@ def _loaded(source: str | Path) -> Any:
         raise PluginError(
             f'{source} needs more than is installed ({error}); type: pip install "ludory[minari]"'
         ) from error
+
+
+def _parsed(stored: Any, source: str | Path) -> Any:
+    try:
+        return parse_json(stored)
+    except (JsonError, TypeError) as error:
+        raise DataError(f"{source}, field {HEADER!r}: got {error}, must be a JSON object") from error
 
 
 def _spaces() -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from ludory.envs.engine import Array, Engine
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine
-from ludory.envs.player import Memory, Player
+from ludory.envs.player import Memory, Player, memory_of_new_games
 from ludory.errors import OptionError
 
 ALL_SEATS = -1
@@ -64,7 +64,9 @@ class Playthrough:
         self.moves: list[Move] = []
         self.returns = np.zeros(game.facts.players, np.float64)
         self._rows = np.zeros(1, np.int64)
-        self._memories: list[Memory] = [player.initial_memory(1) for player in players]
+        self._memories: list[Memory] = [
+            memory_of_new_games(player, self.engine, seat, self._rows) for seat, player in enumerate(players)
+        ]
 
     @property
     def over(self) -> bool:

@@ -10,17 +10,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ludory.atomic import remove_temporaries
+from ludory.claims import claimed, share
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
 from ludory.errors import CheckpointError, DataError, OptionError
 from ludory.plugins.spec import parse_spec
+from ludory.written import WrittenFiles
 
 from .columns import Columns
 from .header import TrajectoryHeader, header_of, header_to_json
 from .search_columns import Searches, search_columns
 from .search_record import SearchRecording
-from .shards import MANIFEST, Manifest, index_shard, read_manifest, shard_file, write_manifest, write_shard
-from .witness import EARNED, Witness
+from .shards import (
+    MANIFEST,
+    RECENT,
+    Manifest,
+    index_shard,
+    read_manifest,
+    shard_file,
+    shard_number,
+    write_manifest,
+    write_shard,
+)
+from .witness import Witness, witnessed
 
 
 class Recorded(NamedTuple):
@@ -45,7 +58,8 @@ def record(
 
     Game k draws from the stream (seed, k), and shard s holds the games from s * shard_games on. A shard depends on agents, game,
     seed and its number only, so a run that was stopped goes on where it was: shards that are there and intact stay,
-    missing and damaged ones are played. With more games the set grows.
+    missing and damaged ones are played. With more games the set grows. Several processes may record into one folder: none plays what
+    another one is playing, and what a process that died has not finished, the others play.
 
     Games in which a seat searches are played and kept one by one, with the columns of `search_columns`, and are summed up in
     `games.parquet`; see `SearchRecording`. Of one searching agent for all seats that may sit in one seat only, game k has it in
@@ -58,13 +72,14 @@ def record(
         folder: of the shards and `dataset.json`.
         seed: of the deals, and of agents that draw.
         shard_games: games in one file.
-        progress: called after each shard, or game that was searched, with the number of games in it; gives True to stop.
+        progress: called after each shard, or game that was searched, with the number of games in it, and with 0 while this process waits
+            for others; gives True to stop.
         options: of the game, when it is given by id.
 
     Raises:
         OptionError: wrong number of agents, a number out of range, or as `make_game` and `make_agent`.
         DataError: the folder holds games of other agents, another game, seed or size of shards, or more games than asked for.
-        OutputError: the folder can not be written to.
+        OutputError: the folder can not be written to, or somebody removed or replaced files of the recording while it ran.
     """
     made = make_game(game, **options)
     names = [agents] if isinstance(agents, str) else list(agents)
@@ -74,8 +89,8 @@ def record(
             f"give {made.facts.players}, or one for all seats"
         )
     for name, number, least in (("games", games, 1), ("shard_games", shard_games, 1), ("seed", seed, 0)):
-        if number < least:
-            raise OptionError(f"{name}={number}: must be an integer of at least {least}")
+        if not least <= number < 2**63:
+            raise OptionError(f"{name}={number}: must be an integer of at least {least}, and below 2^63")
     players = {name: importlib.import_module("ludory").make_agent(name, game=made) for name in names}
     searching = [player for player in players.values() if isinstance(player, Searches)]
     if len(names) > 1 and any(one.settings.get("joint") for one in searching) and len(set(names)) > 1:
@@ -83,12 +98,13 @@ def record(
             f"{' and '.join(names)}: a joint search takes the other seat for its like; give it alone, for all seats, or let one seat "
             "search, without joint=True"
         )
-    extras = (EARNED, *(search_columns(made) if searching else ()))
+    extras = (*witnessed(made), *(search_columns(made) if searching else ()))
     search = dict(searching[0].settings) if searching else {}
     checkpoints, seats = checkpoint_hashes(names), names * (made.facts.players // len(names))
     header = header_of(
         made, agents=tuple(seats), checkpoints=checkpoints, seed=seed, extra_columns=extras, search=search
     )
+    remove_temporaries(folder)
     manifest = _claimed(Path(folder), Manifest(header, games, shard_games))
     steps: Iterator[int]
     if searching:
@@ -104,20 +120,29 @@ def record(
 
 
 def _steps(folder: Path, manifest: Manifest, game: Game, players: Sequence[Any]) -> Iterator[int]:
-    """Writes what is missing; gives the number of games in each shard."""
-    for shard, played in _shards(folder, manifest, game, players):
-        if played is not None:
-            write_shard(shard_file(folder, shard), manifest.header, played)
-        yield manifest.games_in(shard)
+    """Writes what is missing; gives the number of games in each shard, and 0 while only others have work.
 
+    Raises:
+        OutputError: shards that were written or found are gone or other ones: looked for after each among the last, at the end among all.
+    """
+    written = WrittenFiles()
+    written.add(folder / MANIFEST)
 
-def _shards(
-    folder: Path, manifest: Manifest, game: Game, players: Sequence[Any]
-) -> Iterator[tuple[int, Columns | None]]:
-    """Number of every shard, with its games if they have to be written."""
-    for shard in range(manifest.shards):
-        kept = _is_intact(folder, shard, manifest)
-        yield shard, None if kept else _play(game, players, manifest, shard)
+    def write(shard: int) -> None:
+        write_shard(shard_file(folder, shard), manifest.header, _play(game, players, manifest, shard))
+
+    def as_good(file: Path) -> bool:
+        if file.name == MANIFEST:
+            return manifest.stands_in(folder)
+        return _is_intact(folder, shard_number(file), manifest)
+
+    shards = range(manifest.shards)
+    for shard in share(shards, lambda k: shard_file(folder, k), lambda k: _is_intact(folder, k, manifest), write):
+        if shard is not None:
+            written.add(shard_file(folder, shard))
+            written.check(RECENT, as_good)
+        yield 0 if shard is None else manifest.games_in(shard)
+    written.check(None, as_good)
 
 
 def _is_intact(folder: Path, shard: int, manifest: Manifest) -> bool:
@@ -125,22 +150,22 @@ def _is_intact(folder: Path, shard: int, manifest: Manifest) -> bool:
     if not file.exists():
         return False
     index = index_shard(file)
-    first, count = shard * manifest.shard_games, manifest.games_in(shard)
-    return (
+    wanted = manifest.numbers(shard)
+    return (  # another process may be recording a larger set
         not index.problems
         and index.header == manifest.header
-        and np.array_equal(index.games, np.arange(first, first + count))
+        and np.array_equal(index.games[: len(wanted)], np.asarray(wanted))
     )
 
 
 def _play(game: Game, players: Sequence[Any], manifest: Manifest, shard: int) -> Columns:
-    """The games of a shard; agents that draw are seeded by it, so that it does not matter what was played before."""
+    """The games of a shard; agents that draw are seeded anew, so that it does not matter what was played before."""
     first, seed = shard * manifest.shard_games, manifest.header.seed or 0
     for seat, player in enumerate(players):
         if player not in players[:seat]:
-            player.seed(int(np.random.SeedSequence([seed, first, seat]).generate_state(1)[0]))
+            player.seed(int(np.random.SeedSequence([seed, seat]).generate_state(1)[0]))
     engine = make_engine(game, manifest.games_in(shard), seed=seed, first_game=first)
-    return Witness(engine, players).play(first, seed)
+    return Witness(game, engine, players).play(first, seed)
 
 
 def checkpoint_hashes(names: Sequence[str]) -> dict[str, str]:
@@ -166,13 +191,20 @@ def _claimed(folder: Path, wanted: Manifest) -> Manifest:
     Raises:
         DataError: the folder holds another recording.
     """
-    if (folder / MANIFEST).exists():
-        found = read_manifest(folder)
-        _refuse_changes(folder, found, wanted)
-        if found.games == wanted.games:
-            return wanted
-    write_manifest(folder, wanted)
+    if not _is_asked_for(folder, wanted):
+        with claimed(folder / MANIFEST, wait=True):
+            if not _is_asked_for(folder, wanted):  # another process may have written it just now
+                write_manifest(folder, wanted)
     return wanted
+
+
+def _is_asked_for(folder: Path, wanted: Manifest) -> bool:
+    """Whether the folder's manifest says the same; False if there is none, or one of a set that `wanted` goes on with."""
+    if not (folder / MANIFEST).exists():
+        return False
+    found = read_manifest(folder)
+    _refuse_changes(folder, found, wanted)
+    return found.games == wanted.games
 
 
 def _refuse_changes(folder: Path, found: Manifest, wanted: Manifest) -> None:

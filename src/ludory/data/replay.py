@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ludory.atomic import atomic_file
 from ludory.envs.engine import Engine
@@ -16,12 +17,26 @@ from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.player import Player
 from ludory.errors import IllegalActionError, ReplayError
+from ludory.reading import read_json, shown
 
-from .playthrough import Move, Playthrough, as_tuples
+from .playthrough import ALL_SEATS, Move, Playthrough
 
 FORMAT = "ludory replay 1"
 HEADER = ("game", "options", "seed", "game_index", "start", "agents", "returns", "finished")
 """What a file holds beside the moves."""
+KINDS = {
+    "game": str,
+    "options": dict,
+    "seed": int,
+    "game_index": int,
+    "start": dict,
+    "agents": list,
+    "returns": list,
+    "finished": bool,
+    "seats": list,
+    "actions": list,
+}
+MOST, MOST_ACTION = (1 << 63) - 1, (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +118,13 @@ def frames(replay: Replay, game: Game | None = None) -> Iterator[Engine]:
     returns = np.zeros(engine.facts.players)
     yield engine
     for number, move in enumerate(replay.moves, 1):
+        seat = ALL_SEATS if engine.facts.simultaneous else int(engine.to_move[0])
+        if move.seat != seat:
+            raise ReplayError(
+                f"move {number} of the replay is of seat {move.seat}, under the rules it is of seat {seat}"
+            )
         try:
-            engine.step(np.array([move.action]))
+            engine.step(_as_array(move.action, engine, number))
         except IllegalActionError as error:
             raise ReplayError(f"move {number} of the replay does not fit the rules of this version: {error}") from error
         returns += engine.rewards[0]
@@ -115,6 +135,20 @@ def frames(replay: Replay, game: Game | None = None) -> Iterator[Engine]:
         raise ReplayError(
             f"the replay ends {recorded} as recorded, but {_ending(over, returns.tolist())} when played again"
         )
+
+
+def _as_array(action: Any, engine: Engine, number: int) -> NDArray[np.int64]:
+    """The action as an engine of one game takes it."""
+    facts = engine.facts
+    heads = () if len(facts.heads) == 1 and not facts.simultaneous else (len(facts.heads),)
+    shape = (facts.players, *heads) if facts.simultaneous else heads
+    try:
+        found = np.array(action, np.int64)
+    except ValueError:
+        found = None
+    if found is None or found.shape != shape:
+        raise ReplayError(f"move {number} of the replay is {shown(action)}, must be integers of shape {shape}")
+    return found[None]
 
 
 def _ending(over: bool, returns: Sequence[float]) -> str:
@@ -148,7 +182,7 @@ def read_replay(file: str | Path) -> Replay:
     """
     cure = "record one with `ludory watch GAME AGENT --replay FILE`"
     try:
-        content = json.loads(Path(file).read_text(encoding="utf-8"))
+        content = read_json(file)
     except (OSError, ValueError) as error:
         raise ReplayError(f"{file} can not be read as a replay ({error}); {cure}") from error
     found = content.get("format") if isinstance(content, dict) else None
@@ -161,15 +195,34 @@ def read_replay(file: str | Path) -> Replay:
 
 
 def _replay(content: Mapping[str, Any]) -> Replay:
+    for name, kind in KINDS.items():
+        if type(content[name]) is not kind:
+            raise TypeError(f"{name} is {shown(content[name])}, must be a {kind.__name__}")
+    for name in ("seed", "game_index"):
+        if not 0 <= content[name] <= MOST:
+            raise ValueError(f"{name} is {shown(content[name])}, must lie in 0..{MOST}")
+    for name, kinds in (("agents", (str,)), ("returns", (int, float)), ("seats", (int,))):
+        wrong = [one for one in content[name] if type(one) not in kinds or (kinds != (str,) and not abs(one) <= MOST)]
+        if wrong:
+            raise ValueError(f"{name} holds {shown(wrong[0])}")
     moves = zip(content["seats"], content["actions"], strict=True)
     return Replay(
-        game=str(content["game"]),
-        options=dict(content["options"]),
-        seed=int(content["seed"]),
-        game_index=int(content["game_index"]),
-        start=dict(content["start"]),
-        agents=tuple(map(str, content["agents"])),
-        moves=tuple(Move(int(seat), as_tuples(action)) for seat, action in moves),
+        game=content["game"],
+        options=content["options"],
+        seed=content["seed"],
+        game_index=content["game_index"],
+        start=content["start"],
+        agents=tuple(content["agents"]),
+        moves=tuple(Move(seat, _action(action)) for seat, action in moves),
         returns=tuple(map(float, content["returns"])),
-        finished=bool(content["finished"]),
+        finished=content["finished"],
     )
+
+
+def _action(value: Any) -> Any:
+    """An int, or tuples of such."""
+    if isinstance(value, list):
+        return tuple(map(_action, value))
+    if type(value) is not int or abs(value) > MOST_ACTION:
+        raise ValueError(f"actions holds {shown(value)}, must be integers")
+    return value

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ludory.atomic import atomic_file
 from ludory.errors import DataError
+from ludory.reading import JsonError, check_unpacked, parse_json, read_json, shown
 
 from .checks import Problem, find_problems
 from .columns import METADATA_KEY, Columns, concatenated, from_table, game_starts, schema_of, taken, to_table
@@ -23,6 +24,9 @@ from .header import TrajectoryHeader, header_from_json, header_to_json
 
 FORMAT = "ludory trajectories"
 MANIFEST = "dataset.json"
+RECENT = 64
+"""A recording looks after each file at so many that it wrote before."""
+MOST_GAMES = (1 << 63) - 1
 UNIT_BYTES = 1 << 22
 """About so many bytes are read at a time: a row group holds whole games of this size in all."""
 
@@ -43,6 +47,19 @@ class Manifest(NamedTuple):
         """Number of games in a shard."""
         return min(self.shard_games, self.games - shard * self.shard_games)
 
+    def stands_in(self, folder: Path) -> bool:
+        """Whether the folder's `dataset.json` says the same, or more games."""
+        try:
+            found = read_manifest(folder)
+        except DataError:
+            return False
+        return found._replace(games=self.games) == self and found.games >= self.games
+
+    def numbers(self, shard: int) -> range:
+        """The games in a shard."""
+        first = shard * self.shard_games
+        return range(first, first + self.games_in(shard))
+
 
 class ShardIndex(NamedTuple):
     """What is in a shard, by game in the order of the file."""
@@ -61,6 +78,11 @@ class ShardIndex(NamedTuple):
 def shard_file(folder: str | Path, number: int) -> Path:
     """Path of a shard."""
     return Path(folder) / f"part-{number:05d}.parquet"
+
+
+def shard_number(file: Path) -> int:
+    """Number of the shard of that name."""
+    return int(file.stem.removeprefix("part-"))
 
 
 def write_manifest(folder: str | Path, manifest: Manifest) -> None:
@@ -83,17 +105,19 @@ def read_manifest(folder: str | Path) -> Manifest:
     """
     file, cure = Path(folder) / MANIFEST, "record a dataset with `ludory record AGENT --game ID --games N --out DIR`"
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = read_json(file)
     except (OSError, ValueError) as error:
         raise DataError(f"{file} can not be read ({error}); {cure}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         found = content.get("format") if isinstance(content, dict) else content
-        raise DataError(f"{file}, field 'format': got {found!r}, must be {FORMAT!r}; {cure}")
+        raise DataError(f"{file}, field 'format': got {shown(found)}, must be {FORMAT!r}; {cure}")
     header = header_from_json(content.get("header"), file)
     games, shard_games = content.get("games"), content.get("shard_games")
     for name, value in (("games", games), ("shard_games", shard_games)):
-        if not isinstance(value, int) or value < 1:
-            raise DataError(f"{file}, field {name!r}: got {value!r}, must be an integer of at least 1; {cure}")
+        if type(value) is not int or not 1 <= value <= MOST_GAMES:
+            raise DataError(
+                f"{file}, field {name!r}: got {shown(value)}, must be an integer of 1..{MOST_GAMES}; {cure}"
+            )
     return Manifest(header, games, shard_games)  # type: ignore[arg-type]
 
 
@@ -181,9 +205,42 @@ def open_shard(file: str | Path) -> pq.ParquetFile:
         DataError: it is missing, cut off, or no Parquet file.
     """
     try:
-        return pq.ParquetFile(file, page_checksum_verification=True)
-    except (OSError, pa.ArrowException) as error:
+        shard = pq.ParquetFile(file, page_checksum_verification=True)
+        schema, metadata = shard.schema_arrow, shard.metadata
+        sizes = [_unpacked_size(schema, metadata.row_group(k)) for k in range(metadata.num_row_groups)]
+    except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
         raise DataError(_unreadable(file, error)) from error
+    check_unpacked(file, max(sizes, default=0))
+    return shard
+
+
+def _unpacked_size(schema: pa.Schema, group: pq.RowGroupMetaData) -> int:
+    """About how many bytes a row group has in memory: by its columns, or by what it says itself."""
+    return max(int(group.total_byte_size), int(group.num_rows) * sum(_width(part.type) for part in schema))
+
+
+def _width(kind: pa.DataType) -> int:
+    """Bytes of a value, 1 for those of no fixed size."""
+    if pa.types.is_fixed_size_list(kind):
+        count: int = kind.list_size
+        return count * _width(kind.value_type)
+    try:
+        bits: int = kind.bit_width
+        return max(bits // 8, 1)
+    except ValueError:
+        return 1
+
+
+def metadata_texts(shard: pq.ParquetFile, file: object) -> dict[str, str]:
+    """Metadata as texts.
+
+    Raises:
+        DataError: they are none.
+    """
+    try:
+        return {key.decode(): value.decode() for key, value in (shard.schema_arrow.metadata or {}).items()}
+    except UnicodeDecodeError as error:
+        raise DataError(Problem(str(file), None, "metadata", "no UTF-8", "texts")) from error
 
 
 def _unreadable(file: object, error: Exception) -> Problem:
@@ -198,6 +255,10 @@ def read_rows(shard: pq.ParquetFile, file: str | Path) -> pa.Table:
         DataError: the file is damaged.
     """
     try:
+        check_unpacked(
+            file,
+            sum(_unpacked_size(shard.schema_arrow, shard.metadata.row_group(k)) for k in range(shard.num_row_groups)),
+        )
         return shard.read()
     except (OSError, pa.ArrowException) as error:
         raise DataError(_unreadable(file, error)) from error
@@ -226,7 +287,11 @@ def shard_header(shard: pq.ParquetFile, file: str | Path) -> TrajectoryHeader:
     if raw is None:
         found, allowed = "no such metadata", "a file of `ludory record` or `ludory convert`"
         raise DataError(Problem(str(file), None, METADATA_KEY.decode(), found, allowed))
-    header = header_from_json(json.loads(raw), file)
+    try:
+        content = parse_json(raw)
+    except JsonError as error:
+        raise DataError(Problem(str(file), None, METADATA_KEY.decode(), str(error), "a JSON object")) from error
+    header = header_from_json(content, file)
     expected = schema_of(header)
     unknown = [name for name in schema.names if name not in expected.names]
     if unknown:
@@ -241,7 +306,7 @@ def shard_header(shard: pq.ParquetFile, file: str | Path) -> TrajectoryHeader:
 
 def index_shard(file: str | Path) -> ShardIndex:
     """What is in a shard, all of it checked; read once in a process as long as the file stays the same."""
-    path = Path(file).resolve()
+    path = Path(file).absolute()
     try:
         status = path.stat()
     except OSError as error:

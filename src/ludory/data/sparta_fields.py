@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, get_args
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 from ludory.envs.game import Game
 from ludory.envs.hanabi.variants import ObservationName
 from ludory.envs.make import make_game
+from ludory.reading import shown
 
-from .json_records import Record
+from .json_records import LARGEST, Record
 
 REQUIRED = ("game_id", "t", "seat", "obs_vec", "action_sparta", "reward", "done")
 OPTIONAL = (
@@ -39,6 +39,9 @@ OPTIONAL = (
     "lives",
 )
 BOOLEANS = ("searches", "searched")
+MOST, MOST_ID = (1 << 31) - 1, (1 << 63) - 1
+"""Of int32, in which counts are kept, and of int64, in which ids are."""
+WIDE = ("game_id", "range_size")
 NUMBERS = ("rollouts", "range_size", "contradictions", "score_so_far", "stacks", "lives")
 FIELDS = {"q": "Q_values", "q_stderr": "Q_stderr", "q_count": "Q_count"} | {
     name: name for name in ("action_blueprint", *BOOLEANS, *NUMBERS, "gain")
@@ -73,9 +76,9 @@ Complain = Callable[[str, object, str], None]
 """Called with field, what was got and what is allowed."""
 
 
-def is_count(value: object) -> bool:
-    """An integer of at least 0; True, 1.5 and "3" are none."""
-    return type(value) is int and value >= 0
+def is_count(value: object, most: int = MOST) -> bool:
+    """An integer of 0..most; True, 1.5 and "3" are none."""
+    return type(value) is int and 0 <= value <= most
 
 
 def read_step(record: Record, file: int, game: Game, complain: Complain) -> Step | None:
@@ -92,22 +95,21 @@ def read_step(record: Record, file: int, game: Game, complain: Complain) -> Step
         return None
     facts, actions = game.facts, game.facts.num_actions
     for name in ("game_id", "t"):
-        if not is_count(content[name]):
-            fault(name, repr(content[name]), "an integer of at least 0")
+        _count(name, content[name], fault)
     seat = content["seat"]
     if not is_count(seat) or seat >= facts.players:
-        fault("seat", repr(seat), f"a seat 0..{facts.players - 1}")
+        fault("seat", shown(seat), f"a seat 0..{facts.players - 1}")
     observation = _observation(content["obs_vec"], game, fault)
     mask = _mask(content, actions, fault)
     action = _action("action_sparta", content["action_sparta"], actions, mask, fault)
     blueprint = _action("action_blueprint", content.get("action_blueprint"), actions, mask, fault)
     previous = content.get("prev_other_action")
     if previous is not None and not (is_count(previous) and previous <= actions):
-        fault("prev_other_action", repr(previous), f"an integer 0..{actions}, {actions} for none")
+        fault("prev_other_action", shown(previous), f"an integer 0..{actions}, {actions} for none")
     reward, value = (_finite(name, content.get(name), fault) for name in ("reward", "return"))
     done = content["done"]
     if type(done) is not bool and not (type(done) is int and done in (0, 1)):
-        fault("done", repr(done), "true or false")
+        fault("done", shown(done), "true or false")
     q, q_stderr = (_numbers(name, content.get(name), actions, fault) for name in ("Q_values", "Q_stderr"))
     if q is not None and action is not None and np.isnan(q[action]):
         fault("Q_values", f"null at action_sparta {action}", "a number there")
@@ -125,13 +127,12 @@ def _found(content: dict[str, Any], actions: int, fault: Complain) -> dict[str, 
     found: dict[str, Any] = {}
     for name in NUMBERS:
         if content.get(name) is not None:
-            if not is_count(content[name]):
-                fault(name, repr(content[name]), "an integer of at least 0")
+            _count(name, content[name], fault)
             found[name] = content[name]
     for name in BOOLEANS:
         if name in content:
             if type(content[name]) is not bool:
-                fault(name, repr(content[name]), "true or false")
+                fault(name, shown(content[name]), "true or false")
             found[name] = content[name]
     gain, counts = (
         _finite("gain", content.get("gain"), fault),
@@ -140,10 +141,19 @@ def _found(content: dict[str, Any], actions: int, fault: Complain) -> dict[str, 
     if gain is not None:
         found["gain"] = gain
     if counts is not None:
-        if (counts < 0).any():
-            fault("Q_count", f"{counts.min():g}", f"{actions} numbers of at least 0")
+        known = counts[~np.isnan(counts)]
+        odd = known[(known < 0) | (known > MOST) | (known % 1 != 0)]
+        if len(odd):
+            fault("Q_count", f"{odd[0]:g}", f"{actions} numbers of at least 0, whole ones of at most {MOST}")
+            return found
         found["q_count"] = np.nan_to_num(counts).astype(np.int32)
     return found
+
+
+def _count(field: str, value: Any, fault: Complain) -> None:
+    most = MOST_ID if field in WIDE else MOST
+    if not is_count(value, most):
+        fault(field, shown(value), f"an integer of at least 0, at most {most}")
 
 
 def _observation(values: object, game: Game, fault: Complain) -> NDArray[Any] | None:
@@ -152,7 +162,7 @@ def _observation(values: object, game: Game, fault: Complain) -> NDArray[Any] | 
     if numbers is None:
         fault(
             "obs_vec",
-            "entries that are no numbers" if isinstance(values, list) else repr(values)[:40],
+            "entries that are no numbers" if isinstance(values, list) else shown(values),
             "a list of numbers",
         )
         return None
@@ -206,7 +216,7 @@ def _mask(content: dict[str, Any], actions: int, fault: Complain) -> NDArray[np.
             else None
         )
         if numbers is None or len(numbers) != actions or not np.isin(numbers, (0, 1)).all():
-            got = f"{len(given)} values" if isinstance(given, list) and len(given) != actions else repr(given)[:80]
+            got = f"{len(given)} values" if isinstance(given, list) and len(given) != actions else shown(given)
             fault("legal_mask", got, f"{actions} values, each 0 or 1")
             return None
         masks.append(numbers.astype(bool))
@@ -216,7 +226,7 @@ def _mask(content: dict[str, Any], actions: int, fault: Complain) -> NDArray[np.
             or not all(is_count(one) and one < actions for one in ids)
             or len(set(ids)) < len(ids)
         ):
-            fault("legal_action_ids", repr(ids)[:80], f"different ids 0..{actions - 1}")
+            fault("legal_action_ids", shown(ids), f"different ids 0..{actions - 1}")
             return None
         masks.append(np.isin(np.arange(actions), ids))
     if not np.array_equal(masks[0], masks[-1]):
@@ -233,7 +243,7 @@ def _action(field: str, value: Any, actions: int, mask: NDArray[np.bool_] | None
     if value is None and field == "action_blueprint":
         return None
     if not is_count(value) or value >= actions:
-        fault(field, repr(value), f"an integer 0..{actions - 1}")
+        fault(field, shown(value), f"an integer 0..{actions - 1}")
         return None
     if mask is not None and not mask[value]:
         fault(field, f"{value}, which is not legal", f"among {_listed(np.flatnonzero(mask).tolist())}")
@@ -248,8 +258,8 @@ def _listed(ids: Sequence[int]) -> str:
 def _finite(field: str, value: Any, fault: Complain) -> float | None:
     if value is None and field != "reward":
         return None
-    if type(value) not in (int, float) or not math.isfinite(value):
-        fault(field, repr(value), "a finite number")
+    if type(value) not in (int, float) or not abs(value) <= LARGEST:
+        fault(field, shown(value), "a finite number")
         return None
     return float(value)
 
@@ -260,9 +270,9 @@ def _numbers(field: str, values: Any, count: int, fault: Complain) -> NDArray[np
         return None
     allowed = f"{count} numbers, null where there is none"
     if not isinstance(values, list) or len(values) != count:
-        fault(field, f"{len(values)} values" if isinstance(values, list) else repr(values)[:40], allowed)
+        fault(field, f"{len(values)} values" if isinstance(values, list) else shown(values), allowed)
         return None
-    if not all(one is None or (type(one) in (int, float) and math.isfinite(one)) for one in values):
-        fault(field, repr(values)[:80], allowed)
+    if not all(one is None or (type(one) in (int, float) and abs(one) <= LARGEST) for one in values):
+        fault(field, shown(values), allowed)
         return None
     return np.array([np.nan if one is None else one for one in values], np.float32)

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.errors import LogFormatError, OptionError
+from ludory.reading import shown
 
 from .columns import UNKNOWN_SEED, Columns
 from .hanabi_orders import fitting_orders, hanabi_sizes, ludory_ids
 from .header import ExtraColumn, TrajectoryHeader, header_of
 from .json_records import TORN, Problems, Record, json_records
 from .search_columns import BLUEPRINT, OVERRIDE, PREVIOUS, VALUE_KNOWN, search_columns
-from .sparta_fields import OPTIONAL, REQUIRED, Step, is_count, read_step
+from .sparta_fields import MOST_ID, OPTIONAL, REQUIRED, Step, is_count, read_step
 
 DEFAULTS = {"action_order": "ludory", "bomb": "keep"}
 BOMBS = ("zero", "keep")
@@ -122,17 +123,17 @@ def _hear(record: Record, given: dict[str, str | None], said: dict[str, str], ga
             found = record.content[name]
             allowed = BOMBS if name == "bomb" else ("ludory", "play_first", "play_first_bw")
             if found not in allowed:
-                problems.add(record.place, name, repr(found), f"one of {', '.join(allowed)}")
+                problems.add(record.place, name, shown(found), f"one of {', '.join(allowed)}")
             elif said.setdefault(name, found) != found:
                 problems.add(
-                    record.place, name, repr(found), f"{said[name]!r} as in the records before; or give {name}="
+                    record.place, name, shown(found), f"{said[name]!r} as in the records before; or give {name}="
                 )
 
 
 def _take(record: Record, file: int, game: Game, games: Games, problems: Problems) -> None:
     id, t = record.content.get("game_id"), record.content.get("t")
-    key = (file, id) if is_count(id) else None
-    place = f"{record.place}, game_id {id}, t {t}"
+    key = (file, id) if is_count(id, MOST_ID) else None
+    place = f"{record.place}, game_id {shown(id)}, t {shown(t)}"
 
     def complain(field: str, got: object, allowed: str) -> None:
         problems.add(place, field, got, allowed, key)

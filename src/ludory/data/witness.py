@@ -9,14 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.envs.engine import Array, Engine, on_host
+from ludory.envs.game import Game
 from ludory.envs.player import Memory, Player
 from ludory.envs.table import Table
 
-from .columns import Columns
+from .columns import USED, Columns, used_column
 from .header import ExtraColumn
 
 EARNED = ExtraColumn("earned", "float32")
 """Sum of the seat's rewards before the decision: with the rewards from here on, its return."""
+
+
+def witnessed(game: Game) -> tuple[ExtraColumn, ...]:
+    """The extra columns of every recording of a game."""
+    return (EARNED, *([used_column(len(game.facts.heads))] if game.kernels.used else []))
 
 
 class Notes(Protocol):
@@ -32,30 +38,34 @@ class Witness:
     """All decisions of one batch of games from their start to their end.
 
     Args:
+        game: what is played.
         engine: the batch, not yet started.
         players: one for each seat.
         notes: fills in further columns.
     """
 
-    def __init__(self, engine: Engine, players: Sequence[Player], notes: Notes | None = None) -> None:
-        self._notes = notes
+    def __init__(self, game: Game, engine: Engine, players: Sequence[Player], notes: Notes | None = None) -> None:
+        self._notes, self._tells_used = notes, game.kernels.used is not None
         self._engine, self._facts = engine, engine.facts
         self._made = np.zeros((engine.num_games, engine.facts.players), np.int64)
         self._parts: list[tuple[Array, ...]] = []
-        self._table = Table(engine, [_Watched(player, self) for player in players])
+        self._players = players
+        self._rewards = np.zeros((engine.num_games, engine.facts.players), np.float32)
 
     def play(self, first_game: int, seed: int) -> Columns:
         """Play all games to their end; game k of the batch has the id `first_game + k`.
 
         A reward belongs to the seat's last decision before it; what fell before the seat's first one is only in `earned`.
         """
-        self._table.start()
-        self._table.run()
+        table = Table(self._engine, [_Watched(player, self) for player in self._players])
+        self._rewards = table.rewards  # not the table, which has us in its players: a cycle keeps a shard in memory
+        table.start()
+        table.run()
         joined = [np.concatenate(part) for part in zip(*self._parts, strict=True)]
         rows, seats, steps = joined[:3]
         order = np.lexsort((seats, steps, rows))
-        rows, seats, steps, seen, masks, actions, log_probs, earned, *noted = (part[order] for part in joined)
-        total = self._table.rewards[rows, seats]
+        rows, seats, steps, seen, masks, actions, log_probs, earned, used, *noted = (part[order] for part in joined)
+        total = self._rewards[rows, seats]
         following, last = _next_decisions(rows, seats)
         after = np.where(last, total, earned[following])
         return Columns(
@@ -70,7 +80,9 @@ class Witness:
             rewards=after - earned,
             terminated=last & on_host(self._engine.terminated)[rows],
             truncated=last & on_host(self._engine.truncated)[rows],
-            extras={EARNED.name: earned} | {one.name: part for one, part in zip(self._noted, noted, strict=True)},
+            extras={EARNED.name: earned}
+            | ({USED: used} if self._tells_used else {})
+            | {one.name: part for one, part in zip(self._noted, noted, strict=True)},
         )
 
     @property
@@ -87,6 +99,7 @@ class Witness:
         self._made[rows, seat] += 1
         chosen = on_host(actions).reshape(len(rows), len(facts.heads))
         more = self._notes(engine, seat, actions, memory) if self._notes else {}
+        used = on_host(engine.used(actions, seat, rows)) if self._tells_used else np.ones(chosen.shape, bool)
         known = np.full(chosen.shape, np.nan, np.float32) if log_probs is None else np.asarray(log_probs, np.float32)
         self._parts.append(
             (
@@ -97,7 +110,8 @@ class Witness:
                 np.packbits(legal[:, seat] if facts.simultaneous else legal, axis=1),
                 chosen.astype(np.int64),
                 known,
-                self._table.rewards[rows, seat],
+                self._rewards[rows, seat],
+                used,
                 *(more[one.name] for one in self._noted),
             )
         )
@@ -117,6 +131,9 @@ class _Watched:
 
     def __init__(self, player: Player, witness: Witness) -> None:
         self._player, self._witness = player, witness
+
+        if callable(start_games := getattr(player, "start_games", None)):
+            self.start_games = start_games
 
     def initial_memory(self, rows: int) -> Memory:
         return self._player.initial_memory(rows)

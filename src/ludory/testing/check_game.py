@@ -56,6 +56,7 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "used heads": training.unused_heads_have_no_effect,
     "critic": training.the_critic_sees_what_it_should,
     "kernels": kernels.kernels_stay_in_their_row,
+    "state bounds": copies.states_stay_within_their_bounds,
     "Gymnasium env": gymnasium_views.gymnasium_env_agrees,
     "Gymnasium vector": gymnasium_views.gymnasium_vector_agrees,
     "PettingZoo AEC": pettingzoo_views.pettingzoo_aec_agrees,
@@ -84,7 +85,7 @@ def check_game(
       an unknown reset option is refused.
     * masks: their form; a running game has a legal action for every head; every legal action can be played; every
       illegal one raises IllegalActionError and changes nothing.
-    * outcomes: games end within `longest_game`; rewards are of the declared kind over a whole game (shared: equal
+    * outcomes: games end within `longest_game`; rewards are of the declared kind over a whole game (shared, and in a team: equal
       returns; zero_sum: they sum to 0; within min_return..max_return); finished games are frozen, with an all-true mask.
     * seats that are out before the end: settled once, no reward afterwards, one legal value per head.
     * training: heads that `used` leaves out have no effect on what anybody sees next; what `critic` shows has its size and range.
@@ -92,6 +93,7 @@ def check_game(
     * seeds: the same seed repeats; another seed, index or episode differs (or does not, in a game without chance).
     * batches: a game is the same alone, in a batch, stepped or reset by `rows`.
     * copies: clones diverge only by actions; gather copies; restored games go on bit for bit, later draws included.
+    * state: every field stays within the bounds that it declares, and the game's `consistent` agrees.
     * views: Gymnasium (every seat that a policy can play), Gymnasium vector, PettingZoo AEC and parallel show what the
       engine shows, step by step, in arrays that are the caller's own.
     * kernels: interpreted, they touch their own row only, inside the bounds, and agree with the compiled code.

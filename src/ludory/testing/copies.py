@@ -5,6 +5,10 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from ludory.envs.engine import Engine
+from ludory.envs.snapshot import check_fields
+from ludory.errors import ConformanceError, SnapshotError
+
 from .random_moves import RandomMoves
 from .recording import compare, look, replay, same_state
 from .trial import Trial
@@ -51,3 +55,19 @@ def restored_games_continue(trial: Trial) -> None:
             restored.reset()
             engine.reset()
             compare(trial.facts, look(restored), look(engine), f"{where}, next games")
+
+
+def states_stay_within_their_bounds(trial: Trial) -> None:
+    """From start to end, and after a `redeal`, each field of the state is within its bounds, and the fields agree."""
+    for step, engine in trial.positions(100):
+        _require_bounds(trial, engine, f"step {step}")
+        if trial.game.kernels.redeal:
+            engine.redeal(step % trial.facts.players, trial.seed)
+            _require_bounds(trial, engine, f"step {step}, redealt for seat {step % trial.facts.players}")
+
+
+def _require_bounds(trial: Trial, engine: Engine, where: str) -> None:
+    try:
+        check_fields(trial.game, engine.fields())
+    except SnapshotError as error:
+        raise ConformanceError(f"{where}: {error}") from error

@@ -24,6 +24,10 @@ def facts_hold_together(trial: Trial) -> None:
     require(facts.heads, "no action heads; give at least one Head(name, size)")
     require(min(facts.head_sizes) >= 1, f"head sizes {facts.head_sizes}, must be at least 1")
     require(len(set(facts.head_names)) == len(facts.heads), f"two heads share a name: {facts.head_names}")
+    require(
+        len(facts.teams) in (0, facts.players),
+        f"teams={facts.teams}: give the team of each of the {facts.players} seats, or ()",
+    )
     require(spec.low <= spec.high, f"observation low={spec.low} is above high={spec.high}")
     for name, field in header(facts.players).items():
         given = trial.game.fields.get(name)

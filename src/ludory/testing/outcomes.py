@@ -26,7 +26,7 @@ def games_end_in_time(trial: Trial) -> None:
 
 
 def rewards_are_of_the_declared_kind(trial: Trial) -> None:
-    """Over whole games: equal returns if shared, returns that sum to 0 if zero_sum, all within min_return..max_return."""
+    """Over whole games: equal returns if shared or in a team, returns that sum to 0 if zero_sum, all within min_return..max_return."""
     facts, moments = trial.facts, trial.recording.moments
     shape = (trial.games, facts.players)
     for step, moment in enumerate(moments):
@@ -40,6 +40,12 @@ def rewards_are_of_the_declared_kind(trial: Trial) -> None:
     returns: Array = rewards.sum(axis=0)
     slack = 1e-5 * max(1.0, float(np.abs(rewards).sum(axis=(0, 2)).max()))  # sums of float32
     _check_kind(facts.reward, returns, slack)
+    for team in sorted(set(facts.teams)):
+        seats = [seat for seat, of in enumerate(facts.teams) if of == team]
+        for game in np.flatnonzero(np.ptp(returns[:, seats], axis=1) > slack):
+            require(
+                False, f"game {game}: seats {seats} are a team, but their returns are {returns[game, seats].tolist()}"
+            )
     ended = moments[-1].over
     for game in np.flatnonzero(
         ended & ((returns < facts.min_return - slack) | (returns > facts.max_return + slack)).any(axis=1)

@@ -13,7 +13,7 @@ from ludory.envs.arena.codec import HEADS
 from ludory.envs.game import Game, Head, ObservationSpec, flat_segments
 from ludory.errors import DataError
 
-from ..columns import UNKNOWN_SEED, Columns, taken
+from ..columns import UNKNOWN_SEED, Columns, taken, used_column
 from ..header import ExtraColumn, TrajectoryHeader, header_of
 from . import recorder
 from .load import MIXED, SequenceSet
@@ -24,8 +24,7 @@ from .sequence import STEPS, TrajectorySequence
 JOINT = ExtraColumn("joint_log_prob", "float32")
 """Log-probability of the whole action; NaN where unknown."""
 TICK = ExtraColumn("tick", "int64")
-USED = ExtraColumn("used", "bool", len(HEADS))
-"""Which heads had an effect."""
+USED = used_column(len(HEADS))
 
 
 class Converted(NamedTuple):

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ludory.envs.arena.codec import HEADS, encode, head_sizes
+from ludory.reading import shown
 
 from . import fields
-from .flaw import FieldError, Flaws, shown
+from .flaw import FieldError, Flaws
 from .lines import json_lines
 from .live_event import is_ok, read_action, read_features
 from .manifest import Run

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .flaw import FieldError, shown
+from ludory.reading import shown
 
-LARGEST = 3.4028234663852886e38
-"""Of float32, in which features are kept."""
+from ..json_records import LARGEST
+from .flaw import FieldError
+
 MOST = (1 << 63) - 1
 """Of int64."""
 MISSING = object()

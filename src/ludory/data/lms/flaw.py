@@ -54,9 +54,3 @@ class Flaws:
         if not self.skip_bad:
             raise DataError(flaw)
         self.found.append(flaw)
-
-
-def shown(value: object, most: int = 80) -> str:
-    """`value` as it would be typed, cut after `most` characters."""
-    text = repr(value)
-    return text if len(text) <= most else f"{text[:most]}..."

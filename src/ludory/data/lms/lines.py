@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
+
+from ludory.reading import GZIP_MAGIC, JsonError, Unpacked, parse_json, unpacked
 
 from .flaw import Flaws
 
-GZIP = 16 + zlib.MAX_WBITS
-MAGIC = b"\x1f\x8b"
-CHUNK = 1 << 16
 SHOWN = 80
 """So many characters of a broken line are shown."""
 
@@ -34,17 +31,29 @@ def json_lines(file: str | Path, flaws: Flaws, *, packed: bool, go_on: bool = Fa
         go_on: leave out a broken line only, for files whose lines have nothing to do with each other.
     """
     try:
-        data = Path(file).read_bytes()
+        with Path(file).open("rb") as whole:
+            start = whole.read(SHOWN)
+        if packed and start and not start.startswith(GZIP_MAGIC):
+            flaws.add(file, 1, "line", f"no gzip data: {_start(start)}", "a whole gzip file")
+            return
+        handle, broken = unpacked(file) if packed else Unpacked(Path(file).open("rb"), "")  # noqa: SIM115
     except OSError as error:
         flaws.add(file, None, "file", error.strerror or str(error), "a file that can be read")
         return
-    if not data:
+    if not start:
+        handle.close()
         flaws.add(file, None, "file", "an empty file", "at least one JSON object on a line")
         return
-    text, broken = _unpacked(data) if packed else (data, "")
-    number, some = 0, False
-    for number, (line, whole) in enumerate(_lines(text), 1):
-        if broken and not whole:
+    with handle:
+        yield from _objects(file, handle, broken, flaws, go_on)
+
+
+def _objects(file: str | Path, handle: IO[bytes], broken: str, flaws: Flaws, go_on: bool) -> Iterator[Line]:
+    """The objects up to the first broken line, or to what is `broken` about the whole file."""
+    number, some, tail = 1, False, b""
+    for number, line in enumerate(handle, 1):
+        if broken and not line.endswith(b"\n"):
+            tail = line
             break
         found, reason = _parsed(line, first=number == 1)
         if reason:
@@ -56,45 +65,12 @@ def json_lines(file: str | Path, flaws: Flaws, *, packed: bool, go_on: bool = Fa
         if found is not None:
             some = True
             yield Line(number, found)
+    else:
+        number += some
     if broken:
-        number = text.count(b"\n") + 1
-        flaws.add(file, number, "line", f"{broken}: {_start(_tail(text) or data)}", "a whole gzip file")
+        flaws.add(file, number, "line", f"{broken}: {_start(tail)}" if tail else broken, "a whole gzip file")
     elif not some:
         flaws.add(file, None, "file", "only empty lines", "at least one JSON object on a line")
-
-
-def _unpacked(data: bytes) -> tuple[bytes, str]:
-    """What can be unpacked of gzip data, and why that is not all."""
-    parts: list[bytes] = []
-    while data:
-        if not data.startswith(MAGIC):
-            if not data.strip(b"\0"):  # padding that gzip allows
-                break
-            return b"".join(parts), "gzip data followed by something else" if parts else "no gzip data"
-        member = zlib.decompressobj(GZIP)
-        for start in range(0, len(data), CHUNK):
-            try:
-                parts.append(member.decompress(data[start : start + CHUNK]))
-            except zlib.error:
-                return b"".join(parts), "damaged gzip data"
-            if member.eof:
-                data = member.unused_data + data[start + CHUNK :]
-                break
-        else:
-            return b"".join([*parts, member.flush()]), "gzip data that are cut off"
-    return b"".join(parts), ""
-
-
-def _lines(text: bytes) -> Iterator[tuple[bytes, bool]]:
-    """Every line, and whether it ends as a line does."""
-    parts = text.split(b"\n")
-    yield from ((part, True) for part in parts[:-1])
-    if parts[-1]:
-        yield parts[-1], False
-
-
-def _tail(text: bytes) -> bytes:
-    return text[text.rfind(b"\n") + 1 :]
 
 
 def _parsed(line: bytes, first: bool) -> tuple[dict[str, Any] | None, str]:
@@ -106,9 +82,9 @@ def _parsed(line: bytes, first: bool) -> tuple[dict[str, Any] | None, str]:
     if not text:
         return None, ""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError also of numbers with thousands of digits
-        return None, f"invalid JSON ({getattr(error, 'msg', type(error).__name__)})"
+        value = parse_json(text)
+    except JsonError as error:
+        return None, str(error)
     return (value, "") if isinstance(value, dict) else (None, f"a {type(value).__name__}, not an object")
 
 

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.envs.arena.codec import Action
+from ludory.reading import shown
 
 from . import fields
-from .flaw import FieldError, shown
+from .flaw import FieldError
 
 MOVE_KEY = re.compile(r"\bKey([WASD])\b", re.IGNORECASE)
 MOVE_WORDS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ludory.reading import shown
+
 from . import fields
-from .flaw import FieldError, Flaws, shown
+from .flaw import FieldError, Flaws
 from .lines import json_lines
 from .outcome import WORDS, value_of, words_of
 

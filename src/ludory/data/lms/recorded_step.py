@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from ludory.envs.arena.codec import FIELDS, HEADS, PRESETS, Action, encode, faults, head_sizes
 from ludory.errors import OptionError
+from ludory.reading import shown
 
 from . import fields
 from .fields import inner
-from .flaw import FieldError, shown
+from .flaw import FieldError
 from .observation import Pick, Seen, read_observation
 from .sequence import shown_bins
 

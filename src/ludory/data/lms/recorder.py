@@ -52,6 +52,8 @@ def read_recorder(
             step = read_step(line.content, origin, reading)
             if episodes[-1]:
                 _follow(episodes, line, step, split_on_done)
+            elif origin.game is not None and step.tick_id != 0:
+                raise FieldError("tick_id", f"{step.tick_id} in the first line", "0: the first ticks are missing")
         except FieldError as bad:
             flaws.add(file, line.number, bad.field, bad.got, bad.wanted)
             break
@@ -80,6 +82,12 @@ def _follow(
     elif step.tick_id <= before.tick_id:
         got = f"{step.tick_id} in line {line.number} after {before.tick_id} in line {number}"
         raise FieldError("tick_id", got, "greater on every line")
+    elif len(episodes[-1]) > 1:
+        (_, first), (_, second) = episodes[-1][:2]
+        expected = before.tick_id + second.tick_id - first.tick_id
+        if step.tick_id != expected:
+            got = f"{step.tick_id} in line {line.number} after {before.tick_id} in line {number}"
+            raise FieldError("tick_id", got, f"{expected}, as far on as the lines before: a tick is left out")
 
 
 def _sequence(steps: Sequence[RecordedStep], origin: Origin, path: str) -> TrajectorySequence:

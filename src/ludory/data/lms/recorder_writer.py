@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.atomic import atomic_file
+from ludory.claims import claimed
 from ludory.envs.arena.codec import FIELDS, HEADS, decode
 from ludory.envs.engine import Engine
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.table import first_legal
 from ludory.errors import DataError, IllegalActionError, ReplayError
+from ludory.written import WrittenFiles
 
 from ..columns import Columns, from_table, game_starts, taken
 from ..dataset import TrajectoryDataset
@@ -44,7 +46,7 @@ def write_recorder(recording: str | Path | TrajectoryDataset, folder: str | Path
     Raises:
         DataError: the recording is of another game, or nothing says which random numbers it drew.
         ReplayError: a game does not go as recorded under the rules of this version.
-        OutputError: a file can not be written.
+        OutputError: a file can not be written, or is gone or another one at the end.
     """
     dataset = recording if isinstance(recording, TrajectoryDataset) else TrajectoryDataset(recording)
     header = dataset.header
@@ -55,13 +57,16 @@ def write_recorder(recording: str | Path | TrajectoryDataset, folder: str | Path
             f"{dataset.path}: got {got}; recorder files are made of a recording of the arena by `ludory record`"
         )
     header.check_fits(game.facts)
-    files = []
-    for table in dataset.tables():
-        for games in _runs(from_table(table, header)):
-            lines = _play(game, header, games)
-            for (number, seat), texts in lines.items():
-                files.append(Path(folder) / f"{header.game}-{header.seed}-{number:08d}_player_{seat}.jsonl.gz")
-                _write(files[-1], texts)
+    files, written = [], WrittenFiles()
+    with claimed(Path(folder).resolve(), wait=True):
+        for table in dataset.tables():
+            for games in _runs(from_table(table, header)):
+                lines = _play(game, header, games)
+                for (number, seat), texts in lines.items():
+                    files.append(Path(folder) / f"{header.game}-{header.seed}-{number:08d}_player_{seat}.jsonl.gz")
+                    _write(files[-1], texts)
+                    written.add(files[-1])
+        written.check()
     return files
 
 

@@ -8,6 +8,7 @@ declarations d of straight 42 `points_{d}` (list of int8, 0..42), and for each b
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,12 +21,16 @@ from ludory.atomic import atomic_file
 from ludory.envs.texas42.tiles import STRAIGHT
 from ludory.errors import DataError
 
-from ..shards import open_shard, read_rows
+from ..checks import Problem
+from ..shards import metadata_texts, open_shard, read_rows
 from .names import split_of
+from .row_checks import POINTS, Check, outside, refuse_nulls, refuse_wrong_rows
 
 FORMAT = "ludory texas42 bids 1"
 BIDS = range(30, 43)
 FIGURES = ("pmake", "ci_low", "ci_high")
+ROUNDING = 1e-5
+"""Of float32."""
 
 
 class BidName(NamedTuple):
@@ -100,7 +105,7 @@ def read_bids(file: str | Path, name: BidName | None = None) -> BidTable:
         DataError: damaged, foreign, or made otherwise.
     """
     with open_shard(file) as shard:
-        found = {key.decode(): value.decode() for key, value in (shard.schema_arrow.metadata or {}).items()}
+        found = metadata_texts(shard, file)
         rows = shard.metadata.num_rows
         if found.get("format") != FORMAT or rows != 1:
             raise DataError(
@@ -112,10 +117,40 @@ def read_bids(file: str | Path, name: BidName | None = None) -> BidTable:
                 raise DataError(
                     f"{file}: {key} is {found.get(key)}, asked for {value}; name another folder, or add --replace"
                 )
-        row = read_rows(shard, file).to_pylist()[0]
+        if shard.schema_arrow.names != schema(BidName(0, "", 0, 0, 0)).names:
+            raise DataError(f"{file}: columns are missing or of another file; make it anew with --replace")
+        table = read_rows(shard, file)
+        row = table.to_pylist()[0]
+    refuse_nulls(file, 0, table)
     try:
         points = np.array([row[f"points_{decl}"] for decl in STRAIGHT], np.int8)
         figures = [[[row[f"{figure}_{decl}_{bid}"] for bid in BIDS] for decl in STRAIGHT] for figure in FIGURES]
-    except KeyError as error:
-        raise DataError(f"{file}: no column {error}; make it anew with --replace") from error
-    return BidTable(row["hand"], row["model_checkpoint"], points, np.array(figures, np.float32))
+        found_table = BidTable(row["hand"], row["model_checkpoint"], points, np.array(figures, np.float32))
+    except (ValueError, OverflowError, TypeError) as error:
+        raise DataError(f"{file}: {error}; make it anew with --replace") from error
+    refuse_wrong_rows(file, 0, _wrong_figures(found_table))
+    _check_seed(file, row, found)
+    return found_table
+
+
+def _wrong_figures(table: BidTable) -> Iterator[Check]:
+    yield outside("points", table.points[None], 0, POINTS)
+    for figure, name in zip(table.figures, FIGURES, strict=True):
+        for k, decl in enumerate(STRAIGHT):
+            for j, bid in enumerate(BIDS):
+                yield outside(f"{name}_{decl}_{bid}", figure[k, j : j + 1], 0, 1)
+    p, low, high = table.figures
+    for k, decl in enumerate(STRAIGHT):
+        wrong = ~((low[k] <= p[k] + ROUNDING) & (p[k] <= high[k] + ROUNDING))
+        bid = int(wrong.argmax())
+        yield f"pmake_{decl}_{BIDS[bid]}", wrong[bid : bid + 1], p[k, bid : bid + 1], "in its interval"
+        wrong = np.diff(p[k]) > ROUNDING
+        bid = int(wrong.argmax()) + 1
+        yield f"pmake_{decl}_{BIDS[bid]}", wrong[bid - 1 : bid], p[k, bid : bid + 1], "not above that of a smaller bid"
+
+
+def _check_seed(file: str | Path, row: dict[str, Any], told: dict[str, str]) -> None:
+    """Refuse a table whose columns say something else than its metadata, or a hand that is not the seed's."""
+    for field, key in (("seed", "seed"), ("n_samples", "samples")):
+        if str(row[field]) != told.get(key):
+            raise DataError(Problem(str(file), 0, field, str(row[field]), f"{told.get(key)}, as the metadata say"))

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,9 +21,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ludory.atomic import atomic_file
+from ludory.envs.texas42.tiles import STRAIGHT, TILES
 from ludory.errors import DataError
 
-from ..shards import open_shard, read_rows
+from ..shards import metadata_texts, open_shard, read_rows
+from .row_checks import POINTS, Check, outside, refuse_nulls, refuse_wrong_rows
 
 FORMAT = "ludory texas42 contracts 1"
 CONTRACTS, OPEN = 100, 20
@@ -93,7 +96,7 @@ def check_contracts(file: Path, name: ContractsName) -> None:
         DataError: saying what was found and what to do.
     """
     with open_shard(file) as shard:
-        found = {key.decode(): value.decode() for key, value in (shard.schema_arrow.metadata or {}).items()}
+        found = metadata_texts(shard, file)
         rows = shard.metadata.num_rows
     wanted = _metadata(name)
     if {key: found.get(key) for key in wanted} != wanted or rows != CONTRACTS:
@@ -113,17 +116,30 @@ def read_contracts(files: list[Path]) -> Contracts:
     tables = []
     for file in files:
         with open_shard(file) as shard:
+            if not shard.schema_arrow.equals(_SCHEMA) or metadata_texts(shard, file).get("format") != FORMAT:
+                raise DataError(f"{file}: columns {shard.schema_arrow.names}: must be a file of {FORMAT!r}; delete it")
             tables.append(read_rows(shard, file))
+        refuse_nulls(file, 0, tables[-1])
+        refuse_wrong_rows(file, 0, _wrong_rows(tables[-1]))
     table = pa.concat_tables(tables)
-    count = table.num_rows
-
-    def wide(column: str, size: int) -> NDArray[np.int64]:
-        return np.asarray(table[column].combine_chunks().flatten(), np.int64).reshape(count, size)
-
     return Contracts(
         np.asarray(table["seed"], np.int64),
-        wide("dealt", 4).astype(np.int32),
+        _wide(table, "dealt", 4).astype(np.int32),
         np.asarray(table["decl"], np.int8),
         np.asarray(table["points"], np.int8),
-        wide("open_points", OPEN).astype(np.int8),
+        _wide(table, "open_points", OPEN).astype(np.int8),
     )
+
+
+def _wide(table: pa.Table, column: str, size: int) -> NDArray[np.int64]:
+    return np.asarray(table[column].combine_chunks().flatten(), np.int64).reshape(table.num_rows, size)
+
+
+def _wrong_rows(table: pa.Table) -> Iterator[Check]:
+    hands = _wide(table, "dealt", 4)
+    apart = (np.bitwise_count(hands) == 7).all(axis=1) & (np.bitwise_or.reduce(hands, axis=1) == (1 << TILES) - 1)
+    yield "dealt", ~apart, hands, "four masks of 7 tiles each, every tile in one of them"
+    yield outside("seed", np.asarray(table["seed"], np.int64), 0, (1 << 63) - 1)
+    yield outside("decl", np.asarray(table["decl"], np.int8), 0, STRAIGHT[-1])
+    yield outside("points", np.asarray(table["points"], np.int8), 0, POINTS)
+    yield outside("open_points", _wide(table, "open_points", OPEN), 0, POINTS)

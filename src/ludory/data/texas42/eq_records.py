@@ -34,8 +34,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from ludory.atomic import atomic_file
-from ludory.envs.texas42.tiles import TILES
+from ludory.envs.texas42.tiles import NELLO_HIGH, TILES
 from ludory.errors import DataError
+from ludory.reading import parse_json, shown
 
 from .names import split_of
 
@@ -72,6 +73,31 @@ COLUMNS: dict[str, tuple[str, tuple[int, ...]]] = {
     "train_mask": ("bool", ()),
 }
 """Type and shape of a row of every tensor."""
+
+
+RANGES = {
+    "transcript_lengths": (1, TOKENS),
+    "hand_slots": (-1, SLOTS - 1),
+    "e_q_mean": (-42.001, 42.001),
+    "e_q_var": (0, 42.0**2 * 4),
+    "e_q_pdf": (-1e-6, 1.001),
+    "p_make": (-1e-6, 1.001),
+    "u_mean": (0, 100),
+    "u_max": (0, 100),
+    "max_w": (0, 1.001),
+    "entropy": (-1e-3, 100),
+    "window_nll": (-1e-3, 1e6),
+    "n_samples": (1, 1 << 62),
+    "worlds_total": (1, 1 << 62),
+    "exploration_mode": (0, 3),
+    "q_gap": (-1e-3, 84.001),
+    "banked": (0, 42),
+    "bidder": (0, 3),
+    "seat": (0, 3),
+}
+"""What may stand in a tensor; `e_q_mean` where the tile may be played."""
+MAY_BE_UNKNOWN = ("entropy", "window_nll")
+HEADER_RANGES = {"seed": (1 << 63) - 1, "decl_id": NELLO_HIGH - 1, "leader": 3, "bidder": 3, "bid": (1 << 15) - 1}
 
 
 class EqName(NamedTuple):
@@ -155,7 +181,9 @@ def _digest(columns: dict[str, NDArray[Any]]) -> str:
 
 
 def _header(raw: dict[str, str], file: object) -> dict[str, Any]:
-    header = json.loads(raw.get(HEADER, "{}"))
+    header = parse_json(raw.get(HEADER, "{}"))
+    if not isinstance(header, dict):
+        raise DataError(f"{file}: the header is a {type(header).__name__}, must be a JSON object")
     if (header.get("format"), header.get("version")) != (FORMAT, VERSION):
         found = f"{header.get('format')!r} {header.get('version')!r}"
         raise DataError(f"{file}: format {found}, must be {FORMAT!r} {VERSION!r}; make one with `ludory texas42 eq`")
@@ -173,8 +201,7 @@ def check_game(game: EqGame, file: object) -> None:
         if found is None or found.shape != (DECISIONS, *shape) or str(found.dtype) != kind:
             got = "missing" if found is None else f"{found.dtype} {found.shape}"
             raise DataError(f"{file}: {name} is {got}, must be {kind} {(DECISIONS, *shape)}")
-    if sorted(game.header.get("deal", ())) != list(range(TILES)):
-        raise DataError(f"{file}: deal {game.header.get('deal')}: must be the 28 tile ids, seat after seat")
+    _check_header(game.header, file)
     columns = game.columns
     taken = np.take_along_axis(columns["legal_mask"], columns["action_taken"][:, None] % SLOTS, 1)[:, 0]
     checks = {
@@ -182,10 +209,30 @@ def check_game(game: EqGame, file: object) -> None:
         "e_q_mean": (np.isfinite(columns["e_q_mean"]) == columns["legal_mask"]).all(axis=1),
         "e_q_pdf": np.allclose(columns["e_q_pdf"].sum(axis=2), columns["legal_mask"], atol=1e-3, rtol=0),
         "ess": (columns["ess"] <= columns["n_samples"] * 1.001) & (columns["ess"] >= 0.999),
+        "game_idx": columns["game_idx"] == game.header["seed"],
+        "decision_idx": columns["decision_idx"] == np.arange(DECISIONS),
+        "train_mask": columns["train_mask"] == (split_of(game.header["seed"]) == "train"),
     }
+    for name, (low, high) in RANGES.items():
+        found = np.where(columns["legal_mask"], columns[name], low) if name == "e_q_mean" else columns[name]
+        checks.setdefault(name, np.ones(DECISIONS, bool))
+        inside = ((found >= low) & (found <= high)) | (np.isnan(found) if name in MAY_BE_UNKNOWN else False)
+        checks[name] = checks[name] & np.asarray(inside).reshape(DECISIONS, -1).all(axis=1)
     for name, good in checks.items():
         if not np.all(good):
             row = int(np.argmin(np.broadcast_to(good, DECISIONS)))
             raise DataError(
-                f"{file}, decision {row}, {name}: {columns[name][row].tolist()} does not fit the legal slots"
+                f"{file}, decision {row}, {name}: {shown(columns[name][row].tolist())} is out of range or does not fit the legal slots"
             )
+    if sorted(game.tiles) != list(range(TILES)):
+        raise DataError(f"{file}: action_taken: the tiles played are not the 28 tiles of the deal")
+
+
+def _check_header(header: dict[str, Any], file: object) -> None:
+    deal = header.get("deal")
+    if not isinstance(deal, list) or any(type(one) is not int for one in deal) or sorted(deal) != list(range(TILES)):
+        raise DataError(f"{file}: deal {shown(deal)}: must be the 28 tile ids, seat after seat")
+    for name, most in HEADER_RANGES.items():
+        value = header.get(name)
+        if type(value) is not int or not 0 <= value <= most:
+            raise DataError(f"{file}: {name} {shown(value)} in the header: must be an integer of 0..{most}")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,7 @@ from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.tiles import NELLO_HIGH, tiles_of
 from ludory.envs.texas42.worlds import Worlds, knowledge
 from ludory.errors import DataError, LudoryError
+from ludory.reading import check_zip, parse_json
 
 from .eq_records import BINS, COLUMNS, DECISIONS, SLOTS, EqGame, check_game
 from .names import split_of
@@ -50,14 +53,28 @@ def read_pt(file: str | Path) -> EqGame:
     import torch
 
     try:
+        check_zip(file)
         content = torch.load(file, map_location="cpu", weights_only=True)
         metadata = content.pop("metadata", {})
-        header = json.loads(metadata) if isinstance(metadata, str) else dict(metadata)
+        header = parse_json(metadata) if isinstance(metadata, str) else dict(metadata)
         if not isinstance(header, dict):
             raise TypeError(f"metadata {header!r}")
         columns = {name: tensor.numpy() for name, tensor in content.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, EOFError, UnpicklingError) as error:
-        reason = str(error).splitlines()[0]
+    except DataError:
+        raise
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RuntimeError,
+        EOFError,
+        UnpicklingError,
+        BadZipFile,
+        struct.error,
+    ) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise DataError(f"{file} can not be read ({reason}): must be a dictionary of tensors and metadata") from error
     if "deal" not in header:
         header, columns = _completed(header, columns, file)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
-from ludory.errors import DataError, OutputError
+from ludory.atomic import remove_temporaries
+from ludory.claims import claimed
+from ludory.errors import DataError
+from ludory.written import WrittenFiles
 
-_TEMPORARY = re.compile(r"\.(?P<name>.+)\.(?:[a-z0-9_]{8}|claim)")
+RECENT = 64
+"""So many files are looked at after each."""
 
 
 class FileName(Protocol):
@@ -72,9 +72,12 @@ def fill(
 
     Raises:
         DataError: as `check`.
-        OutputError: the folder can not be written to.
+        OutputError: the folder can not be written to, or a file that was made or found is gone or another one: looked for after every
+            file among the last ones, and at the end among all.
     """
-    remove_temporaries(folder)
+    for place in (Path(folder), *sorted(Path(folder).glob("*/"))):
+        remove_temporaries(place)
+    written = WrittenFiles()
     made = kept = elsewhere = 0
     for name in wanted:
         if stop() or (limit is not None and made >= limit):
@@ -82,16 +85,21 @@ def fill(
         file = Path(folder) / name.path
         if _is_there(file, name, check, replace):
             kept += 1
+            written.add(file)
             continue
         with claimed(file) as ours:
             if not ours:
                 elsewhere += 1
             elif _is_there(file, name, check, replace):  # another process has just made it
                 kept += 1
+                written.add(file)
             else:
                 make(file, name)
                 made += 1
+                written.add(file)
+                written.check(last=RECENT)
                 report(name)
+    written.check()
     return Filled(made, kept, elsewhere)
 
 
@@ -106,52 +114,3 @@ def _is_there(file: Path, name: Name, check: Callable[[Path, Name], None], repla
             raise DataError(f"{error}{hint}") from error
         return False
     return True
-
-
-@contextmanager
-def claimed(file: Path) -> Iterator[bool]:
-    """Whether nobody else makes `file`; others stand back until the block, or this process, ends.
-
-    Raises:
-        OutputError: the folder can not be written to.
-    """
-    claim = file.with_name(f".{file.name}.claim")
-    try:
-        claim.parent.mkdir(parents=True, exist_ok=True)
-        handle = _locked(claim)
-    except OSError as error:
-        raise OutputError(f"can not write {claim}: {error.strerror}; name a folder that you may write to") from error
-    if handle is None:
-        yield False
-        return
-    with handle:
-        try:
-            yield True
-        finally:
-            claim.unlink(missing_ok=True)
-
-
-def _locked(claim: Path) -> IO[bytes] | None:
-    """The claim file, open and locked; None if another process has it."""
-    while True:
-        handle = claim.open("ab")
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.fstat(handle.fileno()).st_ino == claim.stat().st_ino:
-                return handle
-        except BlockingIOError:
-            handle.close()
-            return None
-        except FileNotFoundError:  # its holder has removed it in between
-            pass
-        handle.close()
-
-
-def remove_temporaries(folder: str | Path) -> None:
-    """Delete what killed processes left unfinished; files that a living one is writing stay."""
-    for left in sorted(Path(folder).glob("*/.*")) + sorted(Path(folder).glob(".*")):
-        found = _TEMPORARY.fullmatch(left.name)
-        if found and left.is_file():
-            with claimed(left.with_name(found["name"])) as ours:
-                if ours:
-                    left.unlink(missing_ok=True)

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -23,11 +24,13 @@ from numpy.typing import NDArray
 
 from ludory.atomic import atomic_file
 from ludory.envs.texas42.options import check_range
+from ludory.envs.texas42.tiles import NELLO_HIGH, TILES
 from ludory.errors import DataError, OptionError
 
 from ..checks import Problem
-from ..shards import open_shard
-from .names import check_seed, split_of
+from ..shards import metadata_texts, open_shard, read_rows
+from .names import LAST_SEED, check_seed, split_of
+from .row_checks import Check, outside, refuse_nulls, refuse_wrong_rows, wrong_deals, wrong_states, wrong_values
 from .shards import Q_COLUMNS
 
 FORMAT = "ludory texas42 labels 1"
@@ -151,16 +154,35 @@ def read_labels(file: str | Path) -> Labels:
     """
     with open_shard(file) as opened:
         _check_footer(file, opened)
-        try:
-            table = opened.read()
-        except (OSError, pa.ArrowException) as error:
-            raise DataError(Problem(str(file), None, "file", str(error), "an undamaged one")) from error
+        table = read_rows(opened, file)
+    refuse_nulls(file, 0, table, ("opp_seed",))
     plain = {name: table[name].to_numpy() for name in table.schema.names if name not in ("deal", "opp_seed")}
     deal = table["deal"].combine_chunks().flatten().to_numpy().reshape(-1, 28)
     other = table["opp_seed"].fill_null(-1).to_numpy()
     q = np.stack([plain[name] for name in Q_COLUMNS], axis=1)
     parts = plain["decision"], plain["state"], plain["V"], q, plain["behaviour"]
-    return Labels(plain["seed"], other, plain["decl"], plain["leader"], deal, *parts)
+    labels = Labels(plain["seed"], other, plain["decl"], plain["leader"], deal, *parts)
+    refuse_wrong_rows(file, 0, _wrong_rows(labels))
+    return labels
+
+
+def _wrong_rows(labels: Labels) -> Iterator[Check]:
+    yield outside("seed", labels.seed, 0, LAST_SEED)
+    yield outside("decl", labels.decl, 0, NELLO_HIGH - 1)
+    yield outside("leader", labels.leader, 0, 3)
+    yield outside("behaviour", labels.behaviour, 0, 1)
+    yield from wrong_deals(labels.deal)
+    yield from wrong_states(labels.state)
+    played = TILES - np.bitwise_count(labels.state & ((1 << TILES) - 1)).astype(np.int64)
+    yield (
+        "decision",
+        labels.decision != played,
+        labels.decision,
+        "the number of tiles that are no longer held in its state",
+    )
+    yield from wrong_values(labels.state, labels.value, labels.q)
+    split = np.array([split_of(int(seed)) for seed in labels.seed])
+    yield "seed", split != split[0], labels.seed, f"of the split {split[0]}, as in the first row"
 
 
 def is_labels(file: str | Path) -> bool:
@@ -169,7 +191,7 @@ def is_labels(file: str | Path) -> bool:
 
 
 def _check_footer(file: str | Path, opened: pq.ParquetFile) -> dict[str, str]:
-    told = {key.decode(): value.decode() for key, value in (opened.schema_arrow.metadata or {}).items()}
+    told = metadata_texts(opened, file)
     if told.get("format") != FORMAT:
         raise DataError(
             Problem(

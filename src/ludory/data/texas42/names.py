@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
+from ludory.envs.chance import hash_rows
 from ludory.envs.texas42.start import seed_deal
-from ludory.envs.texas42.tiles import TILES
+from ludory.envs.texas42.tiles import STRAIGHT, TILES
 from ludory.errors import DataError, OptionError
 
 Split = Literal["train", "val", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
+Asked = int | Literal["random"] | None
+"""Which declaration is played in the deal of a seed; see `decl_of`."""
 LAST_SEED = 99_999_999
 """Names have eight digits."""
 
@@ -24,6 +27,13 @@ def split_of(seed: int) -> Split:
     """By seed % 1000: 0..899 train, 900..949 val, 950..999 test; all files made from a seed go with it."""
     bucket = seed % 1000
     return "train" if bucket < 900 else "val" if bucket < 950 else "test"
+
+
+def decl_of(seed: int, asked: Asked) -> int:
+    """The declaration of a seed's deal: the one asked for; None: seed % 10; "random": one of the nine that can be called, drawn by the seed alone."""
+    if asked == "random":
+        return STRAIGHT[int(hash_rows(seed, 42)) % len(STRAIGHT)]
+    return seed % 10 if asked is None else asked
 
 
 class ShardName(NamedTuple):

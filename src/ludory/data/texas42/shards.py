@@ -27,8 +27,9 @@ from ludory.atomic import atomic_file
 from ludory.errors import DataError
 
 from ..checks import Problem
-from ..shards import open_shard
+from ..shards import metadata_texts, open_shard
 from .names import ShardName, parse_name
+from .row_checks import Check, refuse_nulls, refuse_wrong_rows, wrong_states, wrong_values
 
 ROW_GROUP = 1 << 20
 Q_COLUMNS = tuple(f"q{k}" for k in range(7))
@@ -134,8 +135,8 @@ def shard_info(file: str | Path) -> ShardInfo:
 def _opened(file: str | Path) -> Iterator[tuple[pq.ParquetFile, ShardInfo]]:
     name = parse_name(file)
     with open_shard(file) as opened:
-        schema, metadata = opened.schema_arrow, opened.schema_arrow.metadata or {}
-        told = {key.decode(): value.decode() for key, value in metadata.items()}
+        schema = opened.schema_arrow
+        told = metadata_texts(opened, file)
         q = OLD_Q_COLUMNS if OLD_Q_COLUMNS[0] in schema.names else Q_COLUMNS
         columns = ("state", "V", *q)
         for column, kind in zip(columns, [pa.int64(), *[pa.int8()] * 8], strict=True):
@@ -156,6 +157,9 @@ def _checked_info(file: str, name: ShardName, told: dict[str, str], rows: int, c
             raise DataError(Problem(file, None, key, found, f"{value}, as the file's name says"))
     if "opp_seed" in told and name.opp_seed is None:
         raise DataError(Problem(file, None, "opp_seed", told["opp_seed"], "none, as the file's name says"))
+    for key in ("states", "max_states"):
+        if key in told and not (told[key].isdecimal() and len(told[key]) < 20):
+            raise DataError(Problem(file, None, key, told[key][:40], "an integer of at least 0"))
     states, most = (int(told[key]) if key in told else None for key in ("states", "max_states"))
     expected = states if most is None or states is None else min(states, most)
     if rows == 0 or (expected is not None and rows != expected):
@@ -167,9 +171,10 @@ def read_shard(file: str | Path) -> Iterator[Rows]:
     """The rows of a shard, a row group at a time.
 
     Raises:
-        DataError: as `shard_info`; or a page is damaged.
+        DataError: as `shard_info`; a page is damaged; or a row can not be: null, out of range, not ascending, or V is not the best of q.
     """
     with _opened(file) as (opened, info):
+        last, first_row = -1, 0
         for group in range(opened.num_row_groups):
             try:
                 table = opened.read_row_group(group, columns=list(info.columns))
@@ -177,8 +182,19 @@ def read_shard(file: str | Path) -> Iterator[Rows]:
                 raise DataError(
                     Problem(str(file), None, f"row group {group}", str(error), "an undamaged one")
                 ) from error
+            refuse_nulls(file, first_row, table)
             columns = [column.to_numpy() for column in table.columns]
-            yield Rows(columns[0], columns[1], np.stack(columns[2:], axis=1))
+            rows = Rows(columns[0], columns[1], np.stack(columns[2:], axis=1))
+            refuse_wrong_rows(file, first_row, _wrong_rows(rows, last))
+            yield rows
+            first_row += len(rows.states)
+            last = int(rows.states[-1]) if len(rows.states) else last
+
+
+def _wrong_rows(rows: Rows, last: int) -> Iterator[Check]:
+    yield "state", np.diff(rows.states, prepend=last) <= 0, rows.states, "ascending"
+    yield from wrong_states(rows.states)
+    yield from wrong_values(*rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,245 @@
+"""Files from elsewhere: how much they may unpack to, and JSON whose every flaw is one error."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zlib
+from collections.abc import Collection
+from dataclasses import fields
+from pathlib import Path
+from tokenize import TokenError
+from typing import IO, Any, NamedTuple
+from zipfile import ZipFile, is_zipfile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.errors import DataError, OptionError
+
+VARIABLE = "LUDORY_MAX_UNPACKED_MIB"
+"""Environment variable with the most that a file may unpack to."""
+DEFAULT_MIB = 512
+MOST_NUMBER = 1 << 63
+MOST_DEPTH = 32
+"""So many lists and objects may stand inside each other."""
+GZIP_MAGIC = b"\x1f\x8b"
+_GZIP = 16 + zlib.MAX_WBITS
+_CHUNK = 1 << 14
+"""A chunk of gzip data unpacks to at most 1,032 times as much."""
+_IN_MEMORY = 1 << 24
+
+
+def most_unpacked() -> int:
+    """Bytes that a compressed file may unpack to.
+
+    Raises:
+        OptionError: the environment variable is no number of at least 1.
+    """
+    said = os.environ.get(VARIABLE, str(DEFAULT_MIB))
+    if not said.isdecimal() or not 0 < len(said) <= 9 or int(said) < 1:
+        raise OptionError(
+            f"{VARIABLE}={said[:40]!r}: must be a number of mebibytes, at least 1; the default is {DEFAULT_MIB}"
+        )
+    return int(said) << 20
+
+
+def limit_words() -> str:
+    """The limit and what raises it."""
+    return f"at most {most_unpacked() >> 20:,} MiB unpacked; if you trust the file, set the environment variable {VARIABLE} to more"
+
+
+def check_unpacked(file: object, size: int) -> None:
+    """Refuse a file that says that it unpacks to more than the limit.
+
+    Raises:
+        DataError: naming the file, the limit and the variable that raises it.
+    """
+    if size > most_unpacked():
+        raise DataError(f"{file}: got more, must be {limit_words()}")
+
+
+class Unpacked(NamedTuple):
+    """What can be unpacked of a file."""
+
+    handle: IO[bytes]
+    """At the first byte; the caller closes it."""
+    flaw: str
+    """Why that is not all; empty: it is."""
+
+
+def unpacked(file: str | Path) -> Unpacked:
+    """The bytes of a file, those of a gzip file unpacked.
+
+    Raises:
+        OSError: it can not be read.
+    """
+    handle = Path(file).open("rb")  # noqa: SIM115
+    if handle.peek(2)[:2] != GZIP_MAGIC:
+        return Unpacked(handle, "")
+    copy: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
+    with handle:
+        flaw = _unpack(handle, copy)
+    copy.seek(0)
+    return Unpacked(copy, flaw)
+
+
+def _unpack(packed: IO[bytes], target: IO[bytes]) -> str:
+    """Copy what can be unpacked; gives why that is not all."""
+    left, member, data = most_unpacked(), zlib.decompressobj(_GZIP), packed.read(_CHUNK)
+    while data:
+        try:
+            text = member.decompress(data)
+        except zlib.error:
+            return "damaged gzip data"
+        left -= len(text)
+        if left < 0:
+            return f"gzip data that unpack to more than {limit_words()}"
+        target.write(text)
+        data = packed.read(_CHUNK) if not member.eof else member.unused_data + packed.read(_CHUNK)
+        if member.eof and data:
+            if not data.startswith(GZIP_MAGIC):
+                rest = data.strip(b"\0") or packed.read().strip(b"\0")  # padding that gzip allows
+                return "gzip data followed by something else" if rest else ""
+            member = zlib.decompressobj(_GZIP)
+    return "" if member.eof else "gzip data that are cut off"
+
+
+def check_zip(file: str | Path | IO[bytes], name: object = None) -> None:
+    """Refuse a zip archive, such as `torch.save` and `numpy.savez` write, whose members unpack to more than the limit.
+
+    Args:
+        file: anything; what is no archive is let through.
+        name: of the file in messages.
+
+    Raises:
+        DataError: naming the file, the limit and the variable that raises it.
+        BadZipFile: the archive is damaged.
+    """
+    if is_zipfile(file):
+        with ZipFile(file) as archive:
+            check_unpacked(name or file, sum(member.file_size for member in archive.infolist()))
+
+
+def read_member(archive: ZipFile, name: str) -> bytes:
+    """A member of a zip archive, unpacked.
+
+    Raises:
+        DataError: it is larger than the limit.
+        KeyError, BadZipFile: it is missing or damaged.
+    """
+    with archive.open(name) as member:
+        data = member.read(most_unpacked() + 1)
+    check_unpacked(archive.filename, len(data))
+    return data
+
+
+def read_npz(file: str | Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a file of `numpy.savez`; memory is asked for only when the file is known to hold as much.
+
+    Raises:
+        DataError: they are larger than the limit.
+        OSError, ValueError, BadZipFile: missing or damaged.
+    """
+    check_zip(file)
+    found: dict[str, NDArray[Any]] = {}
+    with ZipFile(file) as archive:
+        for member in archive.infolist():
+            with archive.open(member) as handle:
+                try:
+                    version = np.lib.format.read_magic(handle)
+                    one, two = np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0
+                    shape, by_column, dtype = (one if version == (1, 0) else two)(handle)
+                except (SyntaxError, TokenError, TypeError) as error:  # what its parser trips over
+                    raise ValueError(f"{member.filename}: damaged ({error})") from error
+                data = handle.read(member.file_size)
+            if dtype.hasobject or len(data) != dtype.itemsize * int(np.prod(shape, dtype=object)):
+                raise ValueError(f"{member.filename}: {len(data)} bytes are no {dtype} {shape}")
+            array = np.frombuffer(data, dtype).reshape(shape, order="F" if by_column else "C")
+            found[member.filename.removesuffix(".npy")] = array
+    return found
+
+
+class JsonError(ValueError):
+    """A text that is no JSON, in words; `cut`: it may be the beginning of some."""
+
+    def __init__(self, reason: str, cut: bool = False) -> None:
+        super().__init__(reason)
+        self.cut = cut
+
+
+def parse_json(text: bytes | str) -> Any:
+    """The value of a JSON text; of bytes a byte-order mark is allowed.
+
+    Raises:
+        JsonError: no UTF-8, no JSON, nested more than `MOST_DEPTH` deep, or a number of thousands of digits.
+    """
+    try:
+        plain = text if isinstance(text, str) else text.decode("utf-8-sig")
+        value = json.loads(plain)
+    except UnicodeDecodeError as error:
+        raise JsonError(f"no UTF-8 (byte {error.start})") from error
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(plain.rstrip()) or error.msg.startswith("Unterminated")
+        raise JsonError(f"invalid JSON ({error.msg} at line {error.lineno} column {error.colno})", cut) from error
+    except RecursionError as error:
+        raise JsonError(_TOO_DEEP) from error
+    except ValueError as error:
+        raise JsonError("invalid JSON (a number of thousands of digits)") from error
+    if plain.count("[") + plain.count("{") > MOST_DEPTH and _is_deep(value):
+        raise JsonError(_TOO_DEEP)
+    return value
+
+
+_TOO_DEEP = f"invalid JSON (lists or objects nested more than {MOST_DEPTH} deep)"
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MOST_DEPTH + 1):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, list | dict)
+            for inner in (one if isinstance(one, list) else one.values())
+            if isinstance(inner, list | dict)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def read_json(file: str | Path) -> Any:
+    """The value of a file of JSON.
+
+    Raises:
+        OSError: it can not be read.
+        JsonError: as `parse_json`, or the file is larger than the limit of `most_unpacked`.
+    """
+    with Path(file).open("rb") as handle:
+        text = handle.read(most_unpacked() + 1)
+    if len(text) > most_unpacked():
+        raise JsonError(f"more than {limit_words()}")
+    return parse_json(text)
+
+
+def check_plain(record: Any, but: Collection[str] = ()) -> None:
+    """Refuse a dataclass of int, float, str and bool fields in which a value is of another type, NaN or infinite; `but` are not looked at.
+
+    Raises:
+        TypeError: naming the field.
+    """
+    for part in fields(record):
+        if part.name in but:
+            continue
+        value, kind = getattr(record, part.name), str(part.type)
+        kinds = {"int": (int,), "float": (int, float), "str": (str,), "bool": (bool,)}[kind]
+        if type(value) not in kinds or (kind in ("int", "float") and not abs(value) <= MOST_NUMBER):
+            raise TypeError(f"{part.name} is {shown(value)}, must be a {kind}")
+
+
+def shown(value: object, most: int = 80) -> str:
+    """`value` as it would be typed, cut after `most` characters."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]}..."
