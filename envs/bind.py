@@ -7,7 +7,6 @@ source the kernels reach: an edited rule gives another file, and so other compil
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import tempfile
@@ -19,6 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from ludory.atomic import atomic_file
+from ludory.errors import OutputError
+
 from .source_hash import plain, source_hash
 from .storage import state_class
 
@@ -28,21 +30,49 @@ STATE_CLASS = "GameState"
 
 
 def cache_directory(part: str = "kernels") -> Path:
-    """Where bound files and compiled code, or another `part`, are kept: `LUDORY_CACHE_DIR`, else the user's cache folder, else a temporary one."""
+    """Where bound files and compiled code, or another `part`, are kept: `LUDORY_CACHE_DIR`, else the user's cache folder, else a temporary one.
+
+    Code is loaded from there, so it is a folder of this user's own that nobody else may enter.
+
+    Raises:
+        OutputError: there is no such place.
+    """
     named = os.environ.get("LUDORY_CACHE_DIR")
     base = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "ludory"
-    folder = base / part
+    folder, temporary = base / part, Path(tempfile.gettempdir()) / f"ludory-{part}-{os.getuid()}"
+    cure = "set LUDORY_CACHE_DIR to a folder of your own"
+    if not (unusable := _make_private(folder)):
+        return folder
+    if problem := _make_private(temporary):
+        raise OutputError(f"{temporary} {problem}; {cure}")
+    _warn(f"ludory: {folder} {unusable}, so compiled code is kept in {temporary}; {cure}")
+    return temporary
+
+
+def _make_private(folder: Path) -> str:
+    """Make `folder`, or see to it that only this user may enter it; says why it is of no use, "" if it is."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
-            return folder
-    except OSError:
-        pass
-    folder = Path(tempfile.gettempdir()) / f"ludory-{part}-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    if folder.stat().st_uid != os.getuid():  # somebody else made it, and code is loaded from here
-        return Path(tempfile.mkdtemp(prefix=f"ludory-{part}-"))
-    return folder
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if problem := _foreign(folder):
+            return problem
+        if folder.stat().st_mode & 0o077:
+            folder.chmod(0o700)
+    except OSError as error:
+        return f"can not be made private ({error.strerror})"
+    return "" if os.access(folder, os.W_OK) else "can not be written to"
+
+
+def _foreign(folder: Path) -> str:
+    """Why somebody else may have chosen what lies in `folder`, "" if nobody may."""
+    for place in (folder.parent, folder):
+        if place.is_symlink() and (place == folder or place.lstat().st_uid not in (0, os.getuid())):
+            return "is a symbolic link" if place == folder else f"lies behind the symbolic link {place} of another user"
+    return "belongs to another user" if folder.exists() and folder.stat().st_uid != os.getuid() else ""
+
+
+@cache
+def _warn(notice: str) -> None:
+    print(notice, file=sys.stderr)
 
 
 def bind(template: str, kernels: Mapping[str, Callable[..., Any]], layout: np.dtype[Any]) -> ModuleType:
@@ -64,9 +94,12 @@ def _bind(template: str, items: tuple[tuple[str, Callable[..., Any]], ...], layo
     if not all(map(_importable, kernels.values())):
         return _bind_in_memory(template, source, kernels, layout)
     lines = [_bound_line(name, kernels.get(name), layout) for name in _placeholders(source)]
-    return _load(
-        template, _replace_placeholder(source, "\n".join(lines)), source_hash(f"{source}{layout}", kernels.values())
-    )
+    digest = source_hash(f"{source}{layout}", kernels.values())
+    try:
+        return _load(template, _replace_placeholder(source, "\n".join(lines)), digest)
+    except OSError as error:  # a full disk, for example
+        _warn(f"ludory: {error}: this game's kernels are compiled in memory")
+        return _bind_in_memory(template, source, kernels, layout)
 
 
 def _placeholder_line(source: str) -> str:
@@ -96,27 +129,26 @@ def _bound_line(name: str, kernel: Callable[..., Any] | None, layout: np.dtype[A
     return f"from {function.__module__} import {function.__qualname__} as {name}"
 
 
-@cache
-def _load_named(path: Path) -> ModuleType:
-    name = f"ludory_bound_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def _load(template: str, source: str, digest: str) -> ModuleType:
     path = cache_directory() / f"{Path(template).name}_{digest}.py"
     if not path.exists():
         print("ludory: compiling this game's kernels, once on this machine (a few seconds)", file=sys.stderr)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False, encoding="utf-8") as file:
+    if not path.exists() or path.read_bytes() != source.encode():  # a file that was damaged is written again
+        with atomic_file(path, "w", private=True) as file:
             file.write(source)
-        os.utime(file.name, (0, 0))  # Numba compares the time of the file: the same for whoever writes it first
-        os.replace(file.name, path)
-    return _load_named(path)
+            file.flush()
+            os.utime(file.name, (0, 0))  # Numba compares the time of the file: the same for whoever writes it first
+    return _load_named(path, source)
+
+
+@cache
+def _load_named(path: Path, source: str) -> ModuleType:
+    """Run `source` as the module of the file `path`; its bytecode is not kept, for a damaged one would not be noticed."""
+    module = ModuleType(f"ludory_bound_{path.stem}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
+    exec(compile(source, path, "exec"), module.__dict__)
+    return module
 
 
 def _bind_in_memory(

@@ -9,13 +9,13 @@ from functools import cached_property
 from typing import Any
 
 from numba import njit
-from numba.core.caching import FunctionCache
 
+from .checked_cache import CheckedCache
 from .kernel import BATCH_FLAGS
 from .source_hash import source_hash
 
 
-class _SourceCache(FunctionCache):
+class _SourceCache(CheckedCache):
     """Numba's cache on disk, with all sources that the function reaches in its keys."""
 
     @cached_property
@@ -38,5 +38,5 @@ def cached_kernel(**flags: Any) -> Callable[[Callable[..., Any]], Any]:
     return compiled
 
 
-cached_batch_kernel = cached_kernel(**{name: value for name, value in BATCH_FLAGS.items() if name != "cache"})
+cached_batch_kernel = cached_kernel(**BATCH_FLAGS)
 """Decorator: as `batch_kernel`, for kernels that are not bound to a game and call functions of other files."""

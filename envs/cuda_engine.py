@@ -304,15 +304,16 @@ class CudaEngine:
 
     def restore(self, file: str | Path) -> None:
         """Continue from a file of `save`; the number of games becomes that of the file."""
-        self.load_fields(read_snapshot(file, identity(self.game)))
+        self.load_fields(read_snapshot(file, self.game, self.num_games))
 
     def fields(self) -> dict[str, Any]:
         """Everything that a restored batch needs, by name; the arrays are live."""
         return {**self.state._asdict(), "_started": self._started}
 
-    def load_fields(self, fields: Mapping[str, Any]) -> None:
-        """Take up what `fields` gave, on this or another device; the number of games becomes that of the arrays."""
-        check_fields(self.game, fields)
+    def load_fields(self, fields: Mapping[str, Any], check: bool = True) -> None:
+        """Take up what `fields` gave, on this or another device; see `Engine.load_fields`."""
+        if check:
+            check_fields(self.game, fields)
         count = len(fields["to_move"])
         pools = new_pools(self.game.fields, count, self._device.torch_device)
         for name, field in pool_views(self.game.fields, pools)._asdict().items():

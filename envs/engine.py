@@ -108,8 +108,14 @@ class Engine(Protocol):
     def fields(self) -> dict[str, Array]:
         """All that a restored batch needs, by name; the arrays are live."""
 
-    def load_fields(self, fields: Mapping[str, Array]) -> None:
-        """Take up what `fields` gave; the number of games becomes that of the arrays."""
+    def load_fields(self, fields: Mapping[str, Array], check: bool = True) -> None:
+        """Take up what `fields` gave; the number of games becomes that of the arrays.
+
+        check: False only for the state of an engine of this process, as searches have it: values out of bounds end the process.
+
+        Raises:
+            SnapshotError: naming field, game and value, and what is allowed; nothing has been taken up then.
+        """
 
     def save(self, file: str | Path) -> None:
         """Write all games to `file`, atomically."""
@@ -118,5 +124,5 @@ class Engine(Protocol):
         """Continue from a file of `save`, bit for bit, future random draws included.
 
         Raises:
-            SnapshotError: unreadable, or of another game or size.
+            SnapshotError: unreadable, of another game or version, too large, or a value is out of bounds; the games stay as they were.
         """

@@ -75,6 +75,8 @@ class GameFacts:
     """True if the observation shows hidden information on purpose; such a variant is not tested for leaks."""
     critic: ObservationSpec | None = None
     """What the `critic` kernel writes, flat; None: the game has no such kernel, see `critic_spec`."""
+    teams: tuple[int, ...] = ()
+    """Team of every seat, where seats of one team always get the same return; empty: every seat plays for itself, or all share rewards."""
 
     @property
     def head_sizes(self) -> tuple[int, ...]:
@@ -119,11 +121,19 @@ def _of_every_seat(spec: ObservationSpec, players: int) -> ObservationSpec:
 
 
 class Field(NamedTuple):
-    """dtype, shape per game and initial value of one state field."""
+    """dtype, shape per game, initial value and bounds of one state field.
+
+    The bounds hold between two calls of an engine, also before the first `reset`; saved states outside them are refused.
+    A field that a kernel takes as an index, a count or the limit of a loop needs both: kernels check nothing.
+    """
 
     dtype: str
     shape: tuple[int, ...] = ()
     fill: Any = 0
+    low: Any = None
+    """Least value, one or an array that broadcasts to `shape`; None: the least of the dtype. Floats are finite in any case."""
+    high: Any = None
+    """Largest value, as `low`."""
 
 
 class Kernels(NamedTuple):
@@ -183,6 +193,11 @@ class Game:
     """`svg(state, i, seat)`: one self-contained SVG document."""
     last_move: Callable[[State, int], str] | None = None
     """`last_move(state, i)`: the last move in words, with what it showed to everybody; "" before the first."""
+    consistent: Callable[[State], NDArray[np.bool_]] | None = None
+    """`consistent(state)`: bool (N,), whether started games of a saved state (NumPy arrays), all within their bounds, can be played on.
+
+    For what bounds of single fields can not say and a kernel relies on; None: nothing.
+    """
     progress: Callable[[State], Any] | None = None
     """`progress(state)`: float (N, P), how far each seat has come by what it did; training may reward its changes (`shaping`), results never do."""
     symmetry: Callable[[np.random.Generator], Symmetry] | None = None
@@ -196,7 +211,7 @@ def header(players: int) -> dict[str, Field]:
     """The fields that every state has."""
     return {
         "random": Field("int64", (4,)),
-        "to_move": Field("int32"),
+        "to_move": Field("int32", low=0, high=players - 1),
         "rewards": Field("float32", (players,)),
         "terminated": Field("bool"),
         "truncated": Field("bool"),
@@ -210,7 +225,10 @@ def elimination(players: int) -> dict[str, Field]:
     seat_terminated (P,): the seat's place was settled in the last decision. `reset` sets 0 for all; `step` writes it for all seats,
     0 where nothing was settled; when the game terminates, 1 for all that were alive before.
     """
-    return {"alive": Field("int8", (players,), 1), "seat_terminated": Field("int8", (players,))}
+    return {
+        "alive": Field("int8", (players,), 1, low=0, high=1),
+        "seat_terminated": Field("int8", (players,), low=0, high=1),
+    }
 
 
 def flat_segments(parts: Mapping[str, int]) -> tuple[Segment, ...]:

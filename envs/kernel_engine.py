@@ -278,15 +278,16 @@ class KernelEngine:
 
     def restore(self, file: str | Path) -> None:
         """Continue from a file of `save`; the number of games becomes that of the file."""
-        self.load_fields(read_snapshot(file, identity(self.game)))
+        self.load_fields(read_snapshot(file, self.game, self.num_games))
 
     def fields(self) -> dict[str, NDArray[Any]]:
         """Everything that a restored batch needs, by name; the arrays are live."""
         return {name: self._records[name] for name in self.game.fields} | {"_started": self._started}
 
-    def load_fields(self, fields: Mapping[str, NDArray[Any]]) -> None:
-        """Take up what `fields` gave; the number of games becomes that of the arrays."""
-        check_fields(self.game, fields)
+    def load_fields(self, fields: Mapping[str, NDArray[Any]], check: bool = True) -> None:
+        """Take up what `fields` gave; see `Engine.load_fields`."""
+        if check:
+            check_fields(self.game, fields)
         records = new_records(self.game.fields, len(fields["to_move"]))
         for name in self.game.fields:
             records[name] = fields[name]

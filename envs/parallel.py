@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -75,3 +76,17 @@ def _run_part(function: Callable[..., T], args: tuple[Any, ...]) -> T:
 @cache
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max(64, os.cpu_count() or 1), thread_name_prefix="ludory")
+
+
+def _after_fork() -> None:
+    """A forked child has no threads but the one that forked: it makes a pool of its own when it needs one.
+
+    PyTorch would wait for ever for threads of its parent, so it keeps to one there, as in the workers of its `DataLoader`.
+    """
+    _pool.cache_clear()
+    _within.part = False
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)
+
+
+os.register_at_fork(after_in_child=_after_fork)

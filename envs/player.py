@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
-from .engine import Array, Engine
+from .chance import KEY
+from .engine import Array, Engine, on_host
 
 Memory = Any
 """None, an array with games on its first axis, or a tuple of such. Updated in place."""
@@ -23,10 +25,31 @@ class Player(Protocol):
         """Told to every seat, in the games `rows`, after a move was chosen and before it is applied."""
 
 
-def forget(memory: Memory, fresh: Memory, rows: Array) -> None:
-    """Put the memory of new games, `fresh`, in the places `rows` of `memory`."""
+def put(memory: Memory, values: Memory, rows: Array) -> None:
+    """Write `values`, a memory of len(rows) games, to the places `rows` of `memory`."""
     if isinstance(memory, tuple):
-        for part, new in zip(memory, fresh, strict=True):
-            forget(part, new, rows)
+        for part, new in zip(memory, values, strict=True):
+            put(part, new, rows)
     elif memory is not None:
-        memory[rows] = fresh
+        memory[rows] = values
+
+
+def memory_of_new_games(player: Player, engine: Engine, seat: int, rows: Array) -> Memory:
+    """Memory of `seat` in the games `rows`, which have just begun.
+
+    Players with `start_games` get a key for each game. It depends on the engine's seed, the game's index and its episode, so a
+    player that draws from it plays the same game whatever else is in the batch.
+    """
+    start_games: Callable[..., Memory] | None = getattr(player, "start_games", None)
+    random = getattr(engine.state, "random", None)
+    if start_games is None or random is None:
+        return player.initial_memory(len(rows))
+    return start_games(seat, on_host(random)[on_host(rows), KEY])
+
+
+def named_arrays(memory: Memory, name: str = "") -> dict[str, Array]:
+    """The arrays that a memory consists of, by name."""
+    if isinstance(memory, tuple):
+        parts = [named_arrays(part, f"{name}.{number}") for number, part in enumerate(memory)]
+        return {name: array for part in parts for name, array in part.items()}
+    return {} if memory is None else {name: memory}

@@ -9,7 +9,7 @@ import numpy as np
 
 from .engine import Array, Engine, on_host
 from .game import GameFacts
-from .player import Memory, Player, forget
+from .player import Memory, Player, memory_of_new_games, named_arrays, put
 
 Listener = Callable[[Array, Array, Array], None]
 """`listener(rows, seats, actions)`: in the games `rows`, `seats` are about to play `actions`."""
@@ -41,9 +41,7 @@ class Table:
     def __init__(self, engine: Engine, players: Sequence[Player | None]) -> None:
         self.engine, self.players = engine, list(players)
         self.taken = np.array([player is not None for player in players])
-        self.memories: list[Memory] = [
-            player.initial_memory(engine.num_games) if player else None for player in players
-        ]
+        self.memories: list[Memory] = self._new_memories(np.arange(engine.num_games))
         self.rewards: Array = np.zeros((engine.num_games, len(players)), np.float32)
         self.listener: Listener | None = None
         """Told every move of games in which seats take turns, those of free seats too, before it is applied."""
@@ -54,11 +52,35 @@ class Table:
         """Start new games in `rows` (default all) and play up to the first decision of a free seat."""
         rows = self._rows(rows)
         self.engine.reset(rows, options=options, seed=seed)
-        for player, memory in zip(self.players, self.memories, strict=True):
-            if player:
-                forget(memory, player.initial_memory(len(rows)), rows)
+        for memory, new in zip(self.memories, self._new_memories(rows), strict=True):
+            put(memory, new, rows)
         self.rewards[rows] = 0
         self._play_taken_seats()
+
+    def _new_memories(self, rows: Array) -> list[Memory]:
+        return [
+            memory_of_new_games(player, self.engine, seat, rows) if player else None
+            for seat, player in enumerate(self.players)
+        ]
+
+    def state(self) -> dict[str, Array]:
+        """What the players remember of the running games, by name. Memories that are not made of numbers are left out."""
+        return {name: array for name, array in self._arrays().items() if array.dtype != object}
+
+    def restore(self, state: Mapping[str, Array]) -> bool:
+        """Take up what `state` gave; False if it lacks something that these players remember, and games must start anew."""
+        self.memories = self._new_memories(np.arange(self.engine.num_games))
+        known = self._arrays()
+        if any(name not in state or state[name].shape != array.shape for name, array in known.items()):
+            return False
+        for name, array in known.items():
+            value = on_host(state[name])
+            array[:] = value if isinstance(array, np.ndarray) else array.new_tensor(value)
+        return True
+
+    def _arrays(self) -> dict[str, Array]:
+        parts = [named_arrays(memory, str(seat)) for seat, memory in enumerate(self.memories)]
+        return {name: array for part in parts for name, array in part.items()}
 
     def play(self, actions: Array, rows: Array | None = None) -> None:
         """Play the free seats' actions (as for `Engine.step`), then the players' up to the next decision of a free seat.

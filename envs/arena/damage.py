@@ -41,7 +41,11 @@ def bury(state, i):
 
 @kernel
 def credit_kill(state, i, attackers):
-    """A kill for each seat in the bit set."""
+    """A whole kill for each seat in the bit set.
+
+    These are all that hurt the victim in its last tick, whoever took the last hit point and even if the zone did; nobody, if
+    only the zone hurt it then.
+    """
     for seat in range(state.kills.shape[1]):
         state.kills[i, seat] += (attackers >> seat) & 1
 

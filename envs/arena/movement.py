@@ -11,7 +11,11 @@ from .tables import MOVE
 
 @kernel
 def move(state, i, seat, action):
-    """Dash on, stand still, or walk along the pair of move bins; then the wall."""
+    """Dash on, stand still, or walk along the pair of move bins; then the wall.
+
+    The velocity that observations show is what the body really moved here: less than it tried where the wall put it back, 0 where
+    it stood. Pushes of novas come later in the tick and are no part of it.
+    """
     x, y, dx, dy = int(state.x[i, seat]), int(state.y[i, seat]), 0, 0
     if int(state.dash[i, seat]) > 0:
         dx, dy = int(state.dash_x[i, seat]), int(state.dash_y[i, seat])

@@ -2,8 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..game import Field, elimination, header
-from .numbers import CRATES, MINE_SLOTS, SHOT_SLOTS
+from .numbers import (
+    CHANNEL_TIME,
+    COOLDOWN,
+    CRATE_ABSENCE,
+    CRATES,
+    DASH_STEP,
+    DASH_TIME,
+    FULL_AMMUNITION,
+    FULL_ENERGY,
+    FULL_HP,
+    LAST_TICK,
+    MINE_LIFE,
+    MINE_SLOTS,
+    MINE_STUN,
+    PARRY_STUN,
+    SHIELD_TIME,
+    SHOT_LIFE,
+    SHOT_SLOTS,
+    SHOT_STEP,
+    WINDUP_TIME,
+)
+from .tables import ONE
 from .variants import ArenaOptions
 
 # Columns of `setup`, constant within a game.
@@ -38,53 +61,60 @@ def fields(options: ArenaOptions) -> dict[str, Field]:
         int(options.spawn_jitter),
     )
     seats, shots, mines = (p,), (p, SHOT_SLOTS), (p, MINE_SLOTS)
+    wall = options.wall
+    inside: dict[str, Any] = {"low": -wall, "high": wall}
+    moved: dict[str, Any] = {"low": -2 * DASH_STEP, "high": 2 * DASH_STEP}
+    farthest = wall + 2 * SHOT_LIFE * SHOT_STEP  # a shot with the largest error is half as fast again
+    flown: dict[str, Any] = {"low": -farthest, "high": farthest}
     return (
         header(p)
         | elimination(p)
         | {
-            "setup": Field("int32", (len(setup),), setup),
-            "given": Field("int32"),
-            "t": Field("int32"),  # ticks played
-            "place": Field("int32", seats),  # twice the place, 0 = not settled
-            "x": Field("int32", seats),
-            "y": Field("int32", seats),
-            "vx": Field("int32", seats),  # what the body moved by itself in the last tick
-            "vy": Field("int32", seats),
-            "fx": Field("int32", seats),  # facing
-            "fy": Field("int32", seats),
-            "hp": Field("int32", seats),
-            "energy": Field("int32", seats),
-            "ammunition": Field("int32", seats),
-            "cooldown": Field("int32", (p, 5)),  # FIRE, DASH, SHIELD, NOVA, MINE
-            "shield": Field("int32", seats),  # ticks left, as for the next three
-            "stun": Field("int32", seats),
-            "windup": Field("int32", seats),
-            "dash": Field("int32", seats),
-            "dash_x": Field("int32", seats),  # step of a dash, per tick
-            "dash_y": Field("int32", seats),
-            "channel": Field("int32", seats),  # ticks spent at a crate
-            "push_x": Field("int32", seats),  # working memory of the novas of one tick
-            "push_y": Field("int32", seats),
-            "hurt_by": Field("int32", seats),  # bit set of the seats that hurt this one in this tick
-            "kills": Field("int32", seats),
-            "dealt": Field("int32", seats),  # damage to rivals
-            "taken": Field("int32", seats),  # damage by rivals and by the zone
-            "shot_life": Field("int32", shots),  # sweeps left, 0 = free slot
-            "shot_x": Field("int32", shots),
-            "shot_y": Field("int32", shots),
-            "shot_vx": Field("int32", shots),
-            "shot_vy": Field("int32", shots),
-            "mine_life": Field("int32", mines),  # ticks left, 0 = free slot
-            "mine_x": Field("int32", mines),
-            "mine_y": Field("int32", mines),
-            "crate_wait": Field("int32", (CRATES,)),  # ticks of absence left, 0 = open
-            "crate_used": Field("int8", (CRATES,)),  # paid out in this tick
-            "crate_x": Field("int32", (CRATES,)),
-            "crate_y": Field("int32", (CRATES,)),
-            "final_x": Field("int32"),  # where the zone will close
-            "final_y": Field("int32"),
-            "zone_x": Field("int32"),
-            "zone_y": Field("int32"),
-            "zone_radius": Field("int32"),
+            "setup": Field("int32", (len(setup),), setup, low=setup, high=setup),
+            "given": Field("int32", low=0, high=0),  # a reset takes back what its options gave
+            "t": Field("int32", low=0, high=LAST_TICK),  # ticks played
+            "place": Field("int32", seats, low=0, high=2 * p),  # twice the place, 0 = not settled
+            "x": Field("int32", seats, **inside),
+            "y": Field("int32", seats, **inside),
+            "vx": Field(
+                "int32", seats, **moved
+            ),  # what the body really moved in the last tick: the wall counts, pushes do not
+            "vy": Field("int32", seats, **moved),
+            "fx": Field("int32", seats, low=-ONE, high=ONE),  # facing
+            "fy": Field("int32", seats, low=-ONE, high=ONE),
+            "hp": Field("int32", seats, low=0, high=FULL_HP),
+            "energy": Field("int32", seats, low=0, high=FULL_ENERGY),
+            "ammunition": Field("int32", seats, low=0, high=FULL_AMMUNITION),
+            "cooldown": Field("int32", (p, 5), low=0, high=COOLDOWN),  # FIRE, DASH, SHIELD, NOVA, MINE
+            "shield": Field("int32", seats, low=0, high=SHIELD_TIME),  # ticks left, as for the next three
+            "stun": Field("int32", seats, low=0, high=max(PARRY_STUN, MINE_STUN)),
+            "windup": Field("int32", seats, low=0, high=WINDUP_TIME),
+            "dash": Field("int32", seats, low=0, high=DASH_TIME),
+            "dash_x": Field("int32", seats, low=-DASH_STEP, high=DASH_STEP),  # step of a dash, per tick
+            "dash_y": Field("int32", seats, low=-DASH_STEP, high=DASH_STEP),
+            "channel": Field("int32", seats, low=0, high=CHANNEL_TIME),  # ticks spent at a crate
+            "push_x": Field("int32", seats, low=0, high=0),  # working memory of the novas of one tick
+            "push_y": Field("int32", seats, low=0, high=0),
+            "hurt_by": Field("int32", seats, low=0, high=0),  # within a tick: bit set of the seats that hurt this one
+            "kills": Field("int32", seats, low=0, high=p - 1),  # of victims that this seat hurt in their last tick
+            "dealt": Field("int32", seats, low=0),  # damage to rivals
+            "taken": Field("int32", seats, low=0),  # damage by rivals and by the zone
+            "shot_life": Field("int32", shots, low=0, high=SHOT_LIFE),  # sweeps left, 0 = free slot
+            "shot_x": Field("int32", shots, **flown),
+            "shot_y": Field("int32", shots, **flown),
+            "shot_vx": Field("int32", shots, low=-2 * SHOT_STEP, high=2 * SHOT_STEP),
+            "shot_vy": Field("int32", shots, low=-2 * SHOT_STEP, high=2 * SHOT_STEP),
+            "mine_life": Field("int32", mines, low=0, high=MINE_LIFE),  # ticks left, 0 = free slot
+            "mine_x": Field("int32", mines, **inside),
+            "mine_y": Field("int32", mines, **inside),
+            "crate_wait": Field("int32", (CRATES,), low=0, high=CRATE_ABSENCE),  # ticks of absence left, 0 = open
+            "crate_used": Field("int8", (CRATES,), low=0, high=0),  # within a tick: paid out
+            "crate_x": Field("int32", (CRATES,), low=-2 * wall, high=2 * wall),
+            "crate_y": Field("int32", (CRATES,), low=-2 * wall, high=2 * wall),
+            "final_x": Field("int32", **inside),  # where the zone will close
+            "final_y": Field("int32", **inside),
+            "zone_x": Field("int32", **inside),
+            "zone_y": Field("int32", **inside),
+            "zone_radius": Field("int32", low=0, high=wall),
         }
     )

@@ -14,7 +14,7 @@ from .redeal import redeal
 from .rules import legal, reset, step
 from .sight import COLOR_NAMES, last_move
 from .start import start_fields
-from .state import ACTION, BOMB, DECK_OUT, KIND, MAX_REDEAL_HAND, NO_MOVE, PERFECT, fields
+from .state import ACTION, BOMB, DECK_OUT, KIND, MAX_REDEAL_HAND, NO_MOVE, PERFECT, consistent, fields
 from .symmetry import draw_colors
 from .variants import HanabiOptions
 
@@ -57,6 +57,7 @@ def make_game(**options: Any) -> Game:
         text=partial(_text, chosen),
         svg=partial(_svg, chosen),
         last_move=partial(last_move, chosen),
+        consistent=partial(consistent, chosen),
         symmetry=partial(draw_colors, chosen),
         options=options,
     )

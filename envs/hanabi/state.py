@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ..game import Field, header
+import numpy as np
+from numpy.typing import NDArray
+
+from ..game import Field, State, header
 from .variants import HanabiOptions
 
 EMPTY = -1
@@ -25,6 +28,7 @@ def fields(options: HanabiOptions) -> dict[str, Field]:
     A card id is colour * R + rank, 0-based; slot 0 is the oldest card of a hand, empty slots are at the end.
     """
     p, c, r, h = options.players, options.colors, options.ranks, options.hand_size
+    cards, colors, ranks = c * r, (1 << c) - 1, (1 << r) - 1
     setup = (
         options.max_information_tokens,
         options.max_life_tokens,
@@ -32,27 +36,42 @@ def fields(options: HanabiOptions) -> dict[str, Field]:
         int(options.terminal_deal),
         int(options.bomb == "keep"),
     )
+    last = (p - 1, HINT_RANK, p - 1, max(c, r) - 1, (1 << h) - 1, h - 1, cards - 1, 1, 1, options.num_actions - 1)
     return header(p) | {
-        "setup": Field("int8", (5,), setup),
-        "given": Field("int8"),  # how many first cards of `deck` the next reset keeps
-        "given_start": Field("int8", (), -1),  # start seat of the next reset, -1 = by the rules
-        "deck": Field("int8", (options.deck_size,)),  # in dealing order
-        "deck_top": Field("int8"),  # cards dealt so far
-        "hands": Field("int8", (p, h), EMPTY),
-        "colors": Field("int8", (p, h)),  # bit set of plausible colours
-        "ranks": Field("int8", (p, h)),  # bit set of plausible ranks
-        "hinted": Field("int8", (p, h)),  # COLOR_KNOWN | RANK_KNOWN
-        "held": Field("int8", (p,)),  # cards in the hand
-        "fireworks": Field("int8", (c,)),  # height of each stack
-        "discards": Field("int8", (c * r,)),  # discarded copies of each card
-        "tokens": Field("int8"),
-        "lives": Field("int8"),
-        "turns_left": Field("int8"),  # counts down once the deck is empty
-        "turn": Field("int16"),  # moves made
-        "end": Field("int8"),  # RUNNING, BOMB, PERFECT or DECK_OUT
-        "last": Field("int32", (10,)),
+        "setup": Field("int8", (5,), setup, low=setup, high=setup),
+        # How many first cards of `deck` a reset keeps, and its start seat (-1: by the rules); it takes them back.
+        "given": Field("int8", low=0, high=0),
+        "given_start": Field("int8", (), -1, low=-1, high=-1),
+        "deck": Field("int8", (options.deck_size,), low=0, high=cards - 1),  # in dealing order
+        "deck_top": Field("int8", low=0, high=options.deck_size),  # cards dealt so far
+        "hands": Field("int8", (p, h), EMPTY, low=EMPTY, high=cards - 1),
+        "colors": Field("int8", (p, h), low=0, high=colors),  # bit set of plausible colours
+        "ranks": Field("int8", (p, h), low=0, high=ranks),  # bit set of plausible ranks
+        "hinted": Field("int8", (p, h), low=0, high=COLOR_KNOWN | RANK_KNOWN),
+        "held": Field("int8", (p,), low=0, high=h),  # cards in the hand
+        "fireworks": Field("int8", (c,), low=0, high=r),  # height of each stack
+        "discards": Field("int8", (cards,), low=0, high=options.copies * c),  # discarded copies of each card
+        "tokens": Field("int8", low=0, high=options.max_information_tokens),
+        "lives": Field("int8", low=0, high=options.max_life_tokens),
+        "turns_left": Field("int8", low=0, high=p),  # counts down once the deck is empty
+        "turn": Field("int16", low=0, high=options.longest_game),  # moves made
+        "end": Field("int8", low=RUNNING, high=DECK_OUT),
+        "last": Field("int32", (10,), low=0, high=last),
         "ways": Field("int64", (2**h if h <= MAX_REDEAL_HAND else 0,)),  # working memory of `redeal`
     }
+
+
+def consistent(options: HanabiOptions, state: State) -> NDArray[np.bool_]:
+    """(N,) bool: hands are filled from slot 0 on, and each card that was dealt is in a hand, on a stack or discarded."""
+    slots, places = np.arange(options.hand_size), np.arange(options.deck_size)
+    sound = ((state.hands != EMPTY) == (slots < state.held[:, :, None])).all(axis=(1, 2))
+    dealt = places < state.deck_top[:, None]
+    for card in range(options.colors * options.ranks):
+        color, rank = divmod(card, options.ranks)
+        copies = state.deck == card
+        seen = (state.hands == card).sum(axis=(1, 2)) + state.discards[:, card] + (state.fireworks[:, color] > rank)
+        sound &= (copies.sum(axis=1) == options.copies[rank]) & ((copies & dealt).sum(axis=1) == seen)
+    return np.asarray(sound)
 
 
 MAX_REDEAL_HAND = 8

@@ -32,6 +32,7 @@ from .state import (
     NUM_ACTIONS,
     ONE_HAND,
     WHOLE_MATCH,
+    consistent,
     fields,
 )
 from .tiles import NELLO_HIGH
@@ -99,6 +100,7 @@ def make_play(
         text=_text,
         svg=_svg,
         last_move=last_move,
+        consistent=consistent,
     )
     return _with_start(game, start_play)
 
@@ -122,6 +124,7 @@ def _game(
         text=_text,
         svg=_svg,
         last_move=last_move,
+        consistent=consistent,
         options=options,
     )
     return _with_start(game, start_hand)
@@ -147,6 +150,7 @@ def _facts(name: str, head: Head, observation: ObservationName, longest: int, mo
         longest_game=longest,
         min_return=-most,
         max_return=most,
+        teams=(0, 1, 0, 1),
     )
 
 

@@ -227,6 +227,14 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         """Rewards (n, P) of the running games so far."""
         return self._returns
 
+    def players_state(self) -> dict[str, Array]:
+        """What the players of other seats know and draw from, by name; for `restore_players`."""
+        return self._side.state()
+
+    def restore_players(self, state: Mapping[str, Array]) -> bool:
+        """Give it back, after `engine.load_fields`; False if games must start anew, see `Side.restore`."""
+        return self._side.restore(state)
+
     def resume(self, returns: Array) -> Array:
         """Go on with running games that `engine.load_fields` has put in all rows, instead of a reset; gives observations.
 

@@ -20,6 +20,8 @@ from ..engine import Array
 from .gymnasium_vector import GameVectorEnv
 
 Indices = int | Iterable[int] | None
+OTHERS = "others/"
+"""Prefix of what players of other seats know, in `running`."""
 
 
 def to_sb3(vector_env: VectorEnv[Any, Any, Any]) -> GameVecEnv:
@@ -125,17 +127,23 @@ class GameVecEnv(VecEnv):
         return fresh
 
     def running(self) -> dict[str, NDArray[Any]]:
-        """What is counted of unfinished games, an entry per row; with `vector_env.engine.fields()` all that `resume` needs."""
-        return {"returns": _numpy(self.vector_env.running_returns), "lengths": self._lengths}
+        """What is counted of unfinished games, and what other players know of them; with `vector_env.engine.fields()` all that `resume` needs."""
+        others = {OTHERS + name: _numpy(array) for name, array in self.vector_env.players_state().items()}
+        return {"returns": _numpy(self.vector_env.running_returns), "lengths": self._lengths} | others
 
     def resume(self, running: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         """Go on with games that the engine has been given, instead of a reset; gives observations (n, *shape).
 
+        Where other players can not go on with their games (see `Side.restore`), the next ones start.
+
         Args:
             running: as `running` gave it.
         """
+        others = {name.removeprefix(OTHERS): array for name, array in running.items() if name.startswith(OTHERS)}
+        known = self.vector_env.restore_players(others)
         self._lengths[:] = running["lengths"]
-        return _numpy(self.vector_env.resume(running["returns"]))
+        observations = _numpy(self.vector_env.resume(running["returns"]))
+        return observations if known else self.reset()
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Legal masks bool (n, A) of the next actions."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ludory.errors import OptionError
 
 from ..engine import Array, Engine
@@ -42,6 +44,7 @@ class Side:
                     f"seats={self.own}: players sit at device='cpu' engines, this one is on {engine.device!r}"
                 )
             self._table = Table(engine, seat_players(game, self.own, others))
+            self._seed_players(getattr(engine, "seed", 0))
 
     def listen(self, listener: Listener | None) -> None:
         """Tell `listener` every move of games in which seats take turns, before it is applied; None: nobody."""
@@ -69,7 +72,7 @@ class Side:
             self.engine.reset(rows, options=options, seed=seed)
             return
         if seed is not None:
-            self._seed_players(self._table, seed)
+            self._seed_players(seed)
         rows = self.arrays.arange(self.engine.num_games) if rows is None else rows
         for _ in range(MOST_STARTS):
             self._table.start(rows, options, seed)
@@ -84,11 +87,32 @@ class Side:
             f"seat {self.own} of {self.facts.name} did not come to move in {MOST_STARTS} games; choose another seat or other players"
         )
 
-    @staticmethod
-    def _seed_players(table: Table, seed: int) -> None:
-        for seat, player in enumerate(table.players):
+    def _seed_players(self, seed: int) -> None:
+        assert self._table is not None
+        self._players_seed = seed
+        for seat, player in enumerate(self._table.players):
             if callable(start_anew := getattr(player, "seed", None)):
                 start_anew((seed + seat) % 2**31)
+
+    def state(self) -> dict[str, Array]:
+        """What the players know and draw from: with the engine's fields, all that running games need to be gone on with."""
+        if self._table is None:
+            return {}
+        return {"seed": np.array(self._players_seed), "early": self._early} | self._table.state()
+
+    def restore(self, state: Mapping[str, Array]) -> bool:
+        """Take up what `state` gave, with the engine as it was then.
+
+        Returns:
+            False if the players lack what they would have to remember of the running games (those of a search are not kept,
+            and earlier versions kept none): games must start anew.
+        """
+        if self._table is None:
+            return True
+        if "seed" in state:
+            self._seed_players(int(state["seed"]))
+            self._early[:] = state["early"]
+        return self._table.restore(state)
 
     def play(self, actions: Array, rows: Array | None = None) -> Array:
         """Play the policy's actions, (N,) or (N, H), then the players' up to its next decision; gives the rewards (N, P).

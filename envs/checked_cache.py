@@ -1,0 +1,71 @@
+"""`CheckedCache`: Numba's cache of compiled functions on disk, in private files with checksums; damaged ones are rebuilt."""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+from ludory.atomic import atomic_file
+
+_DIGEST = hashlib.sha256
+
+
+class _CheckedFiles(IndexDataCacheFile):
+    """Numba's index and data files behind a checksum, so that a damaged one counts as missing; private, and written whole or not at all."""
+
+    def save(self, key: Any, data: Any) -> None:
+        with suppress(
+            OSError
+        ):  # a full disk, a folder that has become read-only: the function is compiled all the same
+            super().save(key, data)
+
+    def _load_index(self) -> Any:
+        try:
+            version, stamp, overloads = _read(self._index_path)
+        except (OSError, ValueError):
+            return {}
+        return overloads if (version, stamp) == (self._version, self._source_stamp) else {}
+
+    def _save_index(self, overloads: Any) -> None:
+        self._write(self._index_path, (self._version, self._source_stamp, overloads))
+
+    def _load_data(self, name: str) -> Any:
+        return _read(self._data_path(name))  # Numba takes an OSError for a miss
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._write(self._data_path(name), data)
+
+    def _write(self, path: str, value: Any) -> None:
+        content = self._dump(value)
+        with atomic_file(path, private=True) as file:
+            file.write(_DIGEST(content).digest() + content)
+
+
+def _read(path: str) -> Any:
+    """What a file holds.
+
+    Raises:
+        OSError: it is missing or damaged.
+    """
+    content = memoryview(Path(path).read_bytes())
+    size = _DIGEST().digest_size
+    if _DIGEST(content[size:]).digest() != content[:size]:
+        raise OSError(f"{path}: damaged")
+    return pickle.loads(content[size:])
+
+
+class CheckedCache(FunctionCache):
+    """Numba's cache of `function`, in files of another name than Numba's own, which it could not read."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _CheckedFiles(self._cache_path, f"{self._impl.filename_base}-checked", stamp)
