@@ -10,8 +10,10 @@ import numpy as np
 from ludory.envs.bind import bind
 from ludory.envs.engine import Array, Engine
 from ludory.envs.kernel_engine import KernelEngine
-from ludory.envs.player import Memory
+from ludory.envs.player import Memory, put
 from ludory.errors import OptionError
+
+from .draws import Draws, Keys
 
 
 class Agent:
@@ -26,6 +28,16 @@ class Agent:
     def initial_memory(self, rows: int) -> Memory:
         """Memory of `rows` games before their first move: None, an array or a tuple of arrays, first axis = game."""
         return None
+
+    def start_games(self, seat: int, keys: Keys) -> Memory:
+        """Memory of new games in `seat`. Agents that draw override it.
+
+        Args:
+            seat: where the agent sits in them.
+            keys: one 64-bit number per game, of its seed, index and episode. Draws that depend on it and on the agent's own seed
+                only (see `Draws`) do not depend on what else is played at once, and go on where they were when a run is resumed.
+        """
+        return self.initial_memory(len(keys))
 
     def seed(self, seed: int) -> None:
         """Start random choices anew from `seed`; agents that make none have nothing to do."""
@@ -50,7 +62,7 @@ class Agent:
         actions, after = self.act_at(
             seat, engine.observe(seat, rows), mask[:, seat] if mask.ndim == 3 else mask, _rows_of(memory, rows)
         )
-        _write_rows(memory, after, rows)
+        put(memory, after, rows)
         return actions
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
@@ -59,16 +71,8 @@ class Agent:
 
 def _rows_of(memory: Memory, rows: Array) -> Memory:
     if isinstance(memory, tuple):
-        return tuple(part[rows] for part in memory)
+        return tuple(_rows_of(part, rows) for part in memory)
     return None if memory is None else memory[rows]
-
-
-def _write_rows(memory: Memory, after: Memory, rows: Array) -> None:
-    if isinstance(memory, tuple):
-        for part, new in zip(memory, after, strict=True):
-            part[rows] = new
-    elif memory is not None:
-        memory[rows] = after
 
 
 class BotKernels(NamedTuple):
@@ -93,17 +97,24 @@ class KernelAgent(Agent):
     def __init__(self, name: str, kernels: BotKernels, privileged: bool = False, seed: int | None = None) -> None:
         self.name, self.kernels, self.privileged = name, kernels, privileged
         self._scalar = {"choose": kernels.choose} | ({"notice": kernels.notice} if kernels.notice else {})
-        self._generator = np.random.default_rng(seed)
+        self._draws = Draws(seed)
 
     def seed(self, seed: int) -> None:
         """Start the keys of games to come anew."""
-        self._generator = np.random.default_rng(seed)
+        self._draws.seed(seed)
 
     def initial_memory(self, rows: int) -> Memory:
         """int32 (rows, memory_size): zeros, after a key if the bot draws."""
+        return self._memory(rows, self._draws.fresh(rows) if self.kernels.draws else None)
+
+    def start_games(self, seat: int, keys: Keys) -> Memory:
+        """As `Agent.start_games`."""
+        return self._memory(len(keys), self._draws.keys(seat, keys) if self.kernels.draws else None)
+
+    def _memory(self, rows: int, keys: Keys | None) -> Memory:
         memory = np.zeros((rows, self.kernels.memory_size), np.int32)
-        if self.kernels.draws:
-            memory[:, :2] = self._generator.integers(-(2**31), 2**31, (rows, 2))
+        if keys is not None:
+            memory[:, :2] = keys.view(np.int32).reshape(rows, 2)
         return memory
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:

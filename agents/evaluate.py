@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.checks import checked_seed
 from ludory.envs.engine import Engine
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
@@ -21,6 +22,8 @@ from .make import make_agent
 
 __all__ = ["EvaluationResult", "bootstrap_interval", "evaluate", "paired_difference"]
 
+MOST = 2**63 - 1
+"""Largest integer that engines and arrays take."""
 IDS_OF_MOVES = ("last_action",)
 """Entries of `Game.info` whose mean says nothing."""
 
@@ -42,7 +45,9 @@ def evaluate(
     """Let agents play `games` games to their end.
 
     Game k draws from the stream (seed, first_game + k), so two calls with one seed are paired game by game. Agents that
-    draw their moves are seeded from `seed` before each batch, so a call repeats to the last bit.
+    draw their moves do so by (seed, game, seat), whatever else is played: `evaluate(games=10)` gives the rows of `games=5` and of
+    `games=5, first_game=5`, with any `batch`. (An agent of a plugin that has one generator for all games repeats with the call only;
+    see `Agent.start_games`.)
 
     Args:
         agents: one per seat, or one for all seats; specs (see `make_agent`) or agents.
@@ -70,6 +75,10 @@ def evaluate(
     if rotate:
         rest = {"first_game": first_game, "device": device, "batch": batch, "progress": progress, "watch": watch}
         return _rotated(seated, names, made, games, seed, rest)
+    checked_seed(seed)
+    for seat, agent in enumerate(seated):
+        if agent not in seated[:seat]:
+            agent.seed(int(np.random.SeedSequence([seed, seat]).generate_state(1)[0]))
     parts = []
     for first in range(first_game, first_game + games, batch):
         count = min(batch, first_game + games - first)
@@ -106,13 +115,15 @@ def _rotated(
 
 
 def check_count(name: str, number: object, least: int = 1) -> None:
-    """Refuse what is not an integer of at least `least`.
+    """Refuse what is not an integer of at least `least`, or has more than 63 bits.
 
     Raises:
         OptionError: naming it.
     """
     if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < least:
         raise OptionError(f"{name}={number!r}: must be an integer of at least {least}")
+    if number > MOST:
+        raise OptionError(f"{name}={number:.3g}: must be below 2^63")
 
 
 def _seat(agents: str | Agent | Sequence[str | Agent], game: Game) -> tuple[list[Agent], tuple[str, ...]]:
@@ -139,9 +150,6 @@ def _play(
 ) -> tuple[NDArray[np.float32], list[dict[str, Any]]]:
     """Returns (count, P) and final public facts of the games first, first + 1, ..."""
     engine = make_engine(game, count, device=device, seed=seed, first_game=first)
-    for seat, agent in enumerate(agents):
-        if agent not in agents[:seat]:
-            agent.seed(int(np.random.SeedSequence([seed, first, seat]).generate_state(1)[0]))
     table = Table(engine, agents)
     table.listener = watch(engine) if watch else None
     table.start()

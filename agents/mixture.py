@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ludory.envs.chance import hash_rows
 from ludory.envs.engine import Array, Engine, on_host
 from ludory.envs.game import Game
 from ludory.envs.player import Memory
 from ludory.errors import OptionError
 
 from .agent import Agent
+from .draws import Draws, Keys
 from .make import make_agent
 
 
@@ -27,18 +30,27 @@ class Mixture(Agent):
     def __init__(self, members: list[Agent], name: str, seed: int = 0) -> None:
         self.members, self.name = members, name
         self.privileged = any(member.privileged for member in members)
+        self._draws = Draws()
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
         """Start the draws anew, those of the members too."""
-        self._random = np.random.default_rng(seed)
+        self._draws.seed(seed)
         for number, member in enumerate(self.members):
             member.seed(seed + 1 + number)
 
     def initial_memory(self, rows: int) -> Memory:
         """Who plays, int64 (rows,), and the memories of all members."""
-        who = self._random.integers(len(self.members), size=rows)
-        return who, *(member.initial_memory(rows) for member in self.members)
+        return self._drawn(self._draws.fresh(rows)), *(member.initial_memory(rows) for member in self.members)
+
+    def start_games(self, seat: int, keys: Keys) -> Memory:
+        """As `initial_memory`; see `Agent.start_games`."""
+        memories = (member.start_games(seat, hash_rows(keys, number)) for number, member in enumerate(self.members))
+        return self._drawn(self._draws.keys(seat, keys)), *memories
+
+    def _drawn(self, keys: Keys) -> NDArray[np.int64]:
+        """Who plays the games of `keys`, by number."""
+        return keys % len(self.members)
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """As `Agent.choose`."""

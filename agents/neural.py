@@ -11,7 +11,9 @@ from ludory.envs.engine import Array, Engine, on_host
 from ludory.envs.player import Memory
 
 from .agent import Agent
+from .draws import ONE_MORE, Draws, Keys, undrawn, uniforms
 from .networks.policy import Policy, PolicyOutput, from_seat, numpy_to_bits
+from .networks.sampling import pick_heads
 
 
 class NeuralAgent(Agent):
@@ -27,24 +29,34 @@ class NeuralAgent(Agent):
     def __init__(self, policy: Policy, name: str, deterministic: bool = True, seed: int = 0) -> None:
         self.policy, self.name, self.deterministic = policy.eval(), name, deterministic
         self._device = next(policy.parameters()).device
-        self._generator = torch.Generator(self._device)
-        self.seed(seed)
+        self._draws = Draws(seed)
 
     def seed(self, seed: int) -> None:
         """Start the draws anew."""
-        self._generator.manual_seed(seed)
+        self._draws.seed(seed)
 
     def initial_memory(self, rows: int) -> Memory:
-        """The policy's memory; None without recurrence. With the last move of every seat, int64 (rows, P), if it wants to be told."""
-        memory = self.policy.initial_memory(rows)
-        if not self.policy.uses_previous:
-            return memory
-        return memory, np.full((rows, self.policy.players), sum(self.policy.head_sizes))
+        """The policy's memory; None without recurrence. With the last move of every seat, int64 (rows, P), if it wants to be told.
+
+        If the agent draws, that and int64 (rows, 2): a game's key, and how often was drawn in it.
+        """
+        return self._memory(rows, None if self.deterministic else self._draws.fresh(rows))
+
+    def start_games(self, seat: int, keys: Keys) -> Memory:
+        """As `Agent.start_games`."""
+        return self._memory(len(keys), None if self.deterministic else self._draws.keys(seat, keys))
+
+    def _memory(self, rows: int, keys: Keys | None) -> Memory:
+        memory: Memory = self.policy.initial_memory(rows)
+        if self.policy.uses_previous:
+            memory = memory, np.full((rows, self.policy.players), sum(self.policy.head_sizes))
+        return memory if keys is None else (memory, undrawn(keys))
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
         """Keep count of the last moves, if the policy wants to be told them."""
         if self.policy.uses_previous:
-            memory[1][rows, on_host(engine.to_move)[rows]] = on_host(actions)
+            _, moves = memory if self.deterministic else memory[0]
+            moves[rows, on_host(engine.to_move)[rows]] = on_host(actions)
 
     def act(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
         """Actions (m,) for one head, (m, H) for several, and the new memory; for policies that need no seat."""
@@ -58,14 +70,19 @@ class NeuralAgent(Agent):
     @torch.no_grad()
     def _act(self, seats: torch.Tensor | None, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
         seen = numpy_to_bits(observation, self.policy.observation).to(self._device)
-        after, output = self._asked(seen, memory, seats)
-        legal = torch.from_numpy(np.asarray(mask, bool)).to(self._device)
-        distribution = self.policy.distribution(output.logits, legal)
-        actions: Any = distribution.mode() if self.deterministic else distribution.sample(self._generator)
-        # What is chosen for certain has probability 1, whatever the network gave it.
-        drawn = torch.zeros(actions.shape) if self.deterministic else distribution.log_prob(actions)
-        self.log_probs = drawn.cpu().numpy()
-        actions = actions.cpu().numpy()
+        if not self.deterministic and memory is None:
+            memory = self.initial_memory(len(mask))
+        known, drawn = (memory, None) if self.deterministic else memory
+        after, output = self._asked(seen, known, seats)
+        legal, sizes = torch.from_numpy(np.asarray(mask, bool)), self.policy.head_sizes
+        if drawn is None:
+            actions: Any = self.policy.distribution(output.logits, legal.to(self._device)).mode()
+            log_probs = torch.zeros(actions.shape)  # what is chosen for certain has probability 1
+        else:
+            noise = torch.from_numpy(uniforms(drawn[:, 0], drawn[:, 1], len(sizes)).astype(np.float32))
+            actions, log_probs = pick_heads(output.logits.cpu(), legal, sizes, noise)
+            after = after, drawn + ONE_MORE
+        self.log_probs, actions = log_probs.numpy(), actions.cpu().numpy()
         return (actions[:, 0] if actions.shape[1] == 1 else actions), after
 
     def _asked(self, seen: torch.Tensor, memory: Memory, seats: torch.Tensor | None) -> tuple[Memory, PolicyOutput]:

@@ -3,34 +3,53 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ludory.envs.engine import Array, on_host
 from ludory.envs.game import Game, GameFacts
 from ludory.envs.player import Memory
 
 from .agent import Agent
+from .draws import ONE_MORE, Draws, Keys, undrawn, uniforms
 
 
 class RandomAgent(Agent):
-    """Uniform over the legal values of each head."""
+    """Uniform over the legal values of each head. Memory: int64 (rows, 2), a game's key and how often was drawn in it."""
 
     name = "random"
 
     def __init__(self, facts: GameFacts, seed: int | None = None) -> None:
         self._edges = np.cumsum(facts.head_sizes)[:-1]
-        self._generator = np.random.default_rng(seed)
+        self._draws = Draws(seed)
 
     def seed(self, seed: int) -> None:
         """Start the draws anew."""
-        self._generator = np.random.default_rng(seed)
+        self._draws.seed(seed)
+
+    def initial_memory(self, rows: int) -> Memory:
+        """See `RandomAgent`."""
+        return undrawn(self._draws.fresh(rows))
+
+    def start_games(self, seat: int, keys: Keys) -> Memory:
+        """As `Agent.start_games`."""
+        return undrawn(self._draws.keys(seat, keys))
 
     def act(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
-        """Actions (m,) for one head, (m, H) for several."""
-        noise = self._generator.random(mask.shape, dtype=np.float32) + 1e-6
-        heads = np.split(np.where(on_host(mask), noise, 0), self._edges, axis=1)
-        actions = np.stack([part.argmax(axis=1) for part in heads], axis=1)
-        self.log_probs = -np.log(np.stack([np.count_nonzero(part, axis=1) for part in heads], axis=1))
-        return (actions[:, 0] if len(heads) == 1 else actions), memory
+        """Actions (m,) for one head, (m, H) for several; memory None: of games just begun."""
+        memory = self.initial_memory(len(mask)) if memory is None else memory
+        heads = np.split(on_host(mask), self._edges, axis=1)
+        numbers = uniforms(memory[:, 0], memory[:, 1], len(heads))
+        counts = np.stack([np.count_nonzero(part, axis=1) for part in heads], axis=1)
+        places = (numbers * counts).astype(np.int64)
+        actions = np.stack([_legal_at(part, place) for part, place in zip(heads, places.T, strict=True)], axis=1)
+        self.log_probs = -np.log(counts)
+        return (actions[:, 0] if len(heads) == 1 else actions), memory + ONE_MORE
+
+
+def _legal_at(mask: NDArray[np.bool_], place: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(m,) the legal value that has `place` (m,) legal ones before it; mask (m, values)."""
+    found: NDArray[np.int64] = (mask.cumsum(axis=1) > place[:, None]).argmax(axis=1)
+    return found
 
 
 def make(game: Game, seed: int | None = None) -> RandomAgent:

@@ -1,4 +1,4 @@
-"""Checkpoints of HIKARU's PPO-GRU (`HanabiGRUPolicy`) as a `HanabiGruPolicy`: names, shapes and the order of action ids.
+"""Checkpoints of HIKARU's PPO-GRU (`HanabiGRUPolicy`) as a `HanabiGruPolicy`, and back: names, shapes and the order of action ids.
 
 Its training environment numbers plays before discards and has the colours R Y G B W; its search has plays first and the colours R Y G W B.
 Ludory has discards first and R Y G W B. Observations are the same.
@@ -10,17 +10,21 @@ import pickle
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
+from zipfile import BadZipFile
 
 import torch
 from torch import Tensor
 
+from ludory.atomic import atomic_file
 from ludory.envs.game import Game, GameFacts
 from ludory.envs.hanabi.variants import ObservationName
 from ludory.envs.make import make_game
-from ludory.errors import CheckpointError, OptionError
+from ludory.errors import CheckpointError, DataError, OptionError
+from ludory.reading import check_zip
 
 from .build import PolicySpec, build_policy, complete
 from .hanabi_gru import HanabiGruPolicy
+from .policy import Policy, refuse_not_finite
 
 ACTION_ORDERS = ("play_first_bw", "play_first", "ludory")
 OBSERVATIONS: tuple[str, ...] = get_args(ObservationName)
@@ -74,8 +78,7 @@ def import_hanabi_gru(
         OptionError: an argument is not allowed, or the observation's name is needed.
         CheckpointError: the file is unreadable, has other tensors, or they do not fit the game.
     """
-    if action_order not in ACTION_ORDERS:
-        raise OptionError(f"action_order={action_order!r}: must be one of {', '.join(ACTION_ORDERS)}")
+    _check_order(action_order)
     tensors = read_state_dict(file)
     made = _game(file, tensors["obs_fe.0.weight"].shape[-1], observation, game, options)
     facts = made.facts
@@ -83,10 +86,61 @@ def import_hanabi_gru(
     policy = build_policy(spec, facts)
     assert isinstance(policy, HanabiGruPolicy)
     _check_shapes(file, tensors, policy, made)
+    refuse_not_finite(file, tensors)
     places = torch.tensor([*action_ids(action_order, facts), facts.num_actions])
     for name, tensor in tensors.items():
         policy.get_parameter(NAMES[name]).data.copy_(_reorder(tensor, places) if name in BY_ACTION else tensor)
     return ImportedPolicy(policy, spec, made)
+
+
+def export_hanabi_gru(
+    policy: Policy, game: Game, file: str | Path, action_order: str = "play_first_bw"
+) -> dict[str, Tensor]:
+    """Write a network as `torch.save` of {"model": state dict}; `import_hanabi_gru` and HIKARU's search read it. Gives the state dict.
+
+    Args:
+        policy: a `HanabiGruPolicy`.
+        game: that it plays.
+        file: to write.
+        action_order: how the file shall number actions, as in `import_hanabi_gru`.
+
+    Raises:
+        OptionError: an argument is not allowed, or that project has no such network.
+        OutputError: the file can not be written.
+    """
+    _check_order(action_order)
+    tensors = to_state_dict(policy, game.facts, action_order)
+    with atomic_file(file) as handle:
+        torch.save({"model": tensors}, handle)
+    return tensors
+
+
+def to_state_dict(policy: Policy, facts: GameFacts, action_order: str) -> dict[str, Tensor]:
+    """Copies of the weights, under the names and with the action ids there.
+
+    Raises:
+        OptionError: that project has no such network.
+    """
+    if not isinstance(policy, HanabiGruPolicy):
+        raise OptionError(f"policy {policy.id!r}: a HanabiGRUPolicy has the layers of 'hanabi_gru' only")
+    own = {name: parameter.detach().cpu() for name, parameter in policy.named_parameters()}
+    if policy.previous == "others" or own.keys() - set(NAMES.values()):
+        raise OptionError(
+            f"policy 'hanabi_gru' with {len([name for name in own if name.startswith('encoder.')]) // 2} hidden layers and "
+            f"previous={policy.previous!r}: a HanabiGRUPolicy has one hidden layer, and previous='seen' or 'all'"
+        )
+    places = torch.tensor([*action_ids(action_order, facts), facts.num_actions])
+    found = {}
+    for name, here in NAMES.items():
+        if here in own:
+            tensor = own[here]
+            found[name] = tensor[places[: len(tensor)]] if name in BY_ACTION else tensor.clone()
+    return found
+
+
+def _check_order(action_order: str) -> None:
+    if action_order not in ACTION_ORDERS:
+        raise OptionError(f"action_order={action_order!r}: must be one of {', '.join(ACTION_ORDERS)}")
 
 
 def action_ids(action_order: str, facts: GameFacts) -> list[int]:
@@ -112,10 +166,24 @@ def read_state_dict(file: str | Path) -> dict[str, Tensor]:
         CheckpointError: unreadable, more than plain values and tensors in it, or missing and extra tensors, all listed.
     """
     try:
+        check_zip(file)
         content = torch.load(file, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise CheckpointError(f"{file}: no such file") from error
-    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+    except DataError as error:
+        raise CheckpointError(str(error)) from error
+    except (
+        pickle.UnpicklingError,
+        RuntimeError,
+        EOFError,
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        BadZipFile,
+    ) as error:
         # PyTorch's own message would advise to read it without safety.
         raise CheckpointError(
             f"{file}: not a file of tensors that can be read without running code from it, or damaged; nothing was loaded. "

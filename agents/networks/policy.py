@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ludory.envs.game import GameFacts, ObservationSpec
+from ludory.errors import CheckpointError
 
 from .distribution import MaskedHeads
 
@@ -80,6 +82,25 @@ class Policy(nn.Module):
     def distribution(self, logits: Tensor, mask: Tensor) -> MaskedHeads:
         """Distribution over actions under a legal mask (..., A) bool."""
         return MaskedHeads(logits, mask, self.head_sizes)
+
+
+def not_finite(tensors: Mapping[str, Tensor]) -> str | None:
+    """Name of the first tensor that holds NaN or infinity; None: all numbers are finite."""
+    if not tensors or bool(torch.stack([tensor.isfinite().all() for tensor in tensors.values()]).all()):
+        return None
+    return next(name for name, tensor in tensors.items() if not bool(tensor.isfinite().all()))
+
+
+def refuse_not_finite(source: object, weights: Mapping[str, Tensor]) -> None:
+    """Refuse weights that hold NaN or infinity.
+
+    Raises:
+        CheckpointError: naming `source` and the tensor.
+    """
+    if name := not_finite(weights):
+        raise CheckpointError(
+            f"{source}: {name!r} holds NaN or infinity, so whoever wrote it had diverged; take an earlier checkpoint"
+        )
 
 
 def from_seat(moves: Tensor, seats: Tensor) -> Tensor:

@@ -6,6 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ludory.errors import TrainingError
+
 from .distribution import MaskedHeads
 from .sampling_kernel import draw
 
@@ -23,21 +25,28 @@ def sample_heads(
         mask: (m, A) bool, at least one legal value per head.
         sizes: values per head.
         generator: of the draws.
+
+    Raises:
+        TrainingError: on the CPU, if logits are NaN or infinite.
     """
     if logits.device.type != "cpu":
         distribution = MaskedHeads(logits, mask, sizes)
         actions = distribution.sample(generator)
         return actions, distribution.log_prob(actions)
+    return pick_heads(logits, mask, sizes, torch.rand(len(logits), len(sizes), generator=generator))
+
+
+def pick_heads(logits: Tensor, mask: Tensor, sizes: tuple[int, ...], noise: Tensor) -> tuple[Tensor, Tensor]:
+    """As `sample_heads`, from numbers (m, H) float32 in [0, 1) instead of a generator; all on the CPU.
+
+    Raises:
+        TrainingError: logits are NaN or infinite.
+    """
     rows, heads = len(logits), len(sizes)
-    noise = torch.rand(rows, heads, generator=generator)
     actions, log_probs = torch.empty(rows, heads, dtype=torch.int64), torch.empty(rows, heads)
     offsets = np.cumsum((0, *sizes))
-    draw(
-        logits.detach().float().contiguous().numpy(),
-        mask.contiguous().numpy(),
-        noise.numpy(),
-        offsets,
-        actions.numpy(),
-        log_probs.numpy(),
-    )
+    logits = logits.detach().float().contiguous()
+    legal = mask.contiguous()
+    if not draw(logits.numpy(), legal.numpy(), noise.numpy(), offsets, actions.numpy(), log_probs.numpy()):
+        raise TrainingError("the network's logits are NaN or infinite, so that no move can be drawn from them")
     return actions, log_probs

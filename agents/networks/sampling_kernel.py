@@ -8,7 +8,11 @@ from numba import njit
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp"})
 def draw(logits, mask, noise, offsets, actions, log_probs):
-    """Fill actions and log_probs [m, H] from logits and mask [m, A]; noise [m, H] is uniform in [0, 1)."""
+    """Fill actions and log_probs [m, H] from logits and mask [m, A]; noise [m, H] is uniform in [0, 1).
+
+    Gives False if nothing can be drawn somewhere, for logits that are NaN or infinite.
+    """
+    able = True
     weights = np.empty(logits.shape[1], np.float32)
     for row in range(logits.shape[0]):
         for head in range(len(offsets) - 1):
@@ -29,5 +33,7 @@ def draw(logits, mask, noise, offsets, actions, log_probs):
                     left -= weights[a]
                     if left < 0:
                         break
+            able = able and chosen >= 0
             actions[row, head] = chosen - low
             log_probs[row, head] = logits[row, chosen] - largest - np.log(total)
+    return able

@@ -7,7 +7,6 @@ and the activation's name from the plain text beside the pickle.
 from __future__ import annotations
 
 import io
-import json
 import pickle
 import re
 import zlib
@@ -21,12 +20,13 @@ from torch import Tensor, nn
 
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
-from ludory.errors import CheckpointError, OptionError
+from ludory.errors import CheckpointError, DataError, OptionError
+from ludory.reading import check_zip, parse_json, read_member
 
 from .build import PolicySpec, build_policy
 from .encoders import FloatLinear
 from .mlp import ACTIVATIONS, MlpPolicy
-from .policy import Policy
+from .policy import Policy, refuse_not_finite
 
 TOWERS = ("mlp_extractor.policy_net", "mlp_extractor.value_net")
 GAME = "ludory_game"
@@ -163,11 +163,13 @@ def read_sb3(file: str | Path) -> Sb3Network:
     """
     try:
         with ZipFile(file) as archive:
-            data, raw = json.loads(archive.read("data")), archive.read("policy.pth")
+            data, raw = parse_json(read_member(archive, "data")), read_member(archive, "policy.pth")
         activation = str((data.get("policy_kwargs") or {}).get("activation_fn", nn.Tanh))
         game = data.get(GAME)
     except FileNotFoundError as error:
         raise CheckpointError(f"{file}: no such file") from error
+    except DataError as error:
+        raise CheckpointError(str(error)) from error
     except (BadZipFile, zlib.error, KeyError, ValueError, AttributeError, EOFError, OSError) as error:
         raise _unreadable(file, error) from error
     return _network(str(file), _tensors(file, raw), activation, game)
@@ -175,7 +177,10 @@ def read_sb3(file: str | Path) -> Sb3Network:
 
 def _tensors(file: str | Path, raw: bytes) -> Any:
     try:
+        check_zip(io.BytesIO(raw), file)
         return torch.load(io.BytesIO(raw), map_location="cpu", weights_only=True)
+    except DataError as error:
+        raise CheckpointError(str(error)) from error
     except pickle.UnpicklingError as error:
         raise _unreadable(file, "policy.pth holds more than tensors") from error
     except Exception as error:  # on damaged data torch raises whatever its parser trips over
@@ -214,6 +219,7 @@ def _network(source: str, weights: Any, activation: str, game: Any) -> Sb3Networ
     if found != (expected := _shapes(network)):
         odd = sorted(name for name in {*found, *expected} if found.get(name) != expected.get(name))
         raise CheckpointError(f"{source}: not the weights of an MlpPolicy: {', '.join(odd)} differ")
+    refuse_not_finite(source, weights)
     return network
 
 

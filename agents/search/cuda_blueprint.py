@@ -37,7 +37,7 @@ class CudaBlueprint(KernelBlueprint):
         """See `Blueprint.play`."""
         count, each, seats = len(drawn.worlds), len(actions), range(self.game.facts.players)
         engine = CudaEngine(self.game, count * each, seed=0, device=self.device)
-        engine.load_fields(fields_of(self.game, drawn.worlds.repeat(each)))
+        engine.load_fields(fields_of(self.game, drawn.worlds.repeat(each)), check=False)
         memories = [engine.tensor(drawn.memories[:, p].repeat(each, axis=0)) for p in seats]
         moves = engine.tensor(np.tile(actions, count))
         returns = engine.rewards[:, seat].double() * 0

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ludory.envs.chance import hash_rows
 from ludory.envs.player import Memory
 
 from ..agent import Agent
+from ..draws import Keys
 from ..seat import SeatAgent
 from .blueprint import Blueprint
 from .rollouts import Decision, RolloutSearch
@@ -16,8 +18,8 @@ from .rollouts import Decision, RolloutSearch
 class Searcher(SeatAgent):
     """A `SeatAgent` that searches.
 
-    Its notes of a game have `decisions`, what it found before each of its own moves, forced ones left out, and `contradictions`, how
-    often the others did what the blueprint would not have done.
+    Its notes of a game have `decisions`, what it found before each of its own moves, forced ones left out; `contradictions`, how often
+    the others did what the blueprint would not have done; and `key`, a number that its draws depend on.
     """
 
     blueprint: Blueprint
@@ -43,6 +45,13 @@ class Searcher(SeatAgent):
             "errors": found.errors,
             "seconds": found.seconds,
         }
+
+    def start_games(self, seat: int, keys: Keys) -> Memory:
+        """As `Agent.start_games`. All seats draw from one key, which changes with every move, so that joint searches agree."""
+        memory = self.initial_memory(len(keys))
+        for note, key in zip(memory, keys, strict=True):
+            note.own.key = int(hash_rows(note.own.key, key))
+        return memory
 
     def decisions(self, memory: Memory, row: int) -> Sequence[Decision]:
         """All that was found so far in the game `row` of this seat's memory, in order."""

@@ -15,6 +15,7 @@ from ludory.envs.texas42.tiles import mask_of
 from ludory.errors import OptionError
 
 from ..agent import Agent
+from ..draws import Keys
 from ..make import make_agent
 from .choice import best_by_points, tiles_with_most
 from .expected import decision_of
@@ -87,6 +88,10 @@ class Bidding(ThirtyBidder):
     def initial_memory(self, rows: int) -> Memory:
         """The player's."""
         return self.player.initial_memory(rows)
+
+    def start_games(self, seat: int, keys: Keys) -> Memory:
+        """The player's."""
+        return self.player.start_games(seat, keys)
 
     def play(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """The player's actions."""

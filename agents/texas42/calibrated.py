@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ludory.envs.texas42.tiles import STRAIGHT
 from ludory.errors import DataError
+from ludory.reading import read_json, shown
 
 from .chances import BIDS, Chances, double_dummy
 from .hand_cues import INPUTS, inputs
@@ -94,12 +95,15 @@ def read_calibration(file: str | Path) -> Calibration:
         DataError: it is none, or its thresholds do not fall.
     """
     try:
-        content = json.loads(Path(file).read_text(encoding="utf-8"))
+        content = read_json(file)
         if content["format"] != FORMAT:
             raise ValueError(f"format {content['format']!r}, must be {FORMAT!r}")
         plain, mapping = _model(content["plain"]), _model(content["mapped"])
+        for name in ("contracts", "open_deals"):
+            if type(content[name]) is not int or not 1 <= content[name] <= 1 << 31:
+                raise ValueError(f"{name} {shown(content[name])}, must be an integer of at least 1")
         return Calibration(plain, mapping, content["contracts"], content["open_deals"], content["player"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, OverflowError, KeyError, TypeError) as error:
         raise DataError(
             f"{file}: no calibration ({error}); make one with `ludory texas42 calibrate --out FILE`"
         ) from error
@@ -111,8 +115,10 @@ def _model(content: dict[str, Any]) -> Model:
         raise ValueError(
             f"{len(weights)} weights, thresholds {thresholds.tolist()}: must be {INPUTS}, and 13 that fall"
         )
-    if content["slope"] < 0:
-        raise ValueError(f"slope {content['slope']}: must not be below 0")
+    if not (np.isfinite(weights).all() and np.isfinite(thresholds).all()):
+        raise ValueError("weights or thresholds that are not finite")
+    if not 0 <= content["slope"] <= 1000:
+        raise ValueError(f"slope {shown(content['slope'])}: must lie in 0..1000")
     return Model(weights, thresholds, float(content["slope"]))
 
 

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ludory.envs.chance import hash_rows
 from ludory.envs.engine import Array, Engine, on_host
 from ludory.envs.game import Game
 from ludory.envs.player import Memory
 from ludory.envs.texas42.state import PLAYING
 
 from ..agent import Agent
+from ..draws import Keys
 from ..make import make_agent
 from .bots import check_auction
 
@@ -40,6 +42,10 @@ class TwoInOne(Agent):
     def initial_memory(self, rows: int) -> Memory:
         """Those of both."""
         return self.bidder.initial_memory(rows), self.player.initial_memory(rows)
+
+    def start_games(self, seat: int, keys: Keys) -> Memory:
+        """As `Agent.start_games`."""
+        return self.bidder.start_games(seat, keys), self.player.start_games(seat, hash_rows(keys, 0))
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions (m,) of `seat` in the games `rows`."""
