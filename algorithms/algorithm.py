@@ -24,11 +24,13 @@ from ludory.envs.checks import checked_seats
 from ludory.envs.engine import Engine
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
-from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
+from ludory.errors import CheckpointError, OptionError, PluginError, SnapshotError, UnknownIdError
 
 from .checkpoint import read_checkpoint, write_checkpoint
 from .config import AlgorithmConfig, LearnerConfig, make_config
+from .divergence import check_finite, check_savable, diverging
 from .lanes import make_lanes
+from .privileged import save_value
 from .progress import Progress
 from .sampler import Sampler
 from .shaping import Shaping
@@ -64,7 +66,7 @@ class Algorithm(ABC):
         self.config = make_config(self.config_class, config)
         self.game: Game = game
         self.policy_spec = complete(parse_policy(policy), self._policy_wishes())
-        self.device = torch.device(self.config.device)
+        self.device = _device(self.config.device)
         self._open_source()
         with torch.random.fork_rng():
             torch.manual_seed(self.config.seed)
@@ -165,6 +167,9 @@ class Algorithm(ABC):
             callback: of Stable-Baselines3: one, a list, or a function (locals, globals) -> bool.
             progress_bar: show rate and time left.
             reset_num_timesteps: count from 0; False goes on counting, as after `load`.
+
+        Raises:
+            TrainingError: a loss, a gradient or a weight is not finite after an iteration.
         """
         if reset_num_timesteps:
             self.num_timesteps = 0
@@ -192,14 +197,21 @@ class Algorithm(ABC):
             callbacks.update_locals(self.sampler.last_step)
             return callbacks.on_step()
 
-        metrics = self.iterate(on_step)
-        if metrics is None:
-            return False
+        with diverging(lambda: f"{self.id}, iteration up to timestep {self.num_timesteps:,}"):
+            metrics = self.iterate(on_step)
+            if metrics is None:
+                return False
+            check_finite(metrics, self._learning_weights())
         callbacks.on_rollout_end()
         metrics = {**metrics, "time/fps": (self.num_timesteps - before) / (perf_counter() - started)}
         self._log(metrics)
         progress.update(self.num_timesteps, metrics)
         return True
+
+    def _learning_weights(self) -> dict[str, Tensor]:
+        """Of all networks that learn, by name."""
+        value = getattr(self, "value", None)
+        return self.policy.state_dict() | ({} if value is None else save_value(value))
 
     def _log(self, metrics: Mapping[str, float]) -> None:
         for name, value in metrics.items():
@@ -317,17 +329,22 @@ class Algorithm(ABC):
         """Write everything that goes on from here: weights, optimiser, games, random state. Atomic.
 
         Raises:
+            TrainingError: weights are not finite; a file written before stays as it is.
             OutputError: the place can not be written to.
         """
-        write_checkpoint(file, self._header() | self._source_header(), self._tensors())
+        tensors = self._tensors()
+        check_savable(file, tensors)
+        write_checkpoint(file, self._header() | self._source_header(), tensors)
 
     def save_policy(self, file: str | Path) -> None:
         """Write the network alone, for playing; `load` gives a model that learns on with a fresh optimiser and fresh games.
 
         Raises:
+            TrainingError: weights are not finite; a file written before stays as it is.
             OutputError: the place can not be written to.
         """
         weights = {f"policy/{name}": tensor for name, tensor in self.policy.state_dict().items()}
+        check_savable(file, weights)
         write_checkpoint(file, self._header() | {"policy_only": True}, weights)
 
     def restore(self, file: str | Path) -> None:
@@ -394,8 +411,11 @@ class Algorithm(ABC):
         if header.get("policy_only"):
             return
         self.restore_training_state(_group(tensors, "training"))
-        if self._restore_source(header, tensors):
-            self.generator.set_state(tensors["random/torch"])
+        try:
+            if self._restore_source(header, tensors):
+                self.generator.set_state(tensors["random/torch"])
+        except SnapshotError as error:
+            raise CheckpointError(f"{file}: {error}") from error
 
     def _source_header(self) -> dict[str, Any]:
         return {"sampling": self.sampler.started}
@@ -430,3 +450,10 @@ def game_of(env: Any) -> Game:
     if isinstance(game, str | Game):
         return make_game(game)
     raise OptionError(f"env={env!r}: must be a game id, a Game, or an environment made by Ludory")
+
+
+def _device(name: str) -> torch.device:
+    try:
+        return torch.device(name)
+    except RuntimeError as error:
+        raise OptionError(f"device={name!r}: must be 'cpu' or 'cuda', or 'cuda:1' for the second GPU") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 from collections.abc import Mapping
@@ -9,15 +10,19 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
 from ludory.atomic import atomic_file
 from ludory.errors import CheckpointError
+from ludory.reading import parse_json
 
 FORMAT = 2
 KEY = "ludory"
+CHECKSUMS = "sha256"
+"""Where the header has those of its other fields and of the tensors."""
 LIBRARIES = ("ludory", "torch", "numpy", "numba")
 
 
@@ -29,14 +34,16 @@ class Checkpoint(NamedTuple):
 
 
 def write_checkpoint(file: str | Path, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-    """Write one file, atomically; library versions are added to the header.
+    """Write one file, atomically; library versions and checksums are added to the header.
 
     Raises:
         OutputError: the place can not be written to.
     """
     versions = {name: version(name) for name in LIBRARIES} | {"python": platform.python_version()}
-    text = json.dumps({"format": FORMAT, "versions": versions} | dict(header))
-    data = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, {KEY: text})
+    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    known = json.loads(json.dumps({"format": FORMAT, "versions": versions} | dict(header)))
+    known[CHECKSUMS] = {"header": _header_hash(known), "tensors": weights_hash(weights)}
+    data = save(weights, {KEY: json.dumps(known)})
     with atomic_file(file) as handle:
         handle.write(data)
 
@@ -70,14 +77,16 @@ def _open(file: str | Path, with_tensors: bool) -> Checkpoint:
         raise CheckpointError(
             f"{file}: not a checkpoint of Ludory, or damaged ({error}); nothing was loaded"
         ) from error
+    if with_tensors and CHECKSUMS in header and _checksum(header, "tensors") != weights_hash(tensors):
+        raise _damaged(file, "tensors")
     return Checkpoint(header, tensors)
 
 
 def _parse_header(file: str | Path, text: str | None) -> dict[str, Any]:
     try:
-        header = json.loads(text or "")
+        header = parse_json(text or "")
         found = header["format"]
-    except (json.JSONDecodeError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError) as error:
         raise CheckpointError(
             f"{file}: a safetensors file, but not a checkpoint of Ludory (no {KEY!r} header)"
         ) from error
@@ -85,4 +94,34 @@ def _parse_header(file: str | Path, text: str | None) -> dict[str, Any]:
         raise CheckpointError(
             f"{file}: checkpoint format {found!r}, this version reads {FORMAT}; install a matching ludory"
         )
+    # Files of earlier versions have no checksums.
+    if CHECKSUMS in header and _checksum(header, "header") != _header_hash(header):
+        raise _damaged(file, "header")
     return dict(header)
+
+
+def _damaged(file: str | Path, part: str) -> CheckpointError:
+    return CheckpointError(
+        f"{file}: damaged: its {part} do not have the checksum that was written with them; nothing was loaded; take a copy or an earlier file"
+    )
+
+
+def _checksum(header: Mapping[str, Any], part: str) -> Any:
+    known = header[CHECKSUMS]
+    return known.get(part) if isinstance(known, dict) else None
+
+
+def _header_hash(header: Mapping[str, Any]) -> str:
+    rest = {name: value for name, value in header.items() if name != CHECKSUMS}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+def weights_hash(weights: Mapping[str, Tensor]) -> str:
+    """SHA-256 over names, dtypes, shapes and bytes of tensors, in order of names."""
+    digest = hashlib.sha256()
+    for name in sorted(weights):
+        # a copy: a tensor of one row counts as contiguous with any stride, but cannot be viewed as bytes
+        tensor = weights[name].detach().cpu().clone(memory_format=torch.contiguous_format)
+        digest.update(f"{name} {str(tensor.dtype).removeprefix('torch.')} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()

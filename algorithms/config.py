@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -59,6 +60,10 @@ def make_config(kind: type[C], values: Mapping[str, Any]) -> C:
         if name not in known:
             raise OptionError(f"{kind.__name__} has no option {name!r}; it has {', '.join(known)}")
     config = kind(**values)
+    for name in known:
+        number = getattr(config, name)
+        if isinstance(number, int | float) and not -(2**63) <= number < 2**63 and number != math.inf:
+            raise OptionError(f"{name}={number:.3g}: must be a number between -2^63 and 2^63")
     if isinstance(config, AlgorithmConfig) and config.num_envs < 1:
         raise OptionError(f"num_envs={config.num_envs}: must be at least 1")
     if config.precision not in ("32", "bf16"):

@@ -1,4 +1,4 @@
-"""`FolderLock`: one folder, one process."""
+"""`FolderLock`, `FileLock`: one folder or one file, one process."""
 
 from __future__ import annotations
 
@@ -6,52 +6,103 @@ import fcntl
 import json
 import os
 import platform
+from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
+from typing_extensions import Self
+
+from ludory.atomic import cannot_write
 from ludory.errors import OutputError
 
 
-class FolderLock:
-    """Holds `DIR/lock` until `release`, or until the process dies.
+class _Lock:
+    """Holds `file` until `release`, until the end of a `with` block, or until the process dies.
 
     Args:
-        folder: that only one process may work in.
-        what: it holds, for the error.
+        file: of the lock; it names the process that holds it.
+        held: what is locked, and what runs there, for the error.
 
     Raises:
         OutputError: another process holds it, naming it and its host; or the folder can not be written to.
     """
 
-    def __init__(self, folder: str | Path, what: str = "league") -> None:
-        self.file = Path(folder) / "lock"
+    def __init__(self, file: Path, held: Path, what: str) -> None:
+        self.file = file
         try:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            self._handle = self.file.open("a+", encoding="utf-8")
-        except OSError as error:
-            raise OutputError(
-                f"can not write {self.file}: {error.strerror}; name a folder that you may write to"
-            ) from error
-        try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._handle.seek(0)
-            holder = self._handle.read()
-            self._handle.close()
-            raise OutputError(
-                f"{self.file.parent}: {_described(holder)} runs this {what}; wait for it, or stop it"
-            ) from error
-        self._handle.truncate(0)
-        self._handle.write(json.dumps({"pid": os.getpid(), "host": platform.node()}))
-        self._handle.flush()
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self._handle = self._taken(held, what)
+            self._handle.truncate(0)
+            self._handle.write(json.dumps({"pid": os.getpid(), "host": platform.node()}))
+            self._handle.flush()
+        except OutputError:
+            raise
+        except (OSError, ValueError) as error:  # a ValueError: a zero byte in the path
+            raise cannot_write(file, error, "name a folder that you may write to") from error
+
+    def _taken(self, held: Path, what: str) -> IO[str]:
+        while True:
+            handle = self.file.open("a+", encoding="utf-8", errors="replace")
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                handle.seek(0)
+                holder = handle.read()
+                handle.close()
+                raise OutputError(f"{held}: {_described(holder)} runs this {what}; wait for it, or stop it") from None
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(handle.fileno()), self.file.stat()):
+                    return handle
+            handle.close()  # who held it took the file away in between: this is a lock that nobody else sees
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.release()
 
     def release(self) -> None:
         """Let others in."""
         self._handle.close()
 
 
+class FolderLock(_Lock):
+    """Holds `DIR/lock`.
+
+    Args:
+        folder: that only one process may work in.
+        what: it holds, for the error.
+    """
+
+    def __init__(self, folder: str | Path, what: str = "league") -> None:
+        super().__init__(Path(folder) / "lock", Path(folder), what)
+
+
+class FileLock(_Lock):
+    """Holds `.NAME.lock` beside a file, which need not be there yet; nothing of it is left afterwards.
+
+    Args:
+        file: that only one process may write.
+        what: writes it, for the error.
+    """
+
+    def __init__(self, file: str | Path, what: str = "training") -> None:
+        target = Path(file)
+        self._made = [folder for folder in target.parents if not folder.exists()]
+        super().__init__(target.with_name(f".{target.name}.lock"), target, what)
+
+    def release(self) -> None:
+        """Let others in; folders that were made for the lock alone go, too."""
+        self.file.unlink(missing_ok=True)
+        super().release()
+        with suppress(OSError):  # something was written there
+            for folder in self._made:
+                folder.rmdir()
+
+
 def _described(holder: str) -> str:
     try:
         found = json.loads(holder)
         return f"process {found['pid']} on {found['host']}"
-    except (json.JSONDecodeError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return "another process"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -101,6 +102,14 @@ class Lanes:
         """Start new games in `rows` (default all)."""
         self.side.start(rows)
 
+    def state(self) -> dict[str, Tensor]:
+        """What the players of other seats know and draw from, by name."""
+        return {name: torch.as_tensor(array) for name, array in self.side.state().items()}
+
+    def restore(self, state: Mapping[str, Tensor]) -> bool:
+        """Take up what `state` gave; False if games must start anew, see `Side.restore`."""
+        return self.side.restore(state)
+
 
 class SelfPlayLanes(Lanes):
     """Every seat of a game in which seats take turns and each has its own reward."""
@@ -155,6 +164,14 @@ class SelfPlayLanes(Lanes):
     def start(self, rows: Array | None = None) -> None:
         """Start new games in `rows` (default all)."""
         self.engine.reset(rows)
+
+    def state(self) -> dict[str, Tensor]:
+        """As `Lanes.state`: there are no other players."""
+        return {}
+
+    def restore(self, state: Mapping[str, Tensor]) -> bool:
+        """As `Lanes.restore`."""
+        return True
 
 
 class SimultaneousLanes(SelfPlayLanes):

@@ -41,6 +41,8 @@ class OfflineAlgorithm(SupervisedAlgorithm):
     """
 
     config_class: ClassVar[type[OfflineConfig]] = OfflineConfig
+    extras: tuple[str, ...] = ()
+    """Extra columns that are wanted of a dataset, where it has them."""
     config: Any
 
     def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
@@ -91,6 +93,7 @@ class OfflineAlgorithm(SupervisedAlgorithm):
             skip_bad=config.skip_bad,
             split_ratio=config.split_ratio,
             split_seed=config.split_seed,
+            extras=self.extras,
         )
         self.check_data(data)
         return data

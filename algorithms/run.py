@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -12,6 +12,7 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from stable_baselines3.common.logger import CSVOutputFormat, Logger
 
 from .algorithm import Algorithm
+from .folder_lock import FileLock
 from .interrupt import stop_on_interrupt
 from .processes import is_first_process
 
@@ -45,12 +46,13 @@ def train_to_file(
     minutes: float | None = None,
     callback: BaseCallback | None = None,
     progress_bar: bool = False,
-) -> bool:
+    lock: FileLock | None = None,
+) -> int:
     """Train up to `total_timesteps`, counted from the model's own number, with the model saved in `file`.
 
     The file is written at once (so that a bad place shows before the work), every `save_every` seconds, and at the end;
-    metrics go to a .csv beside it (-2.csv and so on for the parts of a resumed run). The first Ctrl+C ends the run after the current iteration
-    with everything saved, a second one at once.
+    metrics go to a .csv beside it (-2.csv and so on for the parts of a resumed run). The first Ctrl+C or SIGTERM ends the run after
+    the current iteration with everything saved, a second one at once.
 
     Args:
         algorithm: to train.
@@ -60,27 +62,38 @@ def train_to_file(
         minutes: stop after so long, even if timesteps are left.
         callback: of Stable-Baselines3.
         progress_bar: show rate and time left.
+        lock: of the file, where the caller holds it already, as who reads the file first must; None: taken here.
 
     Returns:
-        True if the run was interrupted.
+        The signal that interrupted the run, 0 if none did.
 
     Raises:
-        OutputError: the place can not be written to.
+        OutputError: the place can not be written to, or another process trains to this file.
     """
     target = Path(file)
-    algorithm.save(target)
     table = target.with_suffix(".csv")
     deadline = None if minutes is None else monotonic() + 60 * minutes
     callbacks: list[Any] = [_SaveByClock(algorithm, target, save_every, deadline)]
-    with _metrics_table(algorithm, table), stop_on_interrupt(algorithm.stop) as interrupted:
-        algorithm.learn(
-            total_timesteps,
-            CallbackList(callbacks + ([callback] if callback else [])),
-            progress_bar,
-            reset_num_timesteps=False,
-        )
-    algorithm.save(target)
-    return bool(interrupted)
+    with nullcontext() if lock else training_lock(target):
+        algorithm.save(target)
+        with _metrics_table(algorithm, table), stop_on_interrupt(algorithm.stop) as interrupted:
+            algorithm.learn(
+                total_timesteps,
+                CallbackList(callbacks + ([callback] if callback else [])),
+                progress_bar,
+                reset_num_timesteps=False,
+            )
+        algorithm.save(target)
+    return interrupted[0] if interrupted else 0
+
+
+def training_lock(file: str | Path) -> AbstractContextManager[FileLock | None]:
+    """The lock of a model's file; of a run in several processes the first one holds it.
+
+    Raises:
+        OutputError: another process trains to this file, or the place can not be written to.
+    """
+    return FileLock(file) if is_first_process() else nullcontext()
 
 
 @contextmanager

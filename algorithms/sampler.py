@@ -20,6 +20,9 @@ from .rollout import Rollout, own_rewards, pack_bits
 from .shaping import Shaping
 from .threads import precise
 
+OTHERS = "others/"
+"""Prefix of what players of other seats remember."""
+
 
 class EpisodeStats(NamedTuple):
     """Games that ended during a rollout."""
@@ -92,7 +95,7 @@ class Sampler:
         return {"dones": self._lengths == 0}
 
     def state(self) -> dict[str, Tensor]:
-        """Running sums and memories of unfinished games; with the engine's state, all that a resumed run needs."""
+        """Running sums and memories of unfinished games, of other players too; with the engine's state, all that a resumed run needs."""
         known = {
             "returns": torch.from_numpy(self._returns),
             "lengths": torch.from_numpy(self._lengths),
@@ -102,10 +105,14 @@ class Sampler:
             "previous": self.player.previous,
             "teacher_previous": self.teacher.previous,
         }
+        known |= {OTHERS + name: tensor for name, tensor in self.lanes.state().items()}
         return {name: tensor for name, tensor in known.items() if tensor is not None}
 
     def restore(self, state: dict[str, Tensor]) -> None:
-        """Take up what `state` gave."""
+        """Take up what `state` gave; where players of other seats can not go on with their games, the next rollout starts new ones."""
+        others = {name.removeprefix(OTHERS): tensor for name, tensor in state.items() if name.startswith(OTHERS)}
+        if not self.lanes.restore(others):
+            return
         self._returns, self._lengths = state["returns"].numpy().copy(), state["lengths"].numpy().copy()
         self._fresh = state["fresh"].to(self._fresh.device)
         self.player.memory, self.teacher.memory = state.get("memory"), state.get("teacher_memory")

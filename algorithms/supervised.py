@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from time import monotonic, perf_counter
 from typing import Annotated, Any, ClassVar
 
 import torch
-from lightning.pytorch import Trainer
+from lightning.pytorch import Callback, LightningModule, Trainer
 from rich.console import Console, RenderableType
 from torch import Tensor
 from typing_extensions import Self
@@ -223,6 +224,7 @@ class SupervisedAlgorithm(Algorithm):
             max_epochs=config.num_epochs - self.position.epoch,
             gradient_clip_val=config.max_grad_norm,
             logger=loggers or False,
+            callbacks=[_OwnSigterm()],
             limit_val_batches=1.0 if self._validates else 0,
             num_sanity_val_steps=0,
             use_distributed_sampler=False,
@@ -300,6 +302,18 @@ def _own_random_state(device: torch.device) -> Iterator[None]:
         yield
 
 
+class _OwnSigterm(Callback):
+    """Keeps SIGTERM with whoever handles it: Lightning would break off in the middle of a validation."""
+
+    def __init__(self) -> None:
+        self._handler = signal.getsignal(signal.SIGTERM)
+
+    def on_fit_start(self, trainer: Trainer, module: LightningModule) -> None:
+        """Lightning has put its own handler in place just before, and puts the earlier one back at the end."""
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, self._handler)
+
+
 @contextmanager
 def _plain_interrupt() -> Iterator[None]:
     """Let Ctrl+C arrive as KeyboardInterrupt: Lightning turns it into an exit and leaves the signal switched off."""
@@ -310,4 +324,4 @@ def _plain_interrupt() -> Iterator[None]:
         if not isinstance(error.__context__, KeyboardInterrupt):
             raise
         signal.signal(signal.SIGINT, before)
-        raise KeyboardInterrupt from None
+        raise error.__context__ from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,11 +10,11 @@ import torch
 from torch import Tensor
 
 from ludory.agents.networks.build import PolicySpec, build_policy
-from ludory.agents.networks.policy import Policy
+from ludory.agents.networks.policy import Policy, refuse_not_finite
 from ludory.envs.game import Game
 from ludory.errors import CheckpointError
 
-from .checkpoint import read_checkpoint
+from .checkpoint import read_checkpoint, weights_hash
 
 
 class Teacher(NamedTuple):
@@ -52,22 +51,13 @@ def take_weights(
     """Load a checkpoint's weights.
 
     Raises:
-        CheckpointError: they do not fit, naming both games.
+        CheckpointError: they do not fit, naming both games; or they are not finite.
     """
     weights = {name.partition("/")[2]: tensor for name, tensor in tensors.items() if name.startswith("policy/")}
+    refuse_not_finite(file, weights)
     try:
         policy.load_state_dict(weights)
     except RuntimeError as error:
         raise CheckpointError(
             f"{file}: the network of a {header.get('algorithm')} on {header['env']['id']} does not fit {game.id} ({error})"
         ) from error
-
-
-def weights_hash(weights: Mapping[str, Tensor]) -> str:
-    """SHA-256 over names, shapes and bytes of tensors, in order of names."""
-    digest = hashlib.sha256()
-    for name in sorted(weights):
-        array = weights[name].detach().cpu().contiguous().numpy()
-        digest.update(f"{name} {array.dtype} {array.shape}".encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()

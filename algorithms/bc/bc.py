@@ -8,6 +8,7 @@ from typing import ClassVar
 from rich.console import RenderableType
 
 from ludory.algorithms.offline import OfflineAlgorithm
+from ludory.data.columns import USED
 
 from .config import BCConfig
 from .module import BCModule
@@ -23,6 +24,11 @@ class BC(OfflineAlgorithm):
     id = "bc-v1"
     config_class: ClassVar[type[BCConfig]] = BCConfig
     config: BCConfig
+
+    @property
+    def extras(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Which heads had an effect, unless all are to count."""
+        return (USED,) if self.config.used_heads_only else ()
 
     def make_module(self) -> BCModule:
         """What Lightning trains."""

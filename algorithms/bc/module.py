@@ -11,6 +11,7 @@ from torch.optim import Optimizer
 
 from ludory.agents.networks.policy import Policy
 from ludory.algorithms.supervised_module import Course, SupervisedModule
+from ludory.data.columns import USED
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.game import Game
 
@@ -19,7 +20,7 @@ from ..renaming import renamed_batches
 from .config import BCConfig
 from .loss import LossTerms, imitation_loss, weighted_mean
 from .scores import count_actions, prior_scores, score, uniform_scores
-from .tally import means, score_means, tally, tally_size
+from .tally import full_tally, means, score_means, tally, tally_size
 
 VALIDATION_ROWS = 1024
 """Decisions of a validation batch."""
@@ -42,6 +43,7 @@ class BCModule(SupervisedModule):
         self._game, self._config = game, config
         self._training, self._validation = training, validation
         self._validated = self._no_sums()
+        course.position.sums = full_tally(course.position.sums, len(policy.head_sizes))
 
     def training_batches(self) -> Iterator[Batch]:
         """What is left of the present epoch."""
@@ -76,10 +78,11 @@ class BCModule(SupervisedModule):
         loss = weighted_mean(terms.total, said.weights)
         self.finite(loss, f"games {said.games.unique()[:10].tolist()}")
         with torch.no_grad():
-            scores = score(said.logits, said.masks, said.actions, sizes)
-            position.sums = position.sums + tally(terms, scores, self._imitated_weights(said))
+            used, weights = self._used(said), self._imitated_weights(said)
+            scores = score(said.logits, said.masks, said.actions, sizes, used)
+            position.sums = position.sums + tally(terms, scores, weights)
             if position.epoch == 0:
-                position.counts = position.counts + count_actions(said.actions, self._imitated_weights(said), sizes)
+                position.counts = position.counts + count_actions(said.actions, weights[:, None] * used, sizes)
         return loss
 
     def on_validation_epoch_start(self) -> None:
@@ -91,11 +94,11 @@ class BCModule(SupervisedModule):
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Add a batch to the sums."""
         said, sizes = ask(self.policy, batch), self.policy.head_sizes
-        terms, counts = self._loss(said), self._counts.to(said.actions.device)
+        terms, counts, used = self._loss(said), self._counts.to(said.actions.device), self._used(said)
         scores = (
-            score(said.logits, said.masks, said.actions, sizes),
-            prior_scores(counts, said.masks, said.actions, sizes),
-            uniform_scores(said.masks, sizes),
+            score(said.logits, said.masks, said.actions, sizes, used),
+            prior_scores(counts, said.masks, said.actions, sizes, used),
+            uniform_scores(said.masks, sizes, used),
         )
         self._validated = self._validated + torch.stack(
             [tally(terms, one, self._imitated_weights(said)) for one in scores]
@@ -122,13 +125,19 @@ class BCModule(SupervisedModule):
             value_coef=config.value_coef,
             entropy_coef=config.entropy_coef,
             imitated=None if config.min_return is None else said.returns >= config.min_return,
+            used=self._used(said),
         )
 
+    def _used(self, said: Said) -> Tensor:
+        """(m, H) bool: heads that are imitated, those that had an effect where the recording says so."""
+        column = self._training.layout.get(USED)
+        return torch.ones_like(said.actions, dtype=torch.bool) if column is None else said.extras[:, column] > 0
+
     def _imitated_weights(self, said: Said) -> Tensor:
-        """(m,): what figures are averaged by; decisions that are not imitated do not count."""
-        least = self._config.min_return
-        return said.weights if least is None else said.weights * (said.returns >= least)
+        """(m,): what figures are averaged by; decisions that are not imitated, or had no effect, do not count."""
+        least, weights = self._config.min_return, said.weights * self._used(said).any(-1)
+        return weights if least is None else weights * (said.returns >= least)
 
     def _no_sums(self) -> Tensor:
-        """[3, 7 + H] for the policy, the class prior and uniform play; a process may get no validation batch."""
+        """[3, 7 + 2 H] for the policy, the class prior and uniform play; a process may get no validation batch."""
         return torch.zeros(3, tally_size(len(self.policy.head_sizes)), dtype=torch.float64)

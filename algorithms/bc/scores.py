@@ -9,43 +9,52 @@ from torch import Tensor
 
 from ludory.agents.networks.distribution import MaskedHeads
 
+from .loss import summed
+
 
 class Scores(NamedTuple):
-    """Of m decisions with H heads."""
+    """Of m decisions with H heads, of which only those that had an effect (`used`) count."""
 
     nll: Tensor  # (m,) joint negative log-probability
     top3: Tensor  # (m,) every head's action is among its three most probable values
     correct: Tensor  # (m, H) the action is the head's most probable value
+    used: Tensor  # (m, H)
 
     def columns(self) -> Tensor:
-        """(m, 3 + H): NLL, joint accuracy, top-3, accuracy per head."""
-        joint = self.correct.prod(-1)
-        return torch.cat([torch.stack([self.nll, joint, self.top3], -1), self.correct], -1)
+        """(m, 3 + 2 H): NLL, joint accuracy, top-3; per head whether it is right and in use, and whether it is in use."""
+        joint = torch.where(self.used, self.correct, 1).prod(-1)
+        return torch.cat([torch.stack([self.nll, joint, self.top3], -1), self.correct * self.used, self.used], -1)
 
 
-def score(logits: Tensor, mask: Tensor, actions: Tensor, sizes: tuple[int, ...]) -> Scores:
-    """Scores of logits (m, A) under legal masks (m, A) for actions (m, H); ties go to the lowest value."""
-    ranks = _ranks(logits, mask, actions, sizes)
-    nll = -MaskedHeads(logits, mask, sizes).log_prob(actions).sum(-1)
-    return Scores(nll, (ranks < 3).all(-1).to(nll.dtype), (ranks == 0).to(nll.dtype))
+def score(logits: Tensor, mask: Tensor, actions: Tensor, sizes: tuple[int, ...], used: Tensor | None = None) -> Scores:
+    """Scores of logits (m, A) under legal masks (m, A) for actions (m, H); ties go to the lowest value; used: (m, H), None: all."""
+    ranks, used = (
+        _ranks(logits, mask, actions, sizes),
+        torch.ones_like(actions, dtype=torch.bool) if used is None else used,
+    )
+    nll = -summed(MaskedHeads(logits, mask, sizes).log_prob(actions), used)
+    return Scores(nll, ((ranks < 3) | ~used).all(-1).to(nll.dtype), (ranks == 0).to(nll.dtype), used)
 
 
-def prior_scores(counts: Tensor, mask: Tensor, actions: Tensor, sizes: tuple[int, ...]) -> Scores:
+def prior_scores(
+    counts: Tensor, mask: Tensor, actions: Tensor, sizes: tuple[int, ...], used: Tensor | None = None
+) -> Scores:
     """Scores of the class prior: how often each value was taken in training, (A,), plus one, among the legal values."""
-    return score((counts.float() + 1).log().expand(mask.shape), mask, actions, sizes)
+    return score((counts.float() + 1).log().expand(mask.shape), mask, actions, sizes, used)
 
 
-def uniform_scores(mask: Tensor, sizes: tuple[int, ...]) -> Scores:
+def uniform_scores(mask: Tensor, sizes: tuple[int, ...], used: Tensor | None = None) -> Scores:
     """Expected scores of a uniform choice among the legal values."""
     legal = torch.stack([part.sum(-1) for part in mask.split(sizes, -1)], -1).float()  # (m, H)
-    return Scores(legal.log().sum(-1), (3 / legal).clamp(max=1).prod(-1), 1 / legal)
+    used = torch.ones_like(legal, dtype=torch.bool) if used is None else used
+    top3 = torch.where(used, (3 / legal).clamp(max=1), 1).prod(-1)
+    return Scores(summed(legal.log(), used), top3, 1 / legal, used)
 
 
 def count_actions(actions: Tensor, weights: Tensor, sizes: tuple[int, ...]) -> Tensor:
-    """(A,) float64 on the CPU: weight of each value of each head in actions (m, H)."""
-    columns, weights = actions.cpu().unbind(-1), weights.cpu().double()
-    parts = (torch.bincount(column, weights, minlength=size) for column, size in zip(columns, sizes, strict=True))
-    return torch.cat(list(parts))
+    """(A,) float64 on the CPU: weight (m, H) of each value of each head in actions (m, H)."""
+    pairs = zip(actions.cpu().unbind(-1), weights.cpu().double().unbind(-1), sizes, strict=True)
+    return torch.cat([torch.bincount(column, weight, minlength=size) for column, weight, size in pairs])
 
 
 def _ranks(logits: Tensor, mask: Tensor, actions: Tensor, sizes: tuple[int, ...]) -> Tensor:

@@ -24,7 +24,7 @@ def epoch_table(epoch: int, num_epochs: int, metrics: Mapping[str, float]) -> Gr
     heads = sorted(name.removeprefix("val/accuracy_") for name in metrics if name.startswith("val/accuracy_"))
     if len(heads) > 1:
         names = [[f"{prefix}accuracy_{head}" for prefix in ROWS.values()] for head in heads]
-        tables.append(_table("accuracy by head", ROWS, names, heads, metrics))
+        tables.append(_table("accuracy by head, where it has an effect", ROWS, names, heads, metrics))
     return Group(*tables)
 
 

@@ -17,10 +17,10 @@ from ludory.agents.networks.hanabi_gru_import import ImportedPolicy, import_hana
 from ludory.agents.networks.sb3_weights import is_sb3_file
 from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.algorithm import MaybeCallback, game_of
-from ludory.algorithms.checkpoint import read_header
+from ludory.algorithms.checkpoint import read_header, weights_hash
 from ludory.algorithms.offline import OfflineAlgorithm
 from ludory.algorithms.processes import is_first_process
-from ludory.algorithms.teacher import Teacher, weights_hash
+from ludory.algorithms.teacher import Teacher
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.game import Game
 from ludory.errors import DataError, LudoryError, OptionError

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Self
 
 from ludory.agents.evaluate import evaluate
-from ludory.algorithms.folder_lock import FolderLock
 from ludory.algorithms.run import train_to_file
 from ludory.atomic import atomic_file
 from ludory.data.record import record
 from ludory.data.shards import MANIFEST
 from ludory.envs.chance import hash_rows
 from ludory.envs.game import Game
-from ludory.errors import OptionError, OutputError
+from ludory.errors import OutputError
 from ludory.plugins import algorithms
 
 from .config import FlywheelConfig
 from .learner import check_players, game_of, make_learner, with_own_blueprint, with_whole_paths
-from .plan import POLICY, SCORES, SEARCHED, blueprint_of, searcher_of, turn_file
-from .state import STATE, FlywheelState, Turn, read_state, write_state
+from .plan import POLICY, SCORES, SEARCHED, blueprint_of, line, plan, searcher_of
+from .state import FlywheelState, Turn, read_scores, read_state
+from .turns import Turns, check_free
 
 EVAL_AT_ONCE = 250
 """Decks after which the scores are on disk."""
@@ -37,57 +33,16 @@ FOR_SEARCH, FOR_DECKS = 0, 1
 """What a turn's seeds are for."""
 
 
-class Flywheel:
-    """A flywheel that runs; made by `start_flywheel` or `resume_flywheel`. A context manager: it holds the lock of its folder."""
+class Flywheel(Turns[FlywheelState]):
+    """A flywheel that runs; made by `start_flywheel` or `resume_flywheel`."""
 
-    def __init__(self, folder: Path, state: FlywheelState) -> None:
-        self.folder, self.state = folder, state
-        self._stopped = False
-        self._bar: Callable[[str, int], AbstractContextManager[Callable[[int], None]]] | None = None
-        self._lock = FolderLock(folder, "flywheel")
-        if (folder / STATE).exists():
-            self.state = read_state(folder)  # as whoever held the lock before left it
+    def plan(self) -> str:
+        """What the next step does."""
+        return plan(self.folder, self.state)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.release()
-
-    def release(self) -> None:
-        """Let others run the flywheel of this folder."""
-        self._lock.release()
-
-    def stop(self) -> None:
-        """Let `run` end soon, with nothing lost."""
-        self._stopped = True
-
-    def run(
-        self,
-        once: bool = False,
-        on_step: Callable[[Flywheel], None] | None = None,
-        bar: Callable[[str, int], AbstractContextManager[Callable[[int], None]]] | None = None,
-    ) -> bool:
-        """Go on to the end; whether nothing was broken off.
-
-        Args:
-            once: for one step only.
-            on_step: called after each step.
-            bar: shows progress: given a step's name and how many games it has, a context in which to tell of games that came to an
-                end, those of an earlier run first; None: nothing is shown.
-        """
-        self._bar = bar
-        while not self.state.finished and not self._stopped:
-            after = getattr(self, f"_{self.state.step}")()
-            if after is None:
-                return False
-            self.state = after
-            write_state(self.folder, self.state)
-            if on_step:
-                on_step(self)
-            if once:
-                return True
-        return not self._stopped
+    def line(self, turn: Turn) -> str:
+        """A turn that is over, for people."""
+        return line(turn)
 
     @property
     def _game(self) -> Game:
@@ -96,13 +51,6 @@ class Flywheel:
     @property
     def _blueprint(self) -> str:
         return blueprint_of(self.folder, self.state)
-
-    def _shown(self, games: int) -> AbstractContextManager[Callable[[int], None]]:
-        """Progress of the present step."""
-        return self._bar(self.state.step, games) if self._bar else nullcontext(lambda count: None)
-
-    def _file(self, name: str) -> Path:
-        return turn_file(self.folder, self.state, name)
 
     def _seed(self, purpose: int) -> int:
         """Other deals for every turn and purpose."""
@@ -142,7 +90,7 @@ class Flywheel:
         file, game, config = self._file(SCORES), self._game, self.state.config
         scores: dict[str, list[float]] = {"policy": [], "blueprint": []}
         if file.exists():
-            scores = json.loads(file.read_text(encoding="utf-8"))
+            scores = read_scores(file)
         with self._shown(config.eval_games) as advance:
             advance(len(scores["policy"]))
             while (done := len(scores["policy"])) < config.eval_games:
@@ -158,17 +106,25 @@ class Flywheel:
         return self.state.after_step()
 
     def _compared(self, game: Game, decks: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Deck by deck: each in all seats if they share a return, else one new player among blueprints, in every seat once."""
+        """Deck by deck: each in all seats if they share a return, else new players as each team in turn among blueprints.
+
+        Where there are no teams, one seat is a team.
+        """
         policy, blueprint = str(self._file(POLICY)), self._blueprint
         if game.facts.reward == "shared":
             ours, its = (evaluate(one, game, **decks).returns[:, 0] for one in (policy, blueprint))
             return ours, its
-        seats: list[Any] = [policy, *[blueprint] * (game.facts.players - 1)]
-        returns = evaluate(seats, game, rotate=True, **decks).returns
-        return returns[:, 0], returns[:, 1:].mean(axis=1)
+        teams = np.array(game.facts.teams or range(game.facts.players))
+        parts = []
+        for team in np.unique(teams):
+            mine = teams == team
+            returns = evaluate([policy if one else blueprint for one in mine], game, **decks).returns
+            parts.append((returns[:, mine].mean(axis=1), returns[:, ~mine].mean(axis=1)))
+        ours, its = np.mean(parts, axis=0)
+        return ours, its
 
     def _promote(self) -> FlywheelState:
-        scores = json.loads(self._file(SCORES).read_text(encoding="utf-8"))
+        scores = read_scores(self._file(SCORES))
         policy, blueprint = (np.asarray(scores[name], float) for name in ("policy", "blueprint"))
         ahead, stderr = lead(policy - blueprint)
         lower = ahead - NormalDist().inv_cdf(self.state.config.confidence) * stderr
@@ -201,16 +157,11 @@ def start_flywheel(config: FlywheelConfig, folder: str | Path) -> Flywheel:
         LudoryError: searcher or learner can not be made as asked for.
     """
     target, state = Path(folder).resolve(), FlywheelState(with_whole_paths(config), config.blueprint)
-    if (target / STATE).exists():
-        raise OutputError(
-            f"{target}: holds a flywheel; `ludory flywheel resume {target}` goes on with it, also with more --turns, or name another --out"
-        )
+    check_free(target, state)
     if (target / MANIFEST).exists():
         raise OutputError(f"{target}: holds a recording ({MANIFEST}); name another --out")
     check_players(target, state)
-    flywheel = Flywheel(target, with_own_blueprint(target, state))
-    write_state(target, flywheel.state)
-    return flywheel
+    return Flywheel.begin(target, with_own_blueprint(target, state))
 
 
 def resume_flywheel(folder: str | Path, turns: int | None = None) -> Flywheel:
@@ -221,13 +172,4 @@ def resume_flywheel(folder: str | Path, turns: int | None = None) -> Flywheel:
         OptionError: fewer turns than are over.
     """
     target = Path(folder).resolve()
-    flywheel = Flywheel(target, read_state(target))
-    if turns is not None:
-        over = flywheel.state.turn
-        if turns < max(over, 1):
-            flywheel.release()
-            raise OptionError(f"turns={turns}: {over} are over; must be at least that")
-        config = dataclasses.replace(flywheel.state.config, turns=turns)
-        flywheel.state = dataclasses.replace(flywheel.state, config=config)
-        write_state(target, flywheel.state)
-    return flywheel
+    return Flywheel.go_on(target, read_state(target), turns)

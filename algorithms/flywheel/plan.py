@@ -5,19 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from ludory.plugins.spec import parse_spec
+from ludory.visible import visible
 
 from .config import BLUEPRINT
-from .state import FlywheelState
+from .state import FlywheelState, Turn
+from .turns import turn_file
 
 SEARCHED, POLICY, SCORES = "searched", "policy.ludory", "scores.json"
 """Recording, network and comparison of a turn."""
 FIRST = "blueprint.ludory"
 """Copy of the checkpoint that a flywheel began with, in its folder."""
-
-
-def turn_file(folder: Path, state: FlywheelState, name: str) -> Path:
-    """A file of the turn that runs."""
-    return folder / f"turn-{state.turn:03d}" / name
 
 
 def blueprint_of(folder: Path, state: FlywheelState) -> str:
@@ -43,4 +40,13 @@ def plan(folder: Path, state: FlywheelState) -> str:
         "evaluate": f"{config.eval_games:,} decks with {policy} and with {state.blueprint}",
         "promote": f"{policy} takes the place of {state.blueprint} if it is better with confidence {config.confidence:g}",
     }
-    return f"turn {state.turn + 1} of {config.turns}, {state.step}: {what[state.step]}"
+    return f"turn {state.turn + 1} of {config.turns}, {state.step}: {visible(what[state.step])}"
+
+
+def line(turn: Turn) -> str:
+    """A turn that is over, for people."""
+    verdict = "promoted" if turn.promoted else "not promoted"
+    return (
+        f"turn {turn.number + 1}: {visible(turn.policy)} {turn.policy_score:.2f}, {visible(turn.blueprint)} {turn.blueprint_score:.2f}; "
+        f"{turn.ahead:+.3f} ± {turn.stderr:.3f} over {turn.games:,} decks, above {turn.lower:+.3f}: {verdict}"
+    )

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar
 
-from ludory.atomic import atomic_file
-from ludory.errors import DataError, OptionError
+from ludory.errors import DataError
+from ludory.reading import read_json, shown
 
 from .config import FlywheelConfig
+from .turns import TurnsState
 
 STATE = "flywheel.json"
-FORMAT = 1
-Step = Literal["search", "distil", "evaluate", "promote"]
-STEPS: tuple[Step, ...] = ("search", "distil", "evaluate", "promote")
+MOST_SCORE = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,59 +37,41 @@ class Turn:
     promoted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FlywheelState:
-    """What is done; `blueprint` is the best player so far: an agent by name, or a file relative to the flywheel's folder."""
+class FlywheelState(TurnsState):
+    """Of a flywheel that searches."""
+
+    __slots__ = ()
+    file: ClassVar[str] = STATE
+    steps: ClassVar[tuple[str, ...]] = ("search", "distil", "evaluate", "promote")
+    command: ClassVar[str] = "ludory flywheel"
+    config_class: ClassVar[type[Any]] = FlywheelConfig
+    turn_class: ClassVar[type[Any]] = Turn
 
     config: FlywheelConfig
-    blueprint: str
-    turn: int = 0
-    step: Step = "search"
-    """What comes next."""
-    history: tuple[Turn, ...] = field(default=())
-
-    @property
-    def finished(self) -> bool:
-        """Whether all turns are over."""
-        return self.turn >= self.config.turns
-
-    def after_step(self) -> FlywheelState:
-        """With the next step of this turn to come."""
-        return dataclasses.replace(self, step=STEPS[STEPS.index(self.step) + 1])
-
-    def after_turn(self, turn: Turn) -> FlywheelState:
-        """With the next turn to come."""
-        blueprint = turn.policy if turn.promoted else self.blueprint
-        return FlywheelState(self.config, blueprint, self.turn + 1, "search", (*self.history, turn))
-
-
-def write_state(folder: Path, state: FlywheelState) -> None:
-    """Write it, atomically."""
-    with atomic_file(folder / STATE, "w") as handle:
-        json.dump({"format": FORMAT, **_plain(state)}, handle, indent=1)
-        handle.write("\n")
-
-
-def _plain(state: FlywheelState) -> dict[str, Any]:
-    return dataclasses.asdict(state) | {"config": state.config.to_json()}
+    history: tuple[Turn, ...]
 
 
 def read_state(folder: Path) -> FlywheelState:
     """The state of the flywheel in `folder`.
 
     Raises:
-        DataError: there is none, or its file is damaged.
+        DataError: there is none, its file is damaged, or names a file outside the folder.
     """
-    file = folder / STATE
+    return FlywheelState.read(folder)
+
+
+def read_scores(file: Path) -> dict[str, list[float]]:
+    """Scores of policy and blueprint on the same decks, those that were played so far.
+
+    Raises:
+        DataError: the file is damaged.
+    """
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-        if found.pop("format") != FORMAT or found["step"] not in STEPS:
-            raise DataError(f"{file}: written by another version of ludory; this one reads format {FORMAT}")
-        history = tuple(Turn(**turn) for turn in found.pop("history"))
-        return FlywheelState(**found | {"config": FlywheelConfig(**found["config"]), "history": history})
-    except FileNotFoundError as error:
-        raise DataError(
-            f"{folder}: there is no {STATE} here; `ludory flywheel run --out {folder} ...` begins one"
-        ) from error
-    except (json.JSONDecodeError, KeyError, TypeError, OptionError) as error:
-        raise DataError(f"{file}: damaged ({error}); put a copy of it back") from error
+        scores = read_json(file)
+        both = [scores[name] for name in ("policy", "blueprint")]
+        wrong = [one for part in both for one in part if type(one) not in (int, float) or not abs(one) <= MOST_SCORE]
+        if wrong or len(both[0]) != len(both[1]):
+            raise ValueError(f"holds {shown(wrong[0])}" if wrong else f"{len(both[0])} and {len(both[1])} scores")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{file}: damaged ({error}); delete it, then the decks are played again") from error
+    return {name: list(scores[name]) for name in ("policy", "blueprint")}

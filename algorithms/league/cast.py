@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,10 +14,12 @@ from ludory.agents.networks.policy import Policy
 from ludory.agents.networks.sampling import sample_heads
 from ludory.algorithms.player import LanePlayer
 from ludory.envs.engine import Engine
-from ludory.envs.player import forget
+from ludory.envs.player import memory_of_new_games, named_arrays, put
 
 Entrant = Policy | Agent
 """What a player id stands for."""
+NETWORK = "network"
+"""Name of the memory of a network."""
 
 
 class Seats:
@@ -48,6 +51,12 @@ class Actor(Protocol):
     def forget(self, rows: Any) -> None:
         """Games `rows` start anew."""
 
+    def state(self) -> dict[str, Tensor]:
+        """What it remembers of running games, by name."""
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """Take up what `state` gave."""
+
 
 class NetworkActor:
     """A policy network; moves are drawn from it.
@@ -75,6 +84,14 @@ class NetworkActor:
         """See `Actor.forget`."""
         self.lanes.forget(rows)
 
+    def state(self) -> dict[str, Tensor]:
+        """See `Actor.state`."""
+        return {} if self.lanes.memory is None else {NETWORK: self.lanes.memory}
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """See `Actor.restore`."""
+        self.lanes.memory = state[NETWORK]
+
 
 class AgentActor:
     """An agent, such as a scripted style.
@@ -87,7 +104,11 @@ class AgentActor:
     def __init__(self, agent: Agent, engine: Engine) -> None:
         self.agent, self.engine = agent, engine
         self.entrant: Entrant = agent
-        self.memories = [agent.initial_memory(engine.num_games) for _ in range(engine.facts.players)]
+        self.memories = self._new_memories(np.arange(engine.num_games))
+
+    def _new_memories(self, rows: Any) -> list[Any]:
+        seats = range(self.engine.facts.players)
+        return [memory_of_new_games(self.agent, self.engine, seat, rows) for seat in seats]
 
     def prepare(self, like: Tensor) -> None:
         """Agents have nothing to prepare."""
@@ -105,8 +126,19 @@ class AgentActor:
 
     def forget(self, rows: Any) -> None:
         """See `Actor.forget`."""
-        for memory in self.memories:
-            forget(memory, self.agent.initial_memory(len(rows)), rows)
+        for memory, new in zip(self.memories, self._new_memories(rows), strict=True):
+            put(memory, new, rows)
+
+    def state(self) -> dict[str, Tensor]:
+        """See `Actor.state`."""
+        parts = [named_arrays(memory, str(seat)) for seat, memory in enumerate(self.memories)]
+        return {name: torch.as_tensor(array) for part in parts for name, array in part.items()}
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """See `Actor.restore`."""
+        for seat, memory in enumerate(self.memories):
+            for name, array in named_arrays(memory, str(seat)).items():
+                array[:] = state[name]
 
 
 def make_actor(entrant: Entrant, engine: Engine) -> Actor:

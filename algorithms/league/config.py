@@ -56,12 +56,20 @@ class LeagueConfig:
     """Algorithm of all learners."""
     learner_options: Mapping[str, Any] = field(default_factory=dict)
     """Its options."""
+    exploiter_kl: float | None = 0.0
+    """Weight of exploiters' KL to the teacher, in place of the learner's own; None: the same as a main's.
+
+    An exploiter that has to stay close to the teacher cannot find what beats a main that has left it."""
+    exploiters_from: str = "teacher"
+    """What an exploiter starts from after each of its copies: "teacher", or "main", the newest copy of a main."""
     games_per_match: int = 64
     """Games that are played against one opponent before the next is drawn."""
     anchors: tuple[str, ...] = ()
     """Agents that every frozen player is measured against, such as scripted styles."""
     evaluation_games: int = 100
     """Games of one evaluation of a pair, half of them with seats exchanged; even."""
+    evaluation_every: int = 1
+    """Copies between two rounds of evaluation of the frozen players; more make fewer, larger batches of games. All are measured at the end."""
     seed: int = 0
     """Of everything."""
 
@@ -79,6 +87,10 @@ class LeagueConfig:
             )
         if self.learner not in ("vtrace", "ppo"):
             raise OptionError(f"learner={self.learner!r}: must be 'vtrace' or 'ppo'")
+        if self.exploiter_kl is not None and not self.exploiter_kl >= 0:
+            raise OptionError(f"exploiter_kl={self.exploiter_kl}: must be at least 0, or None for the mains' weight")
+        if self.exploiters_from not in ("teacher", "main"):
+            raise OptionError(f"exploiters_from={self.exploiters_from!r}: must be 'teacher' or 'main'")
         if self.source not in ("training", "evaluator", "both"):
             raise OptionError(f"source={self.source!r}: must be 'training', 'evaluator' or 'both'")
         if not 0 < self.decay <= 1:
@@ -88,7 +100,7 @@ class LeagueConfig:
         for name in ("unit", "slice_steps", "min_games_pfsp"):
             if getattr(self, name) < 0:
                 raise OptionError(f"{name}={getattr(self, name)}: must be at least 0")
-        for name in ("games_per_match", "main_turns"):
+        for name in ("games_per_match", "main_turns", "evaluation_every"):
             if getattr(self, name) < 1:
                 raise OptionError(f"{name}={getattr(self, name)}: must be at least 1")
 
@@ -109,7 +121,7 @@ class LeagueConfig:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> LeagueConfig:
         """The config that `to_json` described."""
-        parts = dict(content)
+        parts = {"exploiter_kl": None, **content}  # leagues of earlier versions: exploiters had the mains' weight
         for name in ("roles", "anchors"):
             parts[name] = tuple(parts[name])
         parts["matchmaking"] = Matchmaking(**parts["matchmaking"])

@@ -65,10 +65,10 @@ class Coordinator:
     def next_assignment(self, player: str) -> Assignment:
         """Draw the opponent of `player`'s next match."""
         state, config = self.state, self.config
-        players = state.players
+        players, me = state.players, state.number(player)
         branches = opponent_branches(
-            state.number(player),
-            state.rates(config.min_games_pfsp),
+            me,
+            state.payoff.win_rate_of(me, config.min_games_pfsp),
             *state.kinship,
             config.snapshots.rules,
             config.matchmaking,
@@ -136,7 +136,7 @@ class Coordinator:
         state = self.state
         opponents = opponents_to_beat(state.player(player).role, *state.kinship)
         me = state.number(player)
-        return opponents, state.payoff.win_rate()[me, opponents], state.payoff.games[me, opponents]
+        return opponents, state.payoff.win_rate_of(me)[opponents], state.payoff.games_of(me)[opponents]
 
     def orders(self, player: str) -> list[SnapshotOrder | ResetOrder]:
         """What becomes of a learner after its slice: nothing, a copy, or a copy and then a new start."""
@@ -177,7 +177,7 @@ class Coordinator:
 
     def reset_done(self, order: ResetOrder) -> None:
         """A learner starts anew."""
-        self.emit("reset", player=order.player, to="teacher")
+        self.emit("reset", player=order.player, to=self.config.exploiters_from)
 
     def matrix_orders(self) -> list[EvaluationOrder]:
         """Pairs of players that never change and have not met yet."""
@@ -209,6 +209,9 @@ class Coordinator:
         self.emit("checkpoint", player=player, file=file, sha256=sha256, step=step)
 
     def commit(self, seconds: float) -> None:
-        """From here a resumed league goes on; `seconds` passed since the last commit."""
-        self.emit("committed", seconds=seconds)
-        self.log.flush()
+        """From here a resumed league goes on; `seconds` passed since the last commit.
+
+        Raises:
+            OutputError: the log is gone, or is no longer the file that was written.
+        """
+        self.state.apply(self.log.commit(seconds))

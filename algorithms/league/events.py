@@ -1,17 +1,29 @@
-"""The event log of a league: one JSON object per line, appended and forced to disk, never rewritten."""
+"""The event log of a league: one JSON object per line, appended and forced to disk, never rewritten.
+
+Every `committed` line carries the SHA-256 of all bytes before it, and `head.json` names the last one, so that a log that was cut or
+edited is known as such. The head is written after the line is on disk: a crash in between leaves a log that is longer than its head.
+"""
 
 from __future__ import annotations
 
+import gc
+import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ludory.errors import DataError
+from typing_extensions import Self
 
-FILE = "events.jsonl"
+from ludory.atomic import atomic_file
+from ludory.errors import DataError, OutputError
+
+FILE, HEAD = "events.jsonl", "head.json"
+KEPT = "events-kept.jsonl"
+"""What a running league writes its log to when another file has taken the log's place."""
 TYPES = (
     "created",
     "player_added",
@@ -27,6 +39,8 @@ TYPES = (
     "resumed",
     "closed",
 )
+_AT_ONCE = 1000
+"""Lines that are parsed together, which takes a third less time than one by one."""
 
 
 class Event(NamedTuple):
@@ -45,13 +59,24 @@ class EventLog:
 
     Args:
         folder: of the league.
+
+    Raises:
+        DataError: as of `read_events`.
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.file = Path(folder) / FILE
-        _cut_torn_line(self.file)
-        self.events = read_events(folder) if self.file.exists() else []
-        self._handle = self.file.open("a", encoding="utf-8")
+        self.file, self._head = Path(folder) / FILE, Path(folder) / HEAD
+        data = _whole_lines(self.file) if self.file.exists() else b""
+        self.events = _checked(self.file, data)
+        self._digest, self._bytes = hashlib.sha256(data), len(data)
+        self._handle = self.file.open("ab")
+        self._handle.truncate(self._bytes)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     @property
     def next_seq(self) -> int:
@@ -59,12 +84,65 @@ class EventLog:
         return self.events[-1].seq + 1 if self.events else 0
 
     def append(self, type: str, **body: Any) -> Event:
-        """Write an event; it is on disk after the next `flush`."""
+        """Write an event; it is on disk after the next `flush` or `commit`."""
         event = Event(self.next_seq, type, time.time(), body)
-        line = {"seq": event.seq, "type": type, "wall_time": event.wall_time, **body}
-        self._handle.write(json.dumps(line, allow_nan=False) + "\n")
+        data = _line(event)
+        self._handle.write(data)
+        self._digest.update(data)
+        self._bytes += len(data)
         self.events.append(event)
         return event
+
+    def commit(self, seconds: float) -> Event:
+        """Write a `committed` event and force everything to disk; `seconds` passed since the last one.
+
+        Raises:
+            OutputError: the file is gone, or is no longer the one that was written.
+        """
+        event = self.append("committed", seconds=seconds, sha256=self._digest.hexdigest())
+        self.flush()
+        self.check_present()
+        with atomic_file(self._head, "w") as handle:
+            json.dump({"seq": event.seq, "bytes": self._bytes, "sha256": self._digest.hexdigest()}, handle)
+        return event
+
+    def check_present(self) -> None:
+        """See that what was written is still there.
+
+        Raises:
+            OutputError: the file is gone, was replaced, or has another length; where that can be done, what it held is written again.
+        """
+        self._handle.flush()
+        mine = os.fstat(self._handle.fileno())
+        try:
+            there = os.stat(self.file)
+        except OSError as error:
+            problem = f"gone while the league ran ({error.strerror})"
+        else:
+            if os.path.samestat(there, mine) and there.st_size == self._bytes:
+                return
+            same = f"{there.st_size} bytes, {self._bytes} were written: something else changes it"
+            problem = same if os.path.samestat(there, mine) else "replaced by another file while the league ran"
+        raise OutputError(f"{self.file}: {problem}; {self._written_again()}")
+
+    def _written_again(self) -> str:
+        """Write all events once more, beside a file that is in the way; gives what to type next."""
+        data = b"".join(map(_line, self.events))
+        kept = self.file.with_name(KEPT) if self.file.exists() else self.file
+        resume = f"`ludory league resume {self.file.parent}` goes on from its last commit"
+        if self.file.parent.exists() and hashlib.sha256(data).digest() == self._digest.digest():
+            try:
+                with atomic_file(kept) as handle:
+                    handle.write(data)
+            except OSError:  # OutputError among them
+                pass
+            else:
+                return (
+                    f"it was written again, {resume}"
+                    if kept == self.file
+                    else f"put {kept} in its place, then {resume}"
+                )
+        return f"put the old file back, then {resume}"
 
     def flush(self) -> None:
         """Force what was appended to disk."""
@@ -77,49 +155,134 @@ class EventLog:
         self._handle.close()
 
 
+def _line(event: Event) -> bytes:
+    line = {"seq": event.seq, "type": event.type, "wall_time": event.wall_time, **event.body}
+    return json.dumps(line, allow_nan=False).encode() + b"\n"
+
+
 def read_events(folder: str | Path) -> list[Event]:
     """All whole events of a league, those voided by a resume included (see `standing`).
 
     Raises:
-        DataError: no log, or a line that is not an event, with its number.
+        DataError: no log; a line that is not an event, with its number; or lines that are missing or not as they were written.
     """
     file = Path(folder) / FILE
     if not file.exists():
         raise DataError(f"{file}: no such file; `ludory league run --out {folder}` starts a league")
-    return list(_parsed(file))
+    return _checked(file, _whole_lines(file))
 
 
-def _parsed(file: Path) -> Iterator[Event]:
-    data = file.read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]  # a torn last line is no event
-    for number, line in enumerate(whole.decode("utf-8").splitlines(), 1):
-        try:
-            body = json.loads(line)
-            seq, type, wall_time = body.pop("seq"), body.pop("type"), body.pop("wall_time")
-        except (json.JSONDecodeError, KeyError, AttributeError) as error:
-            raise DataError(f"{file}, line {number}: not an event of a league ({error}): {line[:80]!r}") from error
-        if type not in TYPES:
-            raise DataError(f"{file}, line {number}: type {type!r}; must be one of {', '.join(TYPES)}")
-        if seq != number - 1:
-            raise DataError(f"{file}, line {number}: seq {seq}, must be {number - 1}; lines are missing or doubled")
-        yield Event(seq, type, wall_time, body)
-
-
-def standing(events: list[Event]) -> list[Event]:
+def standing(events: Sequence[Event]) -> list[Event]:
     """The events that count: a `resumed` event voids those between what it resumed from and itself."""
     kept: list[Event] = []
     for event in events:
         if event.type == "resumed":
-            kept = [earlier for earlier in kept if earlier.seq <= event.body["from_seq"]]
+            while kept and kept[-1].seq > event.body["from_seq"]:
+                kept.pop()
         kept.append(event)
     return kept
 
 
-def _cut_torn_line(file: Path) -> None:
-    if not file.exists():
+def misfit(event: Event, error: Exception) -> DataError:
+    """What to raise about an event that lacks something, or names what is not there."""
+    return DataError(
+        f"line {event.seq + 1} of the log, {event.type}: does not fit the lines before it ({error!r}); put the old file back"
+    )
+
+
+def _whole_lines(file: Path) -> bytes:
+    """The bytes of a log without a torn last line, which is no event."""
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise DataError(f"{file}: can not be read ({error.strerror})") from error
+    return data[: data.rfind(b"\n") + 1]
+
+
+def _checked(file: Path, data: bytes) -> list[Event]:
+    """The events of `data`, which are those that were written."""
+    lines = data.split(b"\n")[:-1]
+    with _without_collector():
+        events = _parsed(file, lines)
+    digest, hashed, start = hashlib.sha256(), 0, 0
+    last = 0
+    for number, (event, line) in enumerate(zip(events, lines, strict=True), 1):
+        if event.type == "committed":
+            digest.update(data[hashed:start])
+            hashed = start
+            if event.body.get("sha256", digest.hexdigest()) != digest.hexdigest():
+                raise DataError(
+                    f"{file}, lines {last + 1} to {number}: not as they were written (SHA-256 of the {number - 1} lines before "
+                    f"line {number} is {digest.hexdigest()}, it says {event.body['sha256']}); put the old file back"
+                )
+            last = number
+        start += len(line) + 1
+    _check_head(file, data, len(lines))
+    return events
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """A long log is 100,000s of objects without circles, which the garbage collector would walk again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _check_head(file: Path, data: bytes, lines: int) -> None:
+    """Refuse a log that ends before its last commit."""
+    head = file.with_name(HEAD)
+    if not head.exists():  # of earlier versions, and before the first commit
         return
-    with file.open("rb+") as handle:
-        data = handle.read()
-        whole = data.rfind(b"\n") + 1
-        if whole != len(data):
-            handle.truncate(whole)
+    try:
+        found = json.loads(head.read_text(encoding="utf-8"))
+        seq, size, sha256 = int(found["seq"]), int(found["bytes"]), str(found["sha256"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{head}: can not be read ({error!r}); remove it to go on with the log as it is") from error
+    cure = f"put the old file back; to go on with what is left remove {head}"
+    if len(data) < size:
+        raise DataError(
+            f"{file}, line {lines + 1}: missing; the league had written {seq + 1} whole lines ({size} bytes), "
+            f"{lines} are left ({len(data)} bytes); {cure}"
+        )
+    if hashlib.sha256(data[:size]).hexdigest() != sha256:
+        raise DataError(f"{file}, up to line {seq + 1}: not as it was written (SHA-256 differs from {head}); {cure}")
+
+
+def _parsed(file: Path, lines: Sequence[bytes]) -> list[Event]:
+    events: list[Event] = []
+    for start in range(0, len(lines), _AT_ONCE):
+        some = lines[start : start + _AT_ONCE]
+        try:
+            rows = json.loads(b"[" + b",".join(some) + b"]")
+        except (ValueError, RecursionError):
+            rows = []
+        if len(rows) != len(some):
+            rows = [_row(file, start + number, line) for number, line in enumerate(some, 1)]
+        events += [_event(file, number, row) for number, row in enumerate(rows, start + 1)]
+    return events
+
+
+def _row(file: Path, number: int, line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{file}, line {number}: not an event of a league ({error}): {line[:80]!r}") from error
+
+
+def _event(file: Path, number: int, row: Any) -> Event:
+    try:
+        seq, type, wall_time = row.pop("seq"), row.pop("type"), float(row.pop("wall_time"))
+    except (KeyError, AttributeError, TypeError, ValueError) as error:
+        raise DataError(f"{file}, line {number}: not an event of a league ({error!r}): {str(row)[:80]}") from error
+    if type not in TYPES:
+        raise DataError(f"{file}, line {number}: type {type!r}; must be one of {', '.join(TYPES)}")
+    if seq != number - 1:
+        raise DataError(f"{file}, line {number}: seq {seq}, must be {number - 1}; lines are missing or doubled")
+    if type == "resumed" and not isinstance(row.get("from_seq"), int):
+        raise DataError(f"{file}, line {number}: from_seq {row.get('from_seq')!r}, must be the seq of an earlier line")
+    return Event(seq, type, wall_time, row)

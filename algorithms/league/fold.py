@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,18 +21,22 @@ def write_state(folder: Path, state: LeagueState, seq: int) -> None:
     last = max(_snapshots(folder), default=-1)
     if seq - last < EVERY:
         return
+    content = state.to_json()
     with atomic_file(folder / f"state-{seq}.json", "w") as handle:
-        json.dump(state.to_json(), handle)
+        handle.write(json.dumps({**content, "sha256": _hash(content)}))
     for old in _snapshots(folder)[:-2]:
         (folder / f"state-{old}.json").unlink(missing_ok=True)
 
 
 def folded(folder: Path, events: Sequence[Event], decay: float) -> LeagueState:
-    """The state that `events` (those that stand) add up to, from the newest snapshot that is one of them."""
+    """The state that `events` (those that stand) add up to, from the newest snapshot that is one of them.
+
+    A snapshot that can not be read is passed over: the events say the same.
+    """
     standing = {event.seq for event in events}
     for seq in reversed(_snapshots(folder)):
-        if seq in standing:
-            state = LeagueState.from_json(json.loads((folder / f"state-{seq}.json").read_text(encoding="utf-8")))
+        state = _read(folder / f"state-{seq}.json") if seq in standing else None
+        if state is not None:
             for event in events:
                 if event.seq > seq:
                     state.apply(event)
@@ -39,5 +44,20 @@ def folded(folder: Path, events: Sequence[Event], decay: float) -> LeagueState:
     return fold(events, decay)
 
 
+def _read(file: Path) -> LeagueState | None:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        if content.pop("sha256", None) not in (None, _hash(content)):  # earlier versions wrote none
+            return None
+        return LeagueState.from_json(content)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _hash(content: object) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
 def _snapshots(folder: Path) -> list[int]:
-    return sorted(int(file.stem.partition("-")[2]) for file in folder.glob("state-*.json"))
+    numbers = (file.stem.partition("-")[2] for file in folder.glob("state-*.json"))
+    return sorted(int(number) for number in numbers if number.isdecimal())

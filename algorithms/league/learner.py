@@ -15,12 +15,16 @@ from ludory.algorithms.checkpoint import read_header
 from ludory.algorithms.make import make_algorithm
 from ludory.algorithms.shaping import Shaping
 from ludory.envs.game import Game
+from ludory.errors import TrainingError
 
 from .cast import Entrant
 from .config import LeagueConfig
 from .matches import OpenMatches
 from .messages import Assignment, MatchResult, Progress
 from .sampler import LeagueSampler
+
+KL_OPTION = {"vtrace": "c_kl", "ppo": "kl_coef"}
+"""What each learner calls its weight of the KL to a teacher."""
 
 
 class Learner:
@@ -34,7 +38,9 @@ class Learner:
         next_assignment: asks for the next opponent.
         deliver: tells of a finished match.
         entrant: the network or agent behind an id.
-        supervised: start from the teacher's weights and stay close to it; False: from random ones, without a teacher.
+        start: checkpoint that it begins with after so many resets; None: random weights.
+        teacher: checkpoint of the policy that it stays close to; None: there is none.
+        kl: weight of that closeness; None: as in the options of the league's learner.
     """
 
     def __init__(
@@ -46,10 +52,13 @@ class Learner:
         next_assignment: Callable[[], Assignment],
         deliver: Callable[[MatchResult], None],
         entrant: Callable[[str], Entrant],
-        supervised: bool = True,
+        *,
+        start: Callable[[int], str | None],
+        teacher: str | None,
+        kl: float | None = None,
     ) -> None:
         self.player, self.number, self.config, self.game = player, number, config, game
-        self._supervised = supervised
+        self._start, self._teacher, self._kl = start, teacher, kl
         self._messages = next_assignment, deliver
         self._entrant = entrant
         self.env_steps, self.updates = 0, 0
@@ -57,19 +66,20 @@ class Learner:
         self.algorithm = self._fresh()
 
     def _fresh(self) -> Algorithm:
-        """The supervised policy with a new optimiser."""
-        teacher = self.config.teacher if self._supervised else None
+        """The weights of the start with a new optimiser."""
         spec = PolicySpec(**read_header(self.config.teacher)["policy"])
         seed = self.config.seed * 1_000_003 + self.number * 1_009 + self.resets
         options: dict[str, Any] = {"num_envs": 512, **self.config.learner_options}
+        if self._kl is not None:
+            options[KL_OPTION[self.config.learner]] = self._kl
         algorithm = make_algorithm(
             self.config.learner,
             self.game,
             policy=spec,
             seats="all",
             seed=seed,
-            init_from=self.config.init_from if teacher and self.config.init_from and not self.resets else teacher,
-            teacher=teacher,
+            init_from=self._start(self.resets),
+            teacher=self._teacher,
             **options,
         )
         algorithm.sampler = LeagueSampler(  # type: ignore[assignment]  # the part of a sampler that algorithms use
@@ -88,17 +98,24 @@ class Learner:
         return self.algorithm.policy
 
     def run_slice(self, steps: int) -> Progress:
-        """Learn from about `steps` decisions (whole iterations)."""
+        """Learn from about `steps` decisions (whole iterations).
+
+        Raises:
+            TrainingError: losses, gradients or weights are not finite; the last checkpoint stays.
+        """
         algorithm, numbers = self.algorithm, _Means()
         algorithm.set_logger(Logger(None, [numbers]))
         before = algorithm.num_timesteps
-        algorithm.learn(before + steps, reset_num_timesteps=False)
+        try:
+            algorithm.learn(before + steps, reset_num_timesteps=False)
+        except TrainingError as error:
+            raise TrainingError(f"player {self.player}: {error}") from error
         self.env_steps += algorithm.num_timesteps - before
         self.updates += numbers.lines
         return Progress(self.player, self.env_steps, self.updates, numbers.means())
 
     def reset(self) -> None:
-        """Back to the supervised weights; games under way are left."""
+        """Start anew; games under way are dropped."""
         self.resets += 1
         self.algorithm = self._fresh()
 

@@ -56,13 +56,14 @@ def known_players(games: ArrayLike) -> NDArray[np.int64]:
     unplayed = np.asarray(games, np.float64) <= 0
     unplayed = unplayed | unplayed.T
     np.fill_diagonal(unplayed, False)
-    kept = np.arange(len(unplayed))
-    while kept.size:
-        missing = unplayed[np.ix_(kept, kept)].sum(1)
-        if not missing.any():
-            break
-        kept = np.delete(kept, len(kept) - 1 - int(missing[::-1].argmax()))
-    return kept
+    kept, missing = np.ones(len(unplayed), bool), unplayed.sum(1)
+    while missing.any():
+        worst = len(missing) - 1 - int(missing[::-1].argmax())
+        kept[worst] = False
+        missing -= unplayed[worst]
+        missing[worst] = 0
+        unplayed[:, worst] = False
+    return np.flatnonzero(kept)
 
 
 def nash(win_rate: ArrayLike) -> Nash:

@@ -11,9 +11,10 @@ from ludory.errors import OptionError
 
 from .config import LeagueConfig
 from .events import read_events, standing
+from .fold import folded
 from .pool import Pool
 from .recorded import recorded_config
-from .state import LeagueState, fold
+from .state import LeagueState
 
 
 class OpenedLeague(NamedTuple):
@@ -34,7 +35,7 @@ def open_league(folder: str | Path) -> OpenedLeague:
     target = Path(folder)
     events = standing(read_events(target))
     config = recorded_config(events, target)
-    state = fold(events, config.decay)
+    state = folded(target, events, config.decay)
     game = make_game(config.env, **config.options)
     return OpenedLeague(config, game, state, Pool(target, game, state.player, _no_learner))
 

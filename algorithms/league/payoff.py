@@ -13,6 +13,32 @@ from ludory.errors import OptionError
 Floats = NDArray[np.float64]
 MIN_GAMES = 8
 """Decayed games below which matchmaking takes a pair for even."""
+_MIRRORED = str.maketrans("wl", "lw")
+
+
+class _Pair:
+    """Games of two players for the one with the smaller number; the other's are the mirror image to the last bit."""
+
+    __slots__ = ("counts", "waiting")
+
+    def __init__(self, counts: list[float]) -> None:
+        self.counts = counts  # wins, draws, losses
+        self.waiting: list[str] = []
+
+    def settled(self, decay: float) -> list[float]:
+        """The counts with all games that wait."""
+        if self.waiting:
+            wins, draws, losses = self.counts
+            for outcome in "".join(self.waiting):
+                wins, draws, losses = wins * decay, draws * decay, losses * decay
+                if outcome == "w":
+                    wins += 1
+                elif outcome == "d":
+                    draws += 1
+                else:
+                    losses += 1
+            self.counts, self.waiting = [wins, draws, losses], []
+        return self.counts
 
 
 class Payoff:
@@ -20,6 +46,9 @@ class Payoff:
 
     After each game the counts of both orders of its pair are multiplied by `decay`, then 1 is added where due. With decay 0.99 they
     converge to 100 games, which are worth (1 + d)/(1 - d) = 199 independent ones. A match of a player with itself changes nothing.
+
+    Only pairs that played are stored, and their games are counted when somebody reads them: a league of thousands of players has few
+    learners, whose rows are all that is ever read.
 
     Args:
         players: how many, numbered from 0.
@@ -35,30 +64,34 @@ class Payoff:
         if not 0 < decay <= 1:
             raise OptionError(f"decay={decay}: must be above 0 and at most 1, such as 0.99")
         self.decay = float(decay)
-        self._counts = np.zeros((3, players, players))  # wins, draws, losses
+        self._rows: list[dict[int, _Pair]] = [{} for _ in range(players)]  # one `_Pair` stands in the rows of both
 
     def __len__(self) -> int:
-        return self._counts.shape[-1]
+        return len(self._rows)
 
     @property
     def wins(self) -> Floats:
         """[n, n]."""
-        return np.asarray(self._counts[0])
+        return np.asarray(self._table()[0])
 
     @property
     def draws(self) -> Floats:
         """[n, n]."""
-        return np.asarray(self._counts[1])
+        return np.asarray(self._table()[1])
 
     @property
     def losses(self) -> Floats:
         """[n, n]."""
-        return np.asarray(self._counts[2])
+        return np.asarray(self._table()[2])
 
     @property
     def games(self) -> Floats:
         """[n, n], decayed number of games."""
-        return np.asarray(self._counts.sum(0))
+        return np.asarray(self._table().sum(0))
+
+    def games_of(self, player: int) -> Floats:
+        """[n], row of `games`."""
+        return np.asarray(self._row(player).sum(0))
 
     def add(self, home: int, away: int, outcome: int) -> None:
         """Count one game.
@@ -71,57 +104,109 @@ class Payoff:
         Raises:
             OptionError: there is no such player or outcome.
         """
-        for player in (home, away):
-            self._check(player)
         if outcome not in (1, 0, -1):
             raise OptionError(f"outcome={outcome!r}: must be 1 (home won), 0 (draw) or -1 (away won)")
+        self.add_games(home, away, "dwl"[int(outcome)])
+
+    def add_games(self, home: int, away: int, outcomes: str) -> None:
+        """Count games in order.
+
+        Args:
+            home: a player.
+            away: its opponent.
+            outcomes: "w", "d" or "l" a game, for `home`.
+
+        Raises:
+            OptionError: there is no such player or outcome.
+        """
+        self._check(home)
+        self._check(away)
+        if outcomes.strip("wdl"):
+            raise OptionError(f"outcomes={outcomes!r}: must be 'w', 'd' or 'l' a game")
         if home == away:
             return
-        for row, column, won in ((home, away, outcome), (away, home, -outcome)):
-            cell = self._counts[:, row, column]
-            cell *= self.decay
-            cell[1 - int(won)] += 1
+        pair = self._rows[home].get(away)
+        if pair is None:
+            pair = self._rows[home][away] = self._rows[away][home] = _Pair([0.0, 0.0, 0.0])
+        pair.waiting.append(outcomes if home < away else outcomes.translate(_MIRRORED))
 
     def grow(self) -> int:
         """Add a player without games; gives its number."""
-        self._counts = np.pad(self._counts, ((0, 0), (0, 1), (0, 1)))
+        self._rows.append({})
         return len(self) - 1
 
     def reset(self, player: int) -> None:
         """Forget the games of a player that starts anew, in its row and in the others' rows."""
         self._check(player)
-        self._counts[:, player, :] = 0
-        self._counts[:, :, player] = 0
+        for other in self._rows[player]:
+            del self._rows[other][player]
+        self._rows[player] = {}
 
     def win_rate(self, min_games: float = 0.0) -> Floats:
         """[n, n], (wins + draws/2)/games of row against column; 0.5 on the diagonal, without games and below `min_games`."""
-        games = self.games
-        known = (games > 0) & (games >= min_games)
-        return np.asarray(np.where(known, (self.wins + self.draws / 2) / np.where(known, games, 1), 0.5))
+        return _rates(self._table(), min_games)
+
+    def win_rate_of(self, player: int, min_games: float = 0.0) -> Floats:
+        """[n], row of `win_rate`."""
+        return _rates(self._row(player), min_games)
+
+    def _table(self) -> Floats:
+        """[3, n, n]."""
+        return np.stack([self._row(player) for player in range(len(self))], 1) if len(self) else np.zeros((3, 0, 0))
+
+    def _row(self, player: int) -> Floats:
+        """[3, n]."""
+        self._check(player)
+        row = np.zeros((3, len(self)))
+        for other, pair in self._rows[player].items():
+            counts = pair.settled(self.decay)
+            row[:, other] = counts if player < other else counts[::-1]
+        return row
 
     def to_json(self) -> dict[str, Any]:
         """What `from_json` takes: JSON keeps every bit of it."""
-        return {"decay": self.decay, "counts": self._counts.tolist()}
+        pairs = [
+            [first, second, *pair.settled(self.decay)]
+            for first, row in enumerate(self._rows)
+            for second, pair in sorted(row.items())
+            if first < second
+        ]
+        return {"decay": self.decay, "players": len(self), "pairs": pairs}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Payoff:
-        """The table that `to_json` described.
+        """The table that `to_json` described, or that earlier versions wrote with all [3, n, n] numbers as "counts".
 
         Raises:
             OptionError: it is not such a description.
         """
         try:
-            counts = np.asarray(content["counts"], np.float64).reshape(3, -1)
-            players = round((counts.shape[1]) ** 0.5)
+            if "counts" in content:
+                counts = np.asarray(content["counts"], np.float64).reshape(3, -1)
+                players = round(counts.shape[1] ** 0.5)
+                table = counts.reshape(3, players, players)
+                played = np.argwhere(np.triu(table.sum(0), 1) > 0).tolist()
+                pairs = [[i, j, *table[:, i, j].tolist()] for i, j in played]
+            else:
+                players, pairs = int(content["players"]), content["pairs"]
             payoff = cls(players, float(content["decay"]))
-            payoff._counts = counts.reshape(3, players, players)
-        except (KeyError, TypeError, ValueError) as error:
+            for first, second, wins, draws, losses in pairs:
+                pair = _Pair([float(wins), float(draws), float(losses)])
+                payoff._rows[first][second] = payoff._rows[second][first] = pair
+        except (KeyError, TypeError, ValueError, IndexError) as error:
             raise OptionError(f"not a payoff table ({error}); it must be what Payoff.to_json gave") from error
         return payoff
 
     def _check(self, player: int) -> None:
         if not 0 <= player < len(self):
             raise OptionError(f"player {player}: this table has players 0 to {len(self) - 1}")
+
+
+def _rates(counts: Floats, min_games: float) -> Floats:
+    """Rates of wins, draws and losses, [3, ...]."""
+    games = counts.sum(0)
+    known = (games > 0) & (games >= min_games)
+    return np.asarray(np.where(known, (counts[0] + counts[1] / 2) / np.where(known, games, 1), 0.5))
 
 
 def mirrored_pairs(outcomes: str) -> tuple[int, int, int, int, int]:

@@ -13,12 +13,16 @@ from ludory.agents.networks.policy import Policy
 from ludory.algorithms.checkpoint import read_checkpoint
 from ludory.algorithms.teacher import policy_of
 from ludory.envs.game import Game
-from ludory.errors import CheckpointError
+from ludory.errors import CheckpointError, OptionError
+from ludory.paths import path_inside
 
 from .cast import Entrant
+from .events import FILE as LOG
 from .state import PlayerRecord
 
-KEPT = 8
+PLAYERS, CHECKPOINTS = "players", "checkpoints"
+"""Folders of frozen players and of the learners' last checkpoints."""
+KEPT = 64
 """Frozen networks held in memory; the least recently used leaves first, so that memory does not grow with the league."""
 
 
@@ -52,18 +56,45 @@ class Pool:
             return self._anchors[id]
         return self._of_file(player) if player.frozen else self._live(id)
 
+    def file(self, id: str) -> Path:
+        """The checkpoint of a frozen player.
+
+        Raises:
+            OptionError: the player is not frozen.
+            CheckpointError: the file is missing or is not what the log says.
+        """
+        player = self._record(id)
+        if not player.frozen or player.file is None:
+            raise OptionError(f"{id}: has no weights of its own in {self.folder}; name a frozen player such as main0@0")
+        file = player_file(self.folder, player)
+        check_file(file, player.sha256)
+        return file
+
     def _of_file(self, player: PlayerRecord) -> Policy:
         if player.id in self._frozen:
             self._frozen.move_to_end(player.id)
             return self._frozen[player.id]
-        assert player.file is not None
-        file = self.folder / player.file
-        check_file(file, player.sha256)
+        file = self.file(player.id)
         policy = policy_of(file, *read_checkpoint(file), self.game).eval().requires_grad_(False)
         self._frozen[player.id] = policy
         if len(self._frozen) > KEPT:
             self._frozen.popitem(last=False)
         return policy
+
+
+def player_file(folder: Path, player: PlayerRecord) -> Path:
+    """Where the weights of a frozen player lie, or a learner's last checkpoint.
+
+    Raises:
+        CheckpointError: the log names a file that is not in `players/` or `checkpoints/` of the league.
+    """
+    file = path_inside(folder, player.file, folder / LOG, CheckpointError)
+    home = folder / (PLAYERS if player.frozen else CHECKPOINTS)
+    if file.parent != home:
+        raise CheckpointError(
+            f"{folder / LOG}: names {player.file!r} as the file of {player.id}; must be a file in {home}"
+        )
+    return file
 
 
 def file_hash(file: Path) -> str:
@@ -76,6 +107,10 @@ def file_hash(file: Path) -> str:
         return hashlib.sha256(file.read_bytes()).hexdigest()
     except FileNotFoundError as error:
         raise CheckpointError(f"{file}: missing, but the log of the league names it; put it back") from error
+    except OSError as error:
+        raise CheckpointError(
+            f"{file}: can not be read ({error.strerror}), but the log of the league names it"
+        ) from error
 
 
 def check_file(file: Path, sha256: str | None) -> None:

@@ -93,10 +93,11 @@ def bradley_terry(points: ArrayLike, virtual_draws: float = 1.0) -> BradleyTerry
     strength = np.zeros(len(scores))
     if len(scores) < 2:
         return BradleyTerry(strength, strength)
-    change = math.inf
+    change, room = math.inf, np.empty_like(games)  # of thousands of players a table is large: one is enough
     while change > _SETTLED:
         gamma = np.exp(strength)
-        new = np.log(won) - np.log((games / (gamma[:, None] + gamma)).sum(1))
+        np.add(gamma[:, None], gamma, out=room)
+        new = np.log(won) - np.log(np.divide(games, room, out=room).sum(1))
         new -= new.mean()
         change = float(np.abs(new - strength).max(initial=0.0))
         strength = new
@@ -108,7 +109,9 @@ def _standard_errors(strength: Floats, games: Floats) -> Floats:
     expected = 1 / (1 + np.exp(strength - strength[:, None]))
     information = -games * expected * (1 - expected)
     np.fill_diagonal(information, -information.sum(1))
-    return np.asarray(np.sqrt(np.maximum(np.diag(np.linalg.pinv(information, hermitian=True)), 0)))
+    # The only direction without information is that of all strengths together: filled with 1, the pseudo-inverse is an inverse.
+    size = len(strength)
+    return np.asarray(np.sqrt(np.maximum(np.diag(np.linalg.inv(information + 1 / size)) - 1 / size, 0)))
 
 
 def glicko1(player: Glicko, ratings: ArrayLike, deviations: ArrayLike, scores: ArrayLike, c: float = 0.0) -> Glicko:

@@ -6,8 +6,10 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
+from ludory.errors import DataError
+
 from .config import LeagueConfig
-from .events import Event
+from .events import FILE, Event
 
 TEACHER, START = "teacher.ludory", "start.ludory"
 """Copies in the league's folder of the supervised policy, and of what learners begin with."""
@@ -19,9 +21,17 @@ def recorded_config(events: Sequence[Event], folder: Path) -> LeagueConfig:
     Args:
         events: those that stand.
         folder: of the league.
+
+    Raises:
+        DataError: the log does not begin with a config.
     """
     budgets = [event.body["budget"] for event in events if event.type == "resumed" and event.body.get("budget")]
-    config = LeagueConfig.from_json(events[0].body["config"] | (budgets[-1] if budgets else {}))
+    try:
+        config = LeagueConfig.from_json(events[0].body["config"] | (budgets[-1] if budgets else {}))
+    except (IndexError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(
+            f"{folder / FILE}, line 1: not the config of a league ({error!r}); put the old file back"
+        ) from error
     return with_copies(config, folder)
 
 

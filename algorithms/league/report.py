@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ludory.agents.intervals import Z95, wilson
+from ludory.errors import PluginError
 
 from .alpha_rank import alpha_rank
 from .exploitation import Exploitation
 from .metagame import (
+    NashAveraging,
     cyclic_share,
     effective_diversity,
     known_players,
@@ -23,12 +26,16 @@ from .metagame import (
     strongest_cycle,
 )
 from .nash import Nash
-from .ratings import bradley_terry
+from .ratings import BradleyTerry, bradley_terry
 from .report_input import LeagueInput, ReportPlayer
 from .report_payoff import Matrix, PayoffRow, matrix, payoff_rows
 
 SCHEMA = "ludory-league-report/1"
 ROLES = ("main", "main_exploiter", "league_exploiter", "anchor")
+COMMON = 128
+"""Most players of the measures of a whole table (Nash, alpha-rank, cyclic share ...), whose time grows with the third power or worse."""
+NAMED = 20
+"""Most players that a warning names."""
 
 
 class Rating(NamedTuple):
@@ -100,9 +107,10 @@ class Metagame(NamedTuple):
     players: list[str]
     left_out: list[str]
     games: int
-    nash_unique: bool
+    nash_unique: bool | None
+    """None: without an equilibrium."""
     cyclic_share: float
-    effective_diversity: float
+    effective_diversity: float | None
     nash_conv_uniform: float
     nash_conv_last: float | None
     """Of the newest copy of a main."""
@@ -133,7 +141,8 @@ class Exploited(NamedTuple):
     largest: float
     largest_low: float
     largest_high: float
-    """Of the seed that got furthest: the honest exploitability is at least this."""
+    """Of the seed that got furthest. Above one half, `largest_low` - 1/2 bounds the exploitability from below; a score below
+    one half bounds nothing, because a best response to a player of a symmetric zero-sum game scores at least one half."""
     mean: float
     mean_low: float
     mean_high: float
@@ -177,70 +186,108 @@ class LeagueReport:
 def make_report(league: LeagueInput, origin: Origin) -> LeagueReport:
     """Measure a league; nothing is played here.
 
-    Raises:
-        PluginError: the package scipy is missing.
+    Without the package scipy there are no equilibria, and a warning says so.
     """
-    table = matrix(league)
-    complete = known_players(table.games)
-    common = table.of(complete if len(complete) > 1 else [])
-    warnings = list(league.warnings)
-    left_out = [id for id in table.players if id not in common.players]
-    if left_out:
-        warnings.append(
-            f"left out of Nash, alpha-rank and cyclic share, without games against some of the others: {', '.join(left_out)}"
-        )
-    equilibrium = nash(common.rates) if common.players else None
-    measured = _measured(league, table, common, equilibrium)
-    metagame = _metagame(league, common, left_out, equilibrium) if equilibrium else None
-    remembered = list(_remembered(league, table))
-    relative, exploited = list(_relative(league, common)), list(_exploited(league))
+    table, warnings = matrix(league), list(league.warnings)
+    played = table.of(np.flatnonzero(table.games.sum(1) > 0))
+    strengths = bradley_terry(played.points)
+    common = _common(table, dict(zip(played.players, strengths.strength.tolist(), strict=True)), warnings)
+    equilibria = _equilibria(common, warnings)
+    smallest = _Smallest(table)
+    measured = _measured(league, table, smallest, played, strengths, common, equilibria)
+    metagame = _metagame(league, table, common, equilibria) if common.players else None
+    remembered = list(_remembered(league, table, smallest))
+    relative, exploited = list(_relative(league, common)) if equilibria else [], list(_exploited(league))
     payoff = list(payoff_rows(league))
     return LeagueReport(league, origin, table, measured, payoff, metagame, relative, remembered, exploited, warnings)
 
 
-def _measured(league: LeagueInput, table: Matrix, common: Matrix, equilibrium: Nash | None) -> list[Measured]:
-    played = table.of(np.flatnonzero(table.games.sum(1) > 0))
-    strengths = bradley_terry(played.points)
+def _common(table: Matrix, strengths: Mapping[str, float], warnings: list[str]) -> Matrix:
+    """Players that all met each other, of more than `COMMON` the strongest; `warnings` gets who is left out."""
+    complete = known_players(table.games)
+    met = table.of(complete if len(complete) > 1 else [])
+    inside = set(met.players)
+    strangers = [id for id in table.players if id not in inside]
+    if strangers:
+        warnings.append(
+            f"left out of Nash, alpha-rank and cyclic share, without games against some of the others: {_named(strangers)}"
+        )
+    if len(met.players) <= COMMON:
+        return met
+    order = sorted(range(len(met.players)), key=lambda row: -strengths[met.players[row]])
+    weaker = sorted(order[COMMON:])
+    warnings.append(
+        f"left out of Nash, alpha-rank and cyclic share, which take the {COMMON} strongest by rating of {len(met.players)} players: "
+        + _named([met.players[row] for row in weaker])
+    )
+    return met.of(sorted(order[:COMMON]))
+
+
+def _named(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - NAMED} more (all in report.json)" if len(ids) > NAMED else ""
+    return ", ".join(ids[:NAMED]) + more
+
+
+def _equilibria(common: Matrix, warnings: list[str]) -> tuple[Nash, NashAveraging] | None:
+    """Of the rates and of the log-odds; None without players, and without scipy, of which `warnings` are told."""
+    if not common.players:
+        return None
+    try:
+        return nash(common.rates), nash_averaging(common.rates)
+    except PluginError as error:
+        warnings.append(f"no Nash mixtures, skill, effective diversity and populations in this report: {error}")
+        return None
+
+
+def _measured(
+    league: LeagueInput,
+    table: Matrix,
+    smallest: _Smallest,
+    played: Matrix,
+    strengths: BradleyTerry,
+    common: Matrix,
+    equilibria: tuple[Nash, NashAveraging] | None,
+) -> list[Measured]:
     ratings = {
         id: Rating(float(elo), float(deviation))
         for id, elo, deviation in zip(played.players, strengths.elo, strengths.elo_deviation, strict=True)
     }
-    masses: dict[str, dict[str, Any]] = {}
-    if equilibrium:
-        averaging = nash_averaging(common.rates)
-        columns = {
-            "nash": equilibrium.mixture,
-            "skill": averaging.skill,
-            "alpha_rank": alpha_rank(common.rates, 10.0),
-            "alpha_rank_1": alpha_rank(common.rates, 1.0),
-        }
-        for row, id in enumerate(common.players):
-            masses[id] = {name: float(column[row]) for name, column in columns.items()}
-    everyone = list(range(len(table.players)))
-    anchors = [row for row in everyone if _role(league, table.players[row]) == "anchor"]
+    columns: dict[str, Any] = {}
+    if common.players:
+        columns = {"alpha_rank": alpha_rank(common.rates, 10.0), "alpha_rank_1": alpha_rank(common.rates, 1.0)}
+    if equilibria:
+        columns |= {"nash": equilibria[0].mixture, "skill": equilibria[1].skill}
+    masses = {
+        id: {name: float(column[row]) for name, column in columns.items()} for row, id in enumerate(common.players)
+    }
+    everyone, roles = np.arange(len(table.players)), _roles(league)
+    anchors = np.array([row for row in everyone if roles[table.players[row]] == "anchor"], np.int64)
+    rows = {id: row for row, id in enumerate(table.players)}
     found = []
     for player in league.players:
         if not player.fixed:
             found.append(Measured(player, 0))
             continue
-        row = table.players.index(player.id)
-        numbers = masses.get(player.id, {})
+        row = rows[player.id]
         found.append(
             Measured(
                 player,
                 int(table.games[row].sum()),
                 ratings.get(player.id),
-                **numbers,
-                smallest=_smallest(table, row, everyone),
-                smallest_anchor=_smallest(table, row, anchors),
+                **masses.get(player.id, {}),
+                smallest=smallest.among(row, everyone),
+                smallest_anchor=smallest.among(row, anchors),
             )
         )
     return found
 
 
-def _metagame(league: LeagueInput, common: Matrix, left_out: list[str], equilibrium: Nash) -> Metagame:
+def _metagame(
+    league: LeagueInput, table: Matrix, common: Matrix, equilibria: tuple[Nash, NashAveraging] | None
+) -> Metagame:
     rates, count = common.rates, len(common.players)
-    mains = [row for row, id in enumerate(common.players) if _role(league, id) == "main"]
+    roles, inside = _roles(league), set(common.players)
+    mains = [row for row, id in enumerate(common.players) if roles[id] == "main"]
     cycle = strongest_cycle(rates)
     named = None
     if cycle:
@@ -249,11 +296,11 @@ def _metagame(league: LeagueInput, common: Matrix, left_out: list[str], equilibr
         named = NamedCycle(ids, cycle.rates, tuple(int(common.games[pair]) for pair in ((i, j), (j, k), (k, i))))
     return Metagame(
         common.players,
-        left_out,
+        [id for id in table.players if id not in inside],
         int(common.games.sum() / 2),
-        equilibrium.unique,
+        equilibria[0].unique if equilibria else None,
         cyclic_share(rates),
-        effective_diversity(rates, equilibrium.mixture),
+        effective_diversity(rates, equilibria[0].mixture) if equilibria else None,
         nash_conv(rates, np.full(count, 1 / count)),
         nash_conv(rates, np.eye(count)[mains[-1]]) if mains else None,
         common.players[mains[-1]] if mains else None,
@@ -262,7 +309,8 @@ def _metagame(league: LeagueInput, common: Matrix, left_out: list[str], equilibr
 
 
 def _relative(league: LeagueInput, common: Matrix) -> Iterator[Relative]:
-    rows = {role: [k for k, id in enumerate(common.players) if _role(league, id) == role] for role in ROLES}
+    roles = _roles(league)
+    rows = {role: [k for k, id in enumerate(common.players) if roles[id] == role] for role in ROLES}
     for place, role in enumerate(ROLES):
         for other in ROLES[place + 1 :]:
             if rows[role] and rows[other]:
@@ -272,14 +320,14 @@ def _relative(league: LeagueInput, common: Matrix) -> Iterator[Relative]:
                 yield Relative(role, other, value, sizes, int(common.games[table].sum()))
 
 
-def _remembered(league: LeagueInput, table: Matrix) -> Iterator[Remembered]:
+def _remembered(league: LeagueInput, table: Matrix, smallest: _Smallest) -> Iterator[Remembered]:
     players = {player.id: player for player in league.players}
+    frozen = np.array([players[id].frozen for id in table.players], bool)
     for row, id in enumerate(table.players):
-        player = players[id]
-        older = [k for k in range(row) if players[table.players[k]].frozen]
-        smallest = _smallest(table, row, older) if player.frozen else None
-        if smallest and player.parent:
-            yield Remembered(player.parent, id, player.step or 0, smallest, int(table.games[row, older].sum()))
+        player, older = players[id], np.flatnonzero(frozen[:row])
+        least = smallest.among(row, older) if player.frozen else None
+        if least and player.parent:
+            yield Remembered(player.parent, id, player.step or 0, least, int(table.games[row, older].sum()))
 
 
 def _exploited(league: LeagueInput) -> Iterator[Exploited]:
@@ -295,17 +343,24 @@ def _exploited(league: LeagueInput) -> Iterator[Exploited]:
         yield Exploited(target, start, steps, len(runs), games, *extent)
 
 
-def _smallest(table: Matrix, row: int, columns: Sequence[int]) -> Smallest | None:
-    known = [column for column in columns if column != row and table.games[row, column] > 0]
-    if not known:
-        return None
-    rates = table.rates[row]
-    worst = min(known, key=lambda column: rates[column])
-    return Smallest(float(rates[worst]), table.players[worst], int(table.games[row, worst]))
+class _Smallest:
+    """Finds smallest win rates in a table."""
+
+    def __init__(self, table: Matrix) -> None:
+        self._table, self._rates = table, table.rates
+
+    def among(self, row: int, columns: NDArray[np.int64]) -> Smallest | None:
+        """Of a player against some of the others; None if it met none of them."""
+        games = self._table.games[row]
+        known = columns[(columns != row) & (games[columns] > 0)]
+        if not len(known):
+            return None
+        worst = int(known[self._rates[row, known].argmin()])
+        return Smallest(float(self._rates[row, worst]), self._table.players[worst], int(games[worst]))
 
 
-def _role(league: LeagueInput, id: str) -> str:
-    return next(player.role for player in league.players if player.id == id)
+def _roles(league: LeagueInput) -> dict[str, str]:
+    return {player.id: player.role for player in league.players}
 
 
 def mean_smallest(report: LeagueReport) -> Mapping[str, float]:

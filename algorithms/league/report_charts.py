@@ -110,7 +110,7 @@ def _rating_row(one: Measured) -> list[str]:
 
 def mass_chart(report: LeagueReport) -> Figure:
     """Mass of each player in the equilibrium and in alpha-rank."""
-    known = [one for one in report.by_strength() if one.nash is not None]
+    known = [one for one in report.by_strength() if one.alpha_rank is not None]
     shown, parts = known[:SHOWN], []
     for side, (title, start) in enumerate((("Nash", LABEL), ("alpha-rank (alpha 10)", LABEL + 340))):
         parts.append(text(start, 14, title, font_weight="bold"))

@@ -30,13 +30,24 @@ def write_report(report: LeagueReport, folder: str | Path) -> list[Path]:
 
     targets = [Path(folder) / name for name in FILES]
     with atomic_file(targets[0], "w") as handle:
-        json.dump(report_json(report), handle, indent=1, allow_nan=False)
-        handle.write("\n")
+        handle.write(_json_text(report_json(report)))
     for target, table in zip(targets[1:4], tables(report), strict=True):
         _write_parquet(table, target)
     with atomic_file(targets[4], "w") as handle:
         handle.write(report_page(report))
     return targets
+
+
+def _json_text(content: Mapping[str, Any]) -> str:
+    """JSON with a line for each row of a table: Python's own indentation takes minutes for a long league."""
+    parts = []
+    for name, value in content.items():
+        if isinstance(value, list) and value:
+            text = "[\n  " + ",\n  ".join(json.dumps(row, allow_nan=False) for row in value) + "\n ]"
+        else:
+            text = json.dumps(value, allow_nan=False)
+        parts.append(f" {json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def report_json(report: LeagueReport) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from .events import Event, read_events, standing
+from .events import Event, misfit, read_events, standing
 from .exploitation import Exploitation, read_exploitations
 
 Group = Literal["teacher", "anchors", "past"]
@@ -156,6 +156,7 @@ def league_input(events: Iterable[Event]) -> LeagueInput:
 class _Reader:
     def __init__(self) -> None:
         self._players: dict[str, ReportPlayer] = {}
+        self._copies: dict[str, int] = {}
         self._matrix: dict[tuple[str, str], Counts] = {}
         self._training: dict[tuple[str, str], Counts] = {}
         self._open: dict[int, tuple[str, str, str]] = {}
@@ -174,7 +175,10 @@ class _Reader:
         self._time = event.wall_time - self._start
         handler = getattr(self, f"_on_{event.type}", None)
         if handler is not None:
-            handler(event.body)
+            try:
+                handler(event.body)
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                raise misfit(event, error) from error
         self._closed = event.type == "closed" or (self._closed and event.type != "resumed")
 
     def result(self) -> LeagueInput:
@@ -259,7 +263,8 @@ class _Reader:
 
     def _on_snapshot(self, body: Mapping[str, Any]) -> None:
         id, parent = body["id"], self._players[body["player"]]
-        number = sum(player.parent == parent.id for player in self._players.values())
+        number = self._copies.get(parent.id, 0)
+        self._copies[parent.id] = number + 1
         self._players[id] = ReportPlayer(
             id, parent.role, True, parent.id, number, parent.step, body.get("sha256"), body.get("file")
         )

@@ -44,7 +44,10 @@ def _body(report: LeagueReport) -> Iterator[str]:
     if report.relative:
         yield "<h2>Populations</h2><p>Points of all copies of one role, optimally mixed, against those of another.</p>"
         yield table_html(_populations(report))
-    yield "<h2>Fresh exploiters</h2><p>New learners that trained against one target only: the share of points that they then took.</p>"
+    yield (
+        "<h2>Exploiters</h2><p>Learners that trained against one target only: the share of points that they then took. A best "
+        "response takes at least one half, so only what lies above one half is exploitability.</p>"
+    )
     yield table_html(_exploiters(report)) if report.exploited else "<p>- (none was trained)</p>"
     yield _section(remembered_chart(report))
     curves = list(curve_charts(report))
@@ -109,13 +112,15 @@ def _exploiters(report: LeagueReport) -> Table:
             one.start,
             str(one.env_steps),
             f"{one.largest:.3f} ({one.largest_low:.3f} to {one.largest_high:.3f})",
+            f"{100 * (one.largest_low - 0.5):.1f}" if one.largest_low > 0.5 else "-",
             f"{one.mean:.3f} ({one.mean_low:.3f} to {one.mean_high:.3f})",
             str(one.seeds),
             str(one.games),
         ]
         for one in report.exploited
     ]
-    return Table(["target", "start", "agent steps", "largest (95 %)", "mean (95 %)", "seeds", "games"], rows)
+    columns = ["target", "start", "agent steps", "largest (95 %)", "exploitability at least (points)"]
+    return Table([*columns, "mean (95 %)", "seeds", "games"], rows)
 
 
 def _players(report: LeagueReport) -> Table:

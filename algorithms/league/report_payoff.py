@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -71,6 +72,7 @@ class Matrix(NamedTuple):
         return Matrix([self.players[row] for row in index], self.points[table], self.games[table])
 
 
+@lru_cache(maxsize=1 << 14)  # few results of many pairs differ
 def score(counts: Counts) -> Score | None:
     """Points per game of `counts`; None without games.
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
+
+from ludory.visible import visible
 
 INK, FAINT = "#1a1a1a", "#d9d9d9"
 STYLES = (
@@ -71,8 +73,8 @@ def svg(width: float, height: float, name: str, parts: Iterable[str]) -> str:
 
 
 def quoted(words: str) -> str:
-    """Safe in attributes and between tags."""
-    return escape(words, quote=True)
+    """Safe in attributes and between tags; XML has no control characters."""
+    return escape(visible(words, keep="\n"), quote=True)
 
 
 def text(x: float, y: float, words: str, anchor: str = "start", **attributes: object) -> str:
@@ -124,6 +126,19 @@ def frame(x: Scale, y: Scale, across: str, upwards: str) -> Iterable[str]:
     yield path(f"M{x.start:.1f} {y.start:.1f} H{x.stop:.1f}", INK)
     yield text((x.start + x.stop) / 2, y.start + 34, across, "middle")
     yield text(x.start - 6, y.stop - 8, upwards, "start", font_weight="bold")
+
+
+def line_chart(name: str, across: str, upwards: str, lines: Mapping[str, Sequence[tuple[float, float]]]) -> str:
+    """A picture of up to six lines, from 0 upwards, with their names."""
+    every = [point for points in lines.values() for point in points]
+    x = scale(min(one for one, _ in every), max(one for one, _ in every), 60, 620)
+    y = scale(0, max(*(one for _, one in every), 1e-9), 320, 30)
+    parts = [*frame(x, y, across, upwards)]
+    for row, ((title, points), (stroke, dashes)) in enumerate(zip(lines.items(), STYLES, strict=False)):
+        parts.append(polyline([(x(one), y(other)) for one, other in points], stroke, dashes))
+        parts.append(polyline([(640, 40 + 20 * row), (670, 40 + 20 * row)], stroke, dashes))
+        parts.append(text(678, 44 + 20 * row, title))
+    return svg(900, 370, name, parts)
 
 
 def _more(attributes: dict[str, object]) -> str:

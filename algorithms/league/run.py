@@ -19,21 +19,22 @@ from ludory.algorithms.teacher import load_teacher
 from ludory.algorithms.threads import one_thread
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
-from ludory.errors import OptionError, OutputError
+from ludory.errors import CheckpointError, DataError, OptionError, OutputError
+from ludory.paths import path_inside
 
 from .config import LeagueConfig
 from .coordinator import Coordinator
 from .evaluator import Evaluator
-from .events import EventLog, read_events, standing
+from .events import FILE, EventLog, read_events, standing
 from .fold import folded, write_state
 from .learner import Learner
 from .messages import EvaluationOrder, ResetOrder
-from .pool import Pool, check_file, file_hash
+from .pool import CHECKPOINTS, PLAYERS, Pool, check_file, file_hash, player_file
 from .recorded import START, TEACHER, recorded_config, with_copies
 from .state import LeagueState
 
-PLAYERS, CHECKPOINTS = "players", "checkpoints"
-"""Folders of frozen players and of the learners' last checkpoints."""
+BEGINNING = ("created", "player_added", "snapshot", "evaluated")
+"""Events before the first commit."""
 
 
 class League:
@@ -57,7 +58,8 @@ class League:
         self._stopping = False
         self._now = process_time if config.processor_time else perf_counter
         self._clock = self._now()
-        self._outdated: str | None = None
+        self._outdated: Path | None = None
+        self._sizes: dict[Path, int] = {}  # of the files that the log names
 
     def __enter__(self) -> Self:
         return self
@@ -71,7 +73,7 @@ class League:
         self._lock.release()
 
     def make_learners(self) -> None:
-        """A learner for every active player, with the supervised weights."""
+        """A learner for every active player, with the weights that it starts from."""
         for number, player in enumerate(self.state.learners):
             self.learners[player.id] = Learner(
                 player.id,
@@ -81,21 +83,56 @@ class League:
                 lambda id=player.id: self.coordinator.next_assignment(id),  # type: ignore[misc]
                 self.coordinator.take_result,
                 self.pool.entrant,
+                start=lambda resets, role=player.role: self._start(role, resets),  # type: ignore[misc]
+                teacher=self.config.teacher,
+                kl=None if player.role == "main" else self.config.exploiter_kl,
             )
+
+    def _start(self, role: str, resets: int) -> str:
+        """The checkpoint that a player of `role` starts from after so many resets."""
+        copies = [player.id for player in self.state.players if player.frozen and player.role == "main"]
+        if resets and role != "main" and self.config.exploiters_from == "main" and copies:
+            return str(self.pool.file(copies[-1]))
+        return self.config.init_from if self.config.init_from and not resets else self.config.teacher
 
     def restore_learners(self) -> None:
         """Put the learners where their last checkpoints left them.
 
         Raises:
-            CheckpointError: a file that the log names is missing or was changed.
+            CheckpointError: a file that the log names is missing, was changed, or lies elsewhere.
         """
-        for player in self.state.players:
-            if player.file is not None:
-                check_file(self.folder / player.file, player.sha256)
+        self.check_files()
         for id, learner in self.learners.items():
             player = self.state.player(id)
             if player.file is not None:
-                learner.restore(self.folder / player.file, player.env_steps, player.updates, player.resets)
+                learner.restore(player_file(self.folder, player), player.env_steps, player.updates, player.resets)
+
+    def check_files(self) -> None:
+        """Compare all files that the log names with their hashes.
+
+        Raises:
+            CheckpointError: one is missing, was changed, or lies elsewhere.
+        """
+        for player in self.state.players:
+            if player.file is not None:
+                file = player_file(self.folder, player)
+                check_file(file, player.sha256)
+                self._sizes[file] = file.stat().st_size
+
+    def _check_sizes(self) -> None:
+        """As `check_files` by sizes alone, which is quick."""
+        for file, size in self._sizes.items():
+            try:
+                found = file.stat().st_size
+            except OSError as error:
+                raise CheckpointError(
+                    f"{file}: gone while the league ran ({error.strerror}); put it back, then `ludory league resume {self.folder}` goes on"
+                ) from error
+            if found != size:
+                raise CheckpointError(
+                    f"{file}: {found} bytes, the league wrote {size}; put the old file back, "
+                    f"then `ludory league resume {self.folder}` goes on"
+                )
 
     @property
     def finished(self) -> bool:
@@ -114,6 +151,10 @@ class League:
 
         At the end every main that has learnt for half a unit since it was last copied is copied once more. Before that the
         last copy stands for it: another would be the same player twice, and its games against itself a measure of nothing.
+
+        Raises:
+            OutputError: the log is gone, or is no longer the file that was written.
+            CheckpointError: a file that the log names is gone, or is no longer what was written.
         """
         with one_thread():
             while not self.finished and not self._stopping:
@@ -122,6 +163,8 @@ class League:
                     on_slice(self)
             if self.finished and not self.state.closed:
                 self._close()
+        self.log.check_present()
+        self.check_files()
         return self.finished
 
     def begin(self) -> None:
@@ -144,7 +187,8 @@ class League:
                 self.coordinator.reset_done(order)
             else:
                 self._write_snapshot(order)
-                self._measure(self.coordinator.matrix_orders())
+                if self.state.snapshots % self.config.evaluation_every == 0:
+                    self._measure(self.coordinator.matrix_orders())
         self._checkpoint(player)
         self._commit()
 
@@ -154,8 +198,10 @@ class League:
     def _write_snapshot(self, order: Any) -> None:
         """Weights first, then the event that names them."""
         file = f"{PLAYERS}/{order.id}.ludory"
-        self.learners[order.player].algorithm.save_policy(self.folder / file)
-        self.coordinator.snapshot_written(order, file, file_hash(self.folder / file))
+        target = path_inside(self.folder, file, self.log.file)
+        self.learners[order.player].algorithm.save_policy(target)
+        self.coordinator.snapshot_written(order, file, file_hash(target))
+        self._sizes[target] = target.stat().st_size
 
     def _measure(self, orders: list[EvaluationOrder], learning: bool = False) -> None:
         for played in self.evaluator.play(orders):
@@ -164,10 +210,12 @@ class League:
     def _checkpoint(self, player: str) -> None:
         """A file of a new name, so that the last one stands until the log names the new one."""
         file = f"{CHECKPOINTS}/{player}-{self.state.turn}.ludory"
-        self._outdated = self.state.player(player).file
+        target, known = path_inside(self.folder, file, self.log.file), self.state.player(player)
+        self._outdated = player_file(self.folder, known) if known.file else None
         learner = self.learners[player]
-        learner.save(self.folder / file)
-        self.coordinator.checkpointed(player, file, file_hash(self.folder / file), learner.env_steps)
+        learner.save(target)
+        self.coordinator.checkpointed(player, file, file_hash(target), learner.env_steps)
+        self._sizes[target] = target.stat().st_size
 
     def _commit(self) -> None:
         now = self._now()
@@ -175,8 +223,10 @@ class League:
         self._clock = now
         write_state(self.folder, self.state, self.log.next_seq - 1)
         if self._outdated:
-            (self.folder / self._outdated).unlink(missing_ok=True)
+            self._outdated.unlink(missing_ok=True)
+            self._sizes.pop(self._outdated, None)
             self._outdated = None
+        self._check_sizes()
 
     def _close(self) -> None:
         for player in self.state.learners:
@@ -189,7 +239,7 @@ class League:
 
 
 def start_league(config: LeagueConfig, folder: str | Path) -> League:
-    """A new league in an empty folder.
+    """A new league in an empty folder, or in one whose league was stopped before its first commit.
 
     Raises:
         OptionError: the game is not one that leagues play.
@@ -197,34 +247,49 @@ def start_league(config: LeagueConfig, folder: str | Path) -> League:
         CheckpointError: the teacher is unreadable, or of another game.
     """
     target = Path(folder)
-    if (target / "events.jsonl").exists():
-        raise OutputError(
-            f"{target}: holds a league; `ludory league resume {target}` goes on with it, or name another --out"
-        )
+    _refuse_begun(target)
     game = make_game(config.env, **config.options)
     _check_game(game)
     teacher = load_teacher(config.teacher, game, torch.device("cpu"))
     if config.init_from:
         load_teacher(config.init_from, game, torch.device("cpu"))
-    for name in (PLAYERS, CHECKPOINTS):
-        (target / name).mkdir(parents=True, exist_ok=True)
-    copies = {TEACHER: config.teacher} | ({START: config.init_from} if config.init_from else {})
-    for name, file in copies.items():
-        shutil.copyfile(file, target / name)
-    config = with_copies(dataclasses.replace(config, unit=config.unit_steps, slice_steps=config.steps_of_slice), target)
     lock = FolderLock(target)
-    league = League(target, config, EventLog(target), LeagueState(config.decay), lock)
-    league.coordinator.emit(
-        "created",
-        config=with_copies(config, Path()).to_json(),
-        teacher_sha256=teacher.sha256,
-        teacher_algorithm=read_header(config.teacher).get("algorithm"),
-        versions={name: version(name) for name in LIBRARIES},
-    )
-    league.coordinator.add_players(config.anchors)
-    league.make_learners()
-    league.begin()
-    return league
+    try:
+        _refuse_begun(target)  # by a process that held the lock until now
+        (target / FILE).unlink(missing_ok=True)
+        for name in (PLAYERS, CHECKPOINTS):
+            (target / name).mkdir(parents=True, exist_ok=True)
+        copies = {TEACHER: config.teacher} | ({START: config.init_from} if config.init_from else {})
+        for name, file in copies.items():
+            if Path(file).resolve() != (target / name).resolve():
+                shutil.copyfile(file, target / name)
+        config = with_copies(
+            dataclasses.replace(config, unit=config.unit_steps, slice_steps=config.steps_of_slice), target
+        )
+        league = League(target, config, EventLog(target), LeagueState(config.decay), lock)
+        league.coordinator.emit(
+            "created",
+            config=with_copies(config, Path()).to_json(),
+            teacher_sha256=teacher.sha256,
+            teacher_algorithm=read_header(config.teacher).get("algorithm"),
+            versions={name: version(name) for name in LIBRARIES},
+        )
+        league.log.flush()  # `resume_league` can begin again from here
+        league.coordinator.add_players(config.anchors)
+        league.make_learners()
+        league.begin()
+        return league
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _refuse_begun(folder: Path) -> None:
+    """A league that was stopped before its first commit has nothing that would be lost."""
+    if (folder / FILE).exists() and any(event.type not in BEGINNING for event in read_events(folder)):
+        raise OutputError(
+            f"{folder}: holds a league; `ludory league resume {folder}` goes on with it, or name another --out"
+        )
 
 
 def resume_league(folder: str | Path, **changes: Any) -> League:
@@ -236,30 +301,47 @@ def resume_league(folder: str | Path, **changes: Any) -> League:
 
     Raises:
         DataError: there is no league, or its log is damaged.
-        CheckpointError: a file that the log names is missing or was changed.
+        CheckpointError: a file that the log names is missing, was changed, or lies outside the league's folder.
     """
     target = Path(folder)
-    events = standing(read_events(target))
-    commits = [event.seq for event in events if event.type == "committed"]
-    if not commits:
-        raise OutputError(f"{target}: this league was stopped before it began; remove the folder and run it again")
-    created, config = events[0].body, recorded_config(events, target)
-    if changes:
-        config = dataclasses.replace(config, **{"budget_steps": 0, "minutes": 0.0, **changes})
-    teacher = load_teacher(config.teacher, make_game(config.env, **config.options), torch.device("cpu"))
-    if teacher.sha256 != created["teacher_sha256"]:
-        raise OptionError(
-            f"{config.teacher}: SHA-256 of the weights {teacher.sha256}, the league began with {created['teacher_sha256']}; put the old file back"
-        )
+    if not (target / FILE).exists():
+        read_events(target)  # says what to type
     lock = FolderLock(target)
-    log = EventLog(target)
-    budget = {"budget_steps": config.budget_steps, "minutes": config.minutes}
-    log.append("resumed", from_seq=commits[-1], budget=budget)
-    state = folded(target, standing(log.events), config.decay)
-    league = League(target, config, log, state, lock)
-    league.make_learners()
-    league.restore_learners()
-    return league
+    log: EventLog | None = None
+    try:
+        log = EventLog(target)
+        events = standing(log.events)
+        if not events or events[0].type != "created":
+            raise DataError(
+                f"{log.file}: nothing was begun here; run the same `ludory league run ... --out {target}` again"
+            )
+        config = recorded_config(events, target)
+        if changes:
+            config = dataclasses.replace(config, **{"budget_steps": 0, "minutes": 0.0, **changes})
+        for name in (TEACHER, START):
+            path_inside(target, name, log.file, CheckpointError)
+        teacher = load_teacher(config.teacher, make_game(config.env, **config.options), torch.device("cpu"))
+        if teacher.sha256 != events[0].body["teacher_sha256"]:
+            raise OptionError(
+                f"{config.teacher}: SHA-256 of the weights {teacher.sha256}, the league began with "
+                f"{events[0].body['teacher_sha256']}; put the old file back"
+            )
+        commits = [event.seq for event in events if event.type == "committed"]
+        if commits:
+            budget = {"budget_steps": config.budget_steps, "minutes": config.minutes}
+            log.append("resumed", from_seq=commits[-1], budget=budget)
+            league = League(target, config, log, folded(target, standing(log.events), config.decay), lock)
+            league.make_learners()
+            league.restore_learners()
+            return league
+    except BaseException:
+        if log is not None:
+            log.close()
+        lock.release()
+        raise
+    log.close()
+    lock.release()
+    return start_league(config, target)
 
 
 def _check_game(game: Game) -> None:

@@ -18,8 +18,23 @@ from ludory.algorithms.sampler import EpisodeStats
 from ludory.algorithms.shaping import Shaping
 from ludory.envs.engine import Engine, on_host
 
-from .cast import Actor, Entrant, NetworkActor, Seats, make_actor, neutral
+from .cast import NETWORK, Actor, Entrant, Seats, make_actor, neutral
 from .matches import OpenMatches
+
+MEMORY = "memory_of_opponent"
+"""Prefix of what opponents remember, in a checkpoint; before agents' memories were kept there, those of networks had another one."""
+OLD_MEMORY = "memory_of"
+
+
+def _memories(state: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
+    """What opponents remember, by name."""
+    found: dict[str, dict[str, Tensor]] = {}
+    for key, memory in state.items():
+        prefix, _, rest = key.partition("/")
+        part, _, name = rest.partition("/") if prefix == MEMORY else (NETWORK, "", rest)
+        if prefix in (MEMORY, OLD_MEMORY):
+            found.setdefault(name, {})[part] = memory
+    return found
 
 
 class _Columns(NamedTuple):
@@ -110,8 +125,7 @@ class LeagueSampler:
             "teacher_memory": self.teacher.memory,
         }
         for name, actor in self._actors.items():
-            if isinstance(actor, NetworkActor):
-                known[f"memory_of/{name}"] = actor.lanes.memory
+            known |= {f"{MEMORY}/{part}/{name}": memory for part, memory in actor.state().items()}
         return {name: tensor for name, tensor in known.items() if tensor is not None}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
@@ -122,12 +136,9 @@ class LeagueSampler:
         self._returns, self._lengths = state["returns"].numpy().copy(), state["lengths"].numpy().copy()
         self.player.memory, self.teacher.memory = state.get("memory"), state.get("teacher_memory")
         self._away = torch.tensor([self._code(self.matches.away(int(match))) for match in self._match])
-        for key, memory in state.items():
-            if key.startswith("memory_of/"):
-                actor = make_actor(self._entrant(key.partition("/")[2]), self.engine)
-                assert isinstance(actor, NetworkActor)
-                actor.lanes.memory = memory
-                self._actors[key.partition("/")[2]] = actor
+        for name, memories in _memories(state).items():
+            self._actors[name] = make_actor(self._entrant(name), self.engine)
+            self._actors[name].restore(memories)
         if self._shaping is not None:
             self._shaping.forget(np.arange(self.engine.num_games))
         self.started = True
@@ -258,9 +269,9 @@ class LeagueSampler:
         """Fill in `actions` (N, P, H) of the seats `waiting` (N, P)."""
         games, chairs = waiting.nonzero(as_tuple=True)
         codes = self._away[games]
-        for code in codes.unique().tolist():
-            mine = codes == code
-            actor = self._actor(self._names[code])
+        # All draw from one generator: in an order that a resumed run, which counts opponents anew, has too.
+        for name, code in sorted((self._names[code], code) for code in codes.unique().tolist()):
+            mine, actor = codes == code, self._actor(name)
             actions[games[mine], chairs[mine]] = actor.choose(seats, games[mine], games[mine], chairs[mine], generator)
 
     def _cut_values(self, columns: _Columns, chairs: Tensor, truncated: Tensor, like: Tensor) -> Tensor:

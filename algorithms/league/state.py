@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from ludory.errors import DataError
 
-from .events import Event
+from .events import TYPES, Event, misfit
 from .payoff import Payoff
 
-OUTCOMES = {"w": 1, "d": 0, "l": -1}
+NAMED = 20
+"""Most players that an error names."""
 
 
 @dataclass(slots=True)
@@ -60,9 +59,14 @@ class LeagueState:
     snapshots: int = 0
     refused: int = 0
     closed: bool = False
+    _numbers: dict[str, int] = field(init=False, repr=False, compare=False)
+    """Places of players by id."""
 
     def __post_init__(self) -> None:
         self.payoff = Payoff(0, self.decay)
+        self._numbers = {}
+        for number, player in enumerate(self.players):
+            self._numbers.setdefault(player.id, number)
 
     def number(self, id: str) -> int:
         """Place of a player in `players` and in the payoff table.
@@ -70,10 +74,12 @@ class LeagueState:
         Raises:
             DataError: there is none of this id.
         """
-        for number, player in enumerate(self.players):
-            if player.id == id:
-                return number
-        raise DataError(f"the league has no player {id!r}; it has {', '.join(player.id for player in self.players)}")
+        number = self._numbers.get(id)
+        if number is None:
+            known = [player.id for player in self.players]
+            some = ", ".join(known[:NAMED]) + (f" and {len(known) - NAMED} more" if len(known) > NAMED else "")
+            raise DataError(f"the league has no player {id!r}; it has {some}")
+        return number
 
     def player(self, id: str) -> PlayerRecord:
         """The player called `id`."""
@@ -102,10 +108,17 @@ class LeagueState:
         return sum(player.env_steps for player in self.learners)
 
     def apply(self, event: Event) -> None:
-        """Take up one event."""
-        handler = getattr(self, f"_{event.type}", None)
+        """Take up one event.
+
+        Raises:
+            DataError: it lacks something, or names what is not there; with its line in the log.
+        """
+        handler = _HANDLERS.get(event.type)
         if handler is not None:
-            handler(**event.body)
+            try:
+                handler(self, **event.body)
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                raise misfit(event, error) from error
 
     def _player_added(
         self,
@@ -117,8 +130,11 @@ class LeagueState:
         sha256: str | None = None,
         **_: Any,
     ) -> None:
-        self.players.append(PlayerRecord(id, role, frozen, parent, file, sha256))
-        self.payoff.grow()
+        self._add(PlayerRecord(id, role, frozen, parent, file, sha256))
+
+    def _add(self, player: PlayerRecord) -> None:
+        self._numbers.setdefault(player.id, self.payoff.grow())
+        self.players.append(player)
 
     def _assigned(self, match: int, home: str, away: str, **_: Any) -> None:
         self.open_matches[match] = home, away
@@ -130,9 +146,7 @@ class LeagueState:
             self._count(home, away, outcome)
 
     def _count(self, home: str, away: str, outcomes: str) -> None:
-        first, second = self.number(home), self.number(away)
-        for outcome in outcomes:
-            self.payoff.add(first, second, OUTCOMES[outcome])
+        self.payoff.add_games(self.number(home), self.number(away), outcomes)
 
     def _refused(self, **_: Any) -> None:
         self.refused += 1
@@ -151,9 +165,7 @@ class LeagueState:
         parent = self.player(player)
         parent.copies, parent.steps_since_snapshot = parent.copies + 1, 0
         self.snapshots += 1
-        copy = PlayerRecord(id, parent.role, True, player, file, sha256, parent.env_steps, 0, parent.updates)
-        self.players.append(copy)
-        self.payoff.grow()
+        self._add(PlayerRecord(id, parent.role, True, player, file, sha256, parent.env_steps, 0, parent.updates))
 
     def _reset(self, player: str, **_: Any) -> None:
         found = self.player(player)
@@ -184,7 +196,7 @@ class LeagueState:
         content = {
             part.name: getattr(self, part.name)
             for part in dataclasses.fields(self)
-            if part.name not in ("players", "payoff", "matrix", "blocks", "open_matches")
+            if part.name not in ("players", "payoff", "matrix", "blocks", "open_matches", "_numbers")
         }
         return content | {
             "players": [dataclasses.asdict(player) for player in self.players],
@@ -207,14 +219,8 @@ class LeagueState:
         state.payoff = payoff
         return state
 
-    def rates(self, min_games: float) -> Any:
-        """[n, n] win rates for matchmaking; pairs that never change have theirs from `matrix`."""
-        rates = self.payoff.win_rate(min_games)
-        for (i, j), (wins, draws, losses) in self.matrix.items():
-            first, second = self.number(i), self.number(j)
-            rates[first, second] = (wins + draws / 2) / (wins + draws + losses)
-            rates[second, first] = 1 - rates[first, second]
-        return np.asarray(rates)
+
+_HANDLERS = {type: getattr(LeagueState, f"_{type}") for type in TYPES if hasattr(LeagueState, f"_{type}")}
 
 
 def fold(events: Iterable[Event], decay: float) -> LeagueState:

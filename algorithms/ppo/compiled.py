@@ -85,14 +85,15 @@ class CompiledUpdate:
         loss = policy + self.vf_coef * value - self.ent_coef * entropy
         return np.array([loss, policy, value, entropy, kl, clipped, 0.0])
 
-    def step(self) -> None:
-        """Move the weights along the gradient that was taken."""
+    def step(self) -> float:
+        """Move the weights along the gradient that was taken; gives its norm before it is shortened."""
         group, gradient = self.optimizer.param_groups[0], self.work[0].gradient
         self.steps += 1
         moments = self.moments, self.squares, self.steps
-        adam_step(
+        norm: float = adam_step(
             self.weights, gradient, *moments, group["lr"], group["betas"], group["eps"], self.config.max_grad_norm
         )
+        return norm
 
     def finish(self) -> None:
         """Put weights and moments back."""

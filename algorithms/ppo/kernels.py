@@ -113,11 +113,12 @@ def _probabilities(mask, at, size, out, p, i):  # type: ignore[no-untyped-def]
 
 @cached_kernel(**_FLAGS)
 def adam_step(weights, gradient, moments, squares, step, rate, betas, epsilon, longest):  # type: ignore[no-untyped-def]
-    """One step of Adam (arXiv 1412.6980) with a gradient shortened to `longest`; leaves the gradient zero."""
+    """One step of Adam (arXiv 1412.6980) with a gradient shortened to `longest`; leaves the gradient zero and gives its norm before."""
     norm = np.float32(0)
     for k in range(gradient.shape[0]):
         norm += gradient[k] * gradient[k]
-    shorter = min(_ONE, np.float32(longest / (np.sqrt(norm) + 1e-6)))
+    norm = np.sqrt(norm)
+    shorter = min(_ONE, np.float32(longest / (norm + 1e-6)))
     first, second = np.float32(betas[0]), np.float32(betas[1])
     pace = np.float32(rate / (1 - betas[0] ** step))
     correction, least = np.float32(1 / np.sqrt(1 - betas[1] ** step)), np.float32(epsilon)
@@ -127,3 +128,4 @@ def adam_step(weights, gradient, moments, squares, step, rate, betas, epsilon, l
         v = second * squares[k] + (_ONE - second) * g * g
         moments[k], squares[k], gradient[k] = m, v, np.float32(0)
         weights[k] -= pace * m / (np.sqrt(v) * correction + least)
+    return norm

@@ -112,14 +112,16 @@ class PPO(Algorithm):
         update.ent_coef = linear(config.ent_coef, config.final_ent_coef, done)
         sums: Any = 0
         count = 0
+        norms: list[Any] = []
         for order in self._orders(update.count, update.batch):
             losses = update.gradient(order)
             sums, count = sums + losses, count + 1
             if config.target_kl is not None and losses[APPROX_KL] > 1.5 * config.target_kl:
                 break
-            update.step()
+            norms.append(update.step())
         update.finish()
-        return dict(zip(LOSSES, (sums / count).tolist(), strict=True))
+        means = dict(zip(LOSSES, (sums / count).tolist(), strict=True))
+        return means | ({"gradient_norm": float(sum(norms)) / len(norms)} if norms else {})
 
     def _orders(self, count: int, batch: int) -> Iterator[Tensor]:
         for _ in range(self.config.n_epochs):

@@ -74,10 +74,11 @@ class TorchUpdate:
         per_thread = max(1, 512 * rows // batch["returns"].numel())
         return backward(lambda start, stop: self.losses(batch, start, stop), rows, self.parameters, per_thread)
 
-    def step(self) -> None:
-        """Move the weights along the gradient that was taken."""
-        torch.nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm)
+    def step(self) -> Tensor:
+        """Move the weights along the gradient that was taken; gives its norm before it is shortened."""
+        norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm)
         self.optimizer.step()
+        return norm
 
     def finish(self) -> None:
         """Nothing to do: the weights are the policy's."""

@@ -39,8 +39,7 @@ class SB3PPO(Algorithm):
     """`MaskablePPO` (or `PPO`) on Ludory's games; `sb3` is the model itself.
 
     `policy` and `sb3.policy` are one set of weights, so either may be read or loaded. A checkpoint holds weights, Adam's moments,
-    games and random state, as other algorithms' do: a resumed run ends at the same numbers where every seat learns
-    (other players' draws start anew). A plain .zip comes from `export_sb3`.
+    games and random state, as other algorithms' do: a resumed run ends at the same numbers. A plain .zip comes from `export_sb3`.
     """
 
     id = "sb3_ppo-v1"

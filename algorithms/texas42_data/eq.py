@@ -27,13 +27,13 @@ from ludory.data.texas42.eq_records import (
     read_eq,
     write_eq,
 )
-from ludory.data.texas42.names import LAST_SEED, split_of
+from ludory.data.texas42.names import LAST_SEED, Asked, decl_of, split_of
 from ludory.envs.chance import hash_rows
 from ludory.envs.engine import Engine
 from ludory.envs.make import make_engine
 from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.tiles import STRAIGHT, tiles_of
-from ludory.errors import DataError
+from ludory.errors import DataError, OptionError
 
 Objective = Literal["mean", "make"]
 
@@ -51,10 +51,21 @@ class EqSettings:
     """Declare only what can be called in straight 42; else the declaration is seed % 10, which 8 is not."""
     sampler_seed: int = 0
     """Of worlds and of exploration."""
+    declared: Asked = None
+    """Declaration of all deals, as in `decl_of`; not beside `callable`."""
+
+    def __post_init__(self) -> None:
+        """Refuse two rules of declaring.
+
+        Raises:
+            OptionError: both `declared` and `callable`.
+        """
+        if self.callable and self.declared is not None:
+            raise OptionError(f"callable beside the declaration {self.declared!r}: leave one of them out")
 
     def decl(self, seed: int) -> int:
         """Declaration of a deal."""
-        return STRAIGHT[seed % len(STRAIGHT)] if self.callable else seed % 10
+        return STRAIGHT[seed % len(STRAIGHT)] if self.callable else decl_of(seed, self.declared)
 
     def header(self) -> dict[str, Any]:
         """What a file says about how it was made."""
@@ -74,6 +85,7 @@ class EqSettings:
             "objective": self.objective,
             "bid": self.bid,
             "callable": self.callable,
+            "declared": self.declared,
             "library_versions": {"ludory": version("ludory"), "numpy": version("numpy")},
         }
 

@@ -13,7 +13,7 @@ from ludory.agents.texas42.solver import Solver, positions
 from ludory.agents.texas42.states import root
 from ludory.agents.texas42.tabulator import Tabulation
 from ludory.data.checks import Problem
-from ludory.data.texas42.names import LAST_SEED, ShardName
+from ludory.data.texas42.names import LAST_SEED, Asked, ShardName, decl_of
 from ludory.data.texas42.shards import Rows, read_shard, shard_info, write_shard
 from ludory.envs.texas42.tiles import mask_of
 from ludory.errors import DataError
@@ -22,23 +22,20 @@ ROOT = root(0)
 """The first state of every shard's deal: seat 0 leads."""
 
 
-def shard_names(
-    seeds: range | None, start: int = 0, decl: int | None = None, opp_seeds: int = 0
-) -> Iterator[ShardName]:
+def shard_names(seeds: range | None, start: int = 0, decl: Asked = None, opp_seeds: int = 0) -> Iterator[ShardName]:
     """Names in order of seeds; endless without `seeds`.
 
     Args:
         seeds: whose deals.
         start: first seed where `seeds` is None.
-        decl: declaration; None: seed % 10.
+        decl: declaration, as in `decl_of`.
         opp_seeds: deals of the other three hands for each hand of seat 0; 0: the seed's own deal.
     """
     for seed in seeds if seeds is not None else count(start):
         if seed > LAST_SEED:
             return
-        decl_id = seed % 10 if decl is None else decl
         for other in range(opp_seeds) if opp_seeds else (None,):
-            yield ShardName(seed, decl_id, other)
+            yield ShardName(seed, decl_of(seed, decl), other)
 
 
 def make_shard(file: str | Path, name: ShardName, max_states: int | None = None) -> int:
@@ -77,10 +74,9 @@ def verify_shard(file: str | Path) -> int:
         DataError: damaged; rows are not ascending; V is not the best of q; or the root, which every shard has, is not there or is worth
             something else: then the shard is of another deal or declaration.
     """
-    info, last, rows, root_seen = shard_info(file), -1, 0, False
+    info, rows, root_seen = shard_info(file), 0, False
     for part in read_shard(file):
-        _check_rows(str(file), part, last, rows)
-        last, rows = int(part.states[-1]), rows + len(part.states)
+        rows += len(part.states)
         at = np.flatnonzero(part.states == ROOT)
         if len(at):
             _check_root(str(file), info.name, int(part.values[at[0]]), part.q[at[0]])
@@ -88,21 +84,6 @@ def verify_shard(file: str | Path) -> int:
     if not root_seen:
         raise DataError(Problem(str(file), None, "state", "no root", f"{ROOT}, in every shard"))
     return rows
-
-
-def _check_rows(file: str, part: Rows, last: int, first_row: int) -> None:
-    order = np.flatnonzero(np.diff(part.states, prepend=last) <= 0)
-    if len(order):
-        raise DataError(Problem(file, first_row + int(order[0]), "state", str(part.states[order[0]]), "ascending"))
-    mover = (part.states >> 28 & 3) + (part.states >> 30 & 3)
-    legal, q = part.q != -128, part.q.astype(np.int16)
-    best = np.where(mover % 2 == 0, np.where(legal, q, -99).max(axis=1), np.where(legal, q, 99).min(axis=1))
-    wrong = np.flatnonzero(part.values != np.where(legal.any(axis=1), best, 0))
-    if len(wrong):
-        row = int(wrong[0])
-        raise DataError(
-            Problem(file, first_row + row, "V", str(part.values[row]), f"{int(best[row])}, the best of its q")
-        )
 
 
 def _check_root(file: str, name: ShardName, value: int, q: NDArray[np.int8]) -> None:

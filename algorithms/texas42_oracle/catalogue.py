@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from ludory.atomic import atomic_file
 from ludory.errors import CheckpointError, OutputError
+from ludory.paths import path_inside
+from ludory.reading import read_json
 
 from .oracle import Texas42Oracle
 
@@ -71,20 +73,23 @@ def list_cards(folder: str | Path) -> list[Card]:
     """The networks of a catalogue, in the order of their promotion; none if there is no catalogue yet.
 
     Raises:
-        CheckpointError: `catalogue.json` is damaged or foreign.
+        CheckpointError: `catalogue.json` is damaged or foreign, or names a file outside the folder.
     """
     file = Path(folder) / FILE
     if not file.exists():
         return []
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = read_json(file)
         if content["format"] != FORMAT:
             raise ValueError(f"format {content['format']!r}")
-        return [Card(**card) for card in content["networks"]]
+        cards = [Card(**card) for card in content["networks"]]
     except (ValueError, KeyError, TypeError, OSError) as error:
         raise CheckpointError(
             f"{file}: not a catalogue of Texas 42 networks, or damaged ({error}); name another folder"
         ) from error
+    for card in cards:
+        path_inside(folder, card.file, file, CheckpointError)
+    return cards
 
 
 def problem_of(card: Card, folder: str | Path) -> str | None:

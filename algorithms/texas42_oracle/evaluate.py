@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ludory.agents.networks.domino import DominoTransformer
 
@@ -24,6 +26,19 @@ def score_network(network: DominoTransformer, data: OracleData) -> Tally:
         said = network(there.tokens, there.mask, there.player)
         counted = added(counted, tally(said.q, said.value, there))
     return counted
+
+
+@torch.no_grad()
+def regrets(network: DominoTransformer, data: OracleData) -> NDArray[np.float64]:
+    """(n,) points that the network's choice in each state loses against the best."""
+    network.eval()
+    device, found = next(network.parameters()).device, []
+    for batch in stored_batches(data, ROWS, network.tokens_version):
+        said = network(batch.tokens.to(device), batch.mask.to(device), batch.player.to(device)).q.float().cpu()
+        chosen = torch.where(batch.legal, said, -torch.inf).argmax(-1, keepdim=True)
+        best = torch.where(batch.legal, batch.q, -torch.inf).amax(-1)
+        found.append((best - batch.q.gather(1, chosen)[:, 0]).double().numpy())
+    return np.concatenate(found)
 
 
 def as_json(counted: Tally) -> dict[str, Any]:

@@ -11,7 +11,18 @@ from ludory.envs.texas42.tiles import DECLARATIONS as NAMES
 
 from .tally import DECISIONS, PLAYERS, Tally, scores
 
-OVERALL = ("q_gap", "q_gap_p99", "q_gap_max", "zero_regret", "blunder", "q_mae", "value_mae", "accuracy", "tie_ceiling")
+OVERALL = (
+    "q_gap",
+    "q_gap_states",
+    "q_gap_p99",
+    "q_gap_max",
+    "zero_regret",
+    "blunder",
+    "q_mae",
+    "value_mae",
+    "accuracy",
+    "tie_ceiling",
+)
 
 
 def epoch_table(epoch: int, num_epochs: int, metrics: Mapping[str, float]) -> Group:

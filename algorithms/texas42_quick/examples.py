@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,8 @@ from ludory.envs.chance import hash_rows
 from ludory.envs.kernel_engine import KernelEngine
 from ludory.envs.texas42 import make_play
 from ludory.envs.texas42.tiles import TILES
+from ludory.errors import DataError
+from ludory.reading import read_npz
 
 CHUNK, STREAM = 100, 1000
 """Deals of a file; the stream of deals, which the strength benchmark does not use."""
@@ -62,6 +66,21 @@ def play_examples(first: int, count: int, worlds: int = 10) -> Examples:
     return Examples(features, number, chosen, deal, hands_of(contracts.deals)[:, 0], contracts.decls.astype(np.int8))
 
 
+def _read(file: Path) -> Examples:
+    try:
+        arrays = read_npz(file)
+        found = Examples(*(arrays[name] for name in Examples._fields))
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
+        raise DataError(f"{file}: damaged ({error}); delete it, then it is played anew") from error
+    chosen, hands = found.chosen, found.hand
+    fits = found.features.shape == (len(chosen), MOST, FEATURES) and found.decl.shape == hands.shape == (CHUNK,)
+    if not fits or not (len(found.number) == len(found.deal) == len(chosen)):
+        raise DataError(f"{file}: arrays do not fit each other; delete it, then it is played anew")
+    if ((found.number < 1) | (found.number > MOST) | (chosen < 0) | (chosen >= found.number)).any():
+        raise DataError(f"{file}: a tile was chosen that could not be played; delete it, then it is played anew")
+    return found
+
+
 def gather_examples(folder: Path, hands: int, done: Callable[[int], None] | None = None) -> Examples:
     """Examples of at least so many hands, from the files in `folder`; those that are missing are played first, one file after another."""
     files = [folder / f"deals_{first:08d}.npz" for first in range(0, hands, CHUNK)]
@@ -74,6 +93,5 @@ def gather_examples(folder: Path, hands: int, done: Callable[[int], None] | None
             done((k + 1) * CHUNK)
     parts = []
     for file in files:
-        with np.load(file) as arrays:
-            parts.append(Examples(*(arrays[name] for name in Examples._fields)))
+        parts.append(_read(file))
     return Examples(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

@@ -1,0 +1,54 @@
+"""What stops a run that has diverged: losses, gradients and weights have to stay finite."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from torch import Tensor
+
+from ludory.agents.networks.policy import not_finite
+from ludory.errors import TrainingError
+
+CURE = (
+    "the run has diverged: begin again from the last checkpoint (init_from=) with a lower learning_rate or max_grad_norm, "
+    "or scale large rewards and observations; files saved before are whole"
+)
+
+
+@contextmanager
+def diverging(when: Callable[[], str]) -> Iterator[None]:
+    """Say when it was, and what to try, where a run stops because numbers are not finite.
+
+    Raises:
+        TrainingError: the one that was raised, in full.
+    """
+    try:
+        yield
+    except TrainingError as error:
+        raise TrainingError(f"{when()}: {error}; {CURE}") from error
+
+
+def check_finite(metrics: Mapping[str, float], weights: Mapping[str, Tensor]) -> None:
+    """Refuse to go on with losses or gradients, among the `metrics`, or weights that are not finite.
+
+    Raises:
+        TrainingError: naming the first such quantity.
+    """
+    for name, value in metrics.items():
+        if name.endswith(("loss", "gradient_norm")) and not math.isfinite(value):
+            raise TrainingError(f"{name} is {value}")
+    if wrong := not_finite(weights):
+        raise TrainingError(f"the weights {wrong!r} hold NaN or infinity")
+
+
+def check_savable(file: object, tensors: Mapping[str, Tensor]) -> None:
+    """Refuse to write what could not be gone on with.
+
+    Raises:
+        TrainingError: weights or moments of the optimiser are not finite.
+    """
+    learnt = ("policy/", "training/adam/", "training/privileged_value/")
+    if name := not_finite({name: tensor for name, tensor in tensors.items() if name.startswith(learnt)}):
+        raise TrainingError(f"{file}: not written, for {name!r} holds NaN or infinity; {CURE}")
