@@ -14,6 +14,7 @@ from ludory.agents.agent import Agent
 from ludory.agents.evaluate import evaluate
 from ludory.agents.intervals import wilson
 from ludory.algorithms.bc import BC
+from ludory.algorithms.interrupt import raise_interrupt
 from ludory.algorithms.run import train_to_file
 from ludory.atomic import atomic_file
 from ludory.data.record import record
@@ -107,8 +108,8 @@ def _clone(arguments: argparse.Namespace, style: str, folder: Path) -> BC:
         model = BC.load(file, dataset=str(games))
     else:
         model = BC(POLICY, game, dataset=str(games), seed=arguments.seed, **SETTINGS)
-    if not model.finished:
-        train_to_file(model, model.planned_timesteps, file, progress_bar=True)
+    if not model.finished and (received := train_to_file(model, model.planned_timesteps, file, progress_bar=True)):
+        raise_interrupt(received)
     return model
 
 

@@ -1,14 +1,17 @@
-"""One league of `ludory bench arena-league`, in a process of its own: train or go on, measure the final main, exploit it."""
+"""One run of `ludory bench arena-league`, in a process of its own: train or go on, measure the final main, exploit it."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ludory.agents.intervals import wilson
+from ludory.agents.make import make_agent
+from ludory.algorithms.league.cast import Entrant
 from ludory.algorithms.league.config import LeagueConfig
 from ludory.algorithms.league.evaluator import Evaluator
 from ludory.algorithms.league.events import read_events
@@ -19,11 +22,16 @@ from ludory.algorithms.league.opened import OpenedLeague, open_league
 from ludory.algorithms.league.run import resume_league, start_league
 from ludory.algorithms.threads import one_thread
 
+from .machine import origin
 from .result_file import write_result
 
 GAME = "Arena2P-v0"
 OPTIONS = {"observation": "tactical"}
-STYLES = tuple(f"arena/{style}" for style in ("rusher", "sniper", "turtle", "looter", "miner", "zone"))
+HELD_OUT = ("arena/sniper", "arena/looter")
+"""Styles that nobody ever trained with: the teacher did not see them, no learner meets them."""
+TEACHERS_STYLES = ("arena/rusher", "arena/turtle", "arena/miner", "arena/zone")
+"""Styles that the teacher is a clone of."""
+STYLES = (*TEACHERS_STYLES, *HELD_OUT)
 LEARNER: dict[str, Any] = {
     "hidden": (128, 128),
     "privileged_value": True,
@@ -37,63 +45,83 @@ LEARNER: dict[str, Any] = {
     "shaping": 0.3,
 }
 """Options of the learner that differ from its defaults; the same for all contenders."""
-ROLES = {"no exploiters": (1, 0, 0), "self-play": (1, 0, 0)}
-FULL_ROLES, MAIN_TURNS, UNIT = (1, 1, 1), 4, 2_000_000
-SHARES = (0.8, 0.1, 0.1)
-"""Of a main's matches: PFSP, self-play, verification. The paper's 0.5, 0.35, 0.15 suit budgets ten thousand times larger."""
-ALONE = Matchmaking(pfsp_share=0.0, self_play_share=1.0, verification_share=0.0)
-CONTENDERS = ("league", "self-play", "no anchors", "no KL", "no UPGO", "no PFSP", "no exploiters")
-"""In "league" the scripted styles are among the candidates of PFSP, in "no anchors" they are only measured against."""
+EVALUATION_GAMES = 10
+"""Of each pair of frozen players at a league's end: its own table is not what is reported here."""
+STARTS_SEED = 1_000_003
+"""Of the duels that are reported."""
 
 
-def league_config(contender: str, seed: int, minutes: float, teacher: str, processor_time: bool) -> LeagueConfig:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Contender:
+    """How the main of a run is trained."""
+
+    against: str
+    """Whom its learners meet, in words."""
+    changes: dict[str, Any]
+    """Options of the league that differ from its defaults."""
+
+
+_LEAGUE = {"roles": (1, 1, 1), "main_turns": 4}
+_SELF_PLAY = {"roles": (1, 0, 0), "matchmaking": Matchmaking(0.0, 1.0, 0.0)}
+CONTENDERS = {
+    "league": Contender("its past, its exploiters, itself; exploiters without KL start from the teacher", _LEAGUE),
+    "self-play": Contender("itself", _SELF_PLAY),
+    "league, exploiters from the main": Contender(
+        "as the league, but exploiters start anew from the newest copy of the main",
+        {**_LEAGUE, "exploiters_from": "main"},
+    ),
+    "league, exploiters with KL": Contender(
+        "as the league, but exploiters stay as close to the teacher as the main", {**_LEAGUE, "exploiter_kl": None}
+    ),
+    "league, styles": Contender(
+        "as the league, and the teacher's four styles among the frozen players",
+        {**_LEAGUE, "matchmaking": Matchmaking(anchors_in_pfsp=True)},
+    ),
+    "self-play, styles": Contender(
+        "itself in half of the matches, the teacher and its four styles in the other half",
+        {
+            "roles": (1, 0, 0),
+            "matchmaking": Matchmaking(0.5, 0.5, 0.0, anchors_in_pfsp=True, prioritised=False),
+            "unit": 2**40,
+        },
+    ),
+}
+
+
+def league_config(contender: str, seed: int, steps: int, teacher: str) -> LeagueConfig:
     """The league of a contender."""
-    learner = dict(LEARNER)
-    if contender == "no KL":
-        learner["c_kl"] = 0.0
-    if contender == "no UPGO":
-        learner["c_upgo"] = 0.0
-    return LeagueConfig(
-        env=GAME,
-        options=OPTIONS,
-        teacher=teacher,
-        minutes=minutes,
-        processor_time=processor_time,
-        roles=ROLES.get(contender, FULL_ROLES),
-        main_turns=MAIN_TURNS,
-        unit=UNIT,
-        matchmaking=ALONE if contender == "self-play" else _matchmaking(contender),
-        learner_options=learner,
-        anchors=STYLES,
-        seed=seed,
-    )
-
-
-def _matchmaking(contender: str) -> Matchmaking:
-    anchors, prioritised = contender != "no anchors", contender != "no PFSP"
-    return Matchmaking(*SHARES, anchors_in_pfsp=anchors, prioritised=prioritised)
+    options: dict[str, Any] = {
+        "options": OPTIONS,
+        "learner_options": LEARNER,
+        "anchors": TEACHERS_STYLES,
+        "evaluation_games": EVALUATION_GAMES,
+        "evaluation_every": 2**30,
+    } | CONTENDERS[contender].changes
+    if "unit" in options:
+        options["slice_steps"] = max(50_000, steps // 64) // 8
+    return LeagueConfig(env=GAME, teacher=teacher, budget_steps=steps, seed=seed, **options)
 
 
 def main(task: dict[str, Any]) -> None:
     """Run one task and write its result."""
     folder = Path(task["folder"])
-    config = league_config(task["contender"], task["seed"], task["minutes"], task["teacher"], task["processor_time"])
+    config = league_config(task["contender"], task["seed"], task["steps"], task["teacher"])
     begun = (folder / "events.jsonl").exists()
-    with resume_league(folder, minutes=task["minutes"]) if begun else start_league(config, folder) as league:
+    with resume_league(folder) if begun else start_league(config, folder) as league:
         league.run()
     opened = open_league(folder)
-    final = [player.id for player in opened.state.players if player.frozen and player.role == "main"][-1]
+    final = final_main(opened)
     with one_thread():
         styles = _scores(opened, final, STYLES, task["duels"])
-        frozen = [player.id for player in opened.state.players if player.frozen and player.id != final]
-        past = _scores(opened, final, frozen, task["past_duels"])
+        past_mains = [player.id for player in opened.state.players if player.frozen and player.id != final]
+        past = _scores(opened, final, past_mains, task["past_duels"])
         exploiters = [
             dataclasses.asdict(
-                Exploiter(opened.config, opened.game, {final: 1.0}, opened.pool.entrant, "teacher", seed).run(
-                    "main", max(1, round(0.02 * opened.state.env_steps)), task["duels"]
-                )
+                Exploiter(
+                    opened.config, opened.game, {final: 1.0}, opened.pool, "target", 1000 * task["seed"] + number
+                ).run("main", task["exploiter_steps"], task["duels"])
             )
-            for seed in range(1, task["exploiters"] + 1)
+            for number in range(task["exploiters"])
         ]
     result = {
         **{name: value for name, value in task.items() if name != "teacher"},  # its hash says more than where it lay
@@ -103,20 +131,33 @@ def main(task: dict[str, Any]) -> None:
         "main_steps": opened.state.player(final).env_steps,
         "env_steps": opened.state.env_steps,
         "seconds": opened.state.seconds,
+        "frozen": {
+            role: sum(player.frozen and player.role == role for player in opened.state.players)
+            for role in ("main", "main_exploiter", "league_exploiter")
+        },
         "styles": styles,
         "past": past,
-        "min_styles": min(one["score"] for one in styles.values()),
-        "min_past": min((one["score"] for one in past.values()), default=None),
         "exploiters": exploiters,
+        **origin(),
     }
     write_result(folder / "result.json", result)
 
 
-def _scores(league: OpenedLeague, player: str, others: Any, duels: int) -> dict[str, dict[str, float]]:
+def final_main(league: OpenedLeague) -> str:
+    """The newest frozen main of a league that has ended."""
+    return [player.id for player in league.state.players if player.frozen and player.role == "main"][-1]
+
+
+def _scores(league: OpenedLeague, player: str, others: Sequence[str], duels: int) -> dict[str, dict[str, float]]:
     """Points of `player` against each of `others` over paired duels, with 95 % Wilson intervals."""
     orders = [EvaluationOrder(player, other, 0, duels) for other in others]
+    styles = {style: make_agent(style, league.game) for style in STYLES}
+
+    def entrant(id: str) -> Entrant:
+        return styles[id] if id in styles else league.pool.entrant(id)
+
     found = {}
-    for played in Evaluator(league.game, league.pool.entrant, seed=1_000_003).play(orders):
+    for played in Evaluator(league.game, entrant, seed=STARTS_SEED).play(orders):
         points = played.result.wins + played.result.draws / 2
         interval = wilson(points, duels)
         found[played.result.j] = {

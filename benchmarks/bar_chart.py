@@ -34,7 +34,7 @@ def bar_chart(panels: Sequence[Panel], caption: str) -> str:
     for panel in panels:
         parts.append(text(MARGIN, y + 18, panel.title, "start", "bold"))
         y += TITLE
-        longest = max((bar.value for bar in panel.bars if bar.value is not None), default=1.0)
+        longest = max((bar.value for bar in panel.bars if bar.value is not None), default=1.0) or 1.0
         for bar in panel.bars:
             parts += _bar(bar, y, longest)
             y += ROW

@@ -16,6 +16,7 @@ import torch
 from ludory.algorithms.batches import ask, read_batches
 from ludory.algorithms.bc import BC
 from ludory.algorithms.checkpoint import read_header
+from ludory.algorithms.interrupt import raise_interrupt
 from ludory.algorithms.run import train_to_file
 from ludory.data.record import record
 from ludory.data.trajectories import TrajectoryDataset
@@ -92,8 +93,8 @@ def _trained(arguments: argparse.Namespace, folder: Path, games: Path) -> tuple[
         model = BC.load(file, dataset=str(games), num_epochs=max(planned, SETTINGS["num_epochs"]))
     else:
         model = BC(POLICY, arguments.game, dataset=str(games), seed=arguments.seed, **SETTINGS)
-    if not model.finished:
-        train_to_file(model, model.planned_timesteps, file, progress_bar=True)
+    if not model.finished and (received := train_to_file(model, model.planned_timesteps, file, progress_bar=True)):
+        raise_interrupt(received)
     return model, extended_from
 
 

@@ -18,6 +18,7 @@ from ludory.agents.evaluation_result import paired_difference
 from ludory.agents.make import make_agent
 from ludory.algorithms.bc import BC
 from ludory.algorithms.distill import Distill
+from ludory.algorithms.interrupt import raise_interrupt
 from ludory.algorithms.offline import OfflineAlgorithm
 from ludory.algorithms.run import train_to_file
 from ludory.data.record import record
@@ -123,12 +124,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--games", type=int, default=6000, help="of the search (default 6000)")
     parser.add_argument("--rollouts", type=int, default=500, help="of a decision of the search (default 500)")
     parser.add_argument("--epochs", type=int, default=6, help="of distilling (default 6)")
-    parser.add_argument("--second-games", type=int, default=100, help="searched in the second round (default 100)")
+    parser.add_argument(
+        "--second-games",
+        type=int,
+        default=0,
+        help="searched in a second round; below 2,000 it shows nothing (default 0: no second round)",
+    )
     parser.add_argument("--second-rollouts", type=int, default=50, help="of a decision there (default 50)")
     parser.add_argument("--eval-games", type=int, default=5000, help="of the evaluation (default 5000)")
     parser.add_argument("--seed", type=int, default=1, help="of games and training (default 1)")
     parser.add_argument(
-        "--decks", type=int, default=1_000_003, help="seed of the evaluation's decks, unlike the recordings'"
+        "--decks",
+        type=int,
+        default=3_000_017,
+        help="seed of the evaluation's decks, unlike the recordings' and unlike those that settings were chosen on (1000003)",
     )
     parser.add_argument("--out", default="runs/hanabi-distill", help="folder for games, networks and result")
     return parser
@@ -151,8 +160,8 @@ def _trained(fresh: OfflineAlgorithm, file: Path) -> Agent:
     if changed:
         raise DataError(f"{file} was trained with {'; '.join(changed)}; name another folder with --out")
     timesteps = model.planned_timesteps  # reads the games, and refuses others than it began with
-    if not model.finished:
-        train_to_file(model, timesteps, file, progress_bar=True)
+    if not model.finished and (received := train_to_file(model, timesteps, file, progress_bar=True)):
+        raise_interrupt(received)
     return model.as_agent()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from ludory.algorithms.interrupt import raise_interrupt
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.run import train_to_file
 from ludory.envs.make import make_game
@@ -123,7 +124,8 @@ def _train(
         init_from=str(before) if before else None,
     )
     started = monotonic()
-    train_to_file(model, FOREVER, file, minutes=arguments.minutes * share, progress_bar=True)
+    if received := train_to_file(model, FOREVER, file, minutes=arguments.minutes * share, progress_bar=True):
+        raise_interrupt(received)
     seconds = monotonic() - started
     return {
         "timesteps": model.num_timesteps,

@@ -19,6 +19,7 @@ from rich.table import Table as Columns
 
 from ludory.agents.evaluate import check_count
 from ludory.agents.make import make_agent
+from ludory.algorithms.interrupt import exit_code
 from ludory.atomic import atomic_file
 from ludory.envs.make import make_game
 from ludory.errors import DataError
@@ -28,7 +29,6 @@ from .hanabi_search_report import chart, summary
 from .machine import origin
 from .result_file import write_result
 
-INTERRUPTED = 130
 RESULTS = "decks.jsonl"
 WIDTH = 120
 """Columns that the table needs."""
@@ -58,19 +58,16 @@ def run(argv: list[str]) -> int:
     tasks += [Task(c, b, deck) for deck in range(chosen.decks) for b in chosen.budget for c in chosen.contenders]
     waiting = [task for task in tasks if task not in done]
     print(f"{len(tasks) - len(waiting):,} of {len(tasks):,} games are played, {len(waiting):,} to go", flush=True)
-    finished = True
-    with file.open("a", encoding="utf-8") as handle:
-        for line in _played(setting, waiting, chosen.processes):
-            if line is None:
-                finished = False
-                break
-            done[Task(line["contender"], line["budget"], line["deck"])] = line
-            handle.write(json.dumps(line) + "\n")
-            handle.flush()
-            os.fsync(handle.fileno())
-    if not finished:
+    try:
+        with file.open("a", encoding="utf-8") as handle:
+            for line in _played(setting, waiting, chosen.processes):
+                done[Task(line["contender"], line["budget"], line["deck"])] = line
+                handle.write(json.dumps(line) + "\n")
+                handle.flush()
+                os.fsync(handle.fileno())
+    except KeyboardInterrupt as stop:
         print("interrupted: go on with the same command")
-        return INTERRUPTED
+        return exit_code(stop)
     report = {
         "benchmark": "hanabi-search",
         **setting._asdict(),
@@ -107,7 +104,9 @@ def _parser() -> argparse.ArgumentParser:
         help="who searches (default single; joint takes many times as long: see range_max in docs/search.md)",
     )
     parser.add_argument("--options", default="", help="further arguments of sparta, e.g. 'threshold=0.1, errors=0'")
-    parser.add_argument("--seed", type=int, default=1_000_003, help="of the decks")
+    parser.add_argument(
+        "--seed", type=int, default=2_000_003, help="of the decks, unlike those that settings were chosen on (1000003)"
+    )
     parser.add_argument("--processes", type=int, default=1, help="games at once, one thread each (default 1)")
     parser.add_argument("--name", default="run", help="of the result: hanabi-search-NAME.json and .svg")
     parser.add_argument("--out", type=Path, default=Path("runs/hanabi-search"), help="folder of all results")
@@ -148,8 +147,8 @@ def _read(folder: Path, setting: Setting) -> dict[Task, dict[str, Any]]:
     return lines
 
 
-def _played(setting: Setting, tasks: Sequence[Task], processes: int) -> Iterator[dict[str, Any] | None]:
-    """Results as they come; None at the end if Ctrl+C came first."""
+def _played(setting: Setting, tasks: Sequence[Task], processes: int) -> Iterator[dict[str, Any]]:
+    """Results as they come."""
     if not tasks:
         return
     pool = ProcessPoolExecutor(
@@ -167,8 +166,6 @@ def _played(setting: Setting, tasks: Sequence[Task], processes: int) -> Iterator
             ended, running = wait(running, return_when=FIRST_COMPLETED)
             for one in ended:
                 yield one.result()
-    except KeyboardInterrupt:
-        yield None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

@@ -11,6 +11,7 @@ import torch
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.algorithms.checkpoint import read_header
+from ludory.algorithms.interrupt import exit_code
 from ludory.algorithms.teacher import load_teacher
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
@@ -21,7 +22,6 @@ from .learning_run import Checkpoint, finished, runs_of
 from .learning_suites import SUITES, Suite
 from .machine import origin
 
-INTERRUPTED = 130
 BC_OPTIONS = (
     "--policy 'gru(hidden=(256,), memory_size=128)' --batch-size 1024 --learning-rate 2e-3 --final-learning-rate 1e-4 "
     "--label-smoothing 0 --num-epochs 20 --value-coef 0.01 --checkpoint-dir runs/bc"
@@ -52,10 +52,10 @@ def run(argv: list[str]) -> int:
     try:
         for done in train(waiting, files, options.bc, options.jobs):
             print(curve_line(done, json.loads(files[done.name].read_text())), flush=True)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         count = sum(file.exists() for file in files.values())
         print(f"interrupted: {count} of {len(every)} runs are in {folder}; go on with the same command")
-        return INTERRUPTED
+        return exit_code(stop)
     for suite in suites:
         curves = [json.loads(files[one.name].read_text()) for one in planned[suite.key]]
         write_suite(suite, curves, options.out, started_from)

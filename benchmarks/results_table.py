@@ -9,10 +9,13 @@ from typing import Any
 
 from ludory.atomic import atomic_file
 
+from .arena_league import exploitability, percent
 from .texas42_speed import rows as speed_rows
 
 START, END = "<!-- results:", "<!-- end of results -->"
 
+SECOND_ROUND_GAMES = 2000
+"""A second round of distillation from fewer searched games is not shown."""
 LEARNING = ("demo", "hanabi-bc", "hanabi-ppo")
 
 
@@ -28,28 +31,35 @@ def results_table(folder: Path) -> str:
     lines += ["| --- | --- | --- | --- | --- | --- | --- | --- |"]
     for file in sorted(file for kind in LEARNING for file in folder.glob(f"{kind}-Hanabi*.json")):
         lines.append(_learning_row(json.loads(file.read_text())))
-    lines += [
-        "",
-        "| duels of the arena, points in percent | against the styles, smallest | against its own frozen players, smallest "
-        "| largest of fresh exploiters | trained | machine, date |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for file in sorted(folder.glob("arena-league-*.json")):
+    duels = sorted(folder.glob("arena-league-*.json"))
+    if duels:
+        lines += [
+            "",
+            "| duels of the arena: the final main, points in percent, means over seeds with 95 % intervals | trained against | smallest of the six "
+            "styles | the two held-out styles | smallest of its own frozen players | exploiters - 50 | Nash mass of the finals | trained | machine, date |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        ]
+    for file in duels:
         lines += _league_rows(json.loads(file.read_text()))
     clones = folder / "arena-clones.json"
     if clones.exists():
+        lines += [
+            "",
+            "| clones of the arena's styles, each against its own style | points in percent | machine, date |",
+            "| --- | --- | --- |",
+        ]
         lines.append(_clones_row(json.loads(clones.read_text())))
     lines += [
         "",
-        "| search at Hanabi | rollouts | gain in points on the same decks, 95 % | CPU-s a game | machine, date |",
+        "| search at Hanabi, one seat or both | rollouts | gain in points on the same decks, 95 % | CPU-s a game | machine, date |",
     ]
     lines += ["| --- | --- | --- | --- | --- |"]
     for file in sorted(folder.glob("hanabi-search-*.json")):
         lines += _search_rows(json.loads(file.read_text()))
     lines += [
         "",
-        "| network at Hanabi, no search | score | on the same decks | machine, date |",
-        "| --- | --- | --- | --- |",
+        "| network at Hanabi, no search | trained | score ± standard error | differences on the same decks ± standard error | decks | machine, date |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
     for file in sorted(folder.glob("hanabi-distill-*.json")):
         lines += _distill_rows(json.loads(file.read_text()))
@@ -90,21 +100,28 @@ def _learning_row(report: dict[str, Any]) -> str:
 
 
 def _league_rows(report: dict[str, Any]) -> Iterator[str]:
-    clock = "of one core's time" if report["processor_time"] else "on one core"
+    exploiters = report["runs"][0]["exploiters"]
     for name, found in report["contenders"].items():
-        past = [score for score in found["min_past"] if score is not None]
-        seeds = ", ".join(map(str, found["seeds"]))
-        exploiter = "-" if found["exploiter_max"] is None else f"{100 * found['exploiter_max']:.0f}"
+        seeds, main_steps = found["seeds"], sum(found["main_steps"]) / len(found["main_steps"]) / 1e6
+        mass = report["cross"]["mass_of"]
         yield (
-            f"| {name}, seed {seeds} | {_percents(found['min_styles'])} | {_percents(past)} | {exploiter} "
-            f"| {report['minutes']:g} minutes {clock} | {report['machine']['name']}, {report['date']} |"
+            f"| {name}, seeds {', '.join(map(str, seeds))} | {found['against']} | {percent(found['smallest_style'])} "
+            f"| {percent(found['held_out'])} | {percent(found['smallest_past'])} "
+            f"| {exploitability(found['exploiter'])} | {'-' if mass is None else format(mass[name], '.2f')} "
+            f"| {report['steps'] / 1e6:g} M agent steps, {main_steps:.1f} M of them the main's; {report['duels']:,} duels a style, "
+            f"{report['past_duels']} a frozen player; {len(exploiters)} exploiter a seed of {report['exploiter_steps'] / 1e6:g} M steps "
+            f"| {report['machine']['name']}, {report['date']} |"
         )
 
 
 def _clones_row(report: dict[str, Any]) -> str:
-    scores = ", ".join(f"{style} {100 * one['score']:.1f}" for style, one in report["clones"].items())
+    scores = ", ".join(
+        f"{style} {100 * one['score']:.1f} [{100 * one['low']:.1f}, {100 * one['high']:.1f}]"
+        for style, one in report["clones"].items()
+    )
+    duels = next(iter(report["clones"].values()))["duels"]
     return (
-        f"| clones, each against its own style | {scores} | - | - | {report['games']:,} games each "
+        f"| `bc` on {report['games']:,} games of the style, seed {report['seed']}, {duels:,} duels | {scores} "
         f"| {report['machine']['name']}, {report['date']} |"
     )
 
@@ -114,21 +131,32 @@ def _search_rows(report: dict[str, Any]) -> Iterator[str]:
         if gain := one["gain"]:
             who = "both seats" if one["contender"] == "joint" else "one seat"
             yield (
-                f"| {who} over `{report['blueprint']}`, {one['decks']} decks | {one['budget']:,} "
+                f"| {who} over `{report['blueprint']}`, {one['decks']} decks of seed {report['decks_seed']} | {one['budget']:,} "
                 f"| {gain['mean']:+.2f} [{gain['low']:+.2f}, {gain['high']:+.2f}] | {one['cpu_seconds']:.1f} "
                 f"| {report['machine']['name']}, {report['date']} |"
             )
 
 
 def _distill_rows(report: dict[str, Any]) -> Iterator[str]:
+    evaluation, second = report["evaluation"], report["second"]
+    learnt = {
+        report["bot"]: "a rule bot",
+        "clone": f"from {report['clone']['games']:,} games of the bot",
+        "sequences": f"from {report['search']['games']:,} games of the bot's search, {report['search']['rollouts']} rollouts, from the clone",
+        "seed": "the same games as single decisions without memory or Q",
+        "second round": f"from {second['games']:,} games of the search over `sequences`",
+    }
     for name, one in report["scores"].items():
+        if name == "second round" and second["games"] < SECOND_ROUND_GAMES:
+            continue  # too few games to show anything
         ahead = [
             f"{found['ahead']:+.2f} ± {found['stderr']:.2f} to {found['beside']}"
             for found in report["differences"]
             if found["agent"] == name
         ]
         yield (
-            f"| {name} | {one['mean']:.2f} ± {one['stderr']:.2f} | {'; '.join(ahead)} "
+            f"| {name}, seed {report['seed']} | {learnt[name]} | {one['mean']:.2f} ± {one['stderr']:.2f} | {'; '.join(ahead)} "
+            f"| {evaluation['games']:,} decks of seed {evaluation['decks_seed']} "
             f"| {report['machine']['name']}, {report['date']} |"
         )
 
@@ -186,10 +214,6 @@ _TEXAS42: dict[str, Callable[[dict[str, Any]], Cells]] = {
     "texas42-bidding": _bidding_rows,
     "texas42-network": _network_rows,
 }
-
-
-def _percents(scores: list[float]) -> str:
-    return " ".join(f"{100 * score:.0f}" for score in scores)
 
 
 def with_results(readme: str, table: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
+from ludory.algorithms.interrupt import SIGNALS, exit_code, raise_interrupt
 from ludory.algorithms.run import train_to_file
 from ludory.algorithms.texas42_oracle import Texas42Oracle
 from ludory.algorithms.texas42_oracle.data import OracleData, read_split
@@ -70,7 +71,7 @@ def run(argv: list[str]) -> int:
     target = arguments.result or folder / f"texas42-network-{arguments.recipe}.json"
     seconds = {"labels": _timed(lambda: _make_labels(labels, recipe.deals, arguments.processes))}
     model = _model(folder / "network.ludory", labels, recipe, arguments.seed)
-    interrupted, seconds["training"] = False, 0.0
+    interrupted, seconds["training"] = 0, 0.0
     if not model.finished:
         begun = perf_counter()
         interrupted = train_to_file(
@@ -100,7 +101,7 @@ def run(argv: list[str]) -> int:
     Console(markup=False, highlight=False).print(tally_tables(title, counted))
     state = "finished" if model.finished else "not finished, the same command goes on"
     print(f"{state}: network in {folder / 'network.ludory'}, result in {target}")
-    return 130 if interrupted else 0
+    return exit_code(interrupted) if interrupted else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -150,9 +151,13 @@ def _make_labels(folder: Path, deals: int, processes: int) -> None:
     alone = {**os.environ, "LUDORY_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     count = min(processes, -(-deals // SEEDS))
     running = [subprocess.Popen(command, env=alone, stdout=subprocess.DEVNULL) for _ in range(count)]
-    codes = [process.wait() for process in running]
-    if 130 in codes:
-        raise KeyboardInterrupt
+    try:
+        codes = [process.wait() for process in running]
+    finally:
+        for process in running:
+            process.terminate()
+    if stopped := [code for code in codes if code in map(exit_code, SIGNALS)]:
+        raise_interrupt(stopped[0] - exit_code(0))
     if any(codes):
         raise OutputError(
             f"labels could not be made, exit codes {codes}; what stands above says why; the same command goes on"

@@ -1,0 +1,262 @@
+"""Command lines of Ludory in real processes that start at once: a parent that has imported everything forks a child for each.
+
+A command line spends three seconds on imports before it does anything; a campaign of hundreds of kills spends them once. The child is
+a process like any other: it has its own session, its own standard streams, no threads of the parent's, and calls `ludory.cli.main`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+from typing_extensions import Self
+
+from ludory.errors import LudoryError
+
+MODULES = (
+    "torch",
+    "numba",
+    "pyarrow.parquet",
+    "tyro",
+    "ludory.agents.evaluate",
+    "ludory.algorithms.bc",
+    "ludory.algorithms.distill",
+    "ludory.algorithms.flywheel.machine",
+    "ludory.algorithms.league.exploit",
+    "ludory.algorithms.league.run",
+    "ludory.algorithms.ppo",
+    "ludory.algorithms.texas42_oracle",
+    "ludory.algorithms.vtrace",
+    "ludory.data.lms",
+    "ludory.data.record",
+    "ludory.data.sparta_log",
+)
+"""What the parent imports."""
+PATIENCE = 10.0
+"""Seconds in which a process must end after a signal, on a machine whose cores have nothing else to do."""
+LONGEST = 180.0
+"""Seconds for a command without a signal."""
+CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
+MAIN = "ludory.cli:main"
+
+
+class Ended(NamedTuple):
+    """How a process ended."""
+
+    code: int | None
+    """Exit code; None: a signal ended it."""
+    signal: int | None
+    """That ended it."""
+    reached: bool
+    """It still ran when the signal that was asked for was sent."""
+    hung: bool
+    """It did not end in time and was killed."""
+    seconds: float
+    processor_seconds: float
+    out: str
+    err: str
+
+    @property
+    def crashed(self) -> bool:
+        """Whether the interpreter died of itself."""
+        return self.signal in CRASHES
+
+
+class Commands:
+    """Runs command lines, one at a time; to be used in a `with` block.
+
+    Args:
+        folder: for the standard streams of the processes.
+        environment: added to this process's.
+        modules: that the parent imports.
+    """
+
+    def __init__(
+        self, folder: Path, environment: Mapping[str, str] | None = None, modules: Sequence[str] = MODULES
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder, self._environment, self._modules = folder, environment, tuple(modules)
+        self._twin: Commands | None = None
+        self._streams = folder / "stdout", folder / "stderr"
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        self._parent = subprocess.Popen(
+            [sys.executable, "-c", f"from {__name__} import serve; serve({self._modules!r})"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **threads, **(environment or {})},
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the parent, and at once what it runs."""
+        if self._twin:
+            self._twin.close()
+        self._parent.terminate()
+        if self._parent.stdin and not self._parent.stdin.closed:
+            self._parent.stdin.close()
+        self._parent.wait()
+
+    @property
+    def twin(self) -> Commands:
+        """Another parent, for a process beside one of this one's."""
+        self._twin = self._twin or Commands(self._folder / "twin", self._environment, self._modules)
+        return self._twin
+
+    def run(
+        self,
+        arguments: Sequence[str],
+        folder: Path,
+        *,
+        number: int | None = None,
+        after: float = 0.0,
+        longest: float = LONGEST,
+        function: str = MAIN,
+        largest_file: int | None = None,
+        memory: int | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> Ended:
+        """Run a command line in `folder` to its end.
+
+        Args:
+            arguments: without the word ludory.
+            folder: working folder.
+            number: signal to send; SIGINT goes to all processes of the command, as from a terminal, others to the first.
+            after: seconds before it is sent.
+            longest: seconds for the command if no signal is sent, or until it is.
+            function: "module:function" that takes the arguments and gives an exit code, if not the command line's.
+            largest_file: bytes that a file may grow to, as on a full disk.
+            memory: bytes that the process may ask for beyond the parent's.
+            environment: added to the parent's.
+
+        Raises:
+            LudoryError: the parent is gone.
+        """
+        asked = {
+            "patience": PATIENCE,
+            "arguments": list(arguments),
+            "folder": str(folder),
+            "number": number,
+            "after": after,
+            "longest": longest,
+            "function": function,
+            "largest_file": largest_file,
+            "memory": memory,
+            "environment": dict(environment or {}),
+            "streams": [str(one) for one in self._streams],
+        }
+        assert self._parent.stdin
+        assert self._parent.stdout
+        try:
+            self._parent.stdin.write(json.dumps(asked) + "\n")
+            self._parent.stdin.flush()
+            answer = self._parent.stdout.readline()
+        except OSError:
+            answer = ""
+        if not answer:
+            raise LudoryError("the process that starts commands has died; start the campaign again, it goes on")
+        out, err = (one.read_text(encoding="utf-8", errors="replace") for one in self._streams)
+        return Ended(**json.loads(answer), out=out, err=err)
+
+
+# --- In the parent --------------------------------------------------------------------------------------------------------
+
+
+def serve(modules: Sequence[str]) -> None:
+    """Fork a child for every line on stdin, and answer with how it ended; a child leaves this function by SystemExit."""
+    for name in modules:
+        importlib.import_module(name)
+    running: list[int] = []
+
+    def on_end(number: int, frame: FrameType | None) -> None:
+        for child in running:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(child, signal.SIGKILL)
+        os._exit(0)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the terminal is for the campaign
+    signal.signal(signal.SIGTERM, on_end)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            raise SystemExit(_run(asked))
+        running.append(child)
+        print(json.dumps(_watched(child, asked)), flush=True)
+        running.clear()
+
+
+def _run(asked: Mapping[str, Any]) -> int:
+    """What the child does."""
+    os.setsid()
+    for place, name in enumerate([os.devnull, *asked["streams"]]):
+        handle = os.open(name, os.O_RDONLY if place == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(handle, place)
+        os.close(handle)
+    os.chdir(asked["folder"])
+    os.environ.update(asked["environment"])
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if asked["largest_file"] is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (asked["largest_file"],) * 2)
+    if asked["memory"] is not None:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + asked["memory"],) * 2)
+    module, _, function = asked["function"].partition(":")
+    sys.argv = ["ludory", *asked["arguments"]]
+    return int(getattr(importlib.import_module(module), function)(asked["arguments"]))
+
+
+def _watched(child: int, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Wait for the child, and send what was asked for."""
+    started, number, reached, hung = time.monotonic(), asked["number"], False, False
+    deadline = started + (asked["longest"] if number is None else asked["after"])
+    while not (waited := _waited(child, deadline)):
+        if number is None or reached:
+            hung = True
+            os.killpg(child, signal.SIGKILL)
+            deadline += 60
+        else:
+            reached = True
+            os.killpg(child, number) if number == signal.SIGINT else os.kill(child, number)
+            deadline = time.monotonic() + asked["patience"] * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    status, usage = waited
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)  # processes that the command left behind
+    exited = os.WIFEXITED(status)
+    return {
+        "code": os.WEXITSTATUS(status) if exited else None,
+        "signal": None if exited else os.WTERMSIG(status),
+        "reached": reached,
+        "hung": hung,
+        "seconds": time.monotonic() - started,
+        "processor_seconds": usage.ru_utime + usage.ru_stime,
+    }
+
+
+def _waited(child: int, deadline: float) -> tuple[int, resource.struct_rusage] | None:
+    """Status and usage of the child; None: it still runs at the deadline."""
+    while True:
+        found, status, usage = os.wait4(child, os.WNOHANG)
+        if found:
+            return status, usage
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return None
+        time.sleep(min(0.005, left))
