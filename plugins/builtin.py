@@ -84,6 +84,11 @@ BENCHMARKS = (
     Entry("arena-clones", "ludory.benchmarks.arena_clones:run", "clones of the arena's styles against the styles"),
     Entry("arena-league", "ludory.benchmarks.arena_league:run", "leagues of duels beside plain self-play"),
     Entry("texas42-network", "ludory.benchmarks.texas42_network:run", "a Texas 42 network trained on exact values"),
+    Entry(
+        "faults",
+        "ludory.benchmarks.faults.campaign:run",
+        "kills, damaged files, full disks: what is lost, and how it is told",
+    ),
     Entry("throughput", "ludory.benchmarks.throughput:run", "steps per second beside other engines"),
     Entry("hanabi-bc", "ludory.benchmarks.hanabi_bc:run", "a clone of a Hanabi bot beside the bot"),
     Entry("hanabi-ppo", "ludory.benchmarks.hanabi_ppo:run", "a Hanabi agent trained for a given time, and its score"),

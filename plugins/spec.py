@@ -66,7 +66,7 @@ def parse_value(text: str) -> Any:
         return _WORDS[text.lower()]
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, MemoryError, RecursionError):  # the last two: brackets nested too deeply
         return text
 
 

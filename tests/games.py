@@ -113,12 +113,12 @@ def nim(players: int = 2, heaps: int = 3, largest: int = 4, limit: int = 100, tw
         max_return=players - 1,
     )
     fields = {
-        "heaps": Field("int32", (heaps,)),
-        "turn": Field("int32"),
-        "largest": Field("int32", (), largest),
-        "limit": Field("int32", (), limit),
-        "given": Field("int8"),
-        "given_heaps": Field("int32", (heaps,)),
+        "heaps": Field("int32", (heaps,), low=0),
+        "turn": Field("int32", low=0, high=limit),
+        "largest": Field("int32", (), largest, low=largest, high=largest),
+        "limit": Field("int32", (), limit, low=limit, high=limit),
+        "given": Field("int8", low=0, high=0),
+        "given_heaps": Field("int32", (heaps,), low=0),
     }
     rules = (nim_step_by_heads, nim_legal_by_heads) if two_heads else (nim_step, nim_legal)
     return Game(
@@ -209,11 +209,11 @@ def matching(rounds: int = 4, shared: bool = False) -> Game:
         max_return=1.5 * rounds,
     )
     fields = {
-        "round": Field("int32"),
-        "rounds": Field("int32", (), rounds),
-        "bonus": Field("int32"),
-        "shared": Field("int8", (), int(shared)),
-        "last": Field("int32", (2, 2), NONE),
+        "round": Field("int32", low=0, high=rounds),
+        "rounds": Field("int32", (), rounds, low=rounds, high=rounds),
+        "bonus": Field("int32", low=0, high=COLORS - 1),
+        "shared": Field("int8", (), int(shared), low=int(shared), high=int(shared)),
+        "last": Field("int32", (2, 2), NONE, low=NONE, high=(COLORS - 1, SIZES - 1)),
     }
     return Game(
         facts=facts,

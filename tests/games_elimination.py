@@ -140,10 +140,10 @@ def standoff(rounds: int = MOST_ROUNDS, cut: bool = False) -> Game:
         critic=ObservationSpec("all shields", (sum(known.values()),), "uint8", flat_segments(known)),
     )
     fields = {
-        "shield": Field("int8", (SEATS,)),
-        "round": Field("int32"),
-        "rounds": Field("int32", (), rounds),
-        "cut": Field("int8", (), int(cut)),
+        "shield": Field("int8", (SEATS,), low=0, high=1),
+        "round": Field("int32", low=0, high=rounds),
+        "rounds": Field("int32", (), rounds, low=rounds, high=rounds),
+        "cut": Field("int8", (), int(cut), low=int(cut), high=int(cut)),
     }
     return Game(
         facts=facts,

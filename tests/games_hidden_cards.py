@@ -63,7 +63,11 @@ def make_hidden_cards(cut: bool = False) -> Game:
         min_return=0,
         max_return=1,
     )
-    fields = {"card": Field("int8", (SEATS,)), "turn": Field("int32"), "cut": Field("int8", (), int(cut))}
+    fields = {
+        "card": Field("int8", (SEATS,), low=0, high=1),
+        "turn": Field("int32", low=0, high=TURNS),
+        "cut": Field("int8", (), int(cut), low=int(cut), high=int(cut)),
+    }
     return Game(
         facts=facts,
         fields=header(SEATS) | fields,

@@ -56,7 +56,7 @@ def make_identity(**options: Any) -> Game:
     )
     return Game(
         facts=facts,
-        fields=header(1) | {"asked": Field("int8")},
+        fields=header(1) | {"asked": Field("int8", low=0, high=CHOICES - 1)},
         kernels=Kernels(identity_reset, identity_step, identity_legal, identity_observe),
         action_name=lambda head, action: f"say {action}",
         id="Identity-v0",

@@ -65,7 +65,11 @@ def make_memory(players: int = 1, decisions: int = 4) -> Game:
         min_return=0,
         max_return=1,
     )
-    fields = {"bit": Field("int8", (players,)), "turn": Field("int32"), "decisions": Field("int32", (), decisions)}
+    fields = {
+        "bit": Field("int8", (players,), low=0, high=1),
+        "turn": Field("int32", low=0, high=players * decisions),
+        "decisions": Field("int32", (), decisions, low=decisions, high=decisions),
+    }
     return Game(
         facts=facts,
         fields=header(players) | fields,

@@ -97,7 +97,12 @@ HIGH_CARD = Game(
         max_return=1 + MOST_RAISES,
     ),
     fields=header(2)
-    | {"cards": Field("int8", (2,)), "die": Field("int8"), "turn": Field("int8"), "raises": Field("int8")},
+    | {
+        "cards": Field("int8", (2,), low=0, high=CARDS - 1),
+        "die": Field("int8", low=0, high=SIDES - 1),
+        "turn": Field("int8", low=0, high=TURNS),
+        "raises": Field("int8", low=0, high=MOST_RAISES),
+    },
     kernels=Kernels(reset, step, legal, observe, redeal),
     action_name=lambda head, action: ("check", "raise", "fold")[action],
     info=public_info,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +76,44 @@ def small_league() -> LeagueLog:
         "main0", 200, **{"train/loss": 0.4}
     )
     return log.copy("main0", "main0@2", style=100, main0__0=25, main0__1=70, main_exploiter0__0=66).add("closed")
+
+
+def long_league(copies: int, events: int, common: int = 6, seed: int = 0, **config: Any) -> LeagueLog:
+    """A league of four learners with so many frozen copies and about so many events; each copy meets the `common` oldest and a few others.
+
+    Copies fall into three groups that beat each other in a circle, newer ones are stronger.
+    """
+    draw = random.Random(seed)
+    log = LeagueLog(
+        teacher="teacher.ludory",
+        roles=[1, 1, 2],
+        matchmaking={},
+        snapshots={},
+        anchors=["style"],
+        **config,
+    )
+    learners = ("main0", "main_exploiter0", "league_exploiter0", "league_exploiter1")
+    for id in learners:
+        log.player(id, id[:-1])
+    log.player("style", "anchor")
+    spare, match, made, steps = (events - 6) // copies - 4, 0, dict.fromkeys(learners, 0), dict.fromkeys(learners, 0)
+    for number in range(copies):
+        id = learners[number % 4]
+        evaluations = max(common, spare // 3)
+        for _ in range(max(0, spare - evaluations) // 2):
+            log.match(match, id, draw.choice(log.fixed), "".join(draw.choices("wdl", (5, 1, 4), k=64)))
+            match += 1
+        steps[id] += 100_000
+        log.progress(id, steps[id], **{"train/loss": 0.5 / (number + 1), "train/teacher_kl": 0.1})
+        older = log.fixed[:common] + draw.sample(log.fixed[common:], max(0, min(evaluations, len(log.fixed)) - common))
+        log.copy(id, f"{id}@{made[id]}")
+        made[id] += 1
+        for other in older:
+            rate = 0.5 + 0.2 * ((number - log.fixed.index(other)) % 3 - 1) + 0.1 * (number / copies)
+            wins = sum(draw.random() < rate for _ in range(100))
+            pairs = [(100 - wins) // 2, 0, wins % 2, 0, wins // 2]
+            log.games(log.fixed[-1], other, wins, 0, 100 - wins, pairs=pairs)
+        if number % 10 == 9 and "exploiter" in id:
+            log.add("reset", player=id, to="teacher")
+        log.add("committed", seconds=1.0)
+    return log

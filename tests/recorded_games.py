@@ -56,7 +56,7 @@ def record_games(
 ) -> Path:
     """Write `games` games of `agent` in all seats to `folder`; `change` may alter the columns and add a `weight`."""
     engine = make_engine(game, games, seed=seed)
-    columns = change(Witness(engine, [agent] * game.facts.players).play(0, seed))
+    columns = change(Witness(game, engine, [agent] * game.facts.players).play(0, seed))
     extras = (EARNED, WEIGHT) if WEIGHT.name in columns.extras else (EARNED,)
     header = header_of(game, extra_columns=extras)
     write_manifest(folder, Manifest(header, games, games))

@@ -84,6 +84,34 @@ def test_game_k_is_the_same_in_every_call() -> None:
     assert (evaluate("hanabi/iggi", SMALL, games=40, seed=6).returns != many.returns).any()
 
 
+@pytest.mark.parametrize(
+    ("agents", "game"),
+    [
+        ("random", nim(players=3)),
+        ("random", matching()),
+        ("mixture(random, hanabi/iggi)", SMALL),
+        (["sparta(hanabi/iggi, rollouts=16, threshold=0, errors=0.01)", "hanabi/iggi"], "HanabiTiny2P-v0"),
+        ("sparta(hanabi/iggi, rollouts=8, threshold=0, errors=0.01, joint=True, range_max=2)", "HanabiTiny2P-v0"),
+        ("texas42/pimc(worlds=1)", "Texas42Play-v0"),
+        ("network", "HanabiTiny2P-v0"),
+    ],
+    ids=lambda one: str(one)[:24],
+)
+def test_draws_depend_on_the_game_and_not_on_the_batch(agents: Any, game: Any) -> None:
+    if agents == "network":
+        model = ludory.make_algorithm("ppo", env=game, policy="gru(memory_size=4)", hidden=(8,), num_envs=1)
+        agents = model.as_agent(deterministic=False)
+
+    def played(**options: Any) -> tuple[Any, ...]:
+        result = evaluate(agents, game, seed=3, **options)
+        return result.returns, *(part for part in result.outcomes.values() if isinstance(part, np.ndarray))
+
+    whole = played(games=6)
+    halves = zip(played(games=3, batch=2), played(games=3, first_game=3, batch=1), strict=True)
+    for one, parts in zip(whole, halves, strict=True):
+        np.testing.assert_array_equal(one, np.concatenate(parts))
+
+
 def test_agents_that_draw_repeat_with_the_seed() -> None:
     once, again, other = (evaluate("random", SMALL, games=40, seed=seed) for seed in (1, 1, 2))
     assert all((np.array(once.outcomes[name]) == again.outcomes[name]).all() for name in once.outcomes)

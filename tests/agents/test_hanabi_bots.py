@@ -102,10 +102,12 @@ def test_iggi_takes_70_moves_for_a_game_of_two() -> None:
 
 
 @PLAYERS
-def test_random_play_always_bombs(players: int) -> None:
+def test_random_play_nearly_always_bombs(players: int) -> None:
+    """Of 10,000 games for three, one did not."""
     result = evaluate("random", f"Hanabi{players}P-v0", games=500, seed=1)
-    assert set(result.outcomes["end"]) == {"bomb"}
-    assert not result.returns.any()
+    bombed = np.array(result.outcomes["end"]) == "bomb"
+    assert bombed.sum() >= 498
+    assert not result.returns[bombed].any()
 
 
 def test_random_play_for_two_stacks_a_card_and_a_quarter() -> None:

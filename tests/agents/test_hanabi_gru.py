@@ -11,7 +11,13 @@ from torch import nn
 
 import ludory
 from ludory.agents.networks.build import PolicySpec, build_policy
-from ludory.agents.networks.hanabi_gru_import import ACTION_ORDERS, NAMES, action_ids, import_hanabi_gru
+from ludory.agents.networks.hanabi_gru_import import (
+    ACTION_ORDERS,
+    NAMES,
+    action_ids,
+    export_hanabi_gru,
+    import_hanabi_gru,
+)
 from ludory.agents.networks.hanabi_last_action import LastAction
 from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.lanes import make_lanes
@@ -359,3 +365,47 @@ def test_the_command_writes_a_checkpoint_that_plays(tmp_path, capsys):
     assert ludory.evaluate(str(out), game=SMALL, games=20, seed=1).returns.shape == (20, 2)
     assert main(command) == 2  # never over another file
     assert "exists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("order", ACTION_ORDERS)
+@pytest.mark.parametrize("own", [False, True], ids=["seen", "all"])
+def test_an_exported_network_is_the_one_that_was_imported(tmp_path, order, own):
+    torch.save(original(own=own).state_dict(), tmp_path / "net.pt")
+    ours, _, game = import_hanabi_gru(tmp_path / "net.pt", order, "card_knowledge", SMALL)
+    export_hanabi_gru(ours, game, tmp_path / "there.pt", order)
+    written = torch.load(tmp_path / "there.pt", weights_only=True)["model"]
+    expected = original(own=own).state_dict()
+    assert written.keys() == expected.keys()
+    assert all(torch.equal(written[name], tensor) for name, tensor in expected.items())
+
+
+def test_a_network_of_ludory_is_exported_by_the_command_and_says_the_same_when_it_comes_back(tmp_path, capsys):
+    model = PPO("hanabi_gru(hidden=(8,), memory_size=8)", SMALL, num_envs=2, n_steps=2, seed=3)
+    file, out = tmp_path / "net.ludory", tmp_path / "net.pt"
+    model.save(file)
+    command = ["hanabi", "export-gru", str(file)]
+    assert main(command) == 0
+    assert f"{out}: 12 tensors for {SMALL} with observation card_knowledge" in capsys.readouterr().out
+    back = import_hanabi_gru(out, observation="card_knowledge", game=SMALL).policy
+    seen = torch.randint(0, 256, (5, 22), generator=torch.Generator().manual_seed(0)).to(torch.uint8)
+    with torch.no_grad():
+        one, other = (net(seen, None, torch.zeros(5, dtype=torch.int64)) for net in (model.policy, back))
+    assert torch.equal(one.logits, other.logits)
+    assert torch.equal(one.values, other.values)
+    assert main(command) == 2  # never over another file
+    assert "exists" in capsys.readouterr().err
+
+
+def test_networks_that_the_other_project_lacks_are_not_exported(tmp_path):
+    game = make_game(SMALL)
+    for spec, reason in (
+        (PolicySpec("mlp", {"hidden": (8,)}), "'mlp': a HanabiGRUPolicy has the layers of 'hanabi_gru' only"),
+        (PolicySpec("hanabi_gru", {"hidden": (8, 8), "memory_size": 8}), "2 hidden layers .* one hidden layer"),
+        (PolicySpec("hanabi_gru", {"hidden": (8,), "memory_size": 8, "previous": "others"}), "previous='others'"),
+    ):
+        with pytest.raises(OptionError, match=reason):
+            export_hanabi_gru(build_policy(spec, game.facts), game, tmp_path / "net.pt")
+    network = build_policy(PolicySpec("hanabi_gru", {"hidden": (8,), "memory_size": 8}), game.facts)
+    with pytest.raises(OptionError, match="action_order='hle'"):
+        export_hanabi_gru(network, game, tmp_path / "net.pt", "hle")
+    assert not (tmp_path / "net.pt").exists()

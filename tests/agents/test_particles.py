@@ -166,7 +166,7 @@ def test_hidden_hands_of_texas_42_agree_with_the_tiles_that_others_led():
 
 
 def test_search_over_a_timid_bot_gains_at_high_card():
-    games = 100
+    games = 200
     searching = [Sparta(HIGH_CARD, TIMID, rollouts=40, particles=40), TIMID]
     gain = paired_difference(
         evaluate(searching, HIGH_CARD, games=games, seed=3), evaluate([TIMID, TIMID], HIGH_CARD, games=games, seed=3)

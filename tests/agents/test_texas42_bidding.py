@@ -16,11 +16,13 @@ from ludory.agents.texas42.bidder import bid_of
 from ludory.agents.texas42.calibrated import calibrated, calibration_json, read_calibration, shipped
 from ludory.agents.texas42.chances import BIDS, double_dummy, of_points, rollout
 from ludory.agents.texas42.choice import Averager, question_of
+from ludory.agents.texas42.convergence import convergence
 from ludory.agents.texas42.hand_cues import NAMES, cues
 from ludory.agents.texas42.rollout import deals_around, play_out
 from ludory.agents.texas42.solver import Solver, positions
 from ludory.agents.texas42.tricks import hand_lines
 from ludory.algorithms.texas42_data.contracts import fit
+from ludory.cli import main
 from ludory.envs.make import make_game
 from ludory.envs.texas42.sight import past_tricks
 from ludory.envs.texas42.state import BID_30, DECLARE_0, ONE_MARK, PASS
@@ -75,6 +77,48 @@ def test_all_bids_come_from_one_set_of_points():
     other = of_points("rollout", "x", STRONG, (6,), points, np.array([[42, 41]], np.int8))
     assert other.p[0, -1] == 0.5
     assert (other.p[0, :-1] == found.p[0, :-1]).all()
+
+
+def test_parts_of_a_sample_come_nearer_to_the_whole_as_wilson_says():
+    draw = np.random.default_rng(0)
+    points = np.where(draw.random((3, 4000)) < np.array([[0.3], [0.6], [0.4]]), 35, 20).astype(np.int8)
+    few, more = convergence([points, points], 30, [10, 100, 4000])
+    assert (few.samples, more.samples) == (10, 100), "the whole has nothing to be held against"
+    assert few.half_width == pytest.approx(0.25, abs=0.01)
+    assert more.half_width == pytest.approx(0.095, abs=0.005)
+    assert few.error == pytest.approx((0.6 * 0.4 / 10) ** 0.5, rel=0.1)
+    assert more.error == pytest.approx((0.6 * 0.4 / 100) ** 0.5, rel=0.3)
+    assert more.covered > 0.9
+    assert few.best < 0.9 < more.best
+    assert few.lost == pytest.approx(
+        np.mean([0.6 - (0.3, 0.6, 0.4)[k] for k in (points.reshape(3, 400, 10) > 30).sum(axis=2).argmax(axis=0)]),
+        abs=0.02,
+    )
+    assert convergence([np.full((2, 20), 42, np.int8)], 41, [10])[0].covered == 1
+    with pytest.raises(OptionError, match=r"bid=42: must lie in 30\.\.41"):
+        convergence([points], 42, [10])
+    with pytest.raises(OptionError, match=r"sizes=\[4000\]: one must lie in 1\.\.3999"):
+        convergence([points], 30, [4000])
+
+
+def test_the_convergence_is_told_of_files_and_of_a_hand(tmp_path, capsys):
+    job = ["texas42", "bids", "--out", str(tmp_path), "--seeds", "3", "--mode", "double_dummy", "--samples", "20"]
+    assert main(job) == 0
+    capsys.readouterr()
+    look = ["texas42", "bids-converge"]
+    assert main([*look, str(tmp_path), "--sizes", "5", "10", "--json", "--svg", str(tmp_path / "x.svg")]) == 0
+    assert [step["samples"] for step in json.loads(capsys.readouterr().out)] == [5, 10]
+    assert (tmp_path / "x.svg").read_text().count("half_width") == 1
+    assert main([*look, "--hand", "6-6,6-5,6-4,5-5,5-4,3-3,2-2", "--mode", "double_dummy", "--samples", "11"]) == 0
+    assert "1 hands, 11 samples each" in capsys.readouterr().out
+    for options, message in (
+        ([], "name tables of `ludory texas42 bids`, or a hand"),
+        ([str(tmp_path / "none")], "no such file or folder"),
+        ([str(tmp_path), "--bid", "20"], "bid=20: must lie in 30..41"),
+        ([str(tmp_path), "--svg", "x.png"], "must end in .svg"),
+    ):
+        assert main([*look, *options]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_hands_are_played_by_the_rules_and_by_what_each_seat_may_know():

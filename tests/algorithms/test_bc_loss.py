@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from ludory.agents.networks.distribution import MaskedHeads
 from ludory.algorithms.bc.loss import imitation_loss, weighted_mean
 from ludory.algorithms.bc.scores import count_actions, prior_scores, score, uniform_scores
+from ludory.algorithms.bc.tally import full_tally, means, tally
 
 SIZES = (5, 3)
 
@@ -98,7 +100,7 @@ def test_accuracy_is_that_of_the_policys_mode_and_top3_holds_it(seed):
     found = score(logits, mask, actions, SIZES)
     assert (found.correct.bool() == (mode == actions)).all()
     assert (found.top3 >= found.correct.prod(-1)).all()
-    assert found.columns().shape == (7, 3 + len(SIZES))
+    assert found.columns().shape == (7, 3 + 2 * len(SIZES))
 
 
 def test_top3_looks_at_legal_values_only():
@@ -111,7 +113,7 @@ def test_top3_looks_at_legal_values_only():
 
 def test_the_class_prior_is_taken_among_legal_values():
     """Taken 2, 1 and 0 times, plus one each: 3/6, 2/6, 1/6; without value 0: 2/3, 1/3."""
-    counts = count_actions(torch.tensor([[0], [0], [1]]), torch.ones(3), (3,))
+    counts = count_actions(torch.tensor([[0], [0], [1]]), torch.ones(3, 1), (3,))
     assert counts.tolist() == [2, 1, 0]
     mask = torch.tensor([[True, True, True], [False, True, True]])
     found = prior_scores(counts, mask, torch.tensor([[0], [2]]), (3,))
@@ -123,7 +125,7 @@ def test_uniform_play_is_right_as_often_as_there_are_legal_values():
     mask = torch.tensor([[True] * 4 + [False] + [True] * 2 + [False]])
     found = uniform_scores(mask, SIZES)
     torch.testing.assert_close(found.nll, torch.tensor([math.log(8)]))
-    torch.testing.assert_close(found.columns(), torch.tensor([[math.log(8), 1 / 8, 3 / 4, 1 / 4, 1 / 2]]))
+    torch.testing.assert_close(found.columns(), torch.tensor([[math.log(8), 1 / 8, 3 / 4, 1 / 4, 1 / 2, 1, 1]]))
 
 
 def test_decisions_that_are_not_imitated_teach_the_value_only() -> None:
@@ -146,3 +148,37 @@ def test_decisions_that_are_not_imitated_teach_the_value_only() -> None:
     assert (logits.grad[[1, 3]] == 0).all()
     assert (logits.grad[[0, 2]] != 0).any(-1).all()
     torch.testing.assert_close(values.grad, -returns)
+
+
+def test_a_head_without_effect_is_neither_learnt_nor_counted() -> None:
+    """Head 0 had an effect in the first decision only, head 1 in the first two."""
+    logits, mask, actions = random_rows(4, rows=3)
+    logits.requires_grad_(True)
+    used = torch.tensor([[True, True], [False, True], [False, False]])
+    policy = MaskedHeads(logits, mask, SIZES)
+    options = {"label_smoothing": 0.1, "value_coef": 0.0, "entropy_coef": 0.01}
+    terms = imitation_loss(policy, torch.zeros(3), actions, torch.zeros(3), used=used, **options)
+    terms.total.sum().backward()
+    assert logits.grad is not None
+    assert (logits.grad[:, :5].abs().sum(1) > 0).tolist() == [True, False, False]
+    assert logits.grad[2].abs().sum() == 0
+    torch.testing.assert_close(terms.nll, torch.where(used, -policy.log_prob(actions), 0).sum(-1).detach())
+    assert terms.total[2] == terms.nll[2] == terms.entropy[2] == 0
+    legal = torch.stack([part.sum(-1) for part in mask.split(SIZES, -1)], -1)
+    uniform = uniform_scores(mask, SIZES, used)
+    torch.testing.assert_close(uniform.columns()[1, 1], 1 / legal[1, 1])
+    sums = tally(terms, score(logits, mask, actions, SIZES, used), torch.tensor([1.0, 1.0, 0.0]))
+    found = means("", sums, ("aim", "shoot"))
+    right = score(logits, mask, actions, SIZES).correct
+    assert found["accuracy_aim"] == right[0, 0]
+    assert found["accuracy_shoot"] == right[:2, 1].mean()
+    assert (found["used_aim"], found["used_shoot"]) == (0.5, 1.0)
+    assert found["accuracy"] == pytest.approx(float((right[0].prod() + right[1, 1]) / 2))
+
+
+def test_sums_of_a_checkpoint_from_before_heads_were_weighted_go_on() -> None:
+    old = torch.tensor([4.0, 8, 0, 2, 6, 3, 4, 2, 1], dtype=torch.float64)  # 7 and two heads
+    found = means("", full_tally(old, 2), ("aim", "shoot"))
+    assert (found["accuracy_aim"], found["accuracy_shoot"], found["used_aim"]) == (0.5, 0.25, 1.0)
+    assert full_tally(full_tally(old, 2), 2).shape == (11,)
+    assert full_tally(torch.zeros(()), 2).shape == ()

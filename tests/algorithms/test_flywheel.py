@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,11 +21,12 @@ from ludory.algorithms.flywheel import machine
 from ludory.algorithms.flywheel.config import FlywheelConfig
 from ludory.algorithms.flywheel.machine import resume_flywheel, start_flywheel
 from ludory.algorithms.flywheel.plan import plan
-from ludory.algorithms.flywheel.state import STATE, read_state
+from ludory.algorithms.flywheel.state import STATE, FlywheelState, read_state
 from ludory.cli import main
 from ludory.data.record import record
 from ludory.data.search_record import SearchRecording, recorded_games
 from ludory.data.shards import read_manifest
+from ludory.envs.make import make_game
 from ludory.errors import DataError, LudoryError, OptionError, OutputError
 
 TINY = {
@@ -82,6 +84,26 @@ def flywheel_seed(folder: Path) -> int:
     """Of the decks of the first turn."""
     with start_flywheel(FlywheelConfig(**TINY), folder / "other") as flywheel:
         return flywheel._seed(1)
+
+
+def test_team_games_compare_team_with_team_in_both_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seats 0 and 2 are a team: a new player is worth what two of them win together, not what one does beside a blueprint."""
+    seatings = []
+
+    def play(seats, game, games, seed, first_game):
+        """Each deck is worth `deck` more to Team 0, each new player 2 to its team and half of that with a stranger as its partner."""
+        new = np.array([str(seat).endswith("policy.ludory") for seat in seats])
+        seatings.append((new.tolist(), games, seed, first_game))
+        worth = [2 * new[team::2].sum() / (1 if new[team::2].all() else 2) for team in (0, 1)]
+        ahead = np.arange(games) + worth[0] - worth[1]
+        return SimpleNamespace(returns=np.stack([ahead, -ahead] * 2, 1))
+
+    monkeypatch.setattr(machine, "evaluate", play)
+    with machine.Flywheel(tmp_path, FlywheelState(FlywheelConfig(**TINY), TINY["blueprint"])) as flywheel:
+        ours, its = flywheel._compared(make_game("Texas42Play-v0"), {"games": 3, "seed": 5, "first_game": 250})
+    assert seatings == [([True, False] * 2, 3, 5, 250), ([False, True] * 2, 3, 5, 250)]
+    assert ours.tolist() == [4, 4, 4], "what the deck gives goes with the place"
+    assert its.tolist() == [-4, -4, -4]
 
 
 def test_the_next_turn_searches_from_what_was_promoted_and_leaves_what_was_not(tmp_path: Path) -> None:
@@ -146,15 +168,12 @@ def test_what_was_searched_before_a_kill_is_kept_and_not_played_again(
     assert (process.wait(), read_state(killed).step, len(files(killed)) >= 3) == (-9, "search", True)
     recording = killed / "turn-000" / "searched"
     kept = [int(rows["game"][0].as_py()) for rows in recorded_games(recording, read_manifest(recording))]
-    half_written = list(recording.rglob(".*.parquet.*"))
     played: list[int] = []
     play = SearchRecording._play
     monkeypatch.setattr(SearchRecording, "_play", lambda self, number: played.append(number) or play(self, number))
     assert main(["flywheel", "resume", str(killed), "--once"]) == 0
     monkeypatch.undo()
     assert sorted(played + kept) == list(range(25))
-    for file in half_written:
-        file.unlink(missing_ok=True)
     assert main(["flywheel", "run", *COMMAND, f"--out={whole}", "--once"]) == 0
     assert read_state(killed).step == "distil"
     one, other = (contents(folder / "turn-000" / "searched") for folder in (whole, killed))

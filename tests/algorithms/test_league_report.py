@@ -22,8 +22,9 @@ from ludory.algorithms.league.report_page import report_page
 from ludory.algorithms.league.report_payoff import matrix, payoff_rows, score
 from ludory.algorithms.league.seed_report import read_matches, seed_report
 from ludory.algorithms.league.state import fold
+from ludory.cli import main
 from ludory.cli.league_report import report as command
-from ludory.errors import DataError, OptionError, PluginError
+from ludory.errors import DataError, OptionError
 
 ORIGIN = Origin("0.1.0", "abc123", "2026-01-31", "2-core machine")
 
@@ -212,11 +213,49 @@ def test_players_that_did_not_meet_are_left_out_by_name():
     assert late.rating is not None, "two games are enough for a rating"
 
 
-def test_a_missing_scipy_is_asked_for_by_name(monkeypatch):
-    for loaded in [name for name in sys.modules if name.partition(".")[0] == "scipy"]:
+def without_scipy(monkeypatch):
+    for loaded in {"scipy", *(name for name in sys.modules if name.partition(".")[0] == "scipy")}:
         monkeypatch.setitem(sys.modules, loaded, None)
-    with pytest.raises(PluginError, match="needs the module 'scipy'"):
-        report_of(small_league())
+
+
+def test_without_scipy_the_rest_is_written_and_says_what_is_missing(monkeypatch, small, tmp_path):
+    without_scipy(monkeypatch)
+    found = report_of(small_league())
+    (warning,) = [text for text in found.warnings if "scipy" in text]
+    assert "no Nash mixtures" in warning
+    assert 'pip install "ludory[league]"' in warning
+    for one, whole in zip(found.players, small.players, strict=True):
+        assert one == whole._replace(nash=None, skill=None), "ratings and alpha-rank stay"
+    assert found.metagame.cyclic_share == small.metagame.cyclic_share
+    assert (found.metagame.nash_unique, found.metagame.effective_diversity, found.relative) == (None, None, [])
+    assert {file.name for file in write_report(found, tmp_path)} == set(FILES)
+    assert "scipy" in (tmp_path / "report.html").read_text()
+
+
+def test_runs_tell_beforehand_that_the_report_needs_scipy(monkeypatch, capsys, tmp_path):
+    run = ["league", "run", "--env", "Arena2P-v0", "--teacher", str(tmp_path / "no.ludory"), "--budget", "1e4"]
+    monkeypatch.setattr("ludory.cli.pipeline._steps", lambda arguments: [])
+    for verb, code in ((run, 2), (["train", "pipeline", "--env", "Arena2P-v0"], 0)):
+        typed = [*verb, "--out", str(tmp_path / "out")]
+        assert main(typed) == code
+        assert "scipy" not in capsys.readouterr().out
+        with monkeypatch.context() as patch:
+            without_scipy(patch)
+            assert main(typed) == code
+            assert 'Type: pip install "ludory[league]"' in capsys.readouterr().out
+
+
+def test_large_tables_are_measured_by_their_strongest_players(monkeypatch, small):
+    monkeypatch.setattr("ludory.algorithms.league.report.COMMON", 3)
+    monkeypatch.setattr("ludory.algorithms.league.report.NAMED", 1)
+    found = report_of(small_league())
+    strongest = sorted((one for one in small.players if one.rating), key=lambda one: -one.rating.elo)
+    inside = {one.player.id for one in strongest[:3]}
+    assert {one.player.id for one in found.players if one.nash is not None} == inside == set(found.metagame.players)
+    assert [one.rating for one in found.players] == [one.rating for one in small.players], "ratings are of all"
+    (warning,) = [text for text in found.warnings if "strongest by rating of 5" in text]
+    assert warning.endswith("and 1 more (all in report.json)")
+    assert set(report_json(found)["metagame"]["left_out"]) == {one.player.id for one in strongest[3:]}
 
 
 def test_fresh_exploiters_by_target_and_start(tmp_path):

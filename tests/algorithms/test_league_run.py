@@ -13,12 +13,12 @@ import pytest
 import torch
 from leagues import small_config, started, weights
 
-from ludory.algorithms.league.events import FILE, read_events, standing
+from ludory.algorithms.league.events import FILE, EventLog, read_events, standing
 from ludory.algorithms.league.fold import EVERY, folded, write_state
 from ludory.algorithms.league.messages import MatchResult
 from ludory.algorithms.league.run import League, resume_league, start_league
 from ludory.algorithms.league.state import LeagueState, fold
-from ludory.errors import CheckpointError, OptionError, OutputError
+from ludory.errors import CheckpointError, DataError, OptionError, OutputError
 
 FOUR = ("main0", "main_exploiter0", "league_exploiter0", "league_exploiter1")
 
@@ -204,6 +204,67 @@ def test_a_missing_snapshot_stops_the_resume_with_its_name(folder: Path) -> None
     (league.folder / "players" / "main0@0.ludory").unlink()
     with pytest.raises(CheckpointError, match=r"main0@0\.ludory: missing"):
         resume_league(league.folder)
+
+
+def test_what_is_taken_away_while_it_runs_is_missed_at_the_next_commit(folder: Path) -> None:
+    with started(folder, "robbed") as league:
+        (league.folder / FILE).unlink()
+        with pytest.raises(OutputError, match=r"events\.jsonl: gone while the league ran .*written again"):
+            league.run(lambda running: running.stop())
+    frozen = league.folder / "players" / "main0@0.ludory"
+    with resume_league(league.folder) as resumed:
+        assert resumed.state.turn == 1, "the slice is not lost"
+        data = frozen.read_bytes()
+        resumed.pool.entrant("main0@0")  # is in memory, so that playing against it does not read the file
+        frozen.write_bytes(data[:-1])
+        with pytest.raises(
+            CheckpointError, match=rf"main0@0\.ludory: {len(data) - 1} bytes, the league wrote {len(data)}"
+        ):
+            resumed.run(lambda running: running.stop())
+        frozen.write_bytes(data[::-1])
+        resumed.stop()
+        with pytest.raises(CheckpointError, match=r"main0@0\.ludory: SHA-256"):
+            resumed.run()
+        frozen.write_bytes(data)
+    with EventLog(league.folder) as log:  # a league that somebody crafted
+        (folder / "foreign.ludory").write_bytes(b"mine")
+        log.append("checkpoint", player="main0", file="../foreign.ludory", sha256="", step=1)
+        log.commit(1.0)
+    with pytest.raises(CheckpointError, match=r"names the file '\.\./foreign\.ludory', which lies outside"):
+        resume_league(league.folder)
+    assert (folder / "foreign.ludory").read_bytes() == b"mine"
+
+
+def test_a_league_killed_in_its_first_second_begins_again(
+    folder: Path, unkilled: League, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = folder / "first-second"
+
+    def killed(league: League) -> None:
+        raise KeyboardInterrupt
+
+    def said(league: League) -> list[tuple[str, object]]:
+        volatile = ("seconds", "sha256")
+        return [(e.type, {k: v for k, v in e.body.items() if k not in volatile}) for e in league.log.events]
+
+    for again in range(2):  # by `league run`, also over what the first left
+        with monkeypatch.context() as patch:
+            patch.setattr(League, "begin", killed)
+            with pytest.raises(KeyboardInterrupt):
+                start_league(small_config(folder), target)
+        assert (target / FILE).read_bytes().endswith(b"\n"), again
+    with resume_league(target, budget_steps=6_000) as league:
+        begun = said(league)
+    assert begun == said(unkilled)[: len(begun)]
+    assert begun[-1][0] == "committed"
+    empty = folder / "empty"
+    empty.mkdir()
+    (empty / FILE).touch()
+    with pytest.raises(DataError, match="run the same `ludory league run"):
+        resume_league(empty)
+    monkeypatch.setattr(League, "begin", lambda league: None)
+    with start_league(small_config(folder), empty) as league:
+        assert league.state.players
 
 
 def test_a_changed_teacher_stops_the_resume(folder: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain, cycle, repeat
 from pathlib import Path
 
 import numpy as np
@@ -10,29 +12,34 @@ import torch
 from leagues import GAME, small_config
 
 from ludory.agents.make import make_agent
+from ludory.algorithms.league.cast import Entrant
 from ludory.algorithms.league.evaluator import Evaluator
 from ludory.algorithms.league.learner import Learner
 from ludory.algorithms.league.messages import Assignment, EvaluationOrder, MatchResult
+from ludory.algorithms.teacher import load_teacher
 from ludory.envs.make import make_game
 
 
 class Source:
-    """Assigns one opponent for ever, and keeps results."""
+    """Assigns one opponent for ever (or one after another), and keeps results."""
+
+    aways: Iterator[str]
 
     def __init__(self, away: str, games: int = 3) -> None:
-        self.away, self.games, self.number = away, games, 0
+        self.aways, self.games, self.number = repeat(away), games, 0
         self.results: list[MatchResult] = []
 
     def next(self) -> Assignment:
         self.number += 1
-        return Assignment(self.number, "me", self.away, self.games, self.number, "test")
+        return Assignment(self.number, "me", next(self.aways), self.games, self.number, "test")
 
 
 def learner(folder: Path, away: str, **changes: object) -> tuple[Learner, Source]:
     source = Source(away)
     game = make_game(GAME)
     config = small_config(folder, **changes)
-    entrants = {"arena/turtle": make_agent("arena/turtle", game)}
+    entrants: dict[str, Entrant] = {name: make_agent(name, game) for name in ("arena/turtle", "arena/random")}
+    entrants |= {name: load_teacher(config.teacher, game, torch.device("cpu")).policy for name in ("first", "second")}
     made = Learner(
         "me",
         0,
@@ -41,6 +48,8 @@ def learner(folder: Path, away: str, **changes: object) -> tuple[Learner, Source
         source.next,
         source.results.append,
         lambda id: made.policy if id == "me" else entrants[id],
+        start=lambda _: config.teacher,
+        teacher=config.teacher,
     )
     return made, source
 
@@ -64,6 +73,24 @@ def test_against_another_only_the_own_seat_is_recorded(folder: Path) -> None:
     letters = "".join(result.outcomes for result in source.results)
     assert len(letters) > 10
     assert letters.count("l") > letters.count("w"), "an untrained policy loses against the turtle"
+
+
+def test_a_learner_resumes_to_the_same_numbers_against_players_that_draw(folder: Path) -> None:
+    """A scripted one draws by the key in its memory; networks draw one after another, by the learner's own generator."""
+    (made, source), (resumed, its_source) = learner(folder, "arena/random"), learner(folder, "arena/random")
+    source.games, source.aways = 1, chain(["second"] * 16, cycle(("first", "arena/random", "second")))
+    made.algorithm.sampler.collect(made.algorithm.policy, 500, made.algorithm.generator)
+    made.save(folder / "half.ludory")
+    resumed.restore(folder / "half.ludory", 0, 0, 0)
+    its_source.aways, its_source.games, its_source.number = repeat("first"), 1, source.number
+    source.aways = repeat("first")
+    names = [made.algorithm.sampler._names, resumed.algorithm.sampler._names]
+    assert sorted(names[0]) == sorted(names[1]) == ["arena/random", "first", "second"]
+    assert names[0] != names[1]
+    for one in (made, resumed):
+        one.run_slice(256)
+    for ours, theirs in zip(made.policy.parameters(), resumed.policy.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
 
 
 def test_against_itself_every_seat_is_recorded_and_rewards_cancel(folder: Path) -> None:
@@ -101,7 +128,7 @@ def test_opponents_change_without_mixing_up_games(folder: Path) -> None:
     made, source = learner(folder, "arena/turtle")
     algorithm = made.algorithm
     algorithm.sampler.collect(algorithm.policy, 50, algorithm.generator)
-    source.away = "me"
+    source.aways = repeat("me")
     rollout, _ = algorithm.sampler.collect(algorithm.policy, 500, algorithm.generator)
     later, _ = algorithm.sampler.collect(algorithm.policy, 20, algorithm.generator)
     assert rollout is not None

@@ -10,6 +10,7 @@ import torch
 from golden_texas42 import load
 from hypothesis import given
 from hypothesis import strategies as st
+from lightning.pytorch import LightningModule
 
 import ludory
 from ludory.agents.networks.domino import DominoTransformer
@@ -22,8 +23,9 @@ from ludory.algorithms.texas42_data.labels import play_and_label
 from ludory.algorithms.texas42_data.shards import make_shard
 from ludory.algorithms.texas42_oracle import Texas42Oracle
 from ludory.algorithms.texas42_oracle.data import OracleData, read_split, shuffled_batches, to_batch
+from ludory.algorithms.texas42_oracle.lightning_file import EMBEDDINGS
 from ludory.algorithms.texas42_oracle.loss import oracle_loss
-from ludory.algorithms.texas42_oracle.tally import PLAYERS, added, scores, tally
+from ludory.algorithms.texas42_oracle.tally import PLAYERS, REACHED, added, scores, tally
 from ludory.cli import main
 from ludory.data.texas42.labels import LabelSettings, LabelsName, write_labels
 from ludory.data.texas42.names import ShardName
@@ -190,6 +192,10 @@ def test_counts_by_hand():
     assert network["tie_ceiling"] == pytest.approx((0.5 + 1) / 2)
     assert anything["q_gap"] == pytest.approx((24 / 3 + 11 / 2) / 2)
     assert greedy["q_gap"] == pytest.approx(24 / 2)
+    first, sixth = REACHED[0], REACHED[5]
+    uniform = (first * 24 + sixth * 11) / (first + sixth) * sum(REACHED)
+    assert network["q_gap_states"] == pytest.approx(uniform), "forced states, 0.37 of all, lose nothing"
+    assert scores(counted, 0, "declaration")[0]["q_gap_states"] == pytest.approx(uniform)
     by_decision = scores(counted, 0, "decision")
     assert [k for k, one in enumerate(by_decision) if one] == [0, 5]
     assert by_decision[5]["q_gap"] == 11
@@ -446,6 +452,51 @@ def test_an_onnx_file_answers_as_the_network_does(tokens, tmp_path, monkeypatch)
     (tmp_path / "half.onnx").write_bytes((tmp_path / "net.onnx").read_bytes()[:1000])
     with pytest.raises(CheckpointError, match=r"half\.onnx: no ONNX file"):
         onnx_file.compare(tmp_path / "half.onnx", other.policy, states)
+
+
+class FirstPipelines(LightningModule):
+    """The network of the first pipeline, from PyTorch's own parts under its names."""
+
+    def __init__(self, embed_dim, n_heads, n_layers, ff_dim, dropout, loss_mode) -> None:
+        super().__init__()
+        self.save_hyperparameters()
+        self.model = torch.nn.Module()
+        for name, size, wide in zip(EMBEDDINGS, SIZES, (2, 2, 1, 1, 2, 1, 1, 1, 1, 2, 2, 1), strict=True):
+            self.model.add_module(f"{name}_embed", torch.nn.Embedding(size, embed_dim * wide // 12))
+        layer = torch.nn.TransformerEncoderLayer(embed_dim, n_heads, ff_dim, dropout, batch_first=True)
+        self.model.input_proj = torch.nn.Linear(17 * (embed_dim // 12), embed_dim)
+        self.model.transformer = torch.nn.TransformerEncoder(layer, n_layers, enable_nested_tensor=False)
+        self.model.output_proj, self.model.value_head = torch.nn.Linear(embed_dim, 1), torch.nn.Linear(embed_dim, 1)
+
+    def forward(self, tokens, mask, player):
+        parts = [getattr(self.model, f"{name}_embed")(tokens[..., k]) for k, name in enumerate(EMBEDDINGS)]
+        x = self.model.transformer(self.model.input_proj(torch.cat(parts, -1)), src_key_padding_mask=mask == 0)
+        own = x[torch.arange(len(x))[:, None], 1 + 7 * player[:, None] + torch.arange(7)]
+        return self.model.output_proj(own)[..., 0], self.model.value_head(x[:, 0])[:, 0]
+
+
+def test_a_checkpoint_of_the_first_pipeline_says_what_the_network_says(golden, tmp_path, capsys):
+    file, out = tmp_path / "net.ludory", tmp_path / "net.pt"
+    model = Texas42Oracle("domino(width=24, num_layers=2, num_heads=2, feedforward=32, tokens=1)", seed=2)
+    model.save(file)
+    assert main(["texas42", "export", str(file), "--out", str(out)]) == 0
+    assert "tensors of a DominoLightningModule" in capsys.readouterr().out
+    content = torch.load(out, weights_only=True)
+    assert content["hyper_parameters"]["loss_mode"] == "qvalue"
+    theirs = FirstPipelines.load_from_checkpoint(out, map_location="cpu", weights_only=True).eval()
+    part = tokenise(golden.deal[:60], golden.decl[:60], golden.state[:60], 1)
+    tokens, mask, player = (torch.from_numpy(one) for one in part)
+    with torch.no_grad():
+        said, ours = theirs(tokens.long(), mask, player.long()), model.policy.eval()(tokens, mask, player.long())
+    torch.testing.assert_close(said, tuple(ours), rtol=0, atol=1e-6)
+    assert main(["texas42", "export", str(file), "--out", str(out)]) == 2
+    assert "exists" in capsys.readouterr().err
+    assert main(["texas42", "export", str(file), "--out", str(tmp_path / "net.bin")]) == 2
+    assert "must end in .onnx, .pt or .ckpt" in capsys.readouterr().err
+    Texas42Oracle(SMALL).save(file)
+    assert main(["texas42", "export", str(file), "--out", str(tmp_path / "two.pt")]) == 2
+    assert "tokens of version 2" in capsys.readouterr().err
+    assert not (tmp_path / "two.pt").exists()
 
 
 @given(st.integers(0, 10**8 - 1), st.integers(0, 9), st.none() | st.integers(0, 99))

@@ -22,8 +22,8 @@ import torch
 import ludory
 from ludory.agents.networks.build import complete, parse_policy
 from ludory.algorithms.bc import BCConfig
+from ludory.algorithms.checkpoint import weights_hash
 from ludory.algorithms.make import make_algorithm
-from ludory.algorithms.teacher import weights_hash
 from ludory.algorithms.vtrace.vtrace import outputs_in_time
 from ludory.benchmarks import learning, learning_processes
 from ludory.benchmarks.learning_curves import Band

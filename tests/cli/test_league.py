@@ -60,12 +60,13 @@ def test_exploiters_and_the_report(league: Path, capsys: pytest.CaptureFixture[s
     assert main([*command, "--start", "random"]) == 0
     assert main([*command, "--target", "nash"]) == 0
     assert "largest" in capsys.readouterr().out
+    assert main([*command, "--target", "nash"]) == 0  # kept, not trained again
     assert main(["league", "report", str(league)]) == 0
     report = json.loads((league / "report" / "report.json").read_text())
     assert report["schema"] == "ludory-league-report/1"
     assert "exploiters" in (league / "report" / "report.html").read_text().lower()
     kept = json.loads((league / "exploiters.json").read_text())
-    assert [(one["target"], one["start"]) for one in kept] == [("main", "random"), ("nash", "teacher")]
+    assert [(one["target"], one["start"]) for one in kept] == [("main", "random"), ("nash", "target")]
 
 
 def test_bad_input_says_what_to_type(folder: Path, league: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,6 +75,8 @@ def test_bad_input_says_what_to_type(folder: Path, league: Path, capsys: pytest.
         return capsys.readouterr().err
 
     assert "must be one of run, status, resume, report, exploit" in said("league", "start")
+    assert "--seeds 0: must be at least 1" in said("league", "exploit", str(league), "--seeds", "0")
+    assert "--games 0: must be at least 2" in said("league", "exploit", str(league), "--games", "0")
     base = ["league", "run", "--env", GAME, "--teacher", str(teacher_file(folder)), "--out", str(folder / "new")]
     assert "agent steps such as 5e6, or minutes such as 20m" in said(*base, "--budget", "soon")
     assert "three numbers with commas" in said(*base, "--budget", "1e4", "--roles", "1,1")

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
+import torch
 
 from ludory.cli import main
 from ludory.data.columns import from_table
@@ -18,7 +20,7 @@ from ludory.data.lms.as_trajectories import as_trajectories
 from ludory.data.lms.recorder_writer import write_recorder
 from ludory.data.lms.summary import summary_of
 from ludory.data.record import record
-from ludory.data.shards import write_dataset
+from ludory.data.shards import write_dataset, write_table
 from ludory.data.trajectories import Decisions, TrajectoryDataset
 from ludory.envs.arena.codec import HEADS, PRESETS
 from ludory.envs.make import make_game
@@ -59,6 +61,28 @@ def lines(file: Path) -> list[dict[str, Any]]:
 def ulps(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """How many float32 values lie between two, both at least 0."""
     return np.abs(np.ascontiguousarray(one).view(np.int32) - np.ascontiguousarray(other).view(np.int32))
+
+
+def test_recordings_and_recorder_files_agree_on_which_heads_had_an_effect(played: Path, found: SequenceSet) -> None:
+    rows = [row for table in TrajectoryDataset(played).tables() for row in table.to_pylist()]
+    used = np.array([row["used"] for row in rows])
+    places = np.array([(row["game"], row["seat"]) for row in rows])
+    for sequence in found.sequences:
+        mine = (places == (sequence.extras["game"], sequence.extras["seat"])).all(axis=1)
+        assert np.array_equal(sequence.extras["steps"]["used"], used[mine])
+    assert 0 < used[:, HEADS.index("aim_x")].mean() < used[:, HEADS.index("move_x")].mean()
+    data = TrajectoryDataset(played, extras=("used",))
+    assert torch.equal(next(data.batches(10**9)).extras[:, data.layout["used"]], torch.from_numpy(used).float())
+
+
+def test_a_missing_mark_of_use_is_a_problem_that_names_row_and_field(played: Path, tmp_path: Path) -> None:
+    header, (table, *_) = TrajectoryDataset(played).header, TrajectoryDataset(played).tables()
+    marks = table["used"].to_pylist()
+    marks[7] = [None, *marks[7][1:]]
+    place, field = table.schema.get_field_index("used"), table.schema.field("used")
+    write_table(tmp_path / "set.parquet", header, table.set_column(place, field, pa.array(marks, field.type)))
+    with pytest.raises(DataError, match="row 7, field 'used': got null, must be true or false"):
+        TrajectoryDataset(tmp_path / "set.parquet")
 
 
 def test_what_is_read_back_is_what_was_played(played: Path, found: SequenceSet) -> None:

@@ -90,10 +90,13 @@ def test_a_game_that_was_left_keeps_what_was_played() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda replay: replace(replay, seed=replay.seed + 1), "move 1 |ends finished|ends unfinished"),
+        (lambda replay: replace(replay, seed=replay.seed + 2), "move 1 |ends finished|ends unfinished"),
         (lambda replay: replace(replay, returns=(9.0, 9.0)), r"ends finished with returns 9, 9 as recorded"),
         (lambda replay: replace(replay, moves=replay.moves[:-1]), "but unfinished with returns"),
-        (lambda replay: replace(replay, moves=(*replay.moves[:-1], replay.moves[0]._replace(action=99))), "move .* 99"),
+        (
+            lambda replay: replace(replay, moves=(*replay.moves[:-1], replay.moves[-1]._replace(action=99))),
+            "move .* 99",
+        ),
     ],
 )
 def test_a_replay_that_the_rules_do_not_lead_to_is_refused(change: Any, message: str) -> None:

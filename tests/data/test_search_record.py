@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ludory
+from ludory.claims import claimed
 from ludory.cli import main
 from ludory.data.columns import from_table
 from ludory.data.dataset import LAST_MOVES
@@ -27,7 +29,7 @@ from ludory.data.shards import read_manifest, shard_file
 from ludory.data.sparta_log import read_sparta_log
 from ludory.data.sparta_writer import write_sparta_log
 from ludory.data.trajectories import TrajectoryDataset
-from ludory.errors import DataError, OptionError
+from ludory.errors import DataError, OptionError, OutputError
 
 GAME = "HanabiTiny2P-v0"
 SPARTA = "sparta(hanabi/smartbot, rollouts=48)"
@@ -184,16 +186,51 @@ def test_a_killed_recording_loses_no_finished_game(tmp_path: Path, monkeypatch: 
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     kept = games_on_disk(games.parent)
-    half_written = list(games.parent.rglob(".*.parquet.*"))
     played = plays(monkeypatch)
     assert main(line) == 0
-    for file in half_written:
-        file.unlink(missing_ok=True)
     assert len(kept) >= 2
     assert sorted(played + kept) == list(range(24)), "what was kept is not played again"
     monkeypatch.undo()
     record(SPARTA, GAME, 24, tmp_path / "whole", **OPTIONS)
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+
+
+def test_two_processes_share_the_games_and_take_over_those_of_a_dead_one(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads stand for processes: locks are of open files."""
+    played, done = plays(monkeypatch), []
+
+    def work() -> None:
+        done.append(record(SPARTA, GAME, GAMES, tmp_path, **OPTIONS))
+
+    with claimed(game_file(tmp_path, 0, 2)):  # of a third process
+        workers = [threading.Thread(target=work) for _ in range(2)]
+        for worker in workers:
+            worker.start()
+        while len(set(played)) < GAMES - 1:
+            time.sleep(0.01)
+        assert 2 not in played
+    for worker in workers:
+        worker.join()
+    assert sorted(played) == list(range(GAMES)), "none twice"
+    assert done == [(GAMES, GAMES)] * 2
+    assert contents(tmp_path) == contents(recorded)
+
+
+def test_games_that_somebody_removes_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    play = SearchRecording._play
+
+    def harming(self: SearchRecording, number: int) -> Any:
+        if number == 2:
+            game_file(tmp_path, 0, 0).unlink()
+        return play(self, number)
+
+    monkeypatch.setattr(SearchRecording, "_play", harming)
+    with pytest.raises(OutputError, match=r"0000000000\.parquet is gone: somebody"):
+        record(SPARTA, GAME, GAMES, tmp_path, **OPTIONS)
+    monkeypatch.undo()
+    assert games_on_disk(tmp_path) == [1, 2]
 
 
 def test_logs_that_are_there_grow_with_the_recording(tmp_path: Path) -> None:

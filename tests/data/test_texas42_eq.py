@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from xml.etree import ElementTree
@@ -9,15 +10,18 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from ludory.agents.texas42.decision_value import Sampling
+from ludory.agents.texas42.decision_value import Adaptive, Sampling
 from ludory.agents.texas42.exploration import Exploration
 from ludory.agents.texas42.posterior import Posterior
 from ludory.agents.texas42.solver import Solver
 from ludory.algorithms.texas42_data.eq import EqSettings, check_eq, make_eq, record_game
-from ludory.cli import main
+from ludory.algorithms.texas42_data.eq_analysis import rows_of, sample_again
+from ludory.algorithms.texas42_data.shards import shard_names
+from ludory.cli import main, texas42_eq
 from ludory.data.texas42.eq_records import COLUMNS, EqGame, EqName, read_eq, write_eq
 from ludory.data.texas42.eq_torch import ADDED, read_pt, write_pt
-from ludory.data.texas42.eq_view import decisions
+from ludory.data.texas42.eq_view import decisions, outcome
+from ludory.data.texas42.names import decl_of
 from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.tiles import tiles_of
 from ludory.errors import DataError
@@ -226,6 +230,103 @@ def test_the_job_fills_gaps_and_goes_on(tmp_path, capsys):
     assert not list(tmp_path.glob("*/.*"))
     assert main([*job[:-4], "--n-samples", "3", "--enumerate-below", "0"]) == 2
     assert "name another folder" in capsys.readouterr().err
+
+
+def test_the_preset_has_the_first_pipelines_defaults_and_what_is_said_besides_wins(tmp_path, capsys):
+    job = ["texas42", "eq", "--out", str(tmp_path), "--seeds", "7", "--preset", "seed", "--posterior"]
+    few = ["--n-samples", "2", "--enumerate-below", "0", "--posterior-window", "2"]
+    assert main([*job, *few, "--exploration", "boltzmann"]) == 0
+    header = read_eq(tmp_path / EqName(7).path).header
+    assert (header["posterior"]["window"], header["posterior"]["tau"], header["posterior"]["slip"]) == (2, 0.1, 0.1)
+    assert (header["sampler"]["worlds"], header["exploration"]["temperature"]) == (2, 2.0)
+    chosen = texas42_eq._settings(texas42_eq.parse(["--preset", "seed", "--adaptive", "--max-samples", "9000"]))
+    assert chosen.sampling.worlds == 50
+    assert chosen.sampling.adaptive == Adaptive(1000, 5000, 9000, 0.1)
+    assert texas42_eq._settings(texas42_eq.parse(["--adaptive"])).sampling.adaptive == Adaptive()
+    capsys.readouterr()
+    assert main([*job[:-2], "old"]) == 2
+    assert "invalid choice: 'old'" in capsys.readouterr().err
+
+
+def test_declarations_may_be_asked_for_or_drawn_by_the_seed(tmp_path, capsys):
+    drawn = [decl_of(seed, "random") for seed in range(900)]
+    assert drawn == [decl_of(seed, "random") for seed in range(900)]
+    assert set(drawn) == {0, 1, 2, 3, 4, 5, 6, 7, 9}
+    assert max(drawn.count(decl) for decl in set(drawn)) < 140
+    job = ["texas42", "eq", "--out", str(tmp_path), "--n-samples", "1", "--enumerate-below", "0", "--decl"]
+    assert main([*job, "random", "--seeds", "6"]) == 0
+    header = read_eq(tmp_path / EqName(6).path).header
+    assert (header["decl_id"], header["declared"]) == (decl_of(6, "random"), "random")
+    assert decl_of(6, "random") != 6
+    capsys.readouterr()
+    assert main([*job, "fives", "--seeds", "6"]) == 2
+    assert "declared is random, asked for 5" in capsys.readouterr().err
+    assert main([*job, "random", "--callable", "--seeds", "6"]) == 2
+    assert "leave one of them out" in capsys.readouterr().err
+    assert main([*job, "rand", "--seeds", "6"]) == 2
+    assert "or random" in capsys.readouterr().err
+    names = [name.decl for name in shard_names(range(20), decl="random", opp_seeds=2)]
+    assert names == [decl for seed in range(20) for decl in [decl_of(seed, "random")] * 2]
+    out = ["--out", str(tmp_path / "shards"), "--seeds", "6", "--dry-run"]
+    assert main(["texas42", "generate", "--decl", "random", *out]) == 0
+    assert f"decl_{decl_of(6, 'random')}" in capsys.readouterr().out
+
+
+def test_figures_of_records_are_those_that_follow_from_their_tensors(file, tmp_path, capsys):
+    game = read_eq(file)
+    columns, rows = game.columns, rows_of(game)
+    final = [int(points) for points in outcome(game).split(";")[0].split("-")]
+    for k in range(28):
+        seat, means = int(columns["seat"][k]), np.sort(columns["e_q_mean"][k][columns["legal_mask"][k]])[::-1]
+        assert rows.choice[k] == (len(means) > 1)
+        if rows.choice[k]:
+            assert rows.spread[k] == pytest.approx(means[0] - means[-1])
+            assert rows.lead[k] == pytest.approx(means[0] - means[1])
+        banked = columns["banked"][k].astype(int)
+        won = [final[team] - banked[team] for team in (seat % 2, 1 - seat % 2)]
+        said = columns["e_q_mean"][k, columns["action_taken"][k]]
+        assert rows.error[k] == pytest.approx(said - (won[0] - won[1]), abs=1e-4)
+        if columns["n_samples"][k] < columns["worlds_total"][k]:
+            biggest = np.sqrt(columns["e_q_var"][k].max() / (columns["ess"][k] - 1)) if columns["ess"][k] > 1.01 else 0
+            assert rows.sem[k] == pytest.approx(biggest, rel=1e-3) or not biggest
+        else:
+            assert rows.sem[k] == 0
+    there = tmp_path / "records"
+    there.mkdir()
+    (there / file.name).write_bytes(file.read_bytes())
+    write_pt(there / "seed.pt", game)
+    look = ["texas42", "eq-analyse", str(there)]
+    assert main([*look, "--samples", "1", "3", "--json", "--svg", str(tmp_path / "x.svg")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["hands"], found["decisions"], len(found["by_trick"])) == (2, 56, 7)
+    assert found["overall"]["spread"] == pytest.approx(np.nanmean(rows.spread))
+    assert found["overall"]["choices"] == 2 * int(rows.choice.sum())
+    assert found["by_trick"]["7"]["spread"] is None
+    assert 0 < found["overall"]["changed_1"] <= 1
+    assert found["overall"]["lost_1"] > 0
+    assert sum(mode["share"] for mode in found["exploration"].values()) == pytest.approx(1)
+    assert "spread" in (tmp_path / "x.svg").read_text()
+    assert main(look) == 0
+    assert "2 hands, 56 decisions" in capsys.readouterr().out
+    for options, message in (
+        ([str(tmp_path / "none")], "no such file or folder"),
+        ([str(tmp_path / "records"), "--samples", "0"], "must be at least 1"),
+        ([str(tmp_path / "records"), "--svg", "x.png"], "must end in .svg"),
+    ):
+        assert main(["texas42", "eq-analyse", *options]) == 2
+        assert message in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert main(["texas42", "eq-analyse", str(tmp_path / "empty")]) == 2
+    assert "no records (.safetensors or .pt)" in capsys.readouterr().err
+
+
+def test_decisions_of_which_all_worlds_are_known_are_not_sampled_again(file):
+    game = read_eq(file)
+    few = game.columns["worlds_total"] <= 6
+    again = sample_again(game, 6, Solver())
+    assert few.any()
+    assert np.isnan(again.changed[few]).all()
+    assert not np.isnan(again.changed[~few & (game.columns["legal_mask"].sum(axis=1) > 1)]).any()
 
 
 def test_a_record_is_shown(file, tmp_path, capsys, monkeypatch):

@@ -99,9 +99,13 @@ def test_damaged_foreign_and_other_labels_are_named_and_refused(file, tmp_path):
     with pytest.raises(DataError, match="'format': got None"):
         read_labels(cut)
     labels = read_labels(file)
-    values = labels.value.copy()
-    values[0] += 2
+    values, q = labels.value.copy(), labels.q.copy()
+    values[0] -= 2
     write_labels(cut, LabelsName(100), QUICK, labels._replace(value=values))
+    with pytest.raises(DataError, match=r"row 0, field 'V': .*the best of its q"):
+        read_labels(cut)
+    q[0] -= 2 * (q[0] != -128).astype(np.int8)
+    write_labels(cut, LabelsName(100), QUICK, labels._replace(value=values, q=q))
     with pytest.raises(DataError, match=r"row 0: V .* are not the values of its state"):
         verify_labels(cut)
 

@@ -17,12 +17,13 @@ from golden_texas42 import load
 from ludory.agents.texas42.tabulator import Tabulation
 from ludory.algorithms.texas42_data.shards import ROOT, make_shard, shard_names, verify_shard
 from ludory.atomic import atomic_file
+from ludory.claims import claimed
 from ludory.cli import main
-from ludory.data.texas42.jobs import claimed, fill
+from ludory.data.texas42.jobs import fill
 from ludory.data.texas42.names import ShardName, marginalised_deal, parse_name, split_of
 from ludory.data.texas42.shards import Rows, read_shard, shard_info, write_shard
 from ludory.envs.texas42.start import seed_deal
-from ludory.errors import DataError
+from ludory.errors import DataError, OutputError
 
 
 @pytest.fixture(scope="module")
@@ -184,6 +185,23 @@ def test_two_processes_do_not_make_the_same_file(tmp_path):
         assert (done.made, done.elsewhere) == (1, 1)
     assert fill(tmp_path, [Number(0), Number(1)], accept, write).made == 1
     assert sorted(file.name for file in tmp_path.iterdir()) == ["0.txt", "1.txt"]
+
+
+def test_a_job_whose_files_are_gone_does_not_claim_success(tmp_path):
+    names = [Number(k) for k in range(100)]
+    assert fill(tmp_path, names, accept, write, limit=3).made == 3
+    made = []
+
+    def report(name):
+        made.append(name)
+        if len(made) == 2:
+            (tmp_path / "1.txt").unlink()
+
+    with pytest.raises(OutputError, match=r"1\.txt is gone: somebody"):
+        fill(tmp_path, names, accept, write, report=report)
+    assert len(made) == 2, "after the next file"
+    done = fill(tmp_path, names, accept, write)
+    assert (done.made, done.kept) == (95, 5)
 
 
 KILLED = """

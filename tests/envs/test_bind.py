@@ -11,12 +11,14 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from high_card import HIGH_CARD, observe
 
-from ludory.envs.bind import cache_directory, source_hash
+from ludory.envs.bind import bind, cache_directory, source_hash
 from ludory.envs.kernel import kernel
 from ludory.envs.kernel_engine import KernelEngine
+from ludory.errors import OutputError
 
 GAME = """
 from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, header
@@ -79,7 +81,7 @@ def play(tmp_path):
         (tmp_path / "prize_game.py").write_text(rules)
         paths = {
             "LUDORY_CACHE_DIR": str(tmp_path / "cache"),
-            "PYTHONPATH": str(tmp_path),
+            "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         done = subprocess.run([sys.executable, "-c", PLAY], env=os.environ | paths, capture_output=True, text=True)
@@ -101,9 +103,43 @@ def test_an_edited_rule_is_seen_and_unchanged_ones_are_loaded(play):
     assert play(GAME) == (2, 0, "")
 
 
+def test_damaged_files_of_the_cache_are_rebuilt_and_nobody_else_may_read_or_write_them(play, tmp_path):
+    folder = tmp_path / "cache" / "kernels"
+    folder.mkdir(parents=True, mode=0o777)
+    play(GAME)
+    (bound,) = folder.glob("*.py")
+    (index,) = folder.glob("__pycache__/*reset_rows*.nbi")
+    (data,) = folder.glob("__pycache__/*step_rows*.nbc")
+    (flipped,) = folder.glob("__pycache__/*first_illegal*.nbc")
+    for file in (bound, index, data):
+        os.truncate(file, file.stat().st_size // 2)
+    code = bytearray(flipped.read_bytes())
+    code[len(code) // 2] ^= 1
+    flipped.write_bytes(code)
+    assert play(GAME) == (2, 3, "")
+    assert play(GAME) == (2, 0, "")
+    assert all(path.stat().st_mode & 0o077 == 0 for path in (folder, *folder.glob("*.py"), *folder.glob("*/*.nb?")))
+
+
+def test_a_cache_that_can_not_be_written_is_done_without(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("LUDORY_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr("ludory.envs.bind.atomic_file", lambda *args, **options: full_disk())
+    kernels = {name: kernel for name, kernel in HIGH_CARD.kernels._asdict().items() if kernel}
+    bound = bind("bot_cpu", kernels, np.dtype([("one", "i1")]))
+    assert "no space left: this game's kernels are compiled in memory" in capsys.readouterr().err
+    assert bound.__name__.endswith("uncached")
+
+
+def full_disk():
+    raise OSError("no space left")
+
+
 def test_several_processes_can_bind_the_same_game_at_once(tmp_path):
     (tmp_path / "prize_game.py").write_text(GAME)
-    paths = {"LUDORY_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
+    paths = {
+        "LUDORY_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+    }
     command = [sys.executable, "-c", PLAY]
     running = [subprocess.Popen(command, env=os.environ | paths, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert [json.loads(process.communicate()[0])["reward"] for process in running] == [2, 2]
@@ -224,3 +260,17 @@ def test_the_cache_folder_is_named_by_the_environment_or_a_temporary_one(tmp_pat
     monkeypatch.delenv("LUDORY_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
     assert cache_directory() == tmp_path / "user" / "ludory" / "kernels"
+
+
+def test_a_cache_folder_that_somebody_else_may_have_chosen_is_not_used(tmp_path, monkeypatch, capsys):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "named").mkdir()
+    (tmp_path / "named" / "kernels").symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setenv("LUDORY_CACHE_DIR", str(tmp_path / "named"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert cache_directory() == tmp_path / f"ludory-kernels-{os.getuid()}"
+    assert capsys.readouterr().err.count("is a symbolic link, so compiled code is kept in") == 1
+    owner = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: owner + 1)
+    with pytest.raises(OutputError, match="belongs to another user; set LUDORY_CACHE_DIR to a folder of your own"):
+        cache_directory()

@@ -49,7 +49,8 @@ def call(tmp_path):
 
     def in_a_new_process(callee):
         (tmp_path / "callee.py").write_text(callee)
-        paths = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": "", "PYTHONDONTWRITEBYTECODE": "1"}
+        where = f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+        paths = {"PYTHONPATH": where, "NUMBA_CACHE_DIR": "", "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run([sys.executable, "-c", CALL], env=os.environ | paths, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return tuple(json.loads(done.stdout))

@@ -16,6 +16,7 @@ from ludory.envs.game import Game
 from ludory.envs.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 from ludory.envs.views.gymnasium_env import GameEnv, make_env
+from ludory.envs.views.gymnasium_vector import GameVectorEnv
 from ludory.errors import IllegalActionError, NotResetError, OptionError, UnknownIdError
 
 TINY = "HanabiTiny2P-v0"
@@ -343,3 +344,27 @@ def test_gymnasium_makes_it_by_id() -> None:
     env = gymnasium.make(TINY, random_start_player=True)
     assert {env.reset(seed=seed)[1]["player"] for seed in range(20)} == {0, 1}
     assert env.action_masks().any()
+
+
+@pytest.mark.parametrize("others", ["random", "random(seed=3)", "mixture(random, random)"])
+def test_a_seed_decides_the_draws_of_other_players_too(others: str) -> None:
+    """Alone and in a vector, whatever was played before; another seed gives others."""
+
+    def states(seed: int, played_before: int = 0) -> list[list[float]]:
+        env = GameEnv(games.nim(), seats=0, others=others)
+        for _ in range(played_before):
+            env.reset()
+            env.step(int(env.action_masks().argmax()))
+        seen = [env.reset(seed=seed)[0]]
+        for _ in range(40):
+            observation, _, terminated, truncated, _ = env.step(int(env.action_masks().argmax()))
+            seen.append(env.reset()[0] if terminated or truncated else observation)
+        return np.array(seen).tolist()
+
+    assert states(5) == states(5, played_before=3)
+    assert states(5) != states(6)
+    vector = GameVectorEnv(games.nim(), 3, seats=0, others=others)
+    seen = [vector.reset(seed=5)[0][0]]
+    for _ in range(40):
+        seen.append(vector.step(vector.action_masks().argmax(1))[0][0])
+    assert np.array(seen).tolist() == states(5)

@@ -11,10 +11,10 @@ from importlib.util import find_spec
 import games
 import numpy as np
 import pytest
-from high_card import CARDS, FOLD, HIGH_CARD, RAISE, legal, observe, redeal, reset, step
+from high_card import CARDS, FOLD, HIGH_CARD, RAISE, SIDES, legal, observe, redeal, reset, step
 
 from ludory.envs.chance import COUNTER, EPISODE, KEY, STREAM, draw
-from ludory.envs.game import Segment
+from ludory.envs.game import Field, Segment
 from ludory.envs.hanabi import make_game
 from ludory.envs.kernel import kernel
 from ludory.envs.kernel_engine import KernelEngine
@@ -24,6 +24,7 @@ from ludory.envs.views.pettingzoo_parallel import GameParallelEnv
 from ludory.errors import ConformanceError, OptionError
 from ludory.testing import check_game, simulator
 from ludory.testing.check_game import PROPERTIES
+from ludory.testing.copies import states_stay_within_their_bounds
 from ludory.testing.recording import record
 from ludory.testing.simulator import cuda_simulator_agrees
 from ludory.testing.trial import Trial
@@ -391,6 +392,11 @@ def test_shared_rewards_are_not_shared():
     assert_caught("rewards", with_facts(reward="shared"), says="reward is 'shared'")
 
 
+def test_seats_of_a_team_get_different_returns():
+    assert_caught("rewards", with_facts(teams=(0, 0)), says=r"seats \[0, 1\] are a team, but their returns are")
+    assert_caught("facts", with_facts(teams=(0, 1, 0)), says=r"teams=\(0, 1, 0\): give the team of each of the 2 seats")
+
+
 def test_returns_leave_their_bounds():
     assert_caught("rewards", with_facts(min_return=-1), says="min_return..max_return")
 
@@ -575,3 +581,15 @@ def test_the_cuda_simulator_plays_other_games(monkeypatch):
 def test_a_game_that_no_other_process_can_make_is_not_simulated():
     remark = cuda_simulator_agrees(Trial(games.nim(), KernelEngine, 8, 0, "auto"))
     assert "no other process can make it" in remark or "numba-cuda is not installed" in remark
+
+
+def test_a_value_beyond_the_bounds_of_its_field():
+    narrow = replace(HIGH_CARD, fields={**HIGH_CARD.fields, "die": Field("int8", low=0, high=SIDES - 2)})
+    with pytest.raises(ConformanceError, match=r"step 0: .*'die' of game \d+ is 2, must be from 0 to 1"):
+        states_stay_within_their_bounds(Trial(narrow, KernelEngine, 16, 0))
+
+
+def test_fields_that_contradict_each_other():
+    never = replace(HIGH_CARD, consistent=lambda state: state.turn < 2)
+    with pytest.raises(ConformanceError, match=r"step 2: .*fields of game \d+ contradict each other"):
+        states_stay_within_their_bounds(Trial(never, KernelEngine, 16, 0))

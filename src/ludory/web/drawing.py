@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from ludory.errors import PluginError
+from ludory.visible import visible
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -88,7 +89,7 @@ def as_svg(drawing: Drawing) -> str:
     size = f'viewBox="0 0 {drawing.width} {drawing.height}" width="{drawing.width}" height="{drawing.height}"'
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="{FONT}">',
-        f"<title>{escape(drawing.title)}</title>",
+        f"<title>{escape(visible(drawing.title))}</title>",
         f'<rect width="{drawing.width}" height="{drawing.height}" fill="{drawing.ground}"/>',
         *map(_svg_mark, drawing.marks),
         "</svg>",
@@ -100,7 +101,7 @@ def _svg_mark(mark: Mark) -> str:
     if isinstance(mark, Words):
         weight = ' font-weight="700"' if mark.bold else ""
         place = f'x="{mark.x:g}" y="{mark.y:g}" font-size="{mark.size:g}" text-anchor="{mark.anchor}"'
-        return f'<text {place}{weight} fill="{mark.fill}">{escape(mark.text)}</text>'
+        return f'<text {place}{weight} fill="{mark.fill}">{escape(visible(mark.text))}</text>'
     if isinstance(mark, Dot):
         return f'<circle cx="{mark.x:g}" cy="{mark.y:g}" r="{mark.radius:g}" fill="{mark.fill}"/>'
     paint = f'fill="{mark.fill or "none"}"' + (

@@ -76,7 +76,8 @@ def make_game(heaps: int = 3, largest: int = 5) -> Game:
     )
     return Game(
         facts=facts,
-        fields=header(players=2) | {"heaps": Field("int32", (heaps,)), "sizes": Field("int8", (largest,))},
+        fields=header(players=2)
+        | {"heaps": Field("int32", (heaps,), low=0, high=largest), "sizes": Field("int8", (largest,))},
         kernels=Kernels(reset, step, legal, observe),
         action_name=lambda head, action: f"take {action % largest + 1} from heap {action // largest + 1}",
         text=lambda state, i, seat: " ".join("|" * int(heap) or "-" for heap in state.heaps[i]),
