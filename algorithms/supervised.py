@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar
 
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.utilities.exceptions import SIGTERMException
 from rich.console import Console, RenderableType
 from torch import Tensor
 from typing_extensions import Self
@@ -308,18 +309,23 @@ class _OwnSigterm(Callback):
     def __init__(self) -> None:
         self._handler = signal.getsignal(signal.SIGTERM)
 
-    def on_fit_start(self, trainer: Trainer, module: LightningModule) -> None:
-        """Lightning has put its own handler in place just before, and puts the earlier one back at the end."""
+    def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
+        """Lightning puts its own handler in place before this hook (2.6: after `on_fit_start`), and the earlier one back at the end."""
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self._handler)
 
 
 @contextmanager
 def _plain_interrupt() -> Iterator[None]:
-    """Let Ctrl+C arrive as KeyboardInterrupt: Lightning turns it into an exit and leaves the signal switched off."""
+    """Let signals arrive as they were sent: Lightning turns both into exits, and leaves Ctrl+C switched off.
+
+    A SIGTERM before `_OwnSigterm` is heard has asked this run to stop, too; Lightning then breaks off behind the first batch.
+    """
     before = signal.getsignal(signal.SIGINT)
     try:
         yield
+    except SIGTERMException:
+        return
     except SystemExit as error:
         if not isinstance(error.__context__, KeyboardInterrupt):
             raise

@@ -264,20 +264,22 @@ def command(data: Path, file: Path, *more: str) -> list[str]:
     return ["train", "distill", "--env", GAME, "--data", str(data), "--out", str(file), *small, *more]
 
 
-def test_ctrl_c_and_resuming_end_at_the_same_numbers(
-    games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_and_resuming_end_at_the_same_numbers(
+    games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int, code: int
 ) -> None:
     step, steps = DistillModule.training_step, []
 
     def interrupted(self: DistillModule, batch: Any, batch_idx: int) -> Any:
         steps.append(batch_idx)
         if len(steps) == 3:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
         return step(self, batch, batch_idx)
 
     monkeypatch.setattr(DistillModule, "training_step", interrupted)
     line = command(games, tmp_path / "one.ludory", "--epochs", "2")
-    assert main(line) == 130
+    assert main(line) == code
+    assert "interrupted:" in capsys.readouterr().out
     assert len(steps) == 3
     monkeypatch.undo()
     assert main([*line, "--resume"]) == 0
