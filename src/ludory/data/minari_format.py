@@ -170,7 +170,7 @@ def write_minari(dataset: TrajectoryDataset, folder: str | Path, name: str = "lu
     actions = spaces.Discrete(sizes[0]) if len(sizes) == 1 else spaces.MultiDiscrete(sizes)
     from minari.dataset.minari_storage import MinariStorage
 
-    partial = target.with_name(f".{target.name}.partial")
+    partial = target.absolute().with_name(f".{target.name}.partial")  # Minari takes names in the folder relative to it
     shutil.rmtree(partial, ignore_errors=True)
     (partial / "data").mkdir(parents=True)
     storage = MinariStorage.new(partial / "data", observation_space=space, action_space=actions, data_format="hdf5")
