@@ -70,6 +70,8 @@ def digest(value: Any) -> str:
 
 @pytest.mark.parametrize("what", contents())
 def test_an_old_file_holds_what_it_held(what: str) -> None:
+    if what == "minari":
+        pytest.importorskip("minari")  # an extra, of Python 3.11 and newer
     assert digest(contents()[what]()) == json.loads(DIGESTS.read_text())[what]
 
 
