@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 import zlib
@@ -26,6 +27,7 @@ from ludory.envs.player import Memory
 from ludory.envs.table import Table
 from ludory.envs.texas42.state import MADE, SETTLED
 from ludory.errors import DataError
+from ludory.written import lost
 
 GAME = "Texas42Play-v0"
 
@@ -155,6 +157,7 @@ def play_duel(
 
     Raises:
         DataError: as `read_outcomes`.
+        OutputError: the file was deleted or changed while it was written.
     """
     known = read_outcomes(file, duel)
     missing = [deal for deal in deals if deal not in known]
@@ -173,6 +176,9 @@ def play_duel(
                 known[outcome.deal] = outcome
                 if done:
                     done(len(known))
+            ours = os.fstat(handle.fileno())
+        if not file.exists() or not os.path.samestat(ours, file.stat()):
+            raise lost([f"{file} is gone or has been replaced"])
     return [known[deal] for deal in deals]
 
 
