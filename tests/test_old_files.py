@@ -65,7 +65,7 @@ def contents() -> dict[str, Callable[[], Any]]:
 
 
 def digest(value: Any) -> str:
-    return hashlib.sha256(repr(plain(value)).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr(plain(value)).replace(str(OLD), "").encode()).hexdigest()[:16]
 
 
 @pytest.mark.parametrize("what", contents())
