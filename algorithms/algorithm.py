@@ -16,6 +16,7 @@ from stable_baselines3.common.logger import Logger, configure
 from torch import Tensor
 from typing_extensions import Self
 
+from ludory import plugins
 from ludory.agents.networks.build import PolicySpec, build_policy, complete, parse_policy
 from ludory.agents.networks.policy import Policy, numpy_to_bits
 from ludory.agents.networks.sb3_weights import copy_weights, is_sb3_file, read_sb3
@@ -26,7 +27,7 @@ from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
 from ludory.errors import CheckpointError, OptionError, PluginError, SnapshotError, UnknownIdError
 
-from .checkpoint import read_checkpoint, write_checkpoint
+from .checkpoint import install_hint, packages, read_checkpoint, saved_policy, write_checkpoint
 from .config import AlgorithmConfig, LearnerConfig, make_config
 from .divergence import check_finite, check_savable, diverging
 from .lanes import make_lanes
@@ -364,7 +365,13 @@ class Algorithm(ABC):
             "num_timesteps": self.num_timesteps,
             "total_timesteps": self._total_timesteps,
             "teacher": self._teacher_sha256,
-        }
+        } | self._packages()
+
+    def _packages(self) -> dict[str, Any]:
+        """The packages of third parties that the file needs, where it needs any."""
+        ids = {"game": (plugins.games, self.game.id), "network": (plugins.networks, self.policy_spec.id)}
+        needed = packages(**ids, algorithm=(plugins.algorithms, self.id))
+        return {"packages": needed} if needed else {}
 
     def _tensors(self) -> dict[str, Tensor]:
         groups = {
@@ -393,13 +400,13 @@ class Algorithm(ABC):
                 f"{file}: written by {header.get('algorithm')!r}, this is {cls.id!r}; use ludory.load(file)"
             )
         saved = header["env"]
-        game = _saved_game(file, saved) if env is None else game_of(env)
+        game = _saved_game(file, header) if env is None else game_of(env)
         if (game.id, dict(game.options)) != (saved["id"], saved["options"]):
             raise CheckpointError(
                 f"{file}: trained on {saved['id']} with options {saved['options']}, got {game.id} with options {dict(game.options)}"
             )
         config = {**header["config"], **changes}
-        model = cls(PolicySpec(**header["policy"]), game, **{**config, **dict.fromkeys(cls.inputs)})
+        model = cls(saved_policy(file, header), game, **{**config, **dict.fromkeys(cls.inputs)})
         model.config = dataclasses.replace(model.config, **{name: config.get(name) for name in cls.inputs})
         model._restore(file, header, tensors)
         return model
@@ -437,11 +444,14 @@ def _group(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.partition("/")[2]: tensor for name, tensor in tensors.items() if name.startswith(prefix + "/")}
 
 
-def _saved_game(file: str | Path, saved: Mapping[str, Any]) -> Game:
+def _saved_game(file: str | Path, header: Mapping[str, Any]) -> Game:
+    saved = header["env"]
     try:
         return make_game(saved["id"], **saved["options"])
     except (UnknownIdError, PluginError, OptionError) as error:
-        raise CheckpointError(f"{file}: trained on {saved['id']}, which can not be made here: {error}") from error
+        raise CheckpointError(
+            f"{file}: trained on {saved['id']}, which can not be made here: {error}{install_hint(header, 'game')}"
+        ) from error
 
 
 def game_of(env: Any) -> Game:

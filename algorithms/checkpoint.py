@@ -15,8 +15,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
+from ludory.agents.networks.build import PolicySpec, parse_policy
 from ludory.atomic import atomic_file
-from ludory.errors import CheckpointError
+from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
+from ludory.plugins import Registry
 from ludory.reading import parse_json
 
 FORMAT = 2
@@ -46,6 +48,41 @@ def write_checkpoint(file: str | Path, header: Mapping[str, Any], tensors: Mappi
     data = save(weights, {KEY: json.dumps(known)})
     with atomic_file(file) as handle:
         handle.write(data)
+
+
+def packages(**used: tuple[Registry[Any], str]) -> dict[str, str]:
+    """Which packages of third parties brought what a model is made of: {"network": "ludory-nim==0.1.0"} by the kind of thing.
+
+    Args:
+        **used: registry and id of each; what no package offers, such as a game that was never registered, is left out.
+    """
+    found = {}
+    for kind, (registry, id) in used.items():
+        distribution = registry.get(id).distribution if id in registry.ids() else "ludory"
+        if distribution != "ludory":
+            found[kind] = f"{distribution}=={version(distribution)}"
+    return found
+
+
+def install_hint(header: Mapping[str, Any], kind: str) -> str:
+    """What to type where the game, network or algorithm of a checkpoint is not installed; "" where the file does not say."""
+    package = header.get("packages", {}).get(kind)
+    return f'; type: pip install "{package}"' if package else ""
+
+
+def saved_policy(file: str | Path, header: Mapping[str, Any]) -> PolicySpec:
+    """The network that a checkpoint names.
+
+    Raises:
+        CheckpointError: its package is not installed, or of a version that has no such argument.
+    """
+    spec = PolicySpec(**header["policy"])
+    try:
+        return parse_policy(spec)
+    except (UnknownIdError, OptionError, PluginError) as error:
+        raise CheckpointError(
+            f"{file}: its network is {spec.id!r}, which cannot be made here: {error}{install_hint(header, 'network')}"
+        ) from error
 
 
 def read_header(file: str | Path) -> dict[str, Any]:

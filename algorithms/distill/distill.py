@@ -17,7 +17,7 @@ from ludory.agents.networks.hanabi_gru_import import ImportedPolicy, import_hana
 from ludory.agents.networks.sb3_weights import is_sb3_file
 from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.algorithm import MaybeCallback, game_of
-from ludory.algorithms.checkpoint import read_header, weights_hash
+from ludory.algorithms.checkpoint import read_header, saved_policy, weights_hash
 from ludory.algorithms.offline import OfflineAlgorithm
 from ludory.algorithms.processes import is_first_process
 from ludory.algorithms.teacher import Teacher
@@ -63,7 +63,7 @@ class Distill(OfflineAlgorithm):
             order = config.get("ckpt_action_order", "play_first_bw")
             return self._imported(file, game_of(env), order).spec
         if file and not is_sb3_file(file):
-            return PolicySpec(**read_header(file)["policy"])
+            return saved_policy(file, read_header(file))
         return "hanabi_gru" if game_of(env).facts.name == "Hanabi" else "auto"
 
     def _imported(self, file: str, game: Game, order: str) -> ImportedPolicy:

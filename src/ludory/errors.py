@@ -26,7 +26,7 @@ class OutputError(LudoryError, OSError):
 
 
 class UnknownIdError(LudoryError, KeyError):
-    """No game, agent, algorithm, benchmark or command has this id."""
+    """No game, agent, network, algorithm, benchmark or command has this id."""
 
     def __str__(self) -> str:
         """The message without the quotes that KeyError adds."""
