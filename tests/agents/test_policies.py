@@ -13,10 +13,11 @@ from ludory.agents.networks.build import PolicySpec, build_policy, complete, par
 from ludory.agents.networks.policy import Policy
 from ludory.agents.networks.transformer import AttentionLayer
 from ludory.agents.neural import NeuralAgent
+from ludory.algorithms.checkpoint import saved_policy
 from ludory.envs.game import GameFacts, Head, ObservationSpec, Segment
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.table import Table
-from ludory.errors import OptionError, UnknownIdError
+from ludory.errors import CheckpointError, OptionError, UnknownIdError
 from ludory.plugins import networks
 from ludory.plugins.builtin import NETWORKS
 from ludory.plugins.source import arguments_of
@@ -266,6 +267,14 @@ def test_a_size_that_the_policy_does_not_have_is_refused():
 def test_what_is_listed_are_the_arguments_that_it_takes(id):
     accepted = inspect.signature(policy_class(id)).parameters.values()
     assert arguments_of(networks.get(id)) == ", ".join(f"{one.name}={one.default!r}" for one in list(accepted)[1:])
+
+
+def test_a_file_whose_network_is_not_installed_says_what_to_install():
+    policy = {"id": "nim-heaps-v1", "arguments": {"width": 8}}
+    with pytest.raises(CheckpointError, match=r'x.ludory: its network is .nim-heaps-v1.*type: pip install "ludory-nim==2"'):
+        saved_policy("x.ludory", {"policy": policy, "packages": {"network": "ludory-nim==2"}})
+    with pytest.raises(CheckpointError, match=r"no network has the id 'nim-heaps-v1'"):
+        saved_policy("x.ludory", {"policy": policy})  # files of before do not name packages
 
 
 def test_an_unknown_network_answers_with_the_nearest():
