@@ -41,7 +41,9 @@ def load(file: str | Path, env: Any = None) -> Algorithm:
     try:
         algorithm = _class(id)
     except UnknownIdError as error:
-        raise CheckpointError(f"{file}: written by the algorithm {id!r}, which is not installed ({error}){install_hint(header, 'algorithm')}") from error
+        raise CheckpointError(
+            f"{file}: written by the algorithm {id!r}, which is not installed ({error}){install_hint(header, 'algorithm')}"
+        ) from error
     return algorithm.load(file, env)
 
 

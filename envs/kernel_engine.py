@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from .bind import bind
@@ -30,6 +31,7 @@ from .checks import (
     start_fields,
 )
 from .game import Game, State
+from .kernel_faults import compile_error
 from .parallel import ROWS_PER_THREAD, run_parts, thread_count
 from .snapshot import check_fields, identity, read_snapshot, write_snapshot
 from .storage import new_records, views
@@ -93,11 +95,18 @@ class KernelEngine:
         self._records["random"][:, EPISODE] = 0
 
     def run(self, kernel: Callable[..., None], count: int, *args: Any) -> None:
-        """Call a batch kernel for `count` rows, in one part or shared by threads; it gets start and stop as its last arguments."""
-        if self.threads == 1 or count < 2 * ROWS_PER_THREAD:
-            kernel(*args, 0, count)
-        else:
-            run_parts(kernel, count, *args, threads=self.threads)
+        """Call a batch kernel for `count` rows, in one part or shared by threads; it gets start and stop as its last arguments.
+
+        Raises:
+            KernelError: the game's kernels cannot be compiled.
+        """
+        try:
+            if self.threads == 1 or count < 2 * ROWS_PER_THREAD:
+                kernel(*args, 0, count)
+            else:
+                run_parts(kernel, count, *args, threads=self.threads)
+        except NumbaError as error:  # a kernel is compiled when it is called first
+            raise compile_error(error, self.game.kernels) from None
 
     def reset(self, rows: Any | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
         """Start the next game in `rows` (default all); see `Engine.reset`."""

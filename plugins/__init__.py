@@ -17,7 +17,18 @@ from . import builtin
 from .entry import Entry
 from .registry import Description, Registry
 
-__all__ = ["Command", "Description", "Entry", "Registry", "agents", "algorithms", "benchmarks", "commands", "games", "networks"]
+__all__ = [
+    "Command",
+    "Description",
+    "Entry",
+    "Registry",
+    "agents",
+    "algorithms",
+    "benchmarks",
+    "commands",
+    "games",
+    "networks",
+]
 
 
 class Command(Protocol):

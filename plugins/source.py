@@ -51,5 +51,7 @@ def _written(arguments: ast.arguments) -> str:
     """Everything behind `self` and the first argument: "width=256, num_blocks=2"."""
     by_place = [*arguments.posonlyargs, *arguments.args]
     defaults: list[ast.expr | None] = [None] * (len(by_place) - len(arguments.defaults)) + arguments.defaults
-    every = [*zip(by_place, defaults, strict=True)][2:] + [*zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
+    every = [*zip(by_place, defaults, strict=True)][2:] + [
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    ]
     return ", ".join(name.arg if value is None else f"{name.arg}={ast.unparse(value)}" for name, value in every)

@@ -87,7 +87,9 @@ def policy_class(id: str) -> type[Policy]:
     """
     loaded = networks.load(id)
     if not issubclass(loaded, Policy):
-        raise PluginError(f"network {id!r}: {loaded.__name__} must be a subclass of ludory.agents.networks.policy.Policy")
+        raise PluginError(
+            f"network {id!r}: {loaded.__name__} must be a subclass of ludory.agents.networks.policy.Policy"
+        )
     return loaded
 
 

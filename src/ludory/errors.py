@@ -41,6 +41,10 @@ class CheckpointError(LudoryError, ValueError):
     """A checkpoint is unreadable, foreign, or of another game or algorithm."""
 
 
+class KernelError(LudoryError, TypeError):
+    """A kernel cannot be compiled: the first line names kernel, file, line and rule; then follows what Numba says."""
+
+
 class ConformanceError(LudoryError, AssertionError):
     """A game or an engine breaks its contract: the message names game, property, step and difference."""
 

@@ -35,7 +35,9 @@ def small(id):
     return complete(parse_policy(id), {name: size for name, size in SIZES.items() if name in known})
 
 
-every_policy = pytest.mark.parametrize("id", [entry.id for entry in NETWORKS if policy_class(entry.id).trained_by is None])
+every_policy = pytest.mark.parametrize(
+    "id", [entry.id for entry in NETWORKS if policy_class(entry.id).trained_by is None]
+)
 on_bits_and_floats = pytest.mark.parametrize("observation", OBSERVATIONS)
 
 
@@ -271,7 +273,9 @@ def test_what_is_listed_are_the_arguments_that_it_takes(id):
 
 def test_a_file_whose_network_is_not_installed_says_what_to_install():
     policy = {"id": "nim-heaps-v1", "arguments": {"width": 8}}
-    with pytest.raises(CheckpointError, match=r'x.ludory: its network is .nim-heaps-v1.*type: pip install "ludory-nim==2"'):
+    with pytest.raises(
+        CheckpointError, match=r'x.ludory: its network is .nim-heaps-v1.*type: pip install "ludory-nim==2"'
+    ):
         saved_policy("x.ludory", {"policy": policy, "packages": {"network": "ludory-nim==2"}})
     with pytest.raises(CheckpointError, match=r"no network has the id 'nim-heaps-v1'"):
         saved_policy("x.ludory", {"policy": policy})  # files of before do not name packages

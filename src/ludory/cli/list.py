@@ -43,7 +43,9 @@ def _descriptions(kind: str) -> list[Description]:
 
 def _rows(kind: str) -> list[dict[str, Any]]:
     told = [{"arguments": _arguments(one.id)} if kind == "networks" else {} for one in _descriptions(kind)]
-    return [one._asdict() | {"fixed": dict(one.fixed)} | more for one, more in zip(_descriptions(kind), told, strict=True)]
+    return [
+        one._asdict() | {"fixed": dict(one.fixed)} | more for one, more in zip(_descriptions(kind), told, strict=True)
+    ]
 
 
 def _arguments(network: str) -> str:

@@ -70,7 +70,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("algorithm", nargs="?", help="id of an algorithm, see `ludory list algorithms`; or pipeline")
     parser.add_argument("--env", help="id of a game, see `ludory list games`")
     add_options(parser)
-    parser.add_argument("--policy", default="auto", help='network, see `ludory list networks`, e.g. "gru(memory_size=128)" (default mlp)')
+    parser.add_argument(
+        "--policy",
+        default="auto",
+        help='network, see `ludory list networks`, e.g. "gru(memory_size=128)" (default mlp)',
+    )
     parser.add_argument(
         "--timesteps",
         type=count,

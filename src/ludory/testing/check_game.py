@@ -22,7 +22,9 @@ from . import (
     outcomes,
     pettingzoo_views,
     pictures,
+    plain_games,
     randomness,
+    redeal_frequencies,
     simulator,
     training,
 )
@@ -33,11 +35,13 @@ Report = Callable[[str, bool, str], None]
 
 PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "facts": facts.facts_hold_together,
+    "plain kernels": plain_games.kernels_run_as_plain_python,
     "segments": facts.segments_tile_the_observation,
     "action names": facts.actions_have_names,
     "reset options": facts.unknown_reset_options_are_refused,
     "masks": masks.masks_have_their_form,
     "longest game": outcomes.games_end_in_time,
+    "turns": outcomes.seats_take_turns,
     "rewards": outcomes.rewards_are_of_the_declared_kind,
     "finished games": outcomes.finished_games_are_frozen,
     "eliminated seats": elimination.seats_that_are_out_stay_out,
@@ -65,6 +69,7 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "CUDA simulator": simulator.cuda_simulator_agrees,
     "hidden information": hidden.hidden_information_stays_hidden,
     "redeal": hidden.redeal_draws_what_is_hidden,
+    "redeal frequencies": redeal_frequencies.redeal_draws_as_often_as_fresh_deals,
 }
 
 
@@ -79,7 +84,10 @@ def check_game(
 ) -> None:
     """Play random games and raise at the first property that a game, its engine or a view of it does not have.
 
-    Games are played to their ends with random legal moves, in a batch. Then, for the same seed and actions:
+    First a few games are played with the kernels as plain Python, on arrays that check every index: what would end Python in compiled
+    code is an error here, with the kernel, its line, the array, the index and the size.
+
+    Games are then played to their ends with random legal moves, in a batch. Then, for the same seed and actions:
 
     * facts: counts are positive, bounds in order; segments tile the observation; each action has a name of its own;
       an unknown reset option is refused.
@@ -98,7 +106,7 @@ def check_game(
       engine shows, step by step, in arrays that are the caller's own.
     * kernels: interpreted, they touch their own row only, inside the bounds, and agree with the compiled code.
     * hidden information: a seat's observation, mask, info and pictures stay when only hidden information changes
-      (`redeal`), and `redeal` does change it. Not tested where the observation is privileged on purpose.
+      (`redeal`), and `redeal` does change it, as often as fresh deals do where the game is small enough to compare them. Not tested where the observation is privileged on purpose.
     * CUDA: in Numba's CUDA simulator, the kernels play the games of the CPU, bit for bit.
     * pictures: text and SVG are drawn at every stage.
 

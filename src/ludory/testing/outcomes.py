@@ -25,6 +25,16 @@ def games_end_in_time(trial: Trial) -> None:
             require(False, f"step {step}, game {game} is {over}: to_move is {moment.to_move[game]}")
 
 
+def seats_take_turns(trial: Trial) -> str | None:
+    """A remark where only one seat ever moves, which is allowed but seldom meant."""
+    if trial.facts.simultaneous or trial.facts.players == 1:
+        return None
+    movers = {int(seat) for moment in trial.recording.moments for seat in moment.to_move[~moment.over]}
+    if len(movers) > 1:
+        return None
+    return f"in {trial.games} random games only seat {movers.pop()} moved: does `step` write state.to_move[i]?"
+
+
 def rewards_are_of_the_declared_kind(trial: Trial) -> None:
     """Over whole games: equal returns if shared or in a team, returns that sum to 0 if zero_sum, all within min_return..max_return."""
     facts, moments = trial.facts, trial.recording.moments
