@@ -16,18 +16,20 @@ from stable_baselines3.common.logger import Logger, configure
 from torch import Tensor
 from typing_extensions import Self
 
-from ludory import plugins
 from ludory.agents.networks.build import PolicySpec, build_policy, complete, parse_policy
 from ludory.agents.networks.policy import Policy, numpy_to_bits
 from ludory.agents.networks.sb3_weights import copy_weights, is_sb3_file, read_sb3
 from ludory.agents.neural import NeuralAgent
+from ludory.data.header import header_from_json, header_of, header_to_json
 from ludory.envs.checks import checked_seats
 from ludory.envs.engine import Engine
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
+from ludory.envs.recorded_game import package_of
 from ludory.errors import CheckpointError, OptionError, PluginError, SnapshotError, UnknownIdError
+from ludory.plugins import algorithms, networks
 
-from .checkpoint import install_hint, packages, read_checkpoint, saved_policy, write_checkpoint
+from .checkpoint import install_hint, read_checkpoint, saved_policy, write_checkpoint
 from .config import AlgorithmConfig, LearnerConfig, make_config
 from .divergence import check_finite, check_savable, diverging
 from .lanes import make_lanes
@@ -361,17 +363,25 @@ class Algorithm(ABC):
             "algorithm": self.id,
             "config": dataclasses.asdict(self.config),
             "policy": self.policy_spec._asdict(),
-            "env": {"id": self.game.id, "options": dict(self.game.options)},
+            "env": {"id": self.game.id, "options": dict(self.game.options), **self._recorded_game()},
             "num_timesteps": self.num_timesteps,
             "total_timesteps": self._total_timesteps,
             "teacher": self._teacher_sha256,
         } | self._packages()
 
+    def _recorded_game(self) -> dict[str, Any]:
+        """What is known of a game whose rules are not installed."""
+        return {"recorded": header_to_json(header_of(self.game))} if self.game.recorded is not None else {}
+
     def _packages(self) -> dict[str, Any]:
         """The packages of third parties that the file needs, where it needs any."""
-        ids = {"game": (plugins.games, self.game.id), "network": (plugins.networks, self.policy_spec.id)}
-        needed = packages(**ids, algorithm=(plugins.algorithms, self.id))
-        return {"packages": needed} if needed else {}
+        needed = {
+            "game": package_of(self.game),
+            "network": networks.package_of(self.policy_spec.id),
+            "algorithm": algorithms.package_of(self.id) if self.id in algorithms.ids() else "",
+        }
+        named = {kind: package for kind, package in needed.items() if package}
+        return {"packages": named} if named else {}
 
     def _tensors(self) -> dict[str, Tensor]:
         groups = {
@@ -449,6 +459,8 @@ def _saved_game(file: str | Path, header: Mapping[str, Any]) -> Game:
     try:
         return make_game(saved["id"], **saved["options"])
     except (UnknownIdError, PluginError, OptionError) as error:
+        if "recorded" in saved:  # it was learnt from recorded games alone
+            return Game.of_header(header_from_json(saved["recorded"], file))
         raise CheckpointError(
             f"{file}: trained on {saved['id']}, which can not be made here: {error}{install_hint(header, 'game')}"
         ) from error

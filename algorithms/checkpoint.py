@@ -18,7 +18,6 @@ from torch import Tensor
 from ludory.agents.networks.build import PolicySpec, parse_policy
 from ludory.atomic import atomic_file
 from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
-from ludory.plugins import Registry
 from ludory.reading import parse_json
 
 FORMAT = 2
@@ -48,20 +47,6 @@ def write_checkpoint(file: str | Path, header: Mapping[str, Any], tensors: Mappi
     data = save(weights, {KEY: json.dumps(known)})
     with atomic_file(file) as handle:
         handle.write(data)
-
-
-def packages(**used: tuple[Registry[Any], str]) -> dict[str, str]:
-    """Which packages of third parties brought what a model is made of: {"network": "ludory-nim==0.1.0"} by the kind of thing.
-
-    Args:
-        **used: registry and id of each; what no package offers, such as a game that was never registered, is left out.
-    """
-    found = {}
-    for kind, (registry, id) in used.items():
-        distribution = registry.get(id).distribution if id in registry.ids() else "ludory"
-        if distribution != "ludory":
-            found[kind] = f"{distribution}=={version(distribution)}"
-    return found
 
 
 def install_hint(header: Mapping[str, Any], kind: str) -> str:

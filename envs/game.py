@@ -205,6 +205,18 @@ class Game:
     id: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Id and keyword options that `make_engine` was called with: enough to build the same game again."""
+    recorded: Any = None
+    """The header of recorded games that this one was made from, where its rules are not installed; see `of_header`."""
+
+    @staticmethod
+    def of_header(header: Any) -> Game:
+        """The game of recorded games, such as `TrajectoryDataset(path).header`, where its rules are not installed.
+
+        Offline learners take it; asking it to play raises PluginError, which says what to install.
+        """
+        from .recorded_game import game_of_header
+
+        return game_of_header(header)
 
 
 def header(players: int) -> dict[str, Field]:

@@ -33,6 +33,7 @@ from .checks import (
 from .game import Game, State
 from .kernel_faults import compile_error
 from .parallel import ROWS_PER_THREAD, run_parts, thread_count
+from .recorded_game import check_playable
 from .snapshot import check_fields, identity, read_snapshot, write_snapshot
 from .storage import new_records, views
 
@@ -55,6 +56,7 @@ class KernelEngine:
     def __init__(
         self, game: Game, num_games: int = 1, seed: int | None = None, first_game: int = 0, threads: int | None = None
     ) -> None:
+        check_playable(game)
         self.game, self.facts, self.num_games = game, game.facts, checked_num_games(num_games)
         self.threads = thread_count(threads)
         self._records = new_records(game.fields, self.num_games)

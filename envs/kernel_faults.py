@@ -11,7 +11,7 @@ import dis
 import inspect
 import linecache
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
@@ -170,13 +170,14 @@ def _place_told(text: str, places: Places) -> str:
     """The first line of a kernel that Numba names: the innermost one; of an unknown name, where it stands."""
     missing = re.search(r"name '(\w+)' is not defined", text)
     function = re.search(r"<function (\w+) at", text)
-    for code in places.codes if missing and function else ():
-        if code.co_name == function[1]:
-            return places.at(code, _line_with(code, missing[1]))
+    if missing and function:
+        for code in places.codes:
+            if code.co_name == function[1]:
+                return places.at(code, _line_with(code, missing[1]))
     for file, line in re.findall(r'(?:at |File ")([^\n"]+\.py)(?:", line | \()(\d+)', text):
-        code = places.code_of(file, int(line))
-        if code is not None:
-            return places.at(code, int(line))
+        found = places.code_of(file, int(line))
+        if found is not None:
+            return places.at(found, int(line))
     return "a kernel"
 
 

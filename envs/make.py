@@ -13,6 +13,7 @@ from ludory.plugins.call import call
 from .engine import Engine
 from .game import Game
 from .kernel_engine import KernelEngine
+from .recorded_game import check_playable
 
 
 def make_game(id: str | Game, **options: Any) -> Game:
@@ -77,9 +78,10 @@ def make_engine(
 
     Raises:
         OptionError: unknown device, no GPU, or as `make_game`.
-        UnknownIdError, PluginError: as `make_game`.
+        UnknownIdError, PluginError: as `make_game`; or the game is known from recordings only.
     """
     game, place = make_game(id, **options), str(device)
+    check_playable(game)
     if place == "cpu":
         return KernelEngine(game, num_games, seed, first_game, threads)
     from .cuda_engine import CudaEngine  # imports torch, which the CPU engine does without

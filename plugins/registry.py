@@ -6,6 +6,7 @@ import difflib
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from importlib import metadata
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from ludory.errors import LudoryError, PluginError, UnknownIdError
@@ -109,6 +110,11 @@ class Registry(Generic[T]):
             entry, problem = (self._offers.get(id) or self._newest(id))[0], str(error)
         problem = problem or _module_problem(entry)
         return Description(entry.id, entry.summary, entry.distribution, entry.target, entry.fixed, problem)
+
+    def package_of(self, id: str) -> str:
+        """What to install for an id of a third party: "ludory-nim==0.1.0"; "" for Ludory's own."""
+        distribution = self.get(id).distribution
+        return "" if distribution == "ludory" else f"{distribution}=={metadata.version(distribution)}"
 
     def load(self, id: str) -> T:
         """Import what an id stands for.

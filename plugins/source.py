@@ -19,6 +19,7 @@ def find_module(name: str) -> ModuleSpec:
     """
     names = name.split(".")
     path: Sequence[str] | None = None
+    spec: ModuleSpec | None = None
     for depth in range(1, len(names) + 1):
         part = ".".join(names[:depth])
         spec = next((found for finder in sys.meta_path if (found := finder.find_spec(part, path, None))), None)
@@ -26,6 +27,7 @@ def find_module(name: str) -> ModuleSpec:
             missing = ".".join(names[: depth + (spec is not None)])
             raise ModuleNotFoundError(f"the module {missing} does not exist", name=missing)
         path = spec.submodule_search_locations
+    assert spec is not None, name  # a name has at least one part
     return spec
 
 
@@ -51,7 +53,6 @@ def _written(arguments: ast.arguments) -> str:
     """Everything behind `self` and the first argument: "width=256, num_blocks=2"."""
     by_place = [*arguments.posonlyargs, *arguments.args]
     defaults: list[ast.expr | None] = [None] * (len(by_place) - len(arguments.defaults)) + arguments.defaults
-    every = [*zip(by_place, defaults, strict=True)][2:] + [
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    ]
+    pairs = [*zip(by_place, defaults, strict=True)]
+    every = [*pairs[2:], *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
     return ", ".join(name.arg if value is None else f"{name.arg}={ast.unparse(value)}" for name, value in every)

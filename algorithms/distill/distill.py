@@ -18,17 +18,18 @@ from ludory.agents.networks.sb3_weights import is_sb3_file
 from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.algorithm import MaybeCallback, game_of
 from ludory.algorithms.checkpoint import read_header, saved_policy, weights_hash
-from ludory.algorithms.offline import OfflineAlgorithm
+from ludory.algorithms.offline import OfflineAlgorithm, game_for
 from ludory.algorithms.processes import is_first_process
 from ludory.algorithms.teacher import Teacher
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.game import Game
+from ludory.envs.recorded_game import missing_rules
 from ludory.errors import DataError, LudoryError, OptionError
 
 from .config import DistillConfig
 from .module import EXTRAS, DistillModule
 from .report import beside, epoch_table, told
-from .source import as_dataset, check_convention, fingerprint, temporary
+from .source import as_dataset, check_convention, fingerprint, is_log, temporary
 
 TORCH_FILES = (".pt", ".pth")
 
@@ -53,7 +54,9 @@ class Distill(OfflineAlgorithm):
         if config.get("init_from") is not None:
             config["init_from"] = str(config["init_from"])
         self._imports: dict[str, ImportedPolicy] = {}
-        if policy == "auto":
+        if not any(map(is_log, config.get("dataset") or ())):
+            env = game_for(env, config.get("dataset"))
+        if policy == "auto" and env is not None:
             policy = self._default_policy(env, config)
         super().__init__(policy, env, **config)
 
@@ -109,6 +112,11 @@ class Distill(OfflineAlgorithm):
         if self.config.discount < 1 and facts.reward != "shared":
             raise OptionError(
                 f"discount={self.config.discount}: only where rewards are shared, not in {self.game.id}; leave it out"
+            )
+        if self.config.eval_games and self.game.recorded is not None:
+            raise OptionError(
+                f"eval_games={self.config.eval_games}: {missing_rules(self.game.recorded)}; or learn without scores: "
+                "eval_games=0 (--eval-games 0)"
             )
         super().setup()
 

@@ -153,7 +153,7 @@ class _PlainGame:
             yield
         except Exception as error:  # whatever plain Python makes of a fault
             frames = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code in self._places.codes]
-            lines = {frame: line for frame, line in walk_tb(error.__traceback__)}
+            lines = dict(walk_tb(error.__traceback__))
             place = self._places.at(frames[-1].f_code, lines[frames[-1]]) if frames else f"kernel `{name}`"
             said = str(error) if isinstance(error, ConformanceError) else f"{type(error).__name__}: {error}"
             raise ConformanceError(f"game {self._number}, decision {self._decision}: {place}: {said}") from error

@@ -70,16 +70,16 @@ def _fresh(trial: Trial, games: int) -> Engine:
 
 def _agreeing(trial: Trial, engine: Engine, moment: Moment, game: int, seat: int) -> Array:
     """(N,) bool: what `seat` sees and may do, who is to move, rewards and ends are those of the recorded game."""
-    seen = to_numpy(engine.observe(seat=seat)) == moment.observations[game, seat]
+    seen = np.asarray(to_numpy(engine.observe(seat=seat)) == moment.observations[game, seat])
     same: Array = seen.reshape(engine.num_games, -1).all(axis=1)
     for name in ("to_move", "terminated", "truncated", "rewards", "alive"):
-        equal = to_numpy(getattr(engine, name)) == getattr(moment, name)[game]
-        same &= equal.reshape(engine.num_games, -1).all(axis=1)
+        equal = np.asarray(to_numpy(getattr(engine, name)) == getattr(moment, name)[game])
+        same &= np.all(equal.reshape(engine.num_games, -1), axis=1)
     masks = to_numpy(engine.legal())
     if trial.facts.simultaneous:
-        same &= (masks[:, seat] == moment.masks[game, seat]).all(axis=1)
+        same &= np.all(masks[:, seat] == moment.masks[game, seat], axis=1)
     elif moment.to_move[game] == seat:
-        same &= (masks == moment.masks[game]).all(axis=1)
+        same &= np.all(masks == moment.masks[game], axis=1)
     return same
 
 
