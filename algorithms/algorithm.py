@@ -30,6 +30,7 @@ from ludory.errors import CheckpointError, OptionError, PluginError, SnapshotErr
 from ludory.plugins import algorithms, networks
 
 from .checkpoint import install_hint, read_checkpoint, saved_policy, write_checkpoint
+from .checkpoint_folder import write_folder
 from .config import AlgorithmConfig, LearnerConfig, make_config
 from .divergence import check_finite, check_savable, diverging
 from .lanes import make_lanes
@@ -60,6 +61,8 @@ class Algorithm(ABC):
     """Fields of the config that name what a new run reads; a loaded model does without."""
     changeable: ClassVar[tuple[str, ...]] = ()
     """Fields of the config that may change when a run is resumed."""
+    saves_folder: ClassVar[bool] = False
+    """Whether a checkpoint is a folder, with what `write_files` writes, instead of one file."""
     config: Any
 
     def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
@@ -329,15 +332,13 @@ class Algorithm(ABC):
         self.logger = logger
 
     def save(self, file: str | Path) -> None:
-        """Write everything that goes on from here: weights, optimiser, games, random state. Atomic.
+        """Write everything that goes on from here: weights, optimiser, games, random state. Atomic. One file, or a folder where the class says so.
 
         Raises:
             TrainingError: weights are not finite; a file written before stays as it is.
             OutputError: the place can not be written to.
         """
-        tensors = self._tensors()
-        check_savable(file, tensors)
-        write_checkpoint(file, self._header() | self._source_header(), tensors)
+        self._write(file, self._header() | self._source_header(), self._tensors())
 
     def save_policy(self, file: str | Path) -> None:
         """Write the network alone, for playing; `load` gives a model that learns on with a fresh optimiser and fresh games.
@@ -347,8 +348,20 @@ class Algorithm(ABC):
             OutputError: the place can not be written to.
         """
         weights = {f"policy/{name}": tensor for name, tensor in self.policy.state_dict().items()}
-        check_savable(file, weights)
-        write_checkpoint(file, self._header() | {"policy_only": True}, weights)
+        self._write(file, self._header() | {"policy_only": True}, weights)
+
+    def _write(self, file: str | Path, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+        check_savable(file, tensors)
+        if self.saves_folder:
+            write_folder(file, header, tensors, self.write_files)
+        else:
+            write_checkpoint(file, header, tensors)
+
+    def write_files(self, folder: Path) -> None:  # noqa: B027
+        """Write into the folder of a checkpoint what is no tensor of the run; only of classes with `saves_folder`."""
+
+    def read_files(self, folder: Path) -> None:  # noqa: B027
+        """Take up what `write_files` wrote; the checksums have been compared."""
 
     def restore(self, file: str | Path) -> None:
         """Go on, in this very object, where `save` was called: weights, optimiser, games, random state.
@@ -423,6 +436,8 @@ class Algorithm(ABC):
 
     def _restore(self, file: str | Path, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
         take_weights(self.policy, file, header, tensors, self.game)
+        if self.saves_folder:
+            self.read_files(Path(file))
         self.num_timesteps, self._total_timesteps = header["num_timesteps"], header["total_timesteps"]
         self._teacher_sha256 = header.get("teacher")
         if header.get("policy_only"):

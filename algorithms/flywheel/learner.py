@@ -55,7 +55,7 @@ def make_learner(folder: Path, state: FlywheelState, dataset: Path | None) -> Al
 def with_whole_paths(config: FlywheelConfig) -> FlywheelConfig:
     """Files that the learner reads by paths that hold in every folder."""
     options = {
-        name: str(Path(value).resolve()) if name in ("init_from", "teacher") and Path(str(value)).is_file() else value
+        name: str(Path(value).resolve()) if name in ("init_from", "teacher") and Path(str(value)).exists() else value
         for name, value in config.learner_options.items()
     }
     return dataclasses.replace(config, learner_options=options)
