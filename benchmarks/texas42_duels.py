@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 import zlib
@@ -19,6 +20,7 @@ import numpy as np
 from ludory.agents.agent import Agent
 from ludory.agents.make import make_agent
 from ludory.agents.texas42.contracts import standard_contracts
+from ludory.algorithms.folder_lock import FileLock
 from ludory.envs.engine import Array, Engine
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
@@ -26,6 +28,7 @@ from ludory.envs.player import Memory
 from ludory.envs.table import Table
 from ludory.envs.texas42.state import MADE, SETTLED
 from ludory.errors import DataError
+from ludory.written import lost
 
 GAME = "Texas42Play-v0"
 
@@ -155,11 +158,18 @@ def play_duel(
 
     Raises:
         DataError: as `read_outcomes`.
+        OutputError: another process plays it, or the file was deleted or changed while it was written.
     """
+    with FileLock(file, "duel"):
+        return _continued(duel, file, deals, processes, done)
+
+
+def _continued(
+    duel: Duel, file: Path, deals: range, processes: int, done: Callable[[int], None] | None
+) -> list[Outcome]:
     known = read_outcomes(file, duel)
     missing = [deal for deal in deals if deal not in known]
     if missing:
-        file.parent.mkdir(parents=True, exist_ok=True)
         kept = file.read_text(encoding="utf-8").rpartition("\n")[0] if file.exists() else ""
         with file.open("w" if not kept else "r+", encoding="utf-8") as handle:
             if kept:
@@ -173,6 +183,9 @@ def play_duel(
                 known[outcome.deal] = outcome
                 if done:
                     done(len(known))
+            ours = os.fstat(handle.fileno())
+        if not file.exists() or not os.path.samestat(ours, file.stat()):
+            raise lost([f"{file} is gone or has been replaced"])
     return [known[deal] for deal in deals]
 
 

@@ -102,6 +102,8 @@ def read_calibration(file: str | Path) -> Calibration:
         for name in ("contracts", "open_deals"):
             if type(content[name]) is not int or not 1 <= content[name] <= 1 << 31:
                 raise ValueError(f"{name} {shown(content[name])}, must be an integer of at least 1")
+        if type(content["player"]) is not str:
+            raise ValueError(f"player {shown(content['player'])}, must be a name")
         return Calibration(plain, mapping, content["contracts"], content["open_deals"], content["player"])
     except (OSError, ValueError, OverflowError, KeyError, TypeError) as error:
         raise DataError(

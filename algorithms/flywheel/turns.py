@@ -17,7 +17,7 @@ from ludory.atomic import atomic_file
 from ludory.errors import DataError, OptionError, OutputError
 from ludory.paths import path_inside
 from ludory.plugins.spec import parse_spec
-from ludory.reading import check_plain, read_json, shown
+from ludory.reading import check_finite, check_plain, read_json, shown
 
 FORMAT = 1
 Bar = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
@@ -93,6 +93,7 @@ class TurnsState:
             history = tuple(cls.turn_class(**turn) for turn in found.pop("history"))
             for turn in history:
                 check_plain(turn)
+            check_finite(found["config"], "config")
             if type(found["turn"]) is not int or type(found["blueprint"]) is not str:
                 raise TypeError(f"turn {shown(found['turn'])}, blueprint {shown(found['blueprint'])}")
             state = cls(**found | {"config": cls.config_class(**found["config"]), "history": history})

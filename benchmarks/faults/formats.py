@@ -166,11 +166,15 @@ FORMATS = {
     "shard": Format("imitated", "part-00000.parquet", _trajectories, _PARQUET, WHOLE | ROWS),
     "dataset.json": Format("imitated", "dataset.json", _trajectories, _JSON, BAD_NUMBERS),
     "search log": Format(
-        "searched", "sparta_games.jsonl", _search_log, _LOG, BAD_NUMBERS | {"line lost", "line doubled"}
+        "searched",
+        "sparta_games.jsonl",
+        _search_log,
+        _LOG,
+        BAD_NUMBERS | {"line doubled"},  # not "line lost": logs without the moves of a seat are part of the format
     ),
     "recorder": Format(
         samples.recorder,
-        "ep_bot.jsonl.gz",
+        "Arena2P-v0-3-00000000_player_0.jsonl.gz",
         _sequences,
         {**ANY, **packed({**TEXT, **LINES, **json_values(True)})},
         BAD_NUMBERS | SERIES | WHOLE,

@@ -147,12 +147,12 @@ def _without_folder(job: Job, place: Place, whole: Path, seconds: float, draw: r
     target = prepared(job, place.scratch / "removed", place.inputs, place.commands)
     after = draw.uniform(0.2, 0.95) * seconds
 
-    removed, complete = list[Path](), _sizes(whole)
+    removed, complete = list[Path](), dict(job.result(whole))
 
     def remove() -> None:
-        with suppress(FileNotFoundError):  # a temporary that has just been moved
-            if complete.items() <= _sizes(target).items():
-                return  # nothing is left but the end of its process: it has had its last look
+        with suppress(LudoryError, OSError, ValueError, KeyError):  # not there yet, or half there
+            if dict(job.result(target)) == complete:
+                return  # the result is there, and only the end of its process is left
         for one in target.iterdir():
             removed.append(one)
             shutil.rmtree(one, ignore_errors=True) if one.is_dir() else one.unlink(missing_ok=True)
@@ -166,10 +166,6 @@ def _without_folder(job: Job, place: Place, whole: Path, seconds: float, draw: r
     _count(ended, "removed", told, tally)
     if ended.code == 0 and removed:
         _compare(job, whole, target, f"{told}, exit code 0", tally, success=True)
-
-
-def _sizes(folder: Path) -> dict[Path, int]:
-    return {file.relative_to(folder): file.stat().st_size for file in folder.rglob("*") if file.is_file()}
 
 
 # --- Two processes --------------------------------------------------------------------------------------------------------

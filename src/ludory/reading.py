@@ -239,6 +239,22 @@ def check_plain(record: Any, but: Collection[str] = ()) -> None:
             raise TypeError(f"{part.name} is {shown(value)}, must be a {kind}")
 
 
+def check_finite(value: object, name: str) -> None:
+    """Refuse NaN and infinite numbers at any depth of what a JSON file held.
+
+    Raises:
+        TypeError: naming the place below `name`.
+    """
+    if isinstance(value, dict):
+        for key, part in value.items():
+            check_finite(part, f"{name}.{key}")
+    elif isinstance(value, list):
+        for place, part in enumerate(value):
+            check_finite(part, f"{name}[{place}]")
+    elif isinstance(value, int | float) and not abs(value) <= MOST_NUMBER:
+        raise TypeError(f"{name} is {shown(value)}, must be a finite number")
+
+
 def shown(value: object, most: int = 80) -> str:
     """`value` as it would be typed, cut after `most` characters."""
     text = repr(value)

@@ -10,7 +10,7 @@ from ludory.agents.paired_shares import pair_table
 from ludory.benchmarks.player_files import player_files
 from ludory.benchmarks.texas42_duels import Duel, play_deal, play_duel, read_outcomes
 from ludory.cli import main
-from ludory.errors import DataError
+from ludory.errors import DataError, OutputError
 
 DUEL = Duel("texas42/quick", "random", seed=4, worlds=2)
 
@@ -92,3 +92,9 @@ def test_a_checkpoint_that_was_trained_on_is_another_player(tmp_path):
     assert player_files(specs) != before
     one, other = (Duel(*specs, files=files) for files in (before, player_files(specs)))
     assert one.file_name != other.file_name, "so its games are played"
+
+
+def test_a_duel_whose_file_is_deleted_while_it_is_played_does_not_claim_success(tmp_path):
+    file = tmp_path / "duel.jsonl"
+    with pytest.raises(OutputError, match=r"duel\.jsonl is gone"):
+        play_duel(DUEL, file, range(2), done=lambda count: file.unlink() if count == 1 else None)

@@ -10,6 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -155,6 +156,21 @@ def test_what_an_interrupt_leaves_half_made_ends_without_a_word(
     assert capsys.readouterr().err == ""
     assert main(["--debug", "play"]) == 0
     assert capsys.readouterr().err == "no handle yet\n"
+
+
+def test_an_error_in_a_thread_of_a_library_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    def fail() -> None:
+        raise FileNotFoundError(2, "No such file or directory", "events.out")
+
+    def run(argv: list[str]) -> int:
+        thread = threading.Thread(target=fail)
+        thread.start()
+        thread.join()
+        return 0
+
+    monkeypatch.setattr(plugins.commands, "load", lambda id: SimpleNamespace(run=run))
+    assert main(["play"]) == 0
+    assert capsys.readouterr().err.startswith("ludory: a thread in the background ended: events.out: No such file")
 
 
 def test_control_characters_of_an_error_are_only_shown(failing: Callable[..., None], capsys: Capture) -> None:

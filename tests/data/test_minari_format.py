@@ -32,10 +32,13 @@ def test_without_minari_the_error_says_what_to_type(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_a_set_written_for_minari_is_read_back_as_it_was(name: str, tmp_path: Path) -> None:
+def test_a_set_written_for_minari_is_read_back_as_it_was(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     minari = pytest.importorskip("minari")
+    monkeypatch.chdir(tmp_path)
     record("random", GAMES[name], 12, tmp_path / "set", seed=1, shard_games=5)
-    assert main(["convert", str(tmp_path / "set"), "--from", "ludory", "--out", str(tmp_path / "minari")]) == 0
+    assert main(["convert", str(tmp_path / "set"), "--from", "ludory", "--out", "minari"]) == 0
     assert main(["convert", str(tmp_path / "minari"), "--from", "minari", "--out", str(tmp_path / "back")]) == 0
     for one, other in zip(everything(tmp_path / "set"), everything(tmp_path / "back"), strict=True):
         assert np.array_equal(one, other, equal_nan=one.is_floating_point())

@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if debug:
         arguments.remove("--debug")
     _open_streams()
-    with _quiet_finalizers(debug):
+    with _no_tracebacks_beside(debug):
         return _answered(arguments, debug)
 
 
@@ -75,15 +75,25 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
 
 
 @contextmanager
-def _quiet_finalizers(debug: bool) -> Iterator[None]:
-    """Say nothing of errors in finalizers: an object that Ctrl+C left half made, such as one of the compiler's, has no better end."""
-    before = sys.unraisablehook
+def _no_tracebacks_beside(debug: bool) -> Iterator[None]:
+    """Of errors that no caller sees.
+
+    Those of finalizers are not told: an object that Ctrl+C left half made, such as one of the compiler's, has no better end. Those of a
+    library's threads, such as a writer of logs whose folder is gone, are told in one line.
+    """
+    before = sys.unraisablehook, threading.excepthook
     if not debug:
         sys.unraisablehook = lambda unraisable: None
+        threading.excepthook = _say_of_thread
     try:
         yield
     finally:
-        sys.unraisablehook = before
+        sys.unraisablehook, threading.excepthook = before
+
+
+def _say_of_thread(ended: threading.ExceptHookArgs) -> None:
+    if isinstance(ended.exc_value, Exception):
+        say(f"a thread in the background ended: {answer(ended.exc_value).text}")
 
 
 def _open_streams() -> None:

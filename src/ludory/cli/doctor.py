@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 from ludory import plugins
 from ludory.errors import LudoryError
 from ludory.plugins.requirements import install_command
+from ludory.visible import visible
 
 TINY_GAME = "HanabiTiny2P-v0"
 LARGE_CACHE = 500 * 2**20
@@ -55,7 +56,7 @@ def run(argv: list[str]) -> int:
 
 def _line(finding: Finding) -> str:
     cure = f"\n{'':29}-> {finding.cure}" if finding.cure else ""
-    return f"{finding.status:8} {finding.name:20} {finding.found}{cure}"
+    return visible(f"{finding.status:8} {finding.name:20} {finding.found}{cure}", keep="\n")
 
 
 def examine() -> Iterator[Finding]:

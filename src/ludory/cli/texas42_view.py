@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ludory.atomic import atomic_file
 from ludory.errors import OptionError
+from ludory.visible import visible
 
 from .options import count
 
@@ -44,7 +45,7 @@ def run(argv: list[str]) -> int:
     written += [_write_gif(game, chosen)] if chosen.gif else []
     written += [_write_picture(game, chosen)] if chosen.picture else []
     for line in written:
-        print(line)
+        print(visible(line))
     if not written:
         _show(game, chosen)
     return 0

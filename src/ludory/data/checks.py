@@ -201,6 +201,13 @@ def _wrong_order(columns: Columns, header: TrajectoryHeader, game_of_row: NDArra
         lambda row: f"a seat 0..{header.players - 1}",
     )
     same_game = game_of_row[1:] == game_of_row[:-1]
+    reseeded = np.concatenate([[False], same_game & (columns.seeds[1:] != columns.seeds[:-1])])
+    yield Fault(
+        "seed",
+        reseeded[: len(seats)],
+        lambda row: "null" if columns.seeds[row] == UNKNOWN_SEED else columns.seeds[row],
+        lambda row: "that of the row before in the same game",
+    )
     backwards = np.concatenate([[False], same_game & (steps[1:] < steps[:-1])]) | (steps < 0)
     yield Fault("step", backwards, lambda row: steps[row], lambda row: "at least 0 and that of the row before")
     order, first = seat_order(columns, header.players, game_of_row)

@@ -10,6 +10,7 @@ import importlib
 import json
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.envs.game import Head, ObservationSpec, Segment
-from ludory.errors import DataError, PluginError
+from ludory.errors import DataError, LudoryError, PluginError
 from ludory.reading import JsonError, parse_json
 
 from .checks import seat_order
@@ -60,8 +61,9 @@ class MinariTrajectories:
     def __init__(self, source: str | Path) -> None:
         self._dataset = _loaded(source)
         self.source = str(source)
-        stored = self._dataset.storage.metadata.get(HEADER)
-        self.header = self._described() if stored is None else header_from_json(_parsed(stored, source), source)
+        with _damage_told(source):
+            stored = self._dataset.storage.metadata.get(HEADER)
+            self.header = self._described() if stored is None else header_from_json(_parsed(stored, source), source)
         self._ours = stored is not None
 
     def _described(self) -> TrajectoryHeader:
@@ -92,16 +94,23 @@ class MinariTrajectories:
         return TrajectoryHeader(self._dataset.id if env is None else env.id, spec, heads, players=1)
 
     def parts(self) -> Iterator[Columns]:
-        """The games one by one."""
+        """The games one by one.
+
+        Raises:
+            DataError: the files are damaged.
+        """
         waiting: list[Columns] = []
-        for episode in self._dataset.iterate_episodes():
-            columns = self._episode(episode)
+        for columns in self._episodes():
             if waiting and waiting[0].games[0] != columns.games[0]:
                 yield _one_game(waiting)
                 waiting = []
             waiting.append(columns)
         if waiting:
             yield _one_game(waiting)
+
+    def _episodes(self) -> Iterator[Columns]:
+        with _damage_told(self.source):
+            yield from map(self._episode, self._dataset.iterate_episodes())
 
     def _episode(self, episode: Any) -> Columns:
         seen, mask, seat = _parts_of(episode, len(episode.rewards))
@@ -170,7 +179,7 @@ def write_minari(dataset: TrajectoryDataset, folder: str | Path, name: str = "lu
     actions = spaces.Discrete(sizes[0]) if len(sizes) == 1 else spaces.MultiDiscrete(sizes)
     from minari.dataset.minari_storage import MinariStorage
 
-    partial = target.with_name(f".{target.name}.partial")
+    partial = target.absolute().with_name(f".{target.name}.partial")  # Minari takes names in the folder relative to it
     shutil.rmtree(partial, ignore_errors=True)
     (partial / "data").mkdir(parents=True)
     storage = MinariStorage.new(partial / "data", observation_space=space, action_space=actions, data_format="hdf5")
@@ -216,16 +225,27 @@ def _episodes(dataset: TrajectoryDataset) -> Iterator[Any]:
             )
 
 
+@contextmanager
+def _damage_told(source: str | Path) -> Iterator[None]:
+    """Minari and h5py answer a damaged file with errors of many kinds; here it is one."""
+    try:
+        yield
+    except (LudoryError, ImportError):
+        raise
+    except Exception as error:
+        raise DataError(
+            f"{source} can not be read as a Minari dataset ({type(error).__name__}: {error}); name its folder, or fetch it with "
+            f"`minari download {source}`"
+        ) from error
+
+
 def _loaded(source: str | Path) -> Any:
     minari, path = _minari(), Path(source)
     try:
-        if path.is_dir():
-            return minari.MinariDataset(str(path / "data" if (path / "data").is_dir() else path))
-        return minari.load_dataset(str(source))
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(
-            f"{source} can not be read as a Minari dataset ({error}); name its folder, or fetch it with `minari download {source}`"
-        ) from error
+        with _damage_told(source):
+            if path.is_dir():
+                return minari.MinariDataset(str(path / "data" if (path / "data").is_dir() else path))
+            return minari.load_dataset(str(source))
     except ImportError as error:
         raise PluginError(
             f'{source} needs more than is installed ({error}); type: pip install "ludory[minari]"'

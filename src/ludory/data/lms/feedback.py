@@ -67,7 +67,7 @@ def read_feedback(file: str | Path, flaws: Flaws, run: Run | None = None, bins: 
         event = line.content
         try:
             if event.get("event"):
-                if event["event"] == "session_end":
+                if fields.word(event["event"], "event") == "session_end":
                     end = _end(event, flaws, str(file), line.number)
             elif event.get("action"):
                 steps.append((encode(read_action(event), sizes), read_features(event), is_ok(event), event["action"]))

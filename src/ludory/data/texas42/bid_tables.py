@@ -144,7 +144,7 @@ def _wrong_figures(table: BidTable) -> Iterator[Check]:
         wrong = ~((low[k] <= p[k] + ROUNDING) & (p[k] <= high[k] + ROUNDING))
         bid = int(wrong.argmax())
         yield f"pmake_{decl}_{BIDS[bid]}", wrong[bid : bid + 1], p[k, bid : bid + 1], "in its interval"
-        wrong = np.diff(p[k]) > ROUNDING
+        wrong = np.diff(p[k, :-1]) > ROUNDING  # 42 is played for on its own in a rollout, and may come out above 41
         bid = int(wrong.argmax()) + 1
         yield f"pmake_{decl}_{BIDS[bid]}", wrong[bid - 1 : bid], p[k, bid : bid + 1], "not above that of a smaller bid"
 
