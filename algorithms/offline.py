@@ -7,6 +7,7 @@ import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from torch import Tensor
@@ -46,7 +47,7 @@ def game_for(env: Any, dataset: Any) -> Any:
     Raises:
         DataError: the dataset is missing or damaged.
     """
-    named = [dataset] if isinstance(dataset, str | os.PathLike) else list(dataset or ())
+    named: list[str | Path] = [Path(dataset)] if isinstance(dataset, str | os.PathLike) else list(dataset or ())
     if len(named) != 1 or not isinstance(env, str | None) or (env is not None and _is_known(env)):
         return env
     header = header_at(named[0])

@@ -115,7 +115,9 @@ def test_a_writer_that_was_killed_loses_nothing(folder):
     (folder.parent / ".speaker.ludory.01234567.tmp").mkdir()  # nobody holds its lock
     remove_temporaries(folder.parent)
     assert hidden(folder) == []
-    folder.rename(folder.with_name(".speaker.ludory.before"))  # killed between setting it aside and moving the new one in
+    folder.rename(
+        folder.with_name(".speaker.ludory.before")
+    )  # killed between setting it aside and moving the new one in
     assert ludory.load(folder).words == ("green", "two")
 
 

@@ -60,7 +60,10 @@ def _same_to(trial: Trial, game: int, seat: int) -> Iterator[tuple[int, Engine]]
         if step == len(recording.actions):
             return
         action = recording.actions[step][game]
-        engine = engine.gather(np.flatnonzero(_is_legal(trial, engine, action)))
+        allowed = np.flatnonzero(_is_legal(trial, engine, action))
+        if len(allowed) < LEAST:
+            return
+        engine = engine.gather(allowed)
         engine.step(np.broadcast_to(action, (engine.num_games, *np.shape(action))))
 
 
@@ -70,17 +73,20 @@ def _fresh(trial: Trial, games: int) -> Engine:
 
 def _agreeing(trial: Trial, engine: Engine, moment: Moment, game: int, seat: int) -> Array:
     """(N,) bool: what `seat` sees and may do, who is to move, rewards and ends are those of the recorded game."""
-    seen = np.asarray(to_numpy(engine.observe(seat=seat)) == moment.observations[game, seat])
-    same: Array = seen.reshape(engine.num_games, -1).all(axis=1)
+    same = _equal(to_numpy(engine.observe(seat=seat)), moment.observations[game, seat])
     for name in ("to_move", "terminated", "truncated", "rewards", "alive"):
-        equal = np.asarray(to_numpy(getattr(engine, name)) == getattr(moment, name)[game])
-        same &= np.all(equal.reshape(engine.num_games, -1), axis=1)
+        same &= _equal(to_numpy(getattr(engine, name)), getattr(moment, name)[game])
     masks = to_numpy(engine.legal())
     if trial.facts.simultaneous:
-        same &= np.all(masks[:, seat] == moment.masks[game, seat], axis=1)
+        same &= _equal(masks[:, seat], moment.masks[game, seat])
     elif moment.to_move[game] == seat:
-        same &= np.all(masks == moment.masks[game], axis=1)
+        same &= _equal(masks, moment.masks[game])
     return same
+
+
+def _equal(got: Array, recorded: Array) -> Array:
+    """(N,) bool: which of (N, ...) are `recorded` (...)."""
+    return np.asarray((got == recorded).reshape(len(got), -1).all(axis=1))
 
 
 def _told_the_same(trial: Trial, engine: Engine, rows: Array, game: int, seat: int, step: int) -> Array:
@@ -104,8 +110,8 @@ def _is_legal(trial: Trial, engine: Engine, action: Array) -> Array:
     """(N,) bool."""
     masks, parts = to_numpy(engine.legal()), np.cumsum([0, *trial.facts.head_sizes[:-1]])
     columns = np.reshape(action, (*masks.shape[1:-1], len(parts))) + parts
-    legal: Array = np.take_along_axis(masks, np.broadcast_to(columns, (len(masks), *columns.shape)), -1)
-    return legal.reshape(len(masks), -1).all(axis=1)
+    legal = np.take_along_axis(masks, np.broadcast_to(columns, (len(masks), *columns.shape)), -1)
+    return _equal(legal, np.True_)
 
 
 def _compare(trial: Trial, game: int, seat: int, step: int, fresh: Engine) -> bool:
