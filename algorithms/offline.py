@@ -47,11 +47,16 @@ def game_for(env: Any, dataset: Any) -> Any:
     Raises:
         DataError: the dataset is missing or damaged.
     """
-    named: list[str | Path] = [Path(dataset)] if isinstance(dataset, str | os.PathLike) else list(dataset or ())
+    named = paths_of(dataset)
     if len(named) != 1 or not isinstance(env, str | None) or (env is not None and _is_known(env)):
         return env
     header = header_at(named[0])
     return game_of_data(header) if env in (None, header.game) else env
+
+
+def paths_of(dataset: Any) -> list[Path]:
+    """A path, a sequence of paths or None as a list."""
+    return [Path(path) for path in ([dataset] if isinstance(dataset, str | os.PathLike) else dataset or ())]
 
 
 def _is_known(id: str) -> bool:

@@ -18,7 +18,7 @@ from ludory.agents.networks.sb3_weights import is_sb3_file
 from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.algorithm import MaybeCallback, game_of
 from ludory.algorithms.checkpoint import read_header, saved_policy, weights_hash
-from ludory.algorithms.offline import OfflineAlgorithm, game_for
+from ludory.algorithms.offline import OfflineAlgorithm, game_for, paths_of
 from ludory.algorithms.processes import is_first_process
 from ludory.algorithms.teacher import Teacher
 from ludory.data.trajectories import TrajectoryDataset
@@ -54,7 +54,7 @@ class Distill(OfflineAlgorithm):
         if config.get("init_from") is not None:
             config["init_from"] = str(config["init_from"])
         self._imports: dict[str, ImportedPolicy] = {}
-        if not any(map(is_log, config.get("dataset") or ())):
+        if not any(is_log(str(path)) for path in paths_of(config.get("dataset"))):
             env = game_for(env, config.get("dataset"))
         if policy == "auto" and env is not None:
             policy = self._default_policy(env, config)

@@ -111,7 +111,7 @@ def _is_legal(trial: Trial, engine: Engine, action: Array) -> Array:
     masks, parts = to_numpy(engine.legal()), np.cumsum([0, *trial.facts.head_sizes[:-1]])
     columns = np.reshape(action, (*masks.shape[1:-1], len(parts))) + parts
     legal = np.take_along_axis(masks, np.broadcast_to(columns, (len(masks), *columns.shape)), -1)
-    return _equal(legal, np.True_)
+    return np.asarray(legal.reshape(len(masks), -1).all(axis=1))
 
 
 def _compare(trial: Trial, game: int, seat: int, step: int, fresh: Engine) -> bool:
