@@ -82,8 +82,9 @@ class ExternalEngine(ABC):
                 f"device={device!r}: {game.name} runs on the CPU only (its rules run elsewhere); type 'cpu'"
             )
         self.game, self.facts, self.num_games = game, game.facts, checked_num_games(num_games)
-        self.threads, self._first_game = threads, first_game
+        self.threads = threads
         self._all = np.arange(self.num_games)
+        self._numbers = first_game + self._all
         self._started = np.zeros(self.num_games, bool)
         self.state = self._new_state()
         self._seed_streams(seed)
@@ -105,9 +106,14 @@ class ExternalEngine(ABC):
             engine=self,
         )
 
+    def number_games(self, numbers: NDArray[np.int64]) -> None:
+        """Let row k play the games of number numbers[k] in the sequence that the seed stands for; takes effect with the next `reset`."""
+        self._numbers = np.array(numbers, np.int64)
+        self._seed_streams(self.seed)
+
     def _seed_streams(self, seed: int | None) -> None:
         self.seed = secrets.randbits(62) if seed is None else checked_seed(seed)
-        self.state.random[:, STREAM] = hash_rows(self.seed, self._first_game + self._all)
+        self.state.random[:, STREAM] = hash_rows(self.seed, self._numbers)
         self.state.random[:, EPISODE] = 0
 
     @abstractmethod

@@ -11,7 +11,7 @@ from ludory.errors import OptionError, PluginError
 from ludory.plugins import Entry, games
 from ludory.plugins.call import call
 
-from .engine import Engine
+from .engine import Array, Engine
 from .game import Game
 from .kernel_engine import KernelEngine
 
@@ -81,6 +81,19 @@ def _refuse_fixed(entry: Entry, options: Mapping[str, Any]) -> None:
 def _is_free_variant(id: str, target: str) -> bool:
     description = games.describe(id)
     return description.target == target and not description.fixed
+
+
+def start_games(game: Game, numbers: Array, seed: int, device: str = "cpu") -> Engine:
+    """A started batch in which row k plays the first game number numbers[k] of `seed`; numbers may repeat, to play one start twice."""
+    if game.clones:
+        source = make_engine(game, int(numbers.max()) + 1, device, seed)
+        source.reset()
+        return source.gather(numbers)
+    engine: Any = make_engine(game, len(numbers), device, seed)
+    engine.number_games(numbers)
+    engine.reset()
+    started: Engine = engine
+    return started
 
 
 def make_engine(
