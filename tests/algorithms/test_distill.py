@@ -266,7 +266,12 @@ def command(data: Path, file: Path, *more: str) -> list[str]:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_and_resuming_end_at_the_same_numbers(
-    games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int, code: int
+    games: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    number: int,
+    code: int,
 ) -> None:
     step, steps = DistillModule.training_step, []
 
