@@ -64,7 +64,7 @@ class PooledEngine(ExternalEngine):
         )
         for name, array in mine.items():
             self.pool.arrays[name][:] = array
-        return state._replace(**{name: self.pool.arrays[name] for name in mine})
+        return ExternalState(**(state._asdict() | {name: self.pool.arrays[name] for name in mine}))
 
     def start_games(self, rows: Rows, seeds: NDArray[np.int64], options: Mapping[str, Any]) -> None:
         """See `ExternalEngine`. An environment that fails here is made anew once.

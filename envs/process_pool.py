@@ -11,7 +11,7 @@ import sys
 import types
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from time import monotonic
@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from ludory.errors import OptionError, WorkerError
 
 from .pool_worker import (
-    DONE,
     FAULTS,
     GO,
     GO_WITH_OPTIONS,
@@ -161,10 +160,8 @@ class ProcessPool:
         for number in asked:
             worker = self._workers[number]
             mine = {row: given for row, given in options.items() if worker.start <= row < worker.stop}
-            try:
+            with suppress(OSError):  # it is dead, which its answer tells
                 worker.connection.send_bytes(GO_WITH_OPTIONS + cloudpickle.dumps(mine) if mine else GO)
-            except OSError:  # it is dead, which its answer tells
-                pass
         return self._failed(found + self._answers(asked, self._timeout))
 
     def _answers(self, asked: Sequence[int], seconds: float) -> list[tuple[int | None, Fault]]:
@@ -305,10 +302,8 @@ def _end_workers(workers: list[_Worker], selector: selectors.BaseSelector, owner
     if os.getpid() != owner:
         return
     for worker in workers:
-        try:
+        with suppress(OSError):  # it is gone, or its connection is closed
             worker.connection.send_bytes(QUIT)
-        except OSError:  # it is gone, or its connection is closed
-            pass
     end = monotonic() + SECONDS_TO_END
     for worker in workers:
         worker.process.join(max(0.0, end - monotonic()))
