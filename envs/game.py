@@ -163,7 +163,11 @@ class Field(NamedTuple):
     high: Any = None
     """Largest value, as `low`."""
     shared: bool = False
-    """True: one read-only array for the whole batch instead of one per game, `Game.shared` or `fill`; kernels read `state.name[...]`."""
+    """True: one array for all games of an engine instead of one per game, such as a bank of levels: `Game.shared`, else `fill`.
+
+    `shape` is that of the whole array. Kernels read `state.name[...]` without the game's number, and cannot write to it. It is copied
+    to a device once, and snapshots hold only its hash.
+    """
 
 
 class Kernels(NamedTuple):
@@ -234,6 +238,8 @@ class Game:
     """`progress(state)`: float (N, P), how far each seat has come by what it did; training may reward its changes (`shaping`), results never do."""
     symmetry: Callable[[np.random.Generator], Symmetry] | None = None
     """Draws one of the renamings under which the game is the same; None: there are none, or none is known."""
+    shared: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """Arrays of the fields that all games share, by name."""
     id: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Id and keyword options that `make_engine` was called with: enough to build the same game again."""
@@ -267,6 +273,11 @@ class Game:
     def saves(self) -> bool:
         """True if `Engine.fields`, `load_fields`, `save` and `restore` exist."""
         return self.kernels is not None if self.facts.saves is None else self.facts.saves
+
+    @property
+    def shared_names(self) -> tuple[str, ...]:
+        """Names of the fields that all games share."""
+        return tuple(name for name, spec in self.fields.items() if spec.shared)
 
     @property
     def redeals(self) -> bool:
