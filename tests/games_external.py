@@ -1,8 +1,11 @@
-"""Two tiny games whose rules are plain Python, played through `ExternalEngine`: one in turns, one where all move at once and a seat may wait."""
+"""Three tiny games whose rules are plain Python: one in turns, one where all move at once and a seat may wait, one that workers may play."""
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ from numpy.typing import NDArray
 
 from ludory.envs.external import ExternalEngine, Rows
 from ludory.envs.game import Game, GameFacts, Head, ObservationSpec, Segment
+from ludory.envs.pooled_engine import POOL_OPTIONS, PooledEngine
 
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
 
@@ -111,3 +115,36 @@ def relay() -> Game:
         seats_wait=True,
     )
     return Game(facts, engine=RelayEngine)
+
+
+DIE, HANG, FAIL = 2, 3, 4
+"""Actions that break an environment; 0 and 1 are guesses."""
+
+
+class Guess:
+    """Guess three bits of the seed, one point each; the third guess ends the game."""
+
+    def reset(self, seed: int, options: Mapping[str, Any], row: Any) -> None:
+        self.bits = [seed >> k & 1 for k in range(3)]
+        row.observations[0, :] = self.bits
+
+    def step(self, action: NDArray[Any], row: Any) -> None:
+        guess = int(action[0])
+        if guess == DIE:
+            os._exit(7)
+        if guess == HANG:
+            time.sleep(60)
+        if guess == FAIL:
+            raise ValueError("a broken rule")
+        row.rewards[0] = guess == self.bits.pop(0)
+        row.terminated[...] = not self.bits
+
+    def close(self) -> None:
+        pass
+
+
+def guess() -> Game:
+    """One seat; `workers` may play it."""
+    spec = ObservationSpec("bits", (3,), "uint8", (Segment("bits", 0, 3),))
+    facts = GameFacts("guess", 1, "sequential", "general", False, True, (Head("guess", 5),), spec, 3, 0, 3)
+    return Game(facts, engine=partial(PooledEngine, environment=Guess), engine_options=POOL_OPTIONS)

@@ -6,48 +6,14 @@ import multiprocessing
 import os
 import subprocess
 import sys
-import time
-from functools import partial
 
 import numpy as np
 import pytest
+from games_external import DIE, FAIL, HANG, guess
 
 from ludory.envs.external import ExternalEngine
-from ludory.envs.game import Game, GameFacts, Head, ObservationSpec, Segment
 from ludory.envs.make import make_engine
-from ludory.envs.pooled_engine import POOL_OPTIONS, PooledEngine
 from ludory.errors import OptionError, WorkerError
-
-DIE, HANG, FAIL = 2, 3, 4
-"""Actions that break an environment; 0 and 1 are guesses."""
-
-
-class Guess:
-    """Guess three bits of the seed, one point each; the third guess ends the game."""
-
-    def reset(self, seed, options, row):
-        self.bits = [seed >> k & 1 for k in range(3)]
-        row.observations[0, :] = self.bits
-
-    def step(self, action, row):
-        guess = int(action[0])
-        if guess == DIE:
-            os._exit(7)
-        if guess == HANG:
-            time.sleep(60)
-        if guess == FAIL:
-            raise ValueError("a broken rule")
-        row.rewards[0] = guess == self.bits.pop(0)
-        row.terminated[...] = not self.bits
-
-    def close(self):
-        pass
-
-
-def guess() -> Game:
-    spec = ObservationSpec("bits", (3,), "uint8", (Segment("bits", 0, 3),))
-    facts = GameFacts("guess", 1, "sequential", "general", False, True, (Head("guess", 5),), spec, 3, 0, 3)
-    return Game(facts, engine=partial(PooledEngine, environment=Guess), engine_options=POOL_OPTIONS)
 
 
 def played(workers: int) -> list[np.ndarray]:
