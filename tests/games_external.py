@@ -122,11 +122,15 @@ DIE, HANG, FAIL = 2, 3, 4
 
 
 class Guess:
-    """Guess three bits of the seed, one point each; the third guess ends the game."""
+    """Guess three bits of the seed, one point each; the third guess ends the game. `breakable`: the other actions are legal, too."""
+
+    def __init__(self, breakable: bool) -> None:
+        self.breakable = breakable
 
     def reset(self, seed: int, options: Mapping[str, Any], row: Any) -> None:
         self.bits = [seed >> k & 1 for k in range(3)]
         row.observations[0, :] = self.bits
+        row.legal[0, DIE:] = self.breakable
 
     def step(self, action: NDArray[Any], row: Any) -> None:
         guess = int(action[0])
@@ -143,8 +147,8 @@ class Guess:
         pass
 
 
-def guess() -> Game:
+def guess(breakable: bool = False) -> Game:
     """One seat; `workers` may play it."""
     spec = ObservationSpec("bits", (3,), "uint8", (Segment("bits", 0, 3),))
     facts = GameFacts("guess", 1, "sequential", "general", False, True, (Head("guess", 5),), spec, 3, 0, 3)
-    return Game(facts, engine=partial(PooledEngine, environment=Guess), engine_options=POOL_OPTIONS)
+    return Game(facts, engine=partial(PooledEngine, environment=partial(Guess, breakable)), engine_options=POOL_OPTIONS)

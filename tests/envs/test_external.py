@@ -127,7 +127,7 @@ def test_a_game_has_kernels_or_an_engine():
 
 
 def test_options_of_the_engine_are_no_options_of_the_game():
-    game = make_game(guess(), workers=1, on_crash="restart")
+    game = make_game(guess(breakable=True), workers=1, on_crash="restart")
     assert game.engine_options["workers"] == 1
     assert not game.options
     engine = make_engine(game, 2, seed=1)

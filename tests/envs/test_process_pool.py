@@ -37,7 +37,7 @@ def test_workers_play_the_games_of_this_process():
 
 def broken(action: int, **options) -> ExternalEngine:
     """Four games on two workers, of which game 1, on the first, is broken by its third action."""
-    engine = make_engine(guess(), 4, seed=0, workers=2, **options)
+    engine = make_engine(guess(breakable=True), 4, seed=0, workers=2, **options)
     engine.reset()
     for move in (0, 1):
         engine.step(np.array([0, move, 0, 0]))
