@@ -139,7 +139,9 @@ def _wrappers(source: str, own: tuple[str, ...], shared: tuple[str, ...]) -> str
 def _wrapped(module: ModuleType) -> ModuleType:
     """`module` with the wrappers under the names of what they wrap."""
     view = ModuleType(module.__name__)
-    view.__dict__.update({name.removeprefix(WRAPPED): value for name, value in vars(module).items() if name.startswith(WRAPPED)})
+    view.__dict__.update(
+        {name.removeprefix(WRAPPED): value for name, value in vars(module).items() if name.startswith(WRAPPED)}
+    )
     return view
 
 

@@ -42,7 +42,9 @@ class DeviceState:
         tensors = [getattr(state, name) for name in names]
         self.dtype = dtype
         self.arrays = tuple(as_argument(tensor) for tensor in tensors)
-        layouts: list[Layout] = ["C" if name not in own or tensor.ndim == 1 else "F" for name, tensor in zip(names, tensors, strict=True)]
+        layouts: list[Layout] = [
+            "C" if name not in own or tensor.ndim == 1 else "F" for name, tensor in zip(names, tensors, strict=True)
+        ]
         self.kind = tuple(_tensor_kind(tensor, layout) for tensor, layout in zip(tensors, layouts, strict=True))
 
 

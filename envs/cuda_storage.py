@@ -35,9 +35,7 @@ def new_pools(fields: Mapping[str, Field], count: int, device: torch.device) -> 
     return pools
 
 
-def pool_views(
-    fields: Mapping[str, Field], pools: Pools, shared: Mapping[str, Tensor] = MappingProxyType({})
-) -> State:
+def pool_views(fields: Mapping[str, Field], pools: Pools, shared: Mapping[str, Tensor] = MappingProxyType({})) -> State:
     """The pools as a NamedTuple of tensors (n, ...) that share their memory, in Fortran order, with the tensors that all games share."""
     used = dict.fromkeys(pools, 0)
     views = []

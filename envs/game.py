@@ -204,6 +204,31 @@ class Symmetry(NamedTuple):
     """(A,): column a of a mask becomes column actions[a]; heads keep their columns."""
 
 
+class Decoded(NamedTuple):
+    """What a text says to do."""
+
+    action: int | tuple[int, ...] | None
+    """One head: its value; several: one value each; None: the text names no action."""
+    reason: str = ""
+    """Why there is no action, for whoever wrote the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextCodec:
+    """A game as a language model reads and plays it.
+
+    `encode` determines what the seat may know, and nothing else; equal states give equal texts, on every machine.
+    `decode` never raises: whatever a model writes is an action or has a reason why it is none. Whether the action is legal is left to
+    the engine.
+    """
+
+    instruction: str
+    """Rules of the game, meaning of its symbols, and the form of an answer: the first thing that a model reads."""
+    encode: Callable[[State, int, int | None], str]
+    """`encode(state, i, seat)`: game i as `seat` sees it; None: everything."""
+    decode: Callable[[str], Decoded]
+
+
 @dataclass(frozen=True, slots=True)
 class Game:
     """A game: facts, state layout, kernels, pictures. Everything else in Ludory is a view of such a value.
@@ -227,6 +252,8 @@ class Game:
     """`text(state, i, seat)`: ANSI picture as `seat` sees the game; None: all cards face up."""
     svg: Callable[[State, int, int | None], str] | None = None
     """`svg(state, i, seat)`: one self-contained SVG document."""
+    codec: TextCodec | None = None
+    """For language models."""
     last_move: Callable[[State, int], str] | None = None
     """`last_move(state, i)`: the last move in words, with what it showed to everybody; "" before the first."""
     consistent: Callable[[State], NDArray[np.bool_]] | None = None

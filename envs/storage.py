@@ -45,7 +45,9 @@ def views(
     fields: Mapping[str, Field], records: NDArray[Any], shared: Mapping[str, NDArray[Any]] = MappingProxyType({})
 ) -> State:
     """The records as a NamedTuple of arrays that share their memory, with the arrays that all games share."""
-    return state_class(tuple(fields))(*(shared[name] if spec.shared else records[name] for name, spec in fields.items()))
+    return state_class(tuple(fields))(
+        *(shared[name] if spec.shared else records[name] for name, spec in fields.items())
+    )
 
 
 def shared_arrays(game: Game) -> dict[str, NDArray[Any]]:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.envs.external import ExternalEngine, Rows
-from ludory.envs.game import Game, GameFacts, Head, ObservationSpec, Segment
+from ludory.envs.game import Game, GameFacts, Head, ObservationSpec, Segment, TextCodec
 from ludory.envs.pooled_engine import POOL_OPTIONS, PooledEngine
+from ludory.envs.text_codec import decoder_of_names
 
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
 
@@ -53,12 +54,28 @@ def tic_tac_toe() -> Game:
     facts = GameFacts(
         "external tic-tac-toe", 2, "sequential", "zero_sum", False, False, (Head("square", 9),), spec, 9, -1, 1
     )
-    return Game(facts, engine=TicTacToeEngine, action_name=lambda head, value: f"square {value}", text=_board)
+    return Game(facts, engine=TicTacToeEngine, action_name=_square, text=_board, codec=CODEC)
+
+
+def _square(head: int, value: int) -> str:
+    return f"square {value}"
 
 
 def _board(state: Any, i: int, seat: int | None) -> str:
     marks = np.array([".", "x", "o"])[state.engine.boards[i]]
     return "\n".join("".join(marks[start : start + 3]) for start in (0, 3, 6))
+
+
+def _described(state: Any, i: int, seat: int | None) -> str:
+    turn = "" if seat is None else f"\nYou are {'xo'[seat]}."
+    return _board(state, i, seat) + turn
+
+
+CODEC = TextCodec(
+    "Put three of your marks in a row. Squares are numbered 0 to 8, row by row. Answer with a square, such as: square 4",
+    _described,
+    decoder_of_names(_square, 9),
+)
 
 
 ROUNDS = 6

@@ -31,7 +31,7 @@ def test_stable_baselines_plays_them():
     env = to_sb3(make_vector_env(relay(), 3))
     env.reset()
     for _ in range(6):
-        _, rewards, dones, infos = env.step(np.zeros(3, np.int64))
+        _, _, dones, infos = env.step(np.zeros(3, np.int64))
     assert dones.all()
     assert infos[0]["episode"]["l"] == 6
 
@@ -95,7 +95,9 @@ def test_learners_learn_from_them_and_start_new_games_when_they_are_resumed(algo
 
 
 def test_ppo_masters_the_relay():
-    model = ludory.make_algorithm("ppo", env=relay(), num_envs=16, seats="all", seed=1, learning_rate=3e-3).learn(12_000)
+    model = ludory.make_algorithm("ppo", env=relay(), num_envs=16, seats="all", seed=1, learning_rate=3e-3).learn(
+        12_000
+    )
     agent = ludory.make_agent(model, relay())
     assert ludory.evaluate(agent, relay(), games=50, seed=9).mean > 3.5
 
@@ -103,7 +105,10 @@ def test_ppo_masters_the_relay():
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (lambda: make_engine(relay()).clone(), "copying an engine needs games that can be copied; external relay cannot"),
+        (
+            lambda: make_engine(relay()).clone(),
+            "copying an engine needs games that can be copied; external relay cannot",
+        ),
         (lambda: make_engine(relay()).save("x"), "saving running games needs .* external relay cannot"),
         (lambda: make_engine(relay()).redeal(0, 1), "redeal needs games that can be redealt; external relay cannot"),
         (lambda: make_engine(relay(), device="cuda"), "external relay runs on the CPU only"),

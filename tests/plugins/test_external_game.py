@@ -31,7 +31,9 @@ def test_it_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_it_is_trained_evaluated_and_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = str(tmp_path / "relay.ludory")
-    assert main(["train", "ppo", "--env", "Guess-v0", "--option", "workers=1", "--timesteps", "512", "--out", model]) == 0
+    assert (
+        main(["train", "ppo", "--env", "Guess-v0", "--option", "workers=1", "--timesteps", "512", "--out", model]) == 0
+    )
     assert main(["eval", model, "--game", "Guess-v0", "--games", "20"]) == 0
     assert main(["record", model, "--game", "Guess-v0", "--games", "20", "--out", str(tmp_path / "set")]) == 0
     capsys.readouterr()
