@@ -66,6 +66,9 @@ class Agent:
         put(memory, after, rows)
         return actions
 
+    def look_on(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> None:
+        """`seat` waits in the games `rows` while others decide; for agents whose memory follows all that the seat sees."""
+
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
         """Told of every move before it is applied; agents that remember the course of a game override it."""
 

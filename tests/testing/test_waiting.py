@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from games_external import RelayEngine, relay
 from games_waiting import KERNEL_RELAY
 
+import ludory
 from ludory.agents.evaluate import evaluate
 from ludory.envs.make import make_engine
+from ludory.envs.table import Table
 from ludory.errors import ConformanceError
 from ludory.testing import check_game
 
@@ -32,6 +35,23 @@ def test_rounds_in_which_nobody_decides_are_stepped_on():
     assert deciding == [[True, False], [False, True], [False, False]] * 2
     assert not engine.deciding.any()
     assert evaluate("random", KERNEL_RELAY, games=20, seed=1).returns.shape == (20, 2)
+
+
+def test_the_memory_of_a_recurrent_player_goes_on_while_it_waits():
+    agent = ludory.make_agent(ludory.make_algorithm("ppo", env=relay(), policy="gru", seats="all", num_envs=2), relay())
+    table = Table(make_engine(relay(), 3, seed=1), [agent, agent])
+    table.start()
+    table.run()
+    engine, memories = make_engine(relay(), 3, seed=1), [agent.initial_memory(3), agent.initial_memory(3)]
+    engine.reset()
+    while not engine.over.all():
+        actions = np.zeros((3, 2, 1), np.int64)
+        for seat in range(2):
+            seen, mask = engine.observe(seat), engine.legal()[:, seat]
+            actions[:, seat, 0], memories[seat] = agent.act_at(seat, seen, mask, memories[seat])
+        engine.step(actions)
+    assert all(torch.equal(mine, theirs) for mine, theirs in zip(table.memories, memories, strict=True))
+    assert table.memories[0].abs().sum() > 0
 
 
 class FreeToChoose(RelayEngine):
