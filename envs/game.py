@@ -49,10 +49,10 @@ class ObservationSpec:
     shape: tuple[int, ...]
     dtype: Literal["uint8", "float32"]
     segments: tuple[Segment, ...]
-    low: Any = 0.0
-    """Smallest value: a number, may be -inf, or an array that broadcasts to `shape`."""
-    high: Any = 1.0
-    """Largest value, as `low`."""
+    low: float = 0.0
+    """Smallest value, may be -inf."""
+    high: float = 1.0
+    """Largest value, may be inf."""
 
     @property
     def size(self) -> int:
@@ -62,7 +62,7 @@ class ObservationSpec:
     @property
     def bits(self) -> bool:
         """True if every entry is 0 or 1."""
-        return self.dtype == "uint8" and not np.any(self.low) and bool(np.all(np.equal(self.high, 1)))
+        return self.dtype == "uint8" and self.low == 0 and self.high == 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -98,6 +101,40 @@ def test_a_program_without_a_main_guard_uses_workers_and_ends_them(tmp_path):
     for pid in pids.split():
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid), 0)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_a_program_that_is_stopped(how, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import numpy as np\n"
+        "from ludory.envs.pool_worker import ArraySpec\n"
+        "from ludory.envs.process_pool import ProcessPool\n"
+        "class Slow:\n"
+        "    def step(self, action, row):\n"
+        "        import time\n"
+        "        time.sleep(0.01)\n"
+        "    def close(self): pass\n"
+        "pool = ProcessPool([Slow] * 2, {'seen': ArraySpec((), 'int64')}, ArraySpec((), 'int64'), workers=2)\n"
+        "print(*[worker.process.pid for worker in pool._workers], flush=True)\n"
+        "while True: pool.step(np.arange(2), np.zeros(2, np.int64))\n"
+    )
+    program = subprocess.Popen(
+        [sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert program.stdout is not None
+    pids = [int(pid) for pid in program.stdout.readline().split()]
+    if how == signal.SIGINT:
+        os.killpg(program.pid, how)  # as a terminal does
+    else:
+        program.kill()
+    _, said = program.communicate(timeout=30)
+    assert len(pids) == 2
+    assert "Traceback" not in said.replace("Traceback", "", 1)  # of the program itself, and of no worker
+    end = time.monotonic() + 10
+    while (alive := [pid for pid in pids if Path(f"/proc/{pid}").exists()]) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not alive
 
 
 def test_options_of_the_pool_are_checked():
