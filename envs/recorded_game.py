@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Protocol
 from ludory.errors import PluginError
 from ludory.plugins import games
 
-from .game import Game, GameFacts, Head, Kernels, ObservationSpec, header
+from .game import Game, GameFacts, Head, ObservationSpec
 
 TOLD = ("observation", "heads", "players")
 """Facts that every header of recorded games has always had by themselves."""
@@ -76,28 +76,17 @@ def game_of_header(told: RecordedHeader) -> Game:
     }
     facts = GameFacts(**every, observation=told.observation, heads=told.heads, players=told.players)
 
-    def missing(*_: Any) -> NoReturn:
+    def missing(*_: Any, **__: Any) -> NoReturn:
         raise PluginError(missing_rules(told))
 
     return Game(
         facts=facts,
-        fields=header(told.players),
-        kernels=Kernels(missing, missing, missing, missing),
+        engine=missing,
         action_name=lambda head, value: f"{told.heads[head].name} {value}",
         id=told.game,
         options=dict(told.options),
         recorded=told,
     )
-
-
-def check_playable(game: Game) -> None:
-    """Refuse a game that is known from recordings only.
-
-    Raises:
-        PluginError: saying what to install.
-    """
-    if game.recorded is not None:
-        raise PluginError(missing_rules(game.recorded))
 
 
 def missing_rules(told: RecordedHeader) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from ludory.envs.chance import STREAM, hash_rows, redeal_streams
 from ludory.envs.game import Field, Game
 from ludory.envs.kernel_faults import Places, bytecode_faults, present
-from ludory.envs.storage import new_records, state_class
+from ludory.envs.storage import new_records, own_fields, shared_arrays, state_class
 from ludory.errors import ConformanceError
 
 from .interpreted import GuardedField, interpreted
@@ -34,13 +34,13 @@ ROW, ROWS = 1, 3
 
 def kernels_run_as_plain_python(trial: Trial) -> None:
     """Kernels stay inside the arrays and their own row, store what fits, and break none of the rules that can be seen before compiling."""
-    game = trial.game
-    for fault in bytecode_faults(game.kernels):
+    game, given = trial.game, trial.game.needed_kernels("this check")
+    for fault in bytecode_faults(given):
         raise ConformanceError(str(fault))
     for name, field in game.fields.items():
         _check_field(name, field)
-    kernels = {name: interpreted(kernel) for name, kernel in present(game.kernels).items()}
-    places = Places(game.kernels)
+    kernels = {name: interpreted(kernel) for name, kernel in present(given).items()}
+    places = Places(given)
     for number in range(GAMES):
         _PlainGame(trial, kernels, places, number).play(DECISIONS)
 
@@ -74,7 +74,9 @@ class _PlainGame:
         self._records = new_records(trial.game.fields, ROWS)
         self._records["random"][:, STREAM] = hash_rows(trial.seed, number - ROW + np.arange(ROWS))
         self._records["terminated"] = True
-        fields = {name: GuardedField(f"state.{name}", self._records[name], ROW) for name in trial.game.fields}
+        own = {name: GuardedField(f"state.{name}", self._records[name], ROW) for name in own_fields(trial.game.fields)}
+        shared = {name: GuardedField(f"state.{name}", array) for name, array in shared_arrays(trial.game).items()}
+        fields = {name: (own | shared)[name] for name in trial.game.fields}
         self._state = state_class(tuple(fields))(**fields)
         strength = 2.5 * number  # as RandomMoves: uniform play sees little of many games
         self._taste = strength * self._generator.normal(size=trial.facts.num_actions)

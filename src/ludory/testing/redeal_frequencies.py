@@ -133,7 +133,7 @@ def _compare(trial: Trial, game: int, seat: int, step: int, fresh: Engine) -> bo
     deviation = chi_squared(counts, expected, freedom=counts.shape[1] - 1)
     if deviation > DEVIATION:
         worst = int((np.abs(counts[0] - counts[1]) / np.sqrt(counts.sum(axis=0))).argmax())
-        kernels = trial.game.kernels
+        kernels = trial.game.needed_kernels("this check")
         place = Places(kernels).of(kernels.redeal) if kernels.redeal else "redeal"
         raise ConformanceError(
             f"step {step}, game {game}: {place}: redeal({seat}) draws otherwise than the game deals: what the other seats see came "
@@ -146,6 +146,6 @@ def _compare(trial: Trial, game: int, seat: int, step: int, fresh: Engine) -> bo
 def _hidden(trial: Trial, engine: Engine, seat: int) -> Array:
     """(N, ...): what the other seats see, and what the critic is shown."""
     others = np.delete(look(engine).observations, seat, axis=1).reshape(engine.num_games, -1)
-    if trial.game.kernels.critic is None:
+    if trial.game.needed_kernels("this check").critic is None:
         return np.ascontiguousarray(others)
     return np.column_stack([others, to_numpy(engine.critic(seat=seat)).reshape(engine.num_games, -1)])
