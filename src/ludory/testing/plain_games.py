@@ -23,10 +23,10 @@ from .random_moves import random_moves
 from .recording import Array
 from .trial import Trial, require
 
-GAMES, DECISIONS, ASKED_EVERY = 3, 24, 6
+GAMES, DECISIONS, ASKED_EVERY = 2, 20, 5
 """How many games are played, how many decisions of each, and how often `redeal` and `critic` are asked, of one seat after another.
 
-Plain Python takes a hundred times as long as compiled code: the largest games take about two seconds so.
+Plain Python takes a hundred times as long as compiled code: the largest games take about a second so.
 """
 ROW, ROWS = 1, 3
 """A game stands between two others, so that a neighbour's row is there to be touched by mistake."""
@@ -78,7 +78,7 @@ class _PlainGame:
         shared = {name: GuardedField(f"state.{name}", array) for name, array in shared_arrays(trial.game).items()}
         fields = {name: (own | shared)[name] for name in trial.game.fields}
         self._state = state_class(tuple(fields))(**fields)
-        strength = 2.5 * number  # as RandomMoves: uniform play sees little of many games
+        strength = 4.0 * number  # as RandomMoves: uniform play sees little of many games
         self._taste = strength * self._generator.normal(size=trial.facts.num_actions)
 
     @property
