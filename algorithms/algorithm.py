@@ -20,13 +20,17 @@ from ludory.agents.networks.build import PolicySpec, build_policy, complete, par
 from ludory.agents.networks.policy import Policy, numpy_to_bits
 from ludory.agents.networks.sb3_weights import copy_weights, is_sb3_file, read_sb3
 from ludory.agents.neural import NeuralAgent
+from ludory.data.header import header_from_json, header_of, header_to_json
 from ludory.envs.checks import checked_seats
 from ludory.envs.engine import Engine
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
+from ludory.envs.recorded_game import package_of
 from ludory.errors import CheckpointError, OptionError, PluginError, SnapshotError, UnknownIdError
+from ludory.plugins import algorithms, networks
 
-from .checkpoint import read_checkpoint, write_checkpoint
+from .checkpoint import install_hint, read_checkpoint, saved_policy, write_checkpoint
+from .checkpoint_folder import write_folder
 from .config import AlgorithmConfig, LearnerConfig, make_config
 from .divergence import check_finite, check_savable, diverging
 from .lanes import make_lanes
@@ -57,6 +61,8 @@ class Algorithm(ABC):
     """Fields of the config that name what a new run reads; a loaded model does without."""
     changeable: ClassVar[tuple[str, ...]] = ()
     """Fields of the config that may change when a run is resumed."""
+    saves_folder: ClassVar[bool] = False
+    """Whether a checkpoint is a folder, with what `write_files` writes, instead of one file."""
     config: Any
 
     def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
@@ -326,15 +332,13 @@ class Algorithm(ABC):
         self.logger = logger
 
     def save(self, file: str | Path) -> None:
-        """Write everything that goes on from here: weights, optimiser, games, random state. Atomic.
+        """Write everything that goes on from here: weights, optimiser, games, random state. Atomic. One file, or a folder where the class says so.
 
         Raises:
             TrainingError: weights are not finite; a file written before stays as it is.
             OutputError: the place can not be written to.
         """
-        tensors = self._tensors()
-        check_savable(file, tensors)
-        write_checkpoint(file, self._header() | self._source_header(), tensors)
+        self._write(file, self._header() | self._source_header(), self._tensors())
 
     def save_policy(self, file: str | Path) -> None:
         """Write the network alone, for playing; `load` gives a model that learns on with a fresh optimiser and fresh games.
@@ -344,8 +348,20 @@ class Algorithm(ABC):
             OutputError: the place can not be written to.
         """
         weights = {f"policy/{name}": tensor for name, tensor in self.policy.state_dict().items()}
-        check_savable(file, weights)
-        write_checkpoint(file, self._header() | {"policy_only": True}, weights)
+        self._write(file, self._header() | {"policy_only": True}, weights)
+
+    def _write(self, file: str | Path, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+        check_savable(file, tensors)
+        if self.saves_folder:
+            write_folder(file, header, tensors, self.write_files)
+        else:
+            write_checkpoint(file, header, tensors)
+
+    def write_files(self, folder: Path) -> None:  # noqa: B027
+        """Write into the folder of a checkpoint what is no tensor of the run; only of classes with `saves_folder`."""
+
+    def read_files(self, folder: Path) -> None:  # noqa: B027
+        """Take up what `write_files` wrote; the checksums have been compared."""
 
     def restore(self, file: str | Path) -> None:
         """Go on, in this very object, where `save` was called: weights, optimiser, games, random state.
@@ -360,11 +376,25 @@ class Algorithm(ABC):
             "algorithm": self.id,
             "config": dataclasses.asdict(self.config),
             "policy": self.policy_spec._asdict(),
-            "env": {"id": self.game.id, "options": dict(self.game.options)},
+            "env": {"id": self.game.id, "options": dict(self.game.options), **self._recorded_game()},
             "num_timesteps": self.num_timesteps,
             "total_timesteps": self._total_timesteps,
             "teacher": self._teacher_sha256,
+        } | self._packages()
+
+    def _recorded_game(self) -> dict[str, Any]:
+        """What is known of a game whose rules are not installed."""
+        return {"recorded": header_to_json(header_of(self.game))} if self.game.recorded is not None else {}
+
+    def _packages(self) -> dict[str, Any]:
+        """The packages of third parties that the file needs, where it needs any."""
+        needed = {
+            "game": package_of(self.game),
+            "network": networks.package_of(self.policy_spec.id),
+            "algorithm": algorithms.package_of(self.id) if self.id in algorithms.ids() else "",
         }
+        named = {kind: package for kind, package in needed.items() if package}
+        return {"packages": named} if named else {}
 
     def _tensors(self) -> dict[str, Tensor]:
         groups = {
@@ -393,19 +423,21 @@ class Algorithm(ABC):
                 f"{file}: written by {header.get('algorithm')!r}, this is {cls.id!r}; use ludory.load(file)"
             )
         saved = header["env"]
-        game = _saved_game(file, saved) if env is None else game_of(env)
+        game = _saved_game(file, header) if env is None else game_of(env)
         if (game.id, dict(game.options)) != (saved["id"], saved["options"]):
             raise CheckpointError(
                 f"{file}: trained on {saved['id']} with options {saved['options']}, got {game.id} with options {dict(game.options)}"
             )
         config = {**header["config"], **changes}
-        model = cls(PolicySpec(**header["policy"]), game, **{**config, **dict.fromkeys(cls.inputs)})
+        model = cls(saved_policy(file, header), game, **{**config, **dict.fromkeys(cls.inputs)})
         model.config = dataclasses.replace(model.config, **{name: config.get(name) for name in cls.inputs})
         model._restore(file, header, tensors)
         return model
 
     def _restore(self, file: str | Path, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
         take_weights(self.policy, file, header, tensors, self.game)
+        if self.saves_folder:
+            self.read_files(Path(file))
         self.num_timesteps, self._total_timesteps = header["num_timesteps"], header["total_timesteps"]
         self._teacher_sha256 = header.get("teacher")
         if header.get("policy_only"):
@@ -418,9 +450,11 @@ class Algorithm(ABC):
             raise CheckpointError(f"{file}: {error}") from error
 
     def _source_header(self) -> dict[str, Any]:
-        return {"sampling": self.sampler.started}
+        return {"sampling": self.sampler.started and self.game.saves}
 
     def _source_tensors(self) -> dict[str, dict[str, Tensor]]:
+        if not self.game.saves:  # a resumed run starts new games
+            return {}
         games = {name: torch.as_tensor(value) for name, value in self.engine.fields().items()}
         return {"sampler": self.sampler.state(), "games": games}
 
@@ -437,11 +471,16 @@ def _group(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.partition("/")[2]: tensor for name, tensor in tensors.items() if name.startswith(prefix + "/")}
 
 
-def _saved_game(file: str | Path, saved: Mapping[str, Any]) -> Game:
+def _saved_game(file: str | Path, header: Mapping[str, Any]) -> Game:
+    saved = header["env"]
     try:
         return make_game(saved["id"], **saved["options"])
     except (UnknownIdError, PluginError, OptionError) as error:
-        raise CheckpointError(f"{file}: trained on {saved['id']}, which can not be made here: {error}") from error
+        if "recorded" in saved:  # it was learnt from recorded games alone
+            return Game.of_header(header_from_json(saved["recorded"], file))
+        raise CheckpointError(
+            f"{file}: trained on {saved['id']}, which can not be made here: {error}{install_hint(header, 'game')}"
+        ) from error
 
 
 def game_of(env: Any) -> Game:

@@ -1,12 +1,13 @@
-"""A checkpoint is one file without pickles: tensors as safetensors, everything else as a JSON header. Loading runs no code from it."""
+"""A checkpoint is one file without pickles: tensors as safetensors, everything else as a JSON header. Loading runs no code from it.
+
+Learners that need more than one file write a folder instead, see `checkpoint_folder`; both are read here.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import platform
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,15 +16,15 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
+from ludory.agents.networks.build import PolicySpec, parse_policy
 from ludory.atomic import atomic_file
-from ludory.errors import CheckpointError
-from ludory.reading import parse_json
+from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
 
-FORMAT = 2
+from .checkpoint_folder import is_folder, read_folder
+from .checkpoint_header import CHECKSUMS, checksum_of, damaged, finished_header, parse_header
+
 KEY = "ludory"
-CHECKSUMS = "sha256"
-"""Where the header has those of its other fields and of the tensors."""
-LIBRARIES = ("ludory", "torch", "numpy", "numba")
+"""Where a safetensors file has the header."""
 
 
 class Checkpoint(NamedTuple):
@@ -39,13 +40,32 @@ def write_checkpoint(file: str | Path, header: Mapping[str, Any], tensors: Mappi
     Raises:
         OutputError: the place can not be written to.
     """
-    versions = {name: version(name) for name in LIBRARIES} | {"python": platform.python_version()}
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    known = json.loads(json.dumps({"format": FORMAT, "versions": versions} | dict(header)))
-    known[CHECKSUMS] = {"header": _header_hash(known), "tensors": weights_hash(weights)}
+    known = finished_header(header, tensors=weights_hash(weights))
     data = save(weights, {KEY: json.dumps(known)})
     with atomic_file(file) as handle:
         handle.write(data)
+
+
+def install_hint(header: Mapping[str, Any], kind: str) -> str:
+    """What to type where the game, network or algorithm of a checkpoint is not installed; "" where the file does not say."""
+    package = header.get("packages", {}).get(kind)
+    return f'; type: pip install "{package}"' if package else ""
+
+
+def saved_policy(file: str | Path, header: Mapping[str, Any]) -> PolicySpec:
+    """The network that a checkpoint names.
+
+    Raises:
+        CheckpointError: its package is not installed, or of a version that has no such argument.
+    """
+    spec = PolicySpec(**header["policy"])
+    try:
+        return parse_policy(spec)
+    except (UnknownIdError, OptionError, PluginError) as error:
+        raise CheckpointError(
+            f"{file}: its network is {spec.id!r}, which cannot be made here: {error}{install_hint(header, 'network')}"
+        ) from error
 
 
 def read_header(file: str | Path) -> dict[str, Any]:
@@ -67,9 +87,11 @@ def read_checkpoint(file: str | Path) -> Checkpoint:
 
 
 def _open(file: str | Path, with_tensors: bool) -> Checkpoint:
+    if is_folder(file):
+        return Checkpoint(*read_folder(file, with_tensors))
     try:
         with safe_open(str(file), framework="pt") as archive:
-            header = _parse_header(file, (archive.metadata() or {}).get(KEY))
+            header = parse_header(file, (archive.metadata() or {}).get(KEY))
             tensors = {name: archive.get_tensor(name) for name in archive.keys()} if with_tensors else {}  # noqa: SIM118
     except FileNotFoundError as error:
         raise CheckpointError(f"{file}: no such file; train one with `ludory train`") from error
@@ -77,43 +99,9 @@ def _open(file: str | Path, with_tensors: bool) -> Checkpoint:
         raise CheckpointError(
             f"{file}: not a checkpoint of Ludory, or damaged ({error}); nothing was loaded"
         ) from error
-    if with_tensors and CHECKSUMS in header and _checksum(header, "tensors") != weights_hash(tensors):
-        raise _damaged(file, "tensors")
+    if with_tensors and CHECKSUMS in header and checksum_of(header, "tensors") != weights_hash(tensors):
+        raise damaged(file, "tensors")
     return Checkpoint(header, tensors)
-
-
-def _parse_header(file: str | Path, text: str | None) -> dict[str, Any]:
-    try:
-        header = parse_json(text or "")
-        found = header["format"]
-    except (ValueError, TypeError, KeyError) as error:
-        raise CheckpointError(
-            f"{file}: a safetensors file, but not a checkpoint of Ludory (no {KEY!r} header)"
-        ) from error
-    if found != FORMAT:
-        raise CheckpointError(
-            f"{file}: checkpoint format {found!r}, this version reads {FORMAT}; install a matching ludory"
-        )
-    # Files of earlier versions have no checksums.
-    if CHECKSUMS in header and _checksum(header, "header") != _header_hash(header):
-        raise _damaged(file, "header")
-    return dict(header)
-
-
-def _damaged(file: str | Path, part: str) -> CheckpointError:
-    return CheckpointError(
-        f"{file}: damaged: its {part} do not have the checksum that was written with them; nothing was loaded; take a copy or an earlier file"
-    )
-
-
-def _checksum(header: Mapping[str, Any], part: str) -> Any:
-    known = header[CHECKSUMS]
-    return known.get(part) if isinstance(known, dict) else None
-
-
-def _header_hash(header: Mapping[str, Any]) -> str:
-    rest = {name: value for name, value in header.items() if name != CHECKSUMS}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def weights_hash(weights: Mapping[str, Tensor]) -> str:

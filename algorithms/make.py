@@ -10,7 +10,7 @@ from ludory.errors import CheckpointError, PluginError, UnknownIdError
 from ludory.plugins import algorithms
 
 from .algorithm import Algorithm
-from .checkpoint import read_header
+from .checkpoint import install_hint, read_header
 
 
 def make_algorithm(id: str, env: Any, policy: str | PolicySpec = "auto", **config: Any) -> Algorithm:
@@ -36,11 +36,14 @@ def load(file: str | Path, env: Any = None) -> Algorithm:
     Raises:
         CheckpointError: the file is unreadable or foreign, or its algorithm is not installed.
     """
-    id = str(read_header(file).get("algorithm"))
+    header = read_header(file)
+    id = str(header.get("algorithm"))
     try:
         algorithm = _class(id)
     except UnknownIdError as error:
-        raise CheckpointError(f"{file}: written by the algorithm {id!r}, which is not installed ({error})") from error
+        raise CheckpointError(
+            f"{file}: written by the algorithm {id!r}, which is not installed ({error}){install_hint(header, 'algorithm')}"
+        ) from error
     return algorithm.load(file, env)
 
 

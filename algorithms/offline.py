@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from torch import Tensor
 
 from ludory.agents.networks.build import PolicySpec
-from ludory.data.trajectories import TrajectoryDataset
-from ludory.errors import DataError, OptionError
+from ludory.data.dataset import header_at
+from ludory.data.trajectories import TrajectoryDataset, TrajectoryHeader
+from ludory.envs.game import Game
+from ludory.envs.make import make_game
+from ludory.errors import DataError, OptionError, PluginError, UnknownIdError
+from ludory.plugins import games
 
 from .supervised import SupervisedAlgorithm, SupervisedConfig
 
@@ -29,6 +35,47 @@ class OfflineConfig(SupervisedConfig):
     """Leave damaged rows out, and say how many, instead of stopping."""
     augment: bool = False
     """Rename every batch by a symmetry of the game, such as Hanabi's colours; for players who treat all names alike."""
+
+
+def game_for(env: Any, dataset: Any) -> Any:
+    """`env`; where it is None, or the id of a game that is not installed, the game of the recorded games.
+
+    Args:
+        env: as `Algorithm` takes it.
+        dataset: a path, a sequence of one path, or None.
+
+    Raises:
+        DataError: the dataset is missing or damaged.
+    """
+    named = paths_of(dataset)
+    if len(named) != 1 or not isinstance(env, str | None) or (env is not None and _is_known(env)):
+        return env
+    header = header_at(named[0])
+    return game_of_data(header) if env in (None, header.game) else env
+
+
+def paths_of(dataset: Any) -> list[Path]:
+    """A path, a sequence of paths or None as a list."""
+    return [Path(path) for path in ([dataset] if isinstance(dataset, str | os.PathLike) else dataset or ())]
+
+
+def _is_known(id: str) -> bool:
+    try:
+        games.get(id)
+    except UnknownIdError:
+        return False
+    except PluginError:  # it is known, and broken
+        return True
+    return True
+
+
+def game_of_data(header: TrajectoryHeader) -> Game:
+    """The game of recorded games: as it is installed, else as much of it as the header tells.
+
+    Raises:
+        OptionError, PluginError: the game is installed, but not with these options, or its package is broken.
+    """
+    return make_game(header.game, **header.options) if _is_known(header.game) else Game.of_header(header)
 
 
 class OfflineAlgorithm(SupervisedAlgorithm):
@@ -48,7 +95,7 @@ class OfflineAlgorithm(SupervisedAlgorithm):
     def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
         if "split_ratio" in config:
             config["split_ratio"] = tuple(config["split_ratio"])
-        super().__init__(policy, env, **config)
+        super().__init__(policy, game_for(env, config.get("dataset")), **config)
 
     def setup(self) -> None:
         """Make the optimiser.

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ludory.agents.networks.build import PolicySpec, build_policy
+from ludory.agents.networks.build import build_policy
 from ludory.agents.networks.policy import Policy, refuse_not_finite
 from ludory.envs.game import Game
 from ludory.errors import CheckpointError
 
-from .checkpoint import read_checkpoint, weights_hash
+from .checkpoint import read_checkpoint, saved_policy, weights_hash
 
 
 class Teacher(NamedTuple):
@@ -40,7 +40,7 @@ def policy_of(file: str | Path, header: Mapping[str, Any], tensors: Mapping[str,
     Raises:
         CheckpointError: it does not fit the game.
     """
-    policy = build_policy(PolicySpec(**header["policy"]), game.facts)
+    policy = build_policy(saved_policy(file, header), game.facts)
     take_weights(policy, file, header, tensors, game)
     return policy
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from ludory.agents.networks.build import PolicySpec
-from ludory.algorithms.checkpoint import read_header
+from ludory.algorithms.checkpoint import read_header, saved_policy
 from ludory.algorithms.interrupt import exit_code
 from ludory.algorithms.teacher import load_teacher
 from ludory.envs.make import make_game
@@ -102,7 +102,7 @@ def _checkpoint(suites: Sequence[Suite], file: Path | None) -> Checkpoint | None
                 named = "needs a checkpoint of bc" if file is None else f"--bc {file}: there is no such file"
                 raise OptionError(f"--suite {suite.key}: {named}; {_how_to_make(suite)}")
             teacher = load_teacher(file, make_game(suite.game), torch.device("cpu"))
-            return Checkpoint(written(PolicySpec(**read_header(file)["policy"])), teacher.sha256)
+            return Checkpoint(written(saved_policy(file, read_header(file))), teacher.sha256)
     return None
 
 

@@ -35,7 +35,7 @@ from .cuda_device import DeviceState, Kernel, find_device
 from .cuda_storage import Pools, gather_pools, new_pools, pool_views
 from .game import Game, ObservationSpec, State
 from .snapshot import check_fields, identity, read_snapshot, write_snapshot
-from .storage import record_dtype
+from .storage import own_fields, record_dtype, shared_arrays
 
 GAME_THREADS = (64,)
 """Threads of a block that work on a game each: small blocks, so that 10,000 games reach every multiprocessor."""
@@ -68,8 +68,12 @@ class CudaEngine:
         self, game: Game, num_games: int = 1, seed: int | None = None, first_game: int = 0, device: str = "cuda"
     ) -> None:
         self.game, self.facts, self.num_games = game, game.facts, checked_num_games(num_games)
+        self._kernels = game.needed_kernels(f"device={device!r}")
         self.device, self._first_game = device, first_game
         self._device = find_device(device)
+        self._shared = {
+            name: torch.tensor(array, device=self._device.torch_device) for name, array in shared_arrays(game).items()
+        }
         self._adopt(new_pools(game.fields, self.num_games, self._device.torch_device), np.zeros(self.num_games, bool))
         self.state.terminated.fill_(True)
         self._seed_streams(seed)
@@ -78,7 +82,7 @@ class CudaEngine:
         """Take up the games that lie in `pools`; masks [A, S, n]."""
         count, where = len(started), self._device.torch_device
         self._pools, self._started, self.num_games = pools, started, count
-        self._state = pool_views(self.game.fields, pools)
+        self._state = pool_views(self.game.fields, pools, self._shared)
         self._fields = self._device.state(self._state, record_dtype(self.game.fields))
         self._all = np.arange(count)
         self._all_rows = torch.arange(count, device=where)
@@ -91,8 +95,8 @@ class CudaEngine:
 
     @cached_property
     def _bound(self) -> ModuleType:
-        kernels = {name: kernel for name, kernel in self.game.kernels._asdict().items() if kernel}
-        return bind("batch_cuda", kernels, self._fields.dtype)
+        kernels = {name: kernel for name, kernel in self._kernels._asdict().items() if kernel}
+        return bind("batch_cuda", kernels, self._fields.dtype, self.game.shared_names)
 
     @property
     def state(self) -> State:
@@ -185,7 +189,7 @@ class CudaEngine:
 
     def critic(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> Tensor:
         """What a value function may see in training; see `Engine.critic`."""
-        kernel = self._bound.critic_rows if self.game.kernels.critic else self._bound.every_seat_rows
+        kernel = self._bound.critic_rows if self._kernels.critic else self._bound.every_seat_rows
         return self._seen(kernel, critic_spec(self.game), seat, rows, packed)
 
     def used(self, actions: Any, seat: Any | None = None, rows: Any | None = None) -> Tensor:
@@ -193,10 +197,11 @@ class CudaEngine:
         chosen = self._all if rows is None else checked_rows(_off_device(rows), self.num_games)
         played = self._checked_actions(actions, len(chosen), seat is not None)
         where, seats, heads = *self._rows_and_seats(seat, chosen), len(self.facts.heads)
-        out = torch.full((len(where), heads), not self.game.kernels.used, device=self._device.torch_device)
-        if self.game.kernels.used:
+        out = torch.full((len(where), heads), not self._kernels.used, device=self._device.torch_device)
+        if self._kernels.used:
             self.run(self._bound.used_rows, len(where), self._fields, where, seats, played.view(-1, heads), out)
-        out &= self.alive[where, torch.where(seats < 0, self.state.to_move[where], seats)].unsqueeze(1)
+        acting = self.deciding if self.facts.simultaneous else self.alive
+        out &= acting[where, torch.where(seats < 0, self.state.to_move[where], seats)].unsqueeze(1)
         return out.view(-1, self.facts.players, heads) if seat is None and self.facts.simultaneous else out
 
     def _rows_and_seats(self, seat: Any, chosen: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
@@ -270,6 +275,15 @@ class CudaEngine:
         return running.repeat(1, self.facts.players)
 
     @property
+    def deciding(self) -> Tensor:
+        """(N, P) bool, who must act now; see `Engine.deciding`."""
+        if not self.facts.simultaneous:
+            return self.to_move.unsqueeze(1) == torch.arange(self.facts.players, device=self._device.torch_device)
+        if "deciding" in self.game.fields:
+            return self.alive & _copied(self.state.deciding).bool()
+        return self.alive
+
+    @property
     def truncated(self) -> Tensor:
         """(N,) bool, ended by an outside limit."""
         return _copied(self.state.truncated)
@@ -284,7 +298,8 @@ class CudaEngine:
         where = self.tensor(chosen)
         other = object.__new__(CudaEngine)
         other.game, other.facts, other.device, other._device = self.game, self.facts, self.device, self._device
-        other.seed, other._first_game = self.seed, self._first_game
+        other._shared = self._shared
+        other.seed, other._first_game, other._kernels = self.seed, self._first_game, self._kernels
         other._adopt(gather_pools(self._pools, where), self._started[chosen], self._masks.index_select(2, where))
         return other
 
@@ -298,6 +313,9 @@ class CudaEngine:
         # Other seats see what was re-drawn, and their legal actions may depend on it.
         self.run(self._bound.legal_rows, self.num_games, self._fields, self._masks)
 
+    def close(self) -> None:
+        """Nothing is held open."""
+
     def save(self, file: str | Path) -> None:
         """Write all games to `file`, atomically; engines on every device read it."""
         write_snapshot(file, identity(self.game), {name: _off_device(values) for name, values in self.fields().items()})
@@ -308,7 +326,8 @@ class CudaEngine:
 
     def fields(self) -> dict[str, Any]:
         """Everything that a restored batch needs, by name; the arrays are live."""
-        return {**self.state._asdict(), "_started": self._started}
+        mine = {name: getattr(self.state, name) for name in own_fields(self.game.fields)}
+        return {**mine, "_started": self._started}
 
     def load_fields(self, fields: Mapping[str, Any], check: bool = True) -> None:
         """Take up what `fields` gave, on this or another device; see `Engine.load_fields`."""
@@ -316,7 +335,7 @@ class CudaEngine:
             check_fields(self.game, fields)
         count = len(fields["to_move"])
         pools = new_pools(self.game.fields, count, self._device.torch_device)
-        for name, field in pool_views(self.game.fields, pools)._asdict().items():
+        for name, field in pool_views(own_fields(self.game.fields), pools)._asdict().items():
             field.copy_(self.tensor(fields[name]))
         self._adopt(pools, np.array(_off_device(fields["_started"]), bool))
         self.run(self._bound.legal_rows, count, self._fields, self._masks)

@@ -40,19 +40,30 @@ def _import_line_digest(kernels: list[Callable[..., Any]]) -> str:
     return ";".join(f"{plain(k).__module__}.{plain(k).__qualname__}" for k in kernels)
 
 
-def _reached(kernels: list[Callable[..., Any]]) -> Iterator[str]:
-    """Sources of the functions that are reached by name, and values of the constants they read."""
+def reached_functions(kernels: Iterable[Callable[..., Any]]) -> Iterator[Callable[..., Any]]:
+    """The Python functions of `kernels`, and those that they reach by name."""
     queue, seen = [plain(kernel) for kernel in kernels], set()
     while queue:
         function = queue.pop(0)
         if function in seen:
             continue
         seen.add(function)
+        yield function
+        queue += [plain(value) for _, value in _read_by(function) if _is_function(value)]
+
+
+def _is_function(value: object) -> bool:
+    return hasattr(value, "py_func") or inspect.isfunction(value)
+
+
+def _reached(kernels: list[Callable[..., Any]]) -> Iterator[str]:
+    """Sources of the functions that are reached by name, and values of the constants they read."""
+    for function in reached_functions(kernels):
         yield _source(function)
         for name, value in _read_by(function):
-            if hasattr(value, "py_func") or inspect.isfunction(value):
-                queue.append(plain(value))
-            elif isinstance(value, np.ndarray):
+            if _is_function(value):
+                continue
+            if isinstance(value, np.ndarray):
                 yield f"{name}={value.dtype}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}"
             elif isinstance(value, type) and issubclass(value, Enum):
                 yield f"{name}={list(value)!r}"

@@ -1,8 +1,8 @@
-"""The registry: find, list, load games, agents, algorithms, benchmarks and commands.
+"""The registry: find, list, load games, agents, networks, algorithms, benchmarks and commands.
 
-Other packages add to it through the entry-point groups `ludory.games`, `ludory.agents`, `ludory.algorithms`, `ludory.benchmarks` and `ludory.commands`.
-Games are callables `make(**options) -> Game`, agents callables `make(game, **options) -> Agent`, algorithms subclasses of `Algorithm`,
-benchmarks callables `run(argv) -> int`, commands modules with a function `run(argv) -> int`.
+Other packages add to it through the entry-point groups `ludory.games`, `ludory.agents`, `ludory.networks`, `ludory.algorithms`,
+`ludory.benchmarks` and `ludory.commands`. Games are callables `make(**options) -> Game`, agents callables `make(game, **options) -> Agent`,
+networks subclasses of `Policy`, called as `Network(facts, **options)`, algorithms subclasses of `Algorithm`, benchmarks callables `run(argv) -> int`, commands modules with a function `run(argv) -> int`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,18 @@ from . import builtin
 from .entry import Entry
 from .registry import Description, Registry
 
-__all__ = ["Command", "Description", "Entry", "Registry", "agents", "algorithms", "benchmarks", "commands", "games"]
+__all__ = [
+    "Command",
+    "Description",
+    "Entry",
+    "Registry",
+    "agents",
+    "algorithms",
+    "benchmarks",
+    "commands",
+    "games",
+    "networks",
+]
 
 
 class Command(Protocol):
@@ -40,6 +51,9 @@ games: Registry[Callable[..., object]] = Registry(
 )
 agents: Registry[Callable[..., object]] = Registry(
     "agent", builtin.AGENTS, callable, "a function make(game, **options) that gives an Agent"
+)
+networks: Registry[type[Any]] = Registry(
+    "network", builtin.NETWORKS, _is_class, "a subclass of ludory.agents.networks.policy.Policy"
 )
 algorithms: Registry[type[Any]] = Registry(
     "algorithm", builtin.ALGORITHMS, _is_class, "a subclass of ludory.algorithms.algorithm.Algorithm"

@@ -70,6 +70,17 @@ AGENTS = (
     Entry("texas42/seer", "ludory.agents.texas42.bots:make_seer", "Texas 42 ceiling: sees all hands, plays exactly"),
 )
 
+_NETWORKS = "ludory.agents.networks."
+
+NETWORKS = (
+    Entry("mlp", f"{_NETWORKS}mlp:MlpPolicy", "hidden layers; the default"),
+    Entry("gru", f"{_NETWORKS}gru:GruPolicy", "hidden layers and a memory"),
+    Entry("residual", f"{_NETWORKS}residual:ResidualPolicy", "residual blocks"),
+    Entry("transformer", f"{_NETWORKS}transformer:TransformerPolicy", "attention over the segments of an observation"),
+    Entry("hanabi_gru", f"{_NETWORKS}hanabi_gru:HanabiGruPolicy", "Hanabi: a memory, told the seat and the last moves"),
+    Entry("domino", f"{_NETWORKS}domino:DominoTransformer", "Texas 42: attention over tiles; for texas42_oracle"),
+)
+
 ALGORITHMS = (
     Entry("bc-v1", "ludory.algorithms.bc:BC", "behaviour cloning of recorded games"),
     Entry("distill-v1", "ludory.algorithms.distill:Distill", "a network that learns what a search found"),

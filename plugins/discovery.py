@@ -9,7 +9,14 @@ from typing import NamedTuple
 
 from .entry import ID, TARGET, Entry
 
-GROUPS = ("ludory.games", "ludory.agents", "ludory.algorithms", "ludory.benchmarks", "ludory.commands")
+GROUPS = (
+    "ludory.games",
+    "ludory.agents",
+    "ludory.networks",
+    "ludory.algorithms",
+    "ludory.benchmarks",
+    "ludory.commands",
+)
 
 
 class Broken(NamedTuple):

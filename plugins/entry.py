@@ -16,7 +16,7 @@ _VERSION = re.compile(r"(?P<name>.+)-v(?P<number>\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A game, agent, algorithm, benchmark or command, known by name only; nothing is imported for it."""
+    """A game, agent, network, algorithm, benchmark or command, known by name only; nothing is imported for it."""
 
     id: str
     target: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from importlib import metadata
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from ludory.errors import LudoryError, PluginError, UnknownIdError
@@ -14,6 +14,7 @@ from ludory.errors import LudoryError, PluginError, UnknownIdError
 from .discovery import Broken, Discovered, discover, plugins_off
 from .entry import TARGET, Entry, split_version
 from .requirements import missing_dependency
+from .source import find_module
 
 T = TypeVar("T")
 
@@ -110,6 +111,11 @@ class Registry(Generic[T]):
         problem = problem or _module_problem(entry)
         return Description(entry.id, entry.summary, entry.distribution, entry.target, entry.fixed, problem)
 
+    def package_of(self, id: str) -> str:
+        """What to install for an id of a third party: "ludory-nim==0.1.0"; "" for Ludory's own."""
+        distribution = self.get(id).distribution
+        return "" if distribution == "ludory" else f"{distribution}=={metadata.version(distribution)}"
+
     def load(self, id: str) -> T:
         """Import what an id stands for.
 
@@ -169,15 +175,10 @@ def _module_problem(entry: Entry) -> str:
     """Says that the target's module does not exist, without running any code of its packages."""
     match = TARGET.fullmatch(entry.target)
     assert match is not None, entry
-    names = match["module"].split(".")
     try:
-        path: Sequence[str] | None = None
-        for depth in range(1, len(names) + 1):
-            name = ".".join(names[:depth])
-            spec = next((found for finder in sys.meta_path if (found := finder.find_spec(name, path, None))), None)
-            if spec is None or (depth < len(names) and spec.submodule_search_locations is None):
-                return f"the module {'.'.join(names[: depth + (spec is not None)])} does not exist"
-            path = spec.submodule_search_locations
+        find_module(match["module"])
+    except ModuleNotFoundError as error:
+        return str(error)
     except Exception:  # a finder or a namespace that needs its packages imported first: no problem that is known
         return ""
     return ""

@@ -11,6 +11,8 @@ from typing import Any
 from ludory.errors import OptionError
 
 CHECKPOINT_SUFFIX = ".ludory"
+FOLDER_HEADER = "header.json"
+"""What a folder has that is a checkpoint."""
 _CALL = re.compile(r"(?P<name>[^()]*?)\s*\((?P<arguments>.*)\)", re.DOTALL)
 _KEYWORD = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*=\s*(?P<value>.+)", re.DOTALL)
 _WORDS = {"true": True, "false": False, "none": None}
@@ -24,11 +26,11 @@ class Spec:
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
     checkpoint: bool = False
-    """True if `name` is the path of a checkpoint file."""
+    """True if `name` is the path of a checkpoint, a file or a folder."""
 
 
 def parse_spec(text: str) -> Spec:
-    """Take a spec apart: `name`, `name(value, key=value)`, or the path of a checkpoint (ends in .ludory, or is an existing file).
+    """Take a spec apart: `name`, `name(value, key=value)`, or the path of a checkpoint (ends in .ludory, or is an existing file, or a folder with a header.json).
 
     Values are Python literals (also `true`, `false`, `none`); anything else is a string, so names need no quotes.
 
@@ -71,10 +73,11 @@ def parse_value(text: str) -> Any:
 
 
 def _is_checkpoint(text: str) -> bool:
-    if text.endswith(CHECKPOINT_SUFFIX):
+    if text.rstrip("/").endswith(CHECKPOINT_SUFFIX):
         return True
     try:
-        return Path(text).is_file()
+        path = Path(text)
+        return path.is_file() or (path / FOLDER_HEADER).is_file()
     except (OSError, ValueError):  # too long for a path, or a zero byte
         return False
 

@@ -1,27 +1,18 @@
-"""Policies by id and arguments, so that a checkpoint can build one again."""
+"""Policies by id and arguments, so that a checkpoint can build one again; the ids are those of `ludory list networks`."""
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ludory.envs.game import GameFacts
-from ludory.errors import OptionError
+from ludory.errors import OptionError, PluginError
+from ludory.plugins import networks
 from ludory.plugins.spec import parse_spec
 
 from .policy import Policy
 
-POLICIES = {
-    "mlp": "mlp:MlpPolicy",
-    "gru": "gru:GruPolicy",
-    "residual": "residual:ResidualPolicy",
-    "transformer": "transformer:TransformerPolicy",
-    "hanabi_gru": "hanabi_gru:HanabiGruPolicy",
-    "domino": "domino:DominoTransformer",
-}
-"""Id -> module of this folder and class."""
 ALIASES = {"auto": "mlp", "MlpPolicy": "mlp"}
 
 
@@ -35,16 +26,20 @@ class PolicySpec(NamedTuple):
 def parse_policy(text: str | PolicySpec) -> PolicySpec:
     """`PolicySpec("gru", {"memory_size": 64})` for "gru(memory_size=64)".
 
+    A name without version means the newest one; the spec names the version.
+
     Raises:
-        OptionError: there is no such policy, or it has no such argument.
+        UnknownIdError: there is no such network, naming the nearest.
+        OptionError: it has no such argument.
+        PluginError: its package is broken or lacks a dependency.
     """
     if isinstance(text, PolicySpec):
-        spec = text
+        spec = PolicySpec(networks.get(text.id).id, text.arguments)
     else:
         parsed = parse_spec(text)
         if parsed.args:
             raise OptionError(f"policy {text!r}: arguments are given by name, such as {parsed.name}(hidden=(256,))")
-        spec = PolicySpec(ALIASES.get(parsed.name, parsed.name), parsed.kwargs)
+        spec = PolicySpec(networks.get(ALIASES.get(parsed.name, parsed.name)).id, parsed.kwargs)
     accepted = list(_defaults(spec.id))
     for key in spec.arguments:
         if key not in accepted:
@@ -63,7 +58,11 @@ def complete(spec: PolicySpec, wishes: Mapping[str, Any]) -> PolicySpec:
     for key, value in wanted.items():
         if key not in defaults:
             raise OptionError(f"{key}={value!r}: policy {spec.id!r} has no such argument; it has {', '.join(defaults)}")
-    return PolicySpec(spec.id, {**defaults, **wanted, **spec.arguments})
+    every = {**defaults, **wanted, **spec.arguments}
+    for key, value in every.items():
+        if value is inspect.Parameter.empty:
+            raise OptionError(f"policy {spec.id!r} needs {key}=, as in {spec.id}({key}=...)")
+    return PolicySpec(spec.id, every)
 
 
 def build_policy(spec: PolicySpec, facts: GameFacts) -> Policy:
@@ -80,18 +79,20 @@ def build_policy(spec: PolicySpec, facts: GameFacts) -> Policy:
 
 
 def policy_class(id: str) -> type[Policy]:
-    """The class of a policy.
+    """The class of a network.
 
     Raises:
-        OptionError: there is no such policy.
+        UnknownIdError: there is no such network, naming the nearest.
+        PluginError: its package is broken, lacks a dependency, or offers something else.
     """
-    if id not in POLICIES:
-        raise OptionError(f"policy {id!r}: must be one of {', '.join(map(repr, POLICIES))}")
-    module, _, attribute = POLICIES[id].partition(":")
-    kind: type[Policy] = getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
-    return kind
+    loaded = networks.load(id)
+    if not issubclass(loaded, Policy):
+        raise PluginError(
+            f"network {id!r}: {loaded.__name__} must be a subclass of ludory.agents.networks.policy.Policy"
+        )
+    return loaded
 
 
 def _defaults(id: str) -> dict[str, Any]:
     parameters = list(inspect.signature(policy_class(id)).parameters.values())[1:]
-    return {parameter.name: parameter.default for parameter in parameters}
+    return {one.name: one.default for one in parameters if one.kind is not one.VAR_KEYWORD}

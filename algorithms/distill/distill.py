@@ -17,18 +17,19 @@ from ludory.agents.networks.hanabi_gru_import import ImportedPolicy, import_hana
 from ludory.agents.networks.sb3_weights import is_sb3_file
 from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.algorithm import MaybeCallback, game_of
-from ludory.algorithms.checkpoint import read_header, weights_hash
-from ludory.algorithms.offline import OfflineAlgorithm
+from ludory.algorithms.checkpoint import read_header, saved_policy, weights_hash
+from ludory.algorithms.offline import OfflineAlgorithm, game_for, paths_of
 from ludory.algorithms.processes import is_first_process
 from ludory.algorithms.teacher import Teacher
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.game import Game
+from ludory.envs.recorded_game import missing_rules
 from ludory.errors import DataError, LudoryError, OptionError
 
 from .config import DistillConfig
 from .module import EXTRAS, DistillModule
 from .report import beside, epoch_table, told
-from .source import as_dataset, check_convention, fingerprint, temporary
+from .source import as_dataset, check_convention, fingerprint, is_log, temporary
 
 TORCH_FILES = (".pt", ".pth")
 
@@ -53,7 +54,9 @@ class Distill(OfflineAlgorithm):
         if config.get("init_from") is not None:
             config["init_from"] = str(config["init_from"])
         self._imports: dict[str, ImportedPolicy] = {}
-        if policy == "auto":
+        if not any(is_log(str(path)) for path in paths_of(config.get("dataset"))):
+            env = game_for(env, config.get("dataset"))
+        if policy == "auto" and env is not None:
             policy = self._default_policy(env, config)
         super().__init__(policy, env, **config)
 
@@ -63,7 +66,7 @@ class Distill(OfflineAlgorithm):
             order = config.get("ckpt_action_order", "play_first_bw")
             return self._imported(file, game_of(env), order).spec
         if file and not is_sb3_file(file):
-            return PolicySpec(**read_header(file)["policy"])
+            return saved_policy(file, read_header(file))
         return "hanabi_gru" if game_of(env).facts.name == "Hanabi" else "auto"
 
     def _imported(self, file: str, game: Game, order: str) -> ImportedPolicy:
@@ -109,6 +112,11 @@ class Distill(OfflineAlgorithm):
         if self.config.discount < 1 and facts.reward != "shared":
             raise OptionError(
                 f"discount={self.config.discount}: only where rewards are shared, not in {self.game.id}; leave it out"
+            )
+        if self.config.eval_games and self.game.recorded is not None:
+            raise OptionError(
+                f"eval_games={self.config.eval_games}: {missing_rules(self.game.recorded)}; or learn without scores: "
+                "eval_games=0 (--eval-games 0)"
             )
         super().setup()
 

@@ -8,9 +8,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ludory.agents.make import make_agent
-from ludory.agents.networks.build import PolicySpec
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.checkpoint import read_header
+from ludory.algorithms.checkpoint import read_header, saved_policy
 from ludory.algorithms.make import make_algorithm
 from ludory.atomic import atomic_file
 from ludory.data.split import SPLITS, in_split_by_number
@@ -46,7 +45,7 @@ def make_learner(folder: Path, state: FlywheelState, dataset: Path | None) -> Al
     return make_algorithm(
         config.learner,
         game_of(state),
-        PolicySpec(**read_header(blueprint.name)["policy"]) if blueprint.checkpoint else config.policy,
+        saved_policy(blueprint.name, read_header(blueprint.name)) if blueprint.checkpoint else config.policy,
         dataset=str(dataset) if dataset else None,
         seed=config.seed,
         **options,
@@ -56,7 +55,7 @@ def make_learner(folder: Path, state: FlywheelState, dataset: Path | None) -> Al
 def with_whole_paths(config: FlywheelConfig) -> FlywheelConfig:
     """Files that the learner reads by paths that hold in every folder."""
     options = {
-        name: str(Path(value).resolve()) if name in ("init_from", "teacher") and Path(str(value)).is_file() else value
+        name: str(Path(value).resolve()) if name in ("init_from", "teacher") and Path(str(value)).exists() else value
         for name, value in config.learner_options.items()
     }
     return dataclasses.replace(config, learner_options=options)

@@ -8,10 +8,9 @@ from typing import Any
 
 from stable_baselines3.common.logger import KVWriter, Logger
 
-from ludory.agents.networks.build import PolicySpec
 from ludory.agents.networks.policy import Policy
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.checkpoint import read_header
+from ludory.algorithms.checkpoint import read_header, saved_policy
 from ludory.algorithms.make import make_algorithm
 from ludory.algorithms.shaping import Shaping
 from ludory.envs.game import Game
@@ -67,7 +66,7 @@ class Learner:
 
     def _fresh(self) -> Algorithm:
         """The weights of the start with a new optimiser."""
-        spec = PolicySpec(**read_header(self.config.teacher)["policy"])
+        spec = saved_policy(self.config.teacher, read_header(self.config.teacher))
         seed = self.config.seed * 1_000_003 + self.number * 1_009 + self.resets
         options: dict[str, Any] = {"num_envs": 512, **self.config.learner_options}
         if self._kl is not None:

@@ -13,7 +13,8 @@ from typing import Any
 import torch
 from typing_extensions import Self
 
-from ludory.algorithms.checkpoint import LIBRARIES, read_header
+from ludory.algorithms.checkpoint import read_header
+from ludory.algorithms.checkpoint_header import LIBRARIES
 from ludory.algorithms.folder_lock import FolderLock
 from ludory.algorithms.teacher import load_teacher
 from ludory.algorithms.threads import one_thread

@@ -19,8 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.networks.build import PolicySpec
-from ludory.algorithms.checkpoint import read_header
+from ludory.algorithms.checkpoint import read_header, saved_policy
 from ludory.algorithms.flywheel.turns import Turns, TurnsState, check_free, turn_file
 from ludory.algorithms.run import train_to_file
 from ludory.algorithms.texas42_data.labels import label_names, make_labels
@@ -195,7 +194,7 @@ class OracleFlywheel(Turns[OracleFlywheelState]):
         else:
             header = read_header(self._best)
             model = Texas42Oracle(
-                PolicySpec(**header["policy"]),
+                saved_policy(self._best, header),
                 dataset=str(self._labels),
                 init_from=str(self._best),
                 loss_mode=header["config"]["loss_mode"],

@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -60,6 +61,88 @@ def atomic_file(file: str | Path, mode: str = "wb", private: bool = False) -> It
         raise
 
 
+@contextmanager
+def atomic_folder(folder: str | Path) -> Iterator[Path]:
+    """A temporary folder beside `folder`, moved into place when the block ends without an error; a folder that was there is replaced.
+
+    Raises:
+        OutputError: the place cannot be written to, or there is a file of that name; what was there before stays.
+    """
+    target = settled_folder(folder)
+    if target.exists() and not target.is_dir():
+        raise OutputError(f"can not write the folder {target}: there is a file of that name; name another place")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        remove_temporaries(target.parent)
+        temporary, lock = _temporary_folder(target)
+    except (OSError, ValueError) as error:
+        raise cannot_write(target, error, "name a folder that you may write to") from error
+    try:
+        yield temporary
+        for file in [*temporary.rglob("*"), temporary]:
+            _flush(file)
+        _move_folder(temporary, target)
+    except BaseException as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if isinstance(error, OSError) and not isinstance(error, OutputError | ValueError):
+            raise cannot_write(
+                target, error, "make room, or name another place; what was there before stays"
+            ) from error
+        raise
+    finally:
+        os.close(lock)
+
+
+def _temporary_folder(target: Path) -> tuple[Path, int]:
+    """A new folder `.NAME.01234567.tmp` beside `target`, and a descriptor of it that holds its lock."""
+    while True:
+        folder = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+        folder.mkdir()
+        lock = os.open(folder, os.O_RDONLY)
+        with suppress(OSError):  # a file system without locks: nothing is removed there
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if folder.is_dir():
+            return folder, lock
+        os.close(lock)  # removed between its birth and its lock
+
+
+def _move_folder(temporary: Path, target: Path) -> None:
+    """Rename a folder; one that stands there is set aside first, for a rename does not replace a folder that holds files."""
+    if not target.exists():
+        temporary.rename(target)
+        return
+    aside = _aside(target)
+    shutil.rmtree(aside, ignore_errors=True)
+    target.rename(aside)
+    try:
+        temporary.rename(target)
+    except BaseException:
+        aside.rename(target)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def settled_folder(folder: str | Path) -> Path:
+    """`folder`; if its writer was killed between the two renames that replace it, the one that was set aside is put back."""
+    target = Path(folder)
+    if target.name and not target.exists() and _aside(target).is_dir():
+        with suppress(OSError):  # another process has done it
+            _aside(target).rename(target)
+    return target
+
+
+def _aside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.before")
+
+
+def _flush(file: Path) -> None:
+    handle = os.open(file, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def cannot_write(target: Path, error: OSError | ValueError, cure: str) -> OutputError:
     """The error that names `target`, what the system says of it and what to do."""
     said = getattr(error, "strerror", None) or str(error)
@@ -75,12 +158,29 @@ def _is_of(error: OSError, temporary: str) -> bool:
 
 
 def remove_temporaries(folder: str | Path) -> None:
-    """Delete temporary files and claims in `folder` whose owners are dead; those of a living process, which holds a lock, stay."""
+    """Delete temporary files, folders and claims in `folder` whose owners are dead; those of a living process, which holds a lock, stay."""
     for file in Path(folder).glob(".*"):
         if _TEMPORARY.fullmatch(file.name) and file.is_file():
             with suppress(OSError), file.open("r+b") as handle:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 file.unlink(missing_ok=True)
+        elif _TEMPORARY.fullmatch(file.name) and file.is_dir():
+            with suppress(OSError):
+                _remove_folder(file)
+
+
+def _remove_folder(folder: Path) -> None:
+    """Delete a temporary folder.
+
+    Raises:
+        OSError: a living process holds its lock.
+    """
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder)
+    finally:
+        os.close(lock)
 
 
 def _temporary(target: Path, mode: str) -> IO:  # type: ignore[type-arg]

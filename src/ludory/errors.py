@@ -26,7 +26,7 @@ class OutputError(LudoryError, OSError):
 
 
 class UnknownIdError(LudoryError, KeyError):
-    """No game, agent, algorithm, benchmark or command has this id."""
+    """No game, agent, network, algorithm, benchmark or command has this id."""
 
     def __str__(self) -> str:
         """The message without the quotes that KeyError adds."""
@@ -39,6 +39,10 @@ class PluginError(LudoryError, ImportError):
 
 class CheckpointError(LudoryError, ValueError):
     """A checkpoint is unreadable, foreign, or of another game or algorithm."""
+
+
+class KernelError(LudoryError, TypeError):
+    """A kernel cannot be compiled: the first line names kernel, file, line and rule; then follows what Numba says."""
 
 
 class ConformanceError(LudoryError, AssertionError):
@@ -66,6 +70,10 @@ class DataError(LudoryError, ValueError):
 
 class LogFormatError(DataError):
     """A foreign log can not be read: up to 20 problems, each with its place, what was got and what is allowed."""
+
+
+class WorkerError(LudoryError, RuntimeError):
+    """An environment in another process failed, or its process crashed or hung: the message has its last actions."""
 
 
 class TrainingError(LudoryError, ArithmeticError):

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from ludory.agents.networks.build import POLICIES, PolicySpec, build_policy, complete, parse_policy, policy_class
+from ludory.agents.networks.build import PolicySpec, build_policy, complete, parse_policy, policy_class
 from ludory.agents.networks.policy import Policy
 from ludory.agents.networks.transformer import AttentionLayer
 from ludory.agents.neural import NeuralAgent
+from ludory.algorithms.checkpoint import saved_policy
 from ludory.envs.game import GameFacts, Head, ObservationSpec, Segment
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.table import Table
-from ludory.errors import OptionError
+from ludory.errors import CheckpointError, OptionError, UnknownIdError
+from ludory.plugins import networks
+from ludory.plugins.builtin import NETWORKS
+from ludory.plugins.source import arguments_of
 
 TINY = "HanabiTiny2P-v0"
 SIZES = {"hidden": (24,), "width": 24, "memory_size": 16, "num_heads": 2}
@@ -30,7 +35,9 @@ def small(id):
     return complete(parse_policy(id), {name: size for name, size in SIZES.items() if name in known})
 
 
-every_policy = pytest.mark.parametrize("id", [id for id in POLICIES if policy_class(id).trained_by is None])
+every_policy = pytest.mark.parametrize(
+    "id", [entry.id for entry in NETWORKS if policy_class(entry.id).trained_by is None]
+)
 on_bits_and_floats = pytest.mark.parametrize("observation", OBSERVATIONS)
 
 
@@ -256,3 +263,24 @@ def test_every_entry_is_read_also_outside_of_segments_and_where_they_overlap():
 def test_a_size_that_the_policy_does_not_have_is_refused():
     with pytest.raises(OptionError, match=r"hidden=\(24,\): policy 'residual' has no such argument; it has width"):
         complete(parse_policy("residual"), {"hidden": (24,)})
+
+
+@every_policy
+def test_what_is_listed_are_the_arguments_that_it_takes(id):
+    accepted = inspect.signature(policy_class(id)).parameters.values()
+    assert arguments_of(networks.get(id)) == ", ".join(f"{one.name}={one.default!r}" for one in list(accepted)[1:])
+
+
+def test_a_file_whose_network_is_not_installed_says_what_to_install():
+    policy = {"id": "nim-heaps-v1", "arguments": {"width": 8}}
+    with pytest.raises(
+        CheckpointError, match=r'x.ludory: its network is .nim-heaps-v1.*type: pip install "ludory-nim==2"'
+    ):
+        saved_policy("x.ludory", {"policy": policy, "packages": {"network": "ludory-nim==2"}})
+    with pytest.raises(CheckpointError, match=r"no network has the id 'nim-heaps-v1'"):
+        saved_policy("x.ludory", {"policy": policy})  # files of before do not name packages
+
+
+def test_an_unknown_network_answers_with_the_nearest():
+    with pytest.raises(UnknownIdError, match=r"no network has the id 'transfromer'; did you mean 'transformer'\?"):
+        parse_policy("transfromer(width=24)")

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,8 @@ Capture = pytest.CaptureFixture[str]
 def test_every_builtin_id_is_shown_with_its_package(capsys: Capture) -> None:
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    for entry in (*builtin.GAMES, *builtin.AGENTS, *builtin.ALGORITHMS, *builtin.BENCHMARKS, *builtin.COMMANDS):
+    tables = builtin.GAMES, builtin.AGENTS, builtin.NETWORKS, builtin.ALGORITHMS, builtin.BENCHMARKS, builtin.COMMANDS
+    for entry in chain(*tables):
         (line,) = (line for line in lines if line.split()[:1] == [entry.id])
         assert line.endswith("ludory")
         assert entry.summary in line
@@ -28,6 +30,14 @@ def test_every_builtin_id_is_shown_with_its_package(capsys: Capture) -> None:
 def test_nothing_that_ludory_itself_offers_is_broken(capsys: Capture) -> None:
     main(["list"])
     assert "broken" not in capsys.readouterr().out
+
+
+def test_networks_are_shown_with_their_arguments(capsys: Capture) -> None:
+    main(["list", "networks"])
+    assert "hidden=(256,), memory_size=256, activation='relu'\n" in capsys.readouterr().out
+    main(["list", "networks", "--json"])
+    (residual,) = (one for one in json.loads(capsys.readouterr().out)["networks"] if one["id"] == "residual")
+    assert residual["arguments"] == "width=256, num_blocks=2, activation='relu'"
 
 
 def test_json_is_for_programs(capsys: Capture) -> None:

@@ -1,4 +1,4 @@
-"""A package by somebody else, really installed by pip: its game, agent and algorithm are as good as built in."""
+"""A package by somebody else, really installed by pip: its game, agent, network and algorithm are as good as built in."""
 
 from __future__ import annotations
 
@@ -34,21 +34,22 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+def environment(site: Path, **variables: str) -> dict[str, str]:
+    """Of a process that finds the example; on one thread, for networks this small are slower on two."""
+    path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **variables}
+
+
 def python(site: Path, *arguments: str) -> str:
     """What a new process with the example installed prints."""
-    env = {
-        **os.environ,
-        "PYTHONPATH": str(site),
-        "OMP_NUM_THREADS": "1",
-    }  # networks this small are slower on two threads
-    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=env)
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment(site))
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_it_is_listed_with_its_package(site: Path) -> None:
     lines = python(site, "-m", "ludory", "list").splitlines()
-    for id in ("Nim-v0", "nim/perfect", "nim-reinforce-v1"):
+    for id in ("Nim-v0", "nim/perfect", "nim-heaps-v1", "nim-reinforce-v1"):
         (line,) = (line for line in lines if line.split()[:1] == [id])
         assert line.endswith("ludory-nim")
 
@@ -102,9 +103,26 @@ assert untrained < trained == 1, (untrained, trained)  # one heap is won by taki
     python(site, "-c", code)
 
 
+def test_its_network_learns_by_name_and_a_file_without_it_says_what_to_install(site: Path, tmp_path: Path) -> None:
+    file = str(tmp_path / "heaps.ludory")
+    code = f"""
+import ludory
+model = ludory.make_algorithm("nim-reinforce", env="Nim-v0", policy="nim-heaps(width=8)", num_envs=16, seed=1)
+assert type(model.policy).__name__ == "HeapNetwork"
+model.learn(1_000).save({file!r})
+assert ludory.load({file!r}).policy_spec == ("nim-heaps-v1", {{"heaps": 3, "width": 8}})
+assert ludory.evaluate([{file!r}, "random"], game="Nim-v0", games=50, seed=1).returns.shape == (50, 2)
+"""
+    python(site, "-c", code)
+    env = environment(site, LUDORY_PLUGINS="off")
+    load = [sys.executable, "-c", f"import ludory; ludory.load({file!r})"]
+    said = subprocess.run(load, capture_output=True, text=True, env=env).stderr
+    assert 'type: pip install "ludory-nim==0.1.0"' in said
+
+
 def test_without_plugins_it_is_not_there(site: Path) -> None:
     code = "import ludory; ludory.make_game('Nim-v0')"
-    env = {**os.environ, "PYTHONPATH": str(site), "LUDORY_PLUGINS": "off"}
+    env = environment(site, LUDORY_PLUGINS="off")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
     assert "no game has the id 'Nim-v0'" in done.stderr
     assert "LUDORY_PLUGINS=off" in done.stderr

@@ -282,7 +282,7 @@ def sees_the_die_of_a_neighbour(state, i, seat, out):
 
 
 def test_a_kernel_reads_a_neighbours_row():
-    assert_caught("alone", with_kernels(observe=sees_the_die_of_a_neighbour), says="game 1 of the batch played alone")
+    assert_caught("plain kernels", with_kernels(observe=sees_the_die_of_a_neighbour), says="another game's row")
 
 
 @kernel
@@ -293,7 +293,7 @@ def writes_behind_its_row(state, i, action):
 
 
 def test_a_kernel_writes_to_a_neighbours_row():
-    assert_caught("kernels", with_kernels(step=writes_behind_its_row), says="another game's row")
+    assert_caught("plain kernels", with_kernels(step=writes_behind_its_row), says="another game's row")
 
 
 @kernel
@@ -305,7 +305,9 @@ def reads_outside_its_field(state, i, action):
 
 def test_a_kernel_reads_outside_a_field():
     assert_caught(
-        "kernels", with_kernels(step=reads_outside_its_field), says=r"reads state.cards\[1, 2\], outside its shape"
+        "plain kernels",
+        with_kernels(step=reads_outside_its_field),
+        says=r"reads state.cards\[1, 2\], outside its shape",
     )
 
 
@@ -317,7 +319,7 @@ def stores_what_does_not_fit(state, i):
 
 def test_a_kernel_stores_a_number_that_does_not_fit():
     assert_caught(
-        "kernels", with_kernels(reset=stores_what_does_not_fit), says="writes 256 to state.raises, which is int8"
+        "plain kernels", with_kernels(reset=stores_what_does_not_fit), says="writes 256 to state.raises, which is int8"
     )
 
 

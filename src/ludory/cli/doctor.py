@@ -100,6 +100,7 @@ def _plugins() -> Iterator[Finding]:
     registries: list[plugins.Registry[Any]] = [
         plugins.games,
         plugins.agents,
+        plugins.networks,
         plugins.algorithms,
         plugins.benchmarks,
         plugins.commands,

@@ -8,11 +8,13 @@ from typing import Any
 
 from ludory import plugins
 from ludory.plugins import Description, Registry
+from ludory.plugins.source import arguments_of
 from ludory.visible import visible
 
 KINDS: dict[str, Registry[Any]] = {
     "games": plugins.games,
     "agents": plugins.agents,
+    "networks": plugins.networks,
     "algorithms": plugins.algorithms,
     "benchmarks": plugins.benchmarks,
     "commands": plugins.commands,
@@ -40,7 +42,14 @@ def _descriptions(kind: str) -> list[Description]:
 
 
 def _rows(kind: str) -> list[dict[str, Any]]:
-    return [one._asdict() | {"fixed": dict(one.fixed)} for one in _descriptions(kind)]
+    told = [{"arguments": _arguments(one.id)} if kind == "networks" else {} for one in _descriptions(kind)]
+    return [
+        one._asdict() | {"fixed": dict(one.fixed)} | more for one, more in zip(_descriptions(kind), told, strict=True)
+    ]
+
+
+def _arguments(network: str) -> str:
+    return arguments_of(plugins.networks.get(network))
 
 
 def _broken(kinds: list[str]) -> list[dict[str, str]]:
@@ -53,6 +62,8 @@ def _table(kind: str) -> str:
     lines = [f"{kind}:"]
     for one in found:
         lines.append(f"  {one.id:{widths[0]}}  {visible(one.summary):{widths[1]}}  {visible(one.distribution)}")
+        if kind == "networks" and not one.problem and (arguments := _arguments(one.id)):
+            lines.append(f"  {'':{widths[0]}}  {visible(arguments)}")
         if one.problem:
             lines.append(f"  {'':{widths[0]}}  broken: {visible(one.problem)}")
     return "\n".join(lines)

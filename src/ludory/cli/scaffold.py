@@ -38,7 +38,11 @@ pythonpath = ["."]
 '''
 
 
-_GAME = '''"""$name: two seats in turn add 1, 2 or 3 to a count; who says 21 wins."""
+_GAME = '''"""$name: two seats in turn add 1, 2 or 3 to a count; who says 21 wins.
+
+Functions marked with `@kernel` are compiled: numbers and arrays only, and no index is checked.
+`ludory check $id` plays a few games in plain Python first and names kernel, line and index of a fault.
+"""
 
 from __future__ import annotations
 

@@ -25,6 +25,8 @@ def run(argv: list[str]) -> int:
     arguments, rest = _parser().parse_known_args(argv)
     if arguments.help or arguments.algorithm is None:
         return _help(arguments.algorithm)
+    if arguments.data is not None:
+        rest = [*_dataset(arguments), *rest]
     from ludory.algorithms.run import training_lock
 
     with training_lock(_file(arguments)) as lock:  # before the file is read: it is as whoever held the lock left it
@@ -68,9 +70,19 @@ def _parser() -> argparse.ArgumentParser:
         prog="ludory train", description="Train an algorithm on a game.", add_help=False, allow_abbrev=False
     )
     parser.add_argument("algorithm", nargs="?", help="id of an algorithm, see `ludory list algorithms`; or pipeline")
-    parser.add_argument("--env", help="id of a game, see `ludory list games`")
+    parser.add_argument("--env", help="id of a game, see `ludory list games`; with --data that of the recorded games")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="recorded games to learn from, as --dataset; the game is theirs, and need not be installed",
+    )
     add_options(parser)
-    parser.add_argument("--policy", default="auto", help='network, e.g. "gru(memory_size=128)" (default mlp)')
+    parser.add_argument(
+        "--policy",
+        default="auto",
+        help='network, see `ludory list networks`, e.g. "gru(memory_size=128)" (default mlp)',
+    )
     parser.add_argument(
         "--timesteps",
         type=count,
@@ -83,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
         "--save-every", type=float, default=60.0, metavar="SECONDS", help="between checkpoints (default 60)"
     )
     parser.add_argument("--progress", action="store_true", help="show progress even when stderr is not a terminal")
+    parser.set_defaults(recorded=None)
     parser.add_argument("-h", "--help", action="store_true", help="this, and the options of ALGORITHM if one is named")
     return parser
 
@@ -99,6 +112,26 @@ def _help(algorithm: str | None) -> int:
     print()
     tyro.cli(algorithms.load(algorithm).config_class, prog=f"ludory train {algorithm}", args=["--help"])
     return 0
+
+
+def _dataset(arguments: argparse.Namespace) -> list[str]:
+    """`--data` as an option of the algorithm; without `--env`, the game is that of the data."""
+    from ludory.plugins import algorithms
+
+    if "dataset" not in algorithms.load(arguments.algorithm).config_class.__dataclass_fields__:
+        raise OptionError(
+            f"--data {arguments.data}: {arguments.algorithm} plays games of its own; `ludory train bc` learns from recorded ones"
+        )
+    if arguments.env is None and not (arguments.out and arguments.resume):
+        from ludory.data.dataset import header_at
+
+        header = header_at(arguments.data)
+        if arguments.option:
+            raise OptionError(
+                f"--option {arguments.option[0]}: the options are those of the recorded games; leave it out"
+            )
+        arguments.env, arguments.recorded = header.game, header
+    return ["--dataset", str(arguments.data)]
 
 
 def _file(arguments: argparse.Namespace) -> Path:
@@ -121,14 +154,26 @@ def _model(arguments: argparse.Namespace, rest: list[str]) -> Any:
         changes = _allowed_changes(arguments, model, _config(kind, arguments.algorithm, rest, model.config))
         return kind.load(file, **changes) if changes else model
     if arguments.env is None:
-        raise UnknownIdError("--env is missing: name a game, see `ludory list games`")
-    from ludory.envs.make import make_game
-
-    game = make_game(arguments.env, **parse_options(arguments.option))
+        raise UnknownIdError(
+            "--env is missing: name a game, see `ludory list games`; or recorded games to learn from, with --data"
+        )
+    game = _game(arguments)
     config = _config(kind, arguments.algorithm, rest, kind.config_class())
     if "checkpoint_dir" in config:
         config["checkpoint_dir"] = config["checkpoint_dir"] or str(_file(arguments).with_suffix(""))
     return kind(arguments.policy, game, **config)
+
+
+def _game(arguments: argparse.Namespace) -> Any:
+    """The game of --env, or of the data."""
+    from ludory.envs.make import make_game
+
+    header = arguments.recorded
+    if header is None:
+        return make_game(arguments.env, **parse_options(arguments.option))
+    from ludory.algorithms.offline import game_of_data
+
+    return game_of_data(header)
 
 
 def _config(kind: Any, name: str, rest: list[str], default: Any) -> dict[str, Any]:
@@ -140,8 +185,6 @@ def _config(kind: Any, name: str, rest: list[str], default: Any) -> dict[str, An
 
 def _allowed_changes(arguments: argparse.Namespace, model: Any, config: dict[str, Any]) -> dict[str, Any]:
     """A resumed run goes on as it began: another game or option is a mistake, not a wish, except where the algorithm allows it."""
-    from ludory.envs.make import make_game
-
     changes = {name: value for name, value in config.items() if getattr(model.config, name) != value}
     for name, value in changes.items():
         if name not in model.changeable:
@@ -149,9 +192,9 @@ def _allowed_changes(arguments: argparse.Namespace, model: Any, config: dict[str
                 f"{_file(arguments)} was trained with {name}={getattr(model.config, name)!r}, not {value!r}; "
                 "leave the options out, or name another file with --out"
             )
-    if arguments.env is None:
+    if arguments.env is None or (model.game.recorded is not None and arguments.env == model.game.id):
         return changes
-    game = make_game(arguments.env, **parse_options(arguments.option))
+    game = _game(arguments)
     if (game.id, dict(game.options)) != (model.game.id, dict(model.game.options)):
         raise OptionError(
             f"{_file(arguments)} was trained on {model.game.id} with options {dict(model.game.options)}, "

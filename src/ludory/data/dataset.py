@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from .decisions import Arrays, Decisions, Sequences, as_decisions, as_sequences,
 from .drawing import drawn
 from .header import TrajectoryHeader, header_to_json
 from .search_columns import PREVIOUS
-from .shards import MANIFEST, ShardIndex, index_shard, open_shard, read_manifest, read_unit, shard_file
+from .shards import MANIFEST, ShardIndex, index_shard, open_shard, read_manifest, read_unit, shard_file, shard_header
 from .split import SPLITS, Split, check_split, in_split
 
 LAST_MOVES = "last_moves"
@@ -199,6 +200,19 @@ class TrajectoryDataset:
         return decision_arrays(columns, header.players, wanted, self._discount)
 
 
+def header_at(path: str | Path) -> TrajectoryHeader:
+    """What a dataset, a folder or one of its files, is of; nothing else of it is read.
+
+    Raises:
+        DataError: it is missing, unreadable or damaged.
+    """
+    header, files, _ = _files(Path(path))
+    if header is not None:
+        return header
+    with open_shard(files[0]) as shard:
+        return shard_header(shard, str(files[0]))
+
+
 def _layout(header: TrajectoryHeader, extras: Sequence[str]) -> dict[str, slice]:
     widths = {one.name: one.size or 1 for one in header.extra_columns} | {LAST_MOVES: header.players}
     layout: dict[str, slice] = {}
@@ -232,9 +246,9 @@ def _refusal(problems: Sequence[Problem]) -> str:
 
 
 def _other_header(file: Path, found: TrajectoryHeader, expected: TrajectoryHeader) -> Problem:
-    one, other = header_to_json(found), header_to_json(expected)
-    name = next(name for name in one if one[name] != other[name] and name != "library_version")
-    return Problem(str(file), None, name, str(one[name]), f"{other[name]} as in the other files")
+    mine, theirs = header_to_json(found), header_to_json(expected)
+    name = next(one.name for one in fields(found) if one.compare and mine[one.name] != theirs[one.name])
+    return Problem(str(file), None, name, str(mine[name]), f"{theirs[name]} as in the other files")
 
 
 def _generator(name: str, count: int, seed: int | None, epoch: int) -> np.random.Generator | None:

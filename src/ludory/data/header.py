@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import Any, Literal, NamedTuple, get_args
 
 from ludory.envs.game import Game, GameFacts, Head, ObservationSpec, Segment
+from ludory.envs.recorded_game import package_of, told_facts
 from ludory.errors import DataError
 from ludory.reading import shown
 
@@ -16,6 +17,7 @@ SCHEMA_VERSION = 1
 Kind = Literal["bool", "int32", "int64", "float32", "string"]
 MOST_PLAYERS, MOST_SIZE = 127, 1 << 24
 """Of int8; of an observation, a head or an extra column."""
+TURNS = ("sequential", "simultaneous")
 
 
 class ExtraColumn(NamedTuple):
@@ -49,6 +51,10 @@ class TrajectoryHeader:
     split_by: Literal["game", "seed % 1000"] = "game"
     """What decides which split a game belongs to."""
     schema_version: int = SCHEMA_VERSION
+    facts: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """The rest of the game's facts, as `told_facts` has them; sets of earlier versions have none."""
+    package: str = field(default="", compare=False)
+    """What to install for the game's rules, where that is not ludory itself."""
     library_version: str = field(default_factory=lambda: version("ludory"), compare=False)
 
     @property
@@ -95,7 +101,15 @@ class TrajectoryHeader:
 def header_of(game: Game, **changes: Any) -> TrajectoryHeader:
     """Header of trajectories of `game`; `changes`: its other fields."""
     facts = game.facts
-    base = TrajectoryHeader(game.id or facts.name, facts.observation, facts.heads, facts.players, dict(game.options))
+    base = TrajectoryHeader(
+        game.id or facts.name,
+        facts.observation,
+        facts.heads,
+        facts.players,
+        dict(game.options),
+        facts=told_facts(facts),
+        package=package_of(game),
+    )
     return replace(base, **changes)
 
 
@@ -162,6 +176,8 @@ def check_header(header: TrajectoryHeader) -> None:
             isinstance(one.name, str) and _is_size(one.length) and _is_size(one.start + 1) for one in spec.segments
         ),
         "options": all(isinstance(one, Mapping) for one in (header.options, header.checkpoints, header.search)),
+        "facts": isinstance(header.facts, Mapping) and header.facts.get("turns", "sequential") in TURNS,
+        "package": isinstance(header.package, str),
         "agents": all(isinstance(name, str) for name in header.agents),
         "seed": header.seed is None or type(header.seed) is int,
         "extra_columns": all(

@@ -15,7 +15,7 @@ from ludory.claims import claimed, share
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
 from ludory.errors import CheckpointError, DataError, OptionError
-from ludory.plugins.spec import parse_spec
+from ludory.plugins.spec import FOLDER_HEADER, parse_spec
 from ludory.written import WrittenFiles
 
 from .columns import Columns
@@ -165,7 +165,9 @@ def _play(game: Game, players: Sequence[Any], manifest: Manifest, shard: int) ->
         if player not in players[:seat]:
             player.seed(int(np.random.SeedSequence([seed, seat]).generate_state(1)[0]))
     engine = make_engine(game, manifest.games_in(shard), seed=seed, first_game=first)
-    return Witness(game, engine, players).play(first, seed)
+    columns = Witness(game, engine, players).play(first, seed)
+    engine.close()
+    return columns
 
 
 def checkpoint_hashes(names: Sequence[str]) -> dict[str, str]:
@@ -175,7 +177,11 @@ def checkpoint_hashes(names: Sequence[str]) -> dict[str, str]:
         spec = parse_spec(name)
         if spec.checkpoint:
             try:
-                files[name] = hashlib.sha256(Path(spec.name).read_bytes()).hexdigest()
+                path = Path(spec.name)
+                whole = (
+                    path / FOLDER_HEADER if path.is_dir() else path
+                )  # the header of a folder has the checksums of its files
+                files[name] = hashlib.sha256(whole.read_bytes()).hexdigest()
             except OSError as error:
                 raise CheckpointError(
                     f"{spec.name}: can not be read ({error}); name a file that `ludory train` wrote"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from ludory.envs.game import Game
-from ludory.envs.kernel_engine import KernelEngine
+from ludory.envs.make import make_engine
 from ludory.errors import ConformanceError, OptionError
 
 from . import (
@@ -22,9 +22,12 @@ from . import (
     outcomes,
     pettingzoo_views,
     pictures,
+    plain_games,
     randomness,
+    redeal_frequencies,
     simulator,
     training,
+    waiting,
 )
 from .trial import EngineMaker, Trial
 
@@ -33,14 +36,18 @@ Report = Callable[[str, bool, str], None]
 
 PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "facts": facts.facts_hold_together,
+    "plain kernels": plain_games.kernels_run_as_plain_python,
     "segments": facts.segments_tile_the_observation,
     "action names": facts.actions_have_names,
     "reset options": facts.unknown_reset_options_are_refused,
     "masks": masks.masks_have_their_form,
     "longest game": outcomes.games_end_in_time,
+    "turns": outcomes.seats_take_turns,
     "rewards": outcomes.rewards_are_of_the_declared_kind,
     "finished games": outcomes.finished_games_are_frozen,
     "eliminated seats": elimination.seats_that_are_out_stay_out,
+    "waiting seats": waiting.seats_that_wait_have_no_choice,
+    "abilities": facts.what_the_engine_lacks_is_refused,
     "observations": observations.observations_fit_their_spec,
     "fresh arrays": observations.arrays_are_fresh,
     "seeds repeat": randomness.seeds_repeat,
@@ -62,10 +69,24 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "PettingZoo AEC": pettingzoo_views.pettingzoo_aec_agrees,
     "PettingZoo parallel": pettingzoo_views.pettingzoo_parallel_agrees,
     "pictures": pictures.pictures_are_drawn,
+    "text codec": pictures.texts_can_be_read_and_answered,
     "CUDA simulator": simulator.cuda_simulator_agrees,
     "hidden information": hidden.hidden_information_stays_hidden,
     "redeal": hidden.redeal_draws_what_is_hidden,
+    "redeal frequencies": redeal_frequencies.redeal_draws_as_often_as_fresh_deals,
 }
+
+NEEDS: Mapping[str, tuple[str, str]] = {
+    "clone": ("clones", "games cannot be copied"),
+    "gather": ("clones", "games cannot be copied"),
+    "save and restore": ("saves", "running games cannot be saved"),
+    "plain kernels": ("kernels", "the rules run elsewhere"),
+    "kernels": ("kernels", "the rules run elsewhere"),
+    "redeal frequencies": ("kernels", "the rules run elsewhere"),
+    "state bounds": ("kernels", "the rules run elsewhere"),
+    "CUDA simulator": ("kernels", "the rules run elsewhere"),
+}
+"""Properties that only games with an ability have: its name in `Game`, and what is remarked of games that lack it."""
 
 
 def check_game(
@@ -75,11 +96,14 @@ def check_game(
     seed: int = 0,
     report: Report | None = None,
     cuda: Literal["auto", "skip"] = "auto",
-    maker: EngineMaker = KernelEngine,
+    maker: EngineMaker = make_engine,
 ) -> None:
     """Play random games and raise at the first property that a game, its engine or a view of it does not have.
 
-    Games are played to their ends with random legal moves, in a batch. Then, for the same seed and actions:
+    First a few games are played with the kernels as plain Python, on arrays that check every index: what would end Python in compiled
+    code is an error here, with the kernel, its line, the array, the index and the size.
+
+    Games are then played to their ends with random legal moves, in a batch. Then, for the same seed and actions:
 
     * facts: counts are positive, bounds in order; segments tile the observation; each action has a name of its own;
       an unknown reset option is refused.
@@ -88,6 +112,8 @@ def check_game(
     * outcomes: games end within `longest_game`; rewards are of the declared kind over a whole game (shared, and in a team: equal
       returns; zero_sum: they sum to 0; within min_return..max_return); finished games are frozen, with an all-true mask.
     * seats that are out before the end: settled once, no reward afterwards, one legal value per head.
+    * seats that wait: only living ones decide, one seat in turn or all that do not wait; who waits has one legal value per head.
+    * abilities: what the engine cannot do (copy, redeal, save) is refused with an OptionError.
     * training: heads that `used` leaves out have no effect on what anybody sees next; what `critic` shows has its size and range.
     * observations: shape, dtype, range; packed ones are the bits of whole ones; returned arrays are the caller's own.
     * seeds: the same seed repeats; another seed, index or episode differs (or does not, in a game without chance).
@@ -98,9 +124,12 @@ def check_game(
       engine shows, step by step, in arrays that are the caller's own.
     * kernels: interpreted, they touch their own row only, inside the bounds, and agree with the compiled code.
     * hidden information: a seat's observation, mask, info and pictures stay when only hidden information changes
-      (`redeal`), and `redeal` does change it. Not tested where the observation is privileged on purpose.
+      (`redeal`), and `redeal` does change it, as often as fresh deals do where the game is small enough to compare them. Not tested where the observation is privileged on purpose.
     * CUDA: in Numba's CUDA simulator, the kernels play the games of the CPU, bit for bit.
     * pictures: text and SVG are drawn at every stage.
+    * text codec: every seat gets a text at every stage, names of actions are read as these actions, and nonsense has a reason.
+
+    What cannot be tested of a game whose rules run elsewhere is remarked in its place: kernels, CUDA, and what its engine lacks.
 
     Args:
         game: what is examined.
@@ -121,7 +150,8 @@ def check_game(
     first: ConformanceError | None = None
     for name, holds in PROPERTIES.items():
         try:
-            remark = holds(trial) or ""
+            ability, lack = NEEDS.get(name, ("facts", ""))
+            remark = (holds(trial) or "") if getattr(game, ability) else f"not tested: {lack}"
             violation = None
         except Exception as error:  # a broken kernel may raise anything
             remark = str(error) if isinstance(error, ConformanceError) else f"{type(error).__name__}: {error}"

@@ -17,7 +17,7 @@ DRAWN = 3
 
 def hidden_information_stays_hidden(trial: Trial) -> str | None:
     """When only what a seat can not know is drawn anew (`redeal`), its observation, mask, info and pictures do not change."""
-    reason = _not_applicable(trial)
+    reason = not_applicable(trial)
     if reason:
         return reason
     for step, engine in trial.positions():
@@ -31,7 +31,7 @@ def hidden_information_stays_hidden(trial: Trial) -> str | None:
 
 def redeal_draws_what_is_hidden(trial: Trial) -> str | None:
     """`redeal` repeats with its seed, and sometimes changes what another seat sees or what comes next."""
-    reason = _not_applicable(trial)
+    reason = not_applicable(trial)
     if reason:
         return reason
     changed = False
@@ -48,12 +48,13 @@ def redeal_draws_what_is_hidden(trial: Trial) -> str | None:
     return None
 
 
-def _not_applicable(trial: Trial) -> str | None:
+def not_applicable(trial: Trial) -> str | None:
+    """Why nothing can be said of hidden information; None: it can."""
     if not trial.facts.hidden_information:
         return "the game hides nothing"
     if trial.facts.privileged_observation:
         return "the observation shows hidden information on purpose"
-    return "the game has no redeal, so leaks can not be looked for" if trial.game.kernels.redeal is None else None
+    return "the game has no redeal, so leaks can not be looked for" if not trial.game.redeals else None
 
 
 def _redealt(trial: Trial, engine: Engine, seat: int) -> Engine:

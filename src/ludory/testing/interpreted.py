@@ -83,8 +83,10 @@ class GuardedField:
     def __setitem__(self, index: Any, value: Any) -> None:
         self._check(index, "writes")
         kind = self._array.dtype
-        if kind.kind in "iu" and kind.itemsize < 8 and not isinstance(value, slice | np.ndarray):
+        if kind.kind in "iu" and not isinstance(value, slice | np.ndarray):
             low, high = np.iinfo(kind).min, np.iinfo(kind).max
+            if value != int(value):
+                raise ConformanceError(f"writes {value} to {self._name}, which is {kind} and would keep {int(value)}")
             if not low <= value <= high:
                 raise ConformanceError(f"writes {value} to {self._name}, which is {kind} and holds {low}..{high}")
         self._array[index] = value

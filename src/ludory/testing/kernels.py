@@ -27,7 +27,11 @@ def kernels_stay_in_their_row(trial: Trial) -> None:
 
     All legal actions are tried, not only recorded ones: a mask that allows too much is often found out here.
     """
-    kernels = {name: interpreted(kernel) for name, kernel in trial.game.kernels._asdict().items() if kernel}
+    kernels = {
+        name: interpreted(kernel)
+        for name, kernel in trial.game.needed_kernels("this check")._asdict().items()
+        if kernel
+    }
     generator = trial.generator("kernels")
     for step, engine in trial.positions(POSITIONS):
         running = np.flatnonzero(to_numpy(engine.to_move) >= 0)
@@ -44,7 +48,9 @@ def _guarded(engine: Engine, call: Callable[..., Any], where: str, *args: Any) -
     """Call a kernel on a guarded copy of the state; gives the fields afterwards."""
     names = engine.state._fields
     arrays = {name: to_numpy(getattr(engine.state, name)) for name in names}
-    state = state_class(names)(*(GuardedField(f"state.{name}", array, ROW) for name, array in arrays.items()))
+    shared = engine.game.shared_names
+    fields = [GuardedField(f"state.{name}", array, None if name in shared else ROW) for name, array in arrays.items()]
+    state = state_class(names)(*fields)
     try:
         with np.errstate(all="ignore"):
             call(state, ROW, *args)
@@ -75,7 +81,7 @@ def _check_views(trial: Trial, kernels: Mapping[str, Any], engine: Engine, where
 def _check_training(trial: Trial, kernels: Mapping[str, Any], engine: Engine, where: str) -> None:
     """`used` of one action of every seat, and `critic`."""
     facts, spec = trial.facts, trial.facts.critic_spec
-    every = to_numpy(engine.alive)[ROW] if facts.simultaneous else np.arange(facts.players) == int(engine.to_move[ROW])
+    every = to_numpy(engine.deciding)[ROW]
     for seat in np.flatnonzero(every).tolist():
         mask = to_numpy(engine.legal())[ROW]
         for action in (
@@ -133,6 +139,10 @@ def _check_draws(trial: Trial, kernels: Mapping[str, Any], engine: Engine, where
 
 def _compare_rows(compiled: Engine, fields: Mapping[str, Array], where: str) -> None:
     for name, array in fields.items():
-        mine, theirs = array[ROW], to_numpy(getattr(compiled.state, name))[ROW]
+        theirs = to_numpy(getattr(compiled.state, name))
+        if name in compiled.game.shared_names:
+            require((array == theirs).all(), f"{where}: writes to state.{name}, which all games share")
+            continue
+        mine, theirs = array[ROW], theirs[ROW]
         same = np.allclose(mine, theirs, equal_nan=True) if array.dtype.kind == "f" else (mine == theirs).all()
         require(same, f"{where}: state.{name} is {mine.tolist()} interpreted, {theirs.tolist()} compiled")

@@ -25,6 +25,16 @@ def games_end_in_time(trial: Trial) -> None:
             require(False, f"step {step}, game {game} is {over}: to_move is {moment.to_move[game]}")
 
 
+def seats_take_turns(trial: Trial) -> str | None:
+    """A remark where only one seat ever moves, which is allowed but seldom meant."""
+    if trial.facts.simultaneous or trial.facts.players == 1:
+        return None
+    movers = {int(seat) for moment in trial.recording.moments for seat in moment.to_move[~moment.over]}
+    if len(movers) > 1:
+        return None
+    return f"in {trial.games} random games only seat {movers.pop()} moved: does `step` write state.to_move[i]?"
+
+
 def rewards_are_of_the_declared_kind(trial: Trial) -> None:
     """Over whole games: equal returns if shared or in a team, returns that sum to 0 if zero_sum, all within min_return..max_return."""
     facts, moments = trial.facts, trial.recording.moments
@@ -69,6 +79,9 @@ def finished_games_are_frozen(trial: Trial) -> None:
     for step, moment in enumerate(trial.recording.moments):
         for game in np.flatnonzero(moment.over & ~moment.masks.reshape(trial.games, -1).all(axis=1)):
             require(False, f"step {step}, game {game}: the game is over, but its mask is not all true")
+    if not trial.game.clones:
+        _check_frozen_at_the_end(trial, choose)
+        return
     for step, engine in trial.positions(12):
         over = np.flatnonzero(look(engine).over)
         if not len(over):
@@ -80,3 +93,15 @@ def finished_games_are_frozen(trial: Trial) -> None:
             where = f"step {step}, games {over[:8].tolist()} were over before"
             compare(facts, look(part), expected._replace(rewards=np.zeros_like(expected.rewards)), where)
             same_state(part.state, frozen.state, where, ignore=["rewards"])
+
+
+def _check_frozen_at_the_end(trial: Trial, choose: RandomMoves) -> None:
+    """As above where games cannot be copied: of games that are all over."""
+    engine, last = trial.engine(), trial.recording.moments[-1]
+    for actions in trial.recording.actions:
+        engine.step(actions)
+    for _ in range(2):
+        engine.step(choose(np.ones_like(last.masks)))
+        expected = last._replace(rewards=np.zeros_like(last.rewards))
+        compare(trial.facts, look(engine), expected, f"step {len(trial.recording.actions)}, all games were over before")
+    engine.close()

@@ -1,0 +1,100 @@
+"""Checkpoints that are folders, for models of more than one file, such as language models with a tokenizer.
+
+`NAME.ludory/` holds `header.json`, the tensors of the run in `run.safetensors`, and whatever files the learner writes itself, weights
+as safetensors. The header has the SHA-256 of every file. The folder is written under another name and moved into place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor
+
+from ludory.atomic import atomic_folder, settled_folder
+from ludory.errors import CheckpointError
+from ludory.plugins.spec import FOLDER_HEADER
+
+from .checkpoint_header import checksum_of, damaged, finished_header, parse_header
+
+HEADER, TENSORS = FOLDER_HEADER, "run.safetensors"
+
+
+def is_folder(path: str | Path) -> bool:
+    """Whether a path is a folder, which a checkpoint then must be."""
+    return settled_folder(path).is_dir()
+
+
+def write_folder(
+    path: str | Path,
+    header: Mapping[str, Any],
+    tensors: Mapping[str, Tensor],
+    write_files: Callable[[Path], None],
+) -> None:
+    """Write a folder with a header, tensors, and what `write_files` writes into the folder that it is given; all of it or nothing.
+
+    Raises:
+        OutputError: the place can not be written to, or there is a file of that name; what was there before stays.
+    """
+    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with atomic_folder(path) as folder:
+        write_files(folder)
+        (folder / TENSORS).write_bytes(save(weights))
+        known = finished_header(header, files={name: _hash(folder / name) for name in _names(folder)})
+        (folder / HEADER).write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+
+
+def read_folder(path: str | Path, with_tensors: bool) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Header and tensors; with the tensors, every file is compared with its checksum.
+
+    Raises:
+        CheckpointError: no checkpoint, or damaged, naming the file.
+    """
+    folder = Path(path)
+    header = parse_header(path, _read(folder, HEADER), f"a folder with {HEADER}")
+    files = checksum_of(header, "files")
+    if not isinstance(files, dict) or TENSORS not in files:
+        raise damaged(path, "list of files")
+    if not with_tensors:
+        return header, {}
+    for name, known in files.items():
+        if not _is_inside(folder, name) or _hash(folder / name) != known:
+            raise damaged(path, f"bytes of {name!r}")
+    try:
+        return header, load(_read(folder, TENSORS))
+    except SafetensorError as error:
+        raise damaged(path, f"bytes of {TENSORS!r}") from error
+
+
+def _read(folder: Path, name: str) -> bytes:
+    try:
+        return (folder / name).read_bytes()
+    except OSError as error:
+        raise CheckpointError(
+            f"{folder}: a folder without a readable {name} ({error.strerror}), so not a checkpoint of Ludory; nothing was loaded"
+        ) from error
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
+
+
+def _is_inside(folder: Path, name: object) -> bool:
+    """Whether it is a plain file of the folder: a header may name anything."""
+    if not isinstance(name, str):
+        return False
+    file = folder / name
+    return file.is_file() and file.resolve().is_relative_to(folder.resolve())
+
+
+def _hash(file: Path) -> str:
+    digest = hashlib.sha256()
+    with file.open("rb") as handle:
+        for part in iter(lambda: handle.read(1 << 20), b""):
+            digest.update(part)
+    return digest.hexdigest()

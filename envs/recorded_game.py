@@ -1,0 +1,102 @@
+"""A game as recordings tell of it: enough to learn from them where its rules are not installed, too little to play."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, NoReturn, Protocol
+
+from ludory.errors import PluginError
+from ludory.plugins import games
+
+from .game import Game, GameFacts, Head, ObservationSpec
+
+TOLD = ("observation", "heads", "players")
+"""Facts that every header of recorded games has always had by themselves."""
+UNKNOWN = {
+    "turns": "sequential",
+    "reward": "general",
+    "hidden_information": True,
+    "chance": True,
+    "longest_game": 2**31 - 1,
+    "min_return": float("-inf"),
+    "max_return": float("inf"),
+}
+"""What is taken for granted where a header does not say: the least that can be."""
+
+
+class RecordedHeader(Protocol):
+    """What a header of recorded games tells of the game; `ludory.data.header.TrajectoryHeader` is one."""
+
+    @property
+    def game(self) -> str:
+        """Its id."""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Of `make_game`."""
+
+    @property
+    def observation(self) -> ObservationSpec:
+        """What a seat saw."""
+
+    @property
+    def heads(self) -> tuple[Head, ...]:
+        """What it chose among."""
+
+    @property
+    def players(self) -> int:
+        """Number of seats."""
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """As `told_facts` has them; recordings of earlier versions have none."""
+
+    @property
+    def package(self) -> str:
+        """What to install for the rules: "ludory-nim==0.1.0"; "" where it is not known."""
+
+
+def told_facts(facts: GameFacts) -> dict[str, Any]:
+    """The facts of a game as JSON values, without those that a header has anyway, and without the spec of the critic."""
+    left_out = (*TOLD, "critic")
+    told = {one.name: getattr(facts, one.name) for one in fields(facts) if one.name not in left_out}
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
+    return {name: value for name, value in plain.items() if value not in (float("inf"), float("-inf"))}
+
+
+def game_of_header(told: RecordedHeader) -> Game:
+    """A game with the facts of a header; asking it to play says what is missing."""
+    known = {one.name for one in fields(GameFacts)} - {*TOLD, "critic"}
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in told.facts.items()}
+    every: dict[str, Any] = {
+        "name": told.game,
+        **UNKNOWN,
+        **{name: value for name, value in given.items() if name in known},
+    }
+    facts = GameFacts(**every, observation=told.observation, heads=told.heads, players=told.players)
+
+    def missing(*_: Any, **__: Any) -> NoReturn:
+        raise PluginError(missing_rules(told))
+
+    return Game(
+        facts=facts,
+        engine=missing,
+        action_name=lambda head, value: f"{told.heads[head].name} {value}",
+        id=told.game,
+        options=dict(told.options),
+        recorded=told,
+    )
+
+
+def missing_rules(told: RecordedHeader) -> str:
+    """What to do to play the game of a header."""
+    cure = f'type: pip install "{told.package}"' if told.package else "install the package that brings it"
+    return f"{told.game} is known from recorded games only, its rules are not installed, so it cannot be played; {cure}"
+
+
+def package_of(game: Game) -> str:
+    """What to install for a game: "" for Ludory's own, and where it is not known."""
+    if game.recorded is not None:
+        return str(game.recorded.package)
+    return games.package_of(game.id) if game.id in games.ids() else ""

@@ -1,0 +1,58 @@
+"""What can be said of a module without running it: where it lies, and the arguments of a class in it."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+from .entry import TARGET, Entry
+
+
+def find_module(name: str) -> ModuleSpec:
+    """Spec of a module; neither it nor its packages are imported.
+
+    Raises:
+        ModuleNotFoundError: it does not exist.
+    """
+    names = name.split(".")
+    path: Sequence[str] | None = None
+    spec: ModuleSpec | None = None
+    for depth in range(1, len(names) + 1):
+        part = ".".join(names[:depth])
+        spec = next((found for finder in sys.meta_path if (found := finder.find_spec(part, path, None))), None)
+        if spec is None or (depth < len(names) and spec.submodule_search_locations is None):
+            missing = ".".join(names[: depth + (spec is not None)])
+            raise ModuleNotFoundError(f"the module {missing} does not exist", name=missing)
+        path = spec.submodule_search_locations
+    assert spec is not None, name  # a name has at least one part
+    return spec
+
+
+def arguments_of(entry: Entry) -> str:
+    """Keyword arguments of the class that an entry names, as its source writes them, without the first one (the game's facts).
+
+    "" where the source has no such class with an `__init__` of its own, as for a class that is only imported there.
+    """
+    match = TARGET.fullmatch(entry.target)
+    assert match is not None, entry
+    try:
+        tree = ast.parse(Path(find_module(match["module"]).origin or "").read_text(encoding="utf-8"))
+    except (ImportError, OSError, SyntaxError, ValueError):
+        return ""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == match["attribute"]:
+            made = (part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__")
+            return next((_written(function.args) for function in made), "")
+    return ""
+
+
+def _written(arguments: ast.arguments) -> str:
+    """Everything behind `self` and the first argument: "width=256, num_blocks=2"."""
+    by_place = [*arguments.posonlyargs, *arguments.args]
+    defaults: list[ast.expr | None] = [None] * (len(by_place) - len(arguments.defaults)) + arguments.defaults
+    pairs = [*zip(by_place, defaults, strict=True)]
+    every = [*pairs[2:], *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
+    return ", ".join(name.arg if value is None else f"{name.arg}={ast.unparse(value)}" for name, value in every)
