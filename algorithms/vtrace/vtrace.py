@@ -65,6 +65,7 @@ class VTrace(Algorithm):
         if rollout is None:
             return None
         self.replay.add(rollout, self.version)
+        faults = rollout.faults()
         sums: dict[str, float] = {}
         count = 0
         steps = -(-rollout.starts.shape[1] * config.reuse // config.batch_columns) if self.replay.full else 0
@@ -76,6 +77,7 @@ class VTrace(Algorithm):
             sums = {name: sums.get(name, 0.0) + value for name, value in numbers.items()}
             self.version, count = self.version + 1, count + 1
         metrics = {f"train/{name}": value / max(1, count) for name, value in sums.items()}
+        metrics |= faults
         metrics["train/dropped_sequences"] = float(self.replay.dropped)
         if len(stats.returns):
             metrics["rollout/ep_rew_mean"] = float(stats.returns.mean())
@@ -114,10 +116,13 @@ class VTrace(Algorithm):
             teacher,
             config,
             config.ratios,
+            rollout.decided,
+            config.discount_per,
         )
         assert steps.valid is not None
+        learnt = steps.valid if rollout.decided is None else steps.valid & rollout.decided
         ratios = loss.log_ratios.exp()
-        errors = (steps.values - rollout.values)[steps.valid]
+        errors = (steps.values - rollout.values)[learnt]
         numbers = {
             "loss": float(loss.total.detach()),
             "pg_loss": float(loss.pg),
@@ -128,7 +133,7 @@ class VTrace(Algorithm):
             "value_drift": float(errors.abs().mean()),
         }
         for head, name in enumerate(self.game.facts.head_names):
-            rho = ratios[..., head][steps.valid & head_mask[..., head]]
+            rho = ratios[..., head][learnt & head_mask[..., head]]
             if not len(rho):
                 continue
             numbers[f"rho/{name}"] = float(rho.mean())
