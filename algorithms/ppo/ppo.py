@@ -22,9 +22,10 @@ from ludory.algorithms.rollout import Rollout, by_seat
 from ludory.algorithms.running import RunningMoments
 from ludory.errors import OptionError
 
+from . import loss as definition
 from .compiled import CompiledUpdate, is_twin_of
 from .config import PPOConfig
-from .loss import Coefficients, Decisions, Loss, PPOLoss, ppo_loss
+from .loss import Coefficients, Decisions, Loss, PPOLoss
 from .torch_update import TorchUpdate
 
 LOG = logging.getLogger("ludory.ppo")
@@ -57,7 +58,7 @@ class PPO(Algorithm):
 
     def loss(self, policy: MaskedHeads, values: Tensor, decisions: Decisions, coefficients: Coefficients) -> PPOLoss:
         """What is minimised: `ppo_loss`. A subclass that overrides it learns by PyTorch, without the compiled twin."""
-        return ppo_loss(policy, values, decisions, coefficients)
+        return definition.ppo_loss(policy, values, decisions, coefficients)
 
     def setup(self) -> None:
         """Make the optimiser, and the privileged value if there is one."""
@@ -137,7 +138,9 @@ class PPO(Algorithm):
             "the compiled twin has no privileged value": self.value is not None,
             "the compiled twin has no teacher": rollout.teacher_logits is not None,
             "the compiled twin takes every head as used": rollout.used is not None,
-            "ppo_loss was changed, and the compiled twin in ppo/kernels.py was not": not is_twin_of(ppo_loss),
+            "ppo_loss was changed, and the compiled twin in ppo/kernels.py was not": not is_twin_of(
+                definition.ppo_loss
+            ),
         }
         return next((reason for reason, holds in reasons.items() if holds), "")
 
