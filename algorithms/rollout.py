@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ludory.agents.networks.packed_linear import unpack
 
-from .returns import Steps, join_holes
+from .returns import Advantages, Steps, close_holes, gae, join_holes
 
 
 class Rollout(NamedTuple):
@@ -43,6 +43,11 @@ class Rollout(NamedTuple):
     def steps(self) -> Steps:
         """What returns are computed from; `returns.close_holes` joins the decisions of seats that wait."""
         return Steps(self.rewards, self.values, self.next_values, self.terminated, self.truncated, self.valid)
+
+    def gae(self, *, gamma: float, lam: float, discount_per: str = "decision") -> Advantages:
+        """Advantages and returns [T, B] by `returns.gae`, with holes closed by `returns.close_holes`."""
+        steps, index = close_holes(self.steps(), self.decided, gamma=gamma, discount_per=discount_per)
+        return Advantages(*map(index.scatter, gae(steps, gamma=index.gamma, lam=lam)))
 
     @property
     def learnt(self) -> Tensor | None:

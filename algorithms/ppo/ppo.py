@@ -17,7 +17,6 @@ from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.config import linear
 from ludory.algorithms.optimiser_state import load_adam, save_adam
 from ludory.algorithms.privileged import load_value, make_privileged_value, save_value
-from ludory.algorithms.returns import close_holes, gae
 from ludory.algorithms.rollout import Rollout, by_seat
 from ludory.algorithms.running import RunningMoments
 from ludory.errors import OptionError
@@ -94,10 +93,10 @@ class PPO(Algorithm):
         rollout, stats = self.sampler.collect(self.policy, config.n_steps, self.generator, on_step, teacher)
         if rollout is None:
             return None
-        steps, index = close_holes(
-            rollout.steps(), rollout.decided, gamma=config.gamma, discount_per=config.discount_per
-        )
-        advantages, returns = map(index.scatter, gae(steps, gamma=index.gamma, lam=config.gae_lambda))
+        if rollout.learnt is not None and not rollout.learnt.any():
+            LOG.warning("%s: a rollout in which every seat waited is skipped; a larger n_steps avoids it", self.id)
+            return rollout.faults()
+        advantages, returns = rollout.gae(gamma=config.gamma, lam=config.gae_lambda, discount_per=config.discount_per)
         metrics = {"train/explained_variance": _explained_variance(rollout, returns)} | rollout.faults()
         self.return_moments.update(returns if rollout.learnt is None else returns[rollout.learnt])
         totals = self._passes(self._update(rollout, advantages, returns))

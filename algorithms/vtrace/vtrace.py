@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -21,6 +22,8 @@ from ludory.algorithms.threads import precise
 
 from .config import VTraceConfig
 from .replay import SequenceReplay
+
+LOG = logging.getLogger("ludory.vtrace")
 
 
 class VTrace(Algorithm):
@@ -73,6 +76,9 @@ class VTrace(Algorithm):
             drawn = self.replay.draw(config.batch_columns, self.version, self.generator)
             if drawn is None:
                 break
+            if drawn.rollout.learnt is not None and not rows_to_learn(drawn.rollout).any():
+                LOG.warning("%s: sequences in which every seat waited are skipped; a larger n_steps avoids it", self.id)
+                continue
             numbers = self.update(drawn.rollout) | {"policy_lag": float(self.version - drawn.version)}
             sums = {name: sums.get(name, 0.0) + value for name, value in numbers.items()}
             self.version, count = self.version + 1, count + 1
@@ -119,8 +125,7 @@ class VTrace(Algorithm):
             rollout.decided,
             config.discount_per,
         )
-        assert steps.valid is not None
-        learnt = steps.valid if rollout.decided is None else steps.valid & rollout.decided
+        learnt = rows_to_learn(rollout)
         ratios = loss.log_ratios.exp()
         errors = (steps.values - rollout.values)[learnt]
         numbers = {
@@ -140,6 +145,14 @@ class VTrace(Algorithm):
             numbers[f"rho_clipped/{name}"] = float((rho > config.rho_bar).float().mean())
             numbers[f"effective_sample/{name}"] = float(rho.sum() ** 2 / rho.square().sum() / len(rho))
         return loss.total, numbers
+
+
+def rows_to_learn(rollout: Rollout) -> Tensor:
+    """[T, B] bool: the decisions of stored sequences that have a loss, see `replayed_steps`."""
+    ended = rollout.terminated | rollout.truncated
+    learnt = torch.ones_like(ended) if rollout.learnt is None else rollout.learnt.clone()
+    learnt[-1] &= ended[-1]
+    return learnt
 
 
 def replayed_steps(rollout: Rollout, values: Tensor) -> Steps:

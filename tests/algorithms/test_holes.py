@@ -279,6 +279,22 @@ def test_only_decisions_are_counted_and_learnt_from():
     assert update.count == 8 * 9
 
 
+@pytest.mark.parametrize("kind", [PPO, VTrace])
+def test_a_rollout_in_which_nobody_decides_is_skipped(kind, caplog):
+    model = kind("mlp", relay(), **SMALL | {"n_steps": 2, "gamma": 1.0})
+    plain = model.sampler.collect
+
+    def waiting(*arguments):
+        rollout, stats = plain(*arguments)
+        return rollout._replace(decided=torch.zeros_like(rollout.decided)), stats
+
+    model.sampler.collect = waiting
+    before = model.policy.logits.weight.clone()
+    model.learn(16)
+    assert torch.equal(model.policy.logits.weight, before)
+    assert "every seat waited" in caplog.text
+
+
 def test_where_nobody_waits_there_is_no_column():
     model = PPO("mlp(hidden=(8,))", STANDOFF, num_envs=4, n_steps=4, seats="all")
     rollout, _ = model.sampler.collect(model.policy, 4, model.generator)
