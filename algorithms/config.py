@@ -49,11 +49,6 @@ class AlgorithmConfig(LearnerConfig):
     """Reward in training for a unit of the game's own progress, such as damage in the arena; scores are never counted with it."""
 
 
-def linear(start: float, end: float | None, done: float) -> float:
-    """An option that changes over a run: from `start` to `end` as `done` goes from 0 to 1; `start` where there is no `end`."""
-    return start if end is None else start + (end - start) * done
-
-
 def make_config(kind: type[C], values: Mapping[str, Any]) -> C:
     """A config of `kind` from keyword arguments.
 

@@ -25,11 +25,12 @@ from ludory.agents.networks.build import PolicySpec
 from ludory.errors import OptionError
 
 from .algorithm import Algorithm, MaybeCallback
-from .config import LearnerConfig, linear
+from .config import LearnerConfig
 from .optimiser_state import load_adam, save_adam
 from .position import Position, restored
 from .processes import is_first_process
 from .progress import Progress
+from .schedule import linear
 from .supervised_module import SupervisedModule
 from .training_logs import make_loggers, quiet_lightning
 

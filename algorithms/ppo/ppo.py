@@ -14,11 +14,11 @@ from ludory.agents.networks.compiled_mlp import can_compile
 from ludory.agents.networks.distribution import MaskedHeads
 from ludory.agents.networks.encoders import scale_inputs
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.config import linear
 from ludory.algorithms.optimiser_state import load_adam, save_adam
 from ludory.algorithms.privileged import load_value, make_privileged_value, save_value
 from ludory.algorithms.rollout import Rollout, by_seat
 from ludory.algorithms.running import RunningMoments
+from ludory.algorithms.schedule import linear
 from ludory.errors import OptionError
 
 from . import loss as definition
