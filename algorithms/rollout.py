@@ -52,9 +52,7 @@ class Rollout(NamedTuple):
     @property
     def learnt(self) -> Tensor | None:
         """[T, B] bool, the rows to learn from: valid ones in which the seat decided; None: all."""
-        if self.valid is None or self.decided is None:
-            return self.decided if self.valid is None else self.valid
-        return self.valid & self.decided
+        return acting_rows(self.valid, self.decided)
 
     def faults(self) -> dict[str, float]:
         """Numbers to log where seats wait: `unclaimed_rewards` is a fault of the game."""
@@ -72,6 +70,13 @@ class Rollout(NamedTuple):
         decision = torch.where((valid & self.decided) | ((row == 0) & ~begins), row, -1).cummax(0).values
         beginning = torch.where(begins, row, -1).cummax(0).values
         return int((waits & (self.rewards != 0) & (decision < beginning)).sum())
+
+
+def acting_rows(valid: Tensor | None, decided: Tensor | None) -> Tensor | None:
+    """Valid rows in which the seat decided, each None where it holds for all rows; None: all rows."""
+    if valid is None or decided is None:
+        return decided if valid is None else valid
+    return valid & decided
 
 
 def pack_bits(mask: Tensor) -> Tensor:

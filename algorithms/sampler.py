@@ -16,7 +16,7 @@ from ludory.envs.engine import on_host
 
 from .lanes import Lanes
 from .player import LanePlayer
-from .rollout import Rollout, own_rewards, pack_bits
+from .rollout import Rollout, acting_rows, own_rewards, pack_bits
 from .shaping import Shaping
 from .threads import precise
 
@@ -151,13 +151,9 @@ class Sampler:
             self.teacher.prepare(teacher, observation)
         memory = None if self.player.memory is None else self.player.memory.clone()
         for _ in range(steps):
-            mask, seats, valid, decided = (
-                self.lanes.legal(),
-                self.lanes.seats(),
-                self.lanes.alive(),
-                self.lanes.decided(),
-            )
-            acting = valid if decided is None else decided
+            mask, seats, valid = self.lanes.legal(), self.lanes.seats(), self.lanes.alive()
+            decided = self.lanes.decided()
+            acting = acting_rows(valid, decided)
             self._decisions = len(seats) if acting is None else int(acting.sum())
             starts = self._fresh[self._games, seats]
             self._fresh[self._games, seats] = False
