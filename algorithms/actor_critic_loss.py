@@ -1,6 +1,6 @@
-"""The actor-critic loss with off-policy correction: V-trace and UPGO policy gradients, value, KL to a teacher, entropy.
+"""`actor_critic_loss`: the loss of V-trace and of league learners, and the only place where it is written down.
 
-Written over heads: an unused head (`head_mask` False) adds 0 to log-ratios and to every term. Every mean divides by the number
+V-trace and UPGO policy gradients, value, KL to a teacher, entropy. Written over heads: an unused head (`head_mask` False) adds 0 to log-ratios and to every term. Every mean divides by the number
 of valid rows. Head groups: "joint" is one ratio for all heads, "split" one per head, so that a head that moved is clipped alone.
 """
 
@@ -16,8 +16,8 @@ from torch import Tensor
 from ludory.agents.networks.distribution import MaskedHeads
 from ludory.agents.networks.head_terms import head_terms
 
-from .returns import Steps
-from .targets import actor_critic_targets
+from .returns import Steps, close_holes
+from .targets import ActorCriticTargets, actor_critic_targets
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,8 @@ def actor_critic_loss(
     teacher: MaskedHeads | None,
     weights: LossWeights,
     groups: Sequence[Sequence[int]] | str = "split",
+    decided: Tensor | None = None,
+    discount_per: str = "decision",
 ) -> ActorCriticLoss:
     """The loss of a batch of sequences; targets are under stop-gradient.
 
@@ -84,6 +86,8 @@ def actor_critic_loss(
         teacher: frozen policy over the same legal masks; None: no KL.
         weights: coefficients.
         groups: "joint", "split", or a partition of the heads.
+        decided: [T, B] bool, False where a seat waited, which has no loss; None: every valid row is a decision.
+        discount_per: what the discount counts, "decision" or "step"; see `returns.close_holes`.
 
     Raises:
         ValueError: no valid row, a partition that leaves out or repeats a head, or as the functions of `returns`.
@@ -92,6 +96,7 @@ def actor_critic_loss(
     """
     heads = len(policy.sizes)
     valid = torch.ones_like(steps.terminated) if steps.valid is None else steps.valid
+    valid = valid if decided is None else valid & decided
     rows = int(valid.sum())
     if not rows:
         raise ValueError("a batch without valid rows has no loss; skip it")
@@ -100,16 +105,18 @@ def actor_critic_loss(
     used = head_mask & valid.unsqueeze(-1)
     log_ratio = torch.where(head_mask, log_p.detach() - log_behaviour, 0)
     log_rhos = torch.stack([log_ratio[..., list(group)].sum(-1) for group in partition], -1)
+    closed, index = close_holes(steps, decided, gamma=weights.gamma, discount_per=discount_per)
     targets = actor_critic_targets(
-        steps,
-        log_rhos,
-        gamma=weights.gamma,
+        closed,
+        index.gather(log_rhos),
+        gamma=index.gamma,
         lam=weights.lam,
         vtrace_lam=weights.vtrace_lam,
         rho_bar=weights.rho_bar,
         c_bar=weights.c_bar,
         pg_rho_bar=weights.pg_rho_bar,
     )
+    targets = ActorCriticTargets(*map(index.scatter, targets))
     log_used = torch.where(used, log_p, 0)
     by_group = torch.stack([log_used[..., list(group)].sum(-1) for group in partition], -1)
     pg, up = (-(gain * by_group).sum() / rows for gain in (targets.pg_advantages, targets.upgo_advantages))

@@ -1,6 +1,7 @@
 """Returns and advantages over time-major arrays [T, B]. No learner computes a return anywhere else.
 
-Every recurrence here is affine, x_t = b_t + k_t x_{t+1} with x_T = 0, so one scan serves all. Nothing carries a gradient.
+`close_holes` first removes the rows in which a seat had nothing to decide. Every recurrence is affine,
+x_t = b_t + k_t x_{t+1} with x_T = 0, so one scan serves all. No result carries a gradient.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ MAX_LOG_RHO = 60.0
 
 
 class Steps(NamedTuple):
-    """T steps of B columns; a column may hold several episodes, and holes.
+    """T steps of B columns; a column may hold several episodes, and padding anywhere.
 
     `terminated` stops bootstrapping; `truncated` bootstraps from `next_values` and cuts the trace; where both are set,
-    `terminated` wins. The last valid row before a hole or before padding bootstraps from its own `next_values`. On rows that
-    are not `valid`, returns equal `values` and advantages are 0.
+    `terminated` wins. The last valid row before padding bootstraps from its own `next_values`. On rows that are not `valid`,
+    returns equal `values` and advantages are 0. Rows in which a seat waits are not padding: see `close_holes`.
     """
 
     rewards: Tensor
@@ -52,6 +53,27 @@ class VTrace(NamedTuple):
     pg_advantages: Tensor
 
 
+class ClosedIndex(NamedTuple):
+    """Where the rows of closed columns lie in the columns that they came from."""
+
+    rows: Tensor | None
+    """[T, B] int64, row t of a closed column was row rows[t]; None: there is no hole, every row stays where it is."""
+    gamma: float | Tensor
+    """The discount to compute returns with: a number, or [T, B] where a discount per step was asked for."""
+
+    def gather(self, part: Tensor) -> Tensor:
+        """[T, B, ...] in the order of the closed columns."""
+        return part if self.rows is None else part[self.rows, torch.arange(part.shape[1], device=part.device)]
+
+    def scatter(self, part: Tensor) -> Tensor:
+        """The inverse of `gather`: results back at the rows of the decisions; rows of a hole have advantage 0 and their own value."""
+        if self.rows is None:
+            return part
+        result = torch.empty_like(part)
+        result[self.rows, torch.arange(part.shape[1], device=part.device)] = part
+        return result
+
+
 class _Frame(NamedTuple):
     """What all recurrences derive from the inputs."""
 
@@ -68,8 +90,90 @@ class _Frame(NamedTuple):
         return self if rho.ndim == self.q.ndim else _Frame(*(field.unsqueeze(-1) for field in self))
 
 
-def gae(steps: Steps, *, gamma: float, lam: float) -> Advantages:
-    """Generalised advantage estimation (arXiv 1506.02438); `returns` are TD(lambda)'s.
+def close_holes(
+    steps: Steps, decided: Tensor | None, *, gamma: float = 1.0, discount_per: str = "decision"
+) -> tuple[Steps, ClosedIndex]:
+    """Move the decisions of every column together, so that returns run from decision to decision.
+
+    A hole is a valid row in which nothing was decided: a seat waits, or a token was not written by the model. It belongs to the
+    decision before it in the same episode. That decision is paid the hole's rewards, ends where the hole ends, and bootstraps from
+    the value of the next decision, or as the last row of the hole does where no decision follows. Holes come last in the closed
+    column, as padding. Rewards before the first decision of an episode go to no decision.
+
+    Args:
+        steps: [T, B].
+        decided: [T, B] bool; None: every valid row.
+        gamma: discount.
+        discount_per: "decision": time stands still in a hole; "step": rewards and values after k rows of a hole are discounted
+            by another gamma^k.
+
+    Returns:
+        The closed steps, and the index that takes other columns there and results back. Steps without a hole are returned as
+        they are, without a copy; so is, bit for bit, each column without one.
+
+    Raises:
+        ValueError: shapes, dtypes or devices do not fit, gamma outside [0, 1], an unknown `discount_per`.
+    """
+    check_fraction("gamma", gamma)
+    if discount_per not in ("decision", "step"):
+        raise ValueError(f"discount_per={discount_per!r}: must be 'decision' or 'step'")
+    if decided is None:
+        return steps, ClosedIndex(None, gamma)
+    valid = torch.ones_like(steps.terminated) if steps.valid is None else steps.valid
+    _check(steps._replace(valid=valid), gamma, 0.0)
+    if decided.shape != valid.shape or decided.dtype != torch.bool or decided.device != valid.device:
+        raise ValueError(
+            f"decided is {decided.dtype} {tuple(decided.shape)} on {decided.device}; "
+            f"it must be bool, [T, B] as rewards {tuple(valid.shape)} on {valid.device}"
+        )
+    hole = valid & ~decided
+    if not hole.any():
+        return steps, ClosedIndex(None, gamma)
+    pace = gamma if discount_per == "step" else 1.0
+    joined, last = join_holes(steps._replace(valid=valid), decided, pace)
+    # Padding inside a column stays in its place: it cuts there.
+    index = ClosedIndex(hole.byte().argsort(stable=True, dim=0), gamma)
+    if pace != 1:
+        rows = torch.arange(len(hole), device=hole.device).unsqueeze(1)
+        index = index._replace(
+            gamma=index.gather(gamma * pace ** _at_least_float32((last - rows).to(joined.values.dtype)))
+        )
+    return Steps(*(index.gather(part) for part in joined if part is not None)), index
+
+
+def join_holes(steps: Steps, decided: Tensor, pace: float = 1.0) -> tuple[Steps, Tensor]:
+    """Give every decision the rewards, the end and the successor's value of the hole behind it; rows stay where they are.
+
+    Args:
+        steps: [T, B].
+        decided: [T, B] bool.
+        pace: discount of rewards from one row of a hole to the next.
+
+    Returns:
+        Steps, of which only the decisions are `valid`, and the last row [T, B] of the hole behind each of them, or its own row.
+    """
+    valid = torch.ones_like(decided) if steps.valid is None else steps.valid
+    row = torch.arange(len(decided), device=decided.device).unsqueeze(1).expand_as(decided)
+    ended = steps.terminated | steps.truncated
+    waits = _shift(valid & ~decided, torch.zeros_like(decided)) & ~ended  # the next row belongs to the same decision
+    last = torch.where(waits, len(row), row).flip(0).cummin(0).values.flip(0)
+    rewards = _at_least_float32(torch.where(valid, steps.rewards, 0))
+    paid = affine_scan(rewards, pace * waits.to(rewards.dtype)).to(steps.rewards.dtype)
+    after = (last + 1).clamp(max=len(row) - 1)
+    follows = waits & (after > last) & ~ended.gather(0, last) & (valid & decided).gather(0, after)
+    joined = Steps(
+        torch.where(waits, paid, steps.rewards),
+        steps.values,
+        torch.where(follows, steps.values.gather(0, after), steps.next_values.gather(0, last)),
+        steps.terminated.gather(0, last),
+        steps.truncated.gather(0, last),
+        valid & decided,
+    )
+    return joined, last
+
+
+def gae(steps: Steps, *, gamma: float | Tensor, lam: float) -> Advantages:
+    """Generalised advantage estimation (arXiv 1506.02438); `returns` are TD(lambda)'s. gamma may be [T, B].
 
     Raises:
         ValueError: shapes, dtypes or devices do not fit, gamma or lam outside [0, 1].
@@ -80,8 +184,8 @@ def gae(steps: Steps, *, gamma: float, lam: float) -> Advantages:
     return Advantages(advantages, advantages + frame.values)
 
 
-def td_lambda(steps: Steps, *, gamma: float, lam: float | Tensor) -> Tensor:
-    """TD(lambda) returns: G_t = r_t + d_t ((1 - lam_t) V' + lam_t G_{t+1}), with G_{t+1} = V' at a cut; lam may be [T, B].
+def td_lambda(steps: Steps, *, gamma: float | Tensor, lam: float | Tensor) -> Tensor:
+    """TD(lambda) returns: G_t = r_t + d_t ((1 - lam_t) V' + lam_t G_{t+1}), with G_{t+1} = V' at a cut; gamma and lam may be [T, B].
 
     Raises:
         ValueError: as `gae`.
@@ -114,7 +218,7 @@ def vtrace(
     steps: Steps,
     log_rhos: Tensor,
     *,
-    gamma: float,
+    gamma: float | Tensor,
     lam: float = 1.0,
     rho_bar: float | None = 1.0,
     c_bar: float | None = 1.0,
@@ -128,7 +232,7 @@ def vtrace(
         steps: [T, B].
         log_rhos: log pi(a|s) - log mu(a|s), [T, B] of the joint action or of a group of heads, or [T, B, G] of G groups;
             the results have its shape.
-        gamma: discount.
+        gamma: discount, a number or [T, B].
         lam: of the trace.
         rho_bar: clips the ratio in the temporal differences; None or NaN: no clipping.
         c_bar: clips the ratio along the trace.
@@ -145,7 +249,8 @@ def vtrace(
     frame = frame.as_wide_as(rho)
     clipped, trace, policy = (rho.clamp(max=limit) for limit in limits)
     delta = torch.where(frame.valid, clipped * (frame.q - frame.values), 0)
-    flows = torch.where(frame.valid & ~frame.cut, gamma * lam * trace, 0)
+    pace = frame.discount if isinstance(gamma, Tensor) else gamma
+    flows = torch.where(frame.valid & ~frame.cut, pace * lam * trace, 0)
     vs = frame.values + affine_scan(delta, flows)
     later = torch.where(frame.cut, frame.successor, _shift(vs, vs))
     if pg_lambda:
@@ -154,7 +259,7 @@ def vtrace(
     return VTrace(vs, torch.where(frame.valid, policy * (target - frame.values), 0))
 
 
-def upgo(steps: Steps, log_rhos: Tensor, *, gamma: float) -> Advantages:
+def upgo(steps: Steps, log_rhos: Tensor, *, gamma: float | Tensor) -> Advantages:
     """Upgoing policy update (doi:10.1038/s41586-019-1724-z, Methods): follow the trace while it does better than V.
 
     A lambda return with lam_t = 1 where q_{t+1} >= v_{t+1}, else 0; the ratio of the advantage is always clipped at 1.
@@ -192,7 +297,9 @@ def affine_scan(b: Tensor, k: Tensor) -> Tensor:
     return x
 
 
-def checked(steps: Steps, gamma: float, lam: float | Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+def checked(
+    steps: Steps, gamma: float | Tensor, lam: float | Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """The fields of `steps` without gradients, at least float32, with `valid` filled in.
 
     Raises:
@@ -270,11 +377,12 @@ def _threshold(name: str, bar: float | None) -> float:
     return bar
 
 
-def _frame(steps: Steps, gamma: float, lam: float | Tensor) -> _Frame:
+def _frame(steps: Steps, gamma: float | Tensor, lam: float | Tensor) -> _Frame:
     rewards, values, following, terminated, truncated, valid = checked(steps, gamma, lam)
     cut = terminated | truncated | ~_shift(valid, torch.zeros_like(valid))
     successor = torch.where(terminated, 0, following)  # a select, not a product: 0 x NaN is NaN
-    discount = torch.where(terminated, 0, torch.full_like(rewards, gamma))
+    pace = gamma.to(rewards.dtype) if isinstance(gamma, Tensor) else torch.full_like(rewards, gamma)
+    discount = torch.where(terminated, 0, pace)
     return _Frame(rewards, values, successor, discount, cut, valid, rewards + discount * successor)
 
 
@@ -282,7 +390,7 @@ def _at_least_float32(x: Tensor) -> Tensor:
     return x if x.dtype in (torch.float32, torch.float64) else x.float()
 
 
-def _check(steps: Steps, gamma: float, lam: float | Tensor) -> None:
+def _check(steps: Steps, gamma: float | Tensor, lam: float | Tensor) -> None:
     first = steps.rewards
     for name, array in zip(Steps._fields, steps, strict=True):
         assert array is not None
@@ -295,9 +403,10 @@ def _check(steps: Steps, gamma: float, lam: float | Tensor) -> None:
         flag = name in ("terminated", "truncated", "valid")
         if flag != (array.dtype == torch.bool) or (not flag and not array.dtype.is_floating_point):
             raise ValueError(f"{name} has dtype {array.dtype}; rewards and values are floating, flags are bool")
-    if isinstance(lam, Tensor) and (lam.shape != first.shape or lam.device != first.device):
-        raise ValueError(
-            f"lam is {tuple(lam.shape)} on {lam.device}; it must be a number, or as rewards {tuple(first.shape)} on {first.device}"
-        )
-    check_fraction("gamma", gamma)
-    check_fraction("lam", lam)
+    for name, number in (("gamma", gamma), ("lam", lam)):
+        if isinstance(number, Tensor) and (number.shape != first.shape or number.device != first.device):
+            raise ValueError(
+                f"{name} is {tuple(number.shape)} on {number.device}; "
+                f"it must be a number, or as rewards {tuple(first.shape)} on {first.device}"
+            )
+        check_fraction(name, number)

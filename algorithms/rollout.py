@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ludory.agents.networks.packed_linear import unpack
 
-from .returns import Steps, affine_scan
+from .returns import Advantages, Steps, close_holes, gae, join_holes
 
 
 class Rollout(NamedTuple):
@@ -27,7 +27,7 @@ class Rollout(NamedTuple):
     terminated: Tensor  # [T, B] bool
     truncated: Tensor  # [T, B] bool
     seats: Tensor  # [T, B] int64, who decided
-    starts: Tensor  # [T, B] bool, the seat's first decision of its game
+    starts: Tensor  # [T, B] bool, the seat's first row of its game
     valid: Tensor | None = None  # [T, B] bool, False on padding; None: all are decisions
     memory: Tensor | None = (
         None  # (B, size) before the first decision, or (B, P, size) where a column holds several seats
@@ -38,10 +38,45 @@ class Rollout(NamedTuple):
     previous: Tensor | None = (
         None  # [T, B, P] int64, last move of each seat, the deciding one first, as networks are told it
     )
+    decided: Tensor | None = None  # [T, B] bool, False where the seat waited; None: every valid row is a decision
 
     def steps(self) -> Steps:
-        """What returns are computed from."""
+        """What returns are computed from; `returns.close_holes` joins the decisions of seats that wait."""
         return Steps(self.rewards, self.values, self.next_values, self.terminated, self.truncated, self.valid)
+
+    def gae(self, *, gamma: float, lam: float, discount_per: str = "decision") -> Advantages:
+        """Advantages and returns [T, B] by `returns.gae`, with holes closed by `returns.close_holes`."""
+        steps, index = close_holes(self.steps(), self.decided, gamma=gamma, discount_per=discount_per)
+        return Advantages(*map(index.scatter, gae(steps, gamma=index.gamma, lam=lam)))
+
+    @property
+    def learnt(self) -> Tensor | None:
+        """[T, B] bool, the rows to learn from: valid ones in which the seat decided; None: all."""
+        return acting_rows(self.valid, self.decided)
+
+    def faults(self) -> dict[str, float]:
+        """Numbers to log where seats wait: `unclaimed_rewards` is a fault of the game."""
+        return {} if self.decided is None else {"rollout/unclaimed_rewards": float(self.unclaimed_rewards())}
+
+    def unclaimed_rewards(self) -> int:
+        """Rewards other than 0 that came before a seat's first decision of a game, so that no decision is paid them."""
+        if self.decided is None:
+            return 0
+        valid = torch.ones_like(self.decided) if self.valid is None else self.valid
+        waits, ended = valid & ~self.decided, self.terminated | self.truncated
+        begins = self.starts | torch.cat([torch.zeros_like(ended[:1]), ended[:-1]])
+        row = torch.arange(len(waits), device=waits.device).unsqueeze(1).expand_as(waits)
+        # A column that begins inside a game may belong to a decision of the rollout before.
+        decision = torch.where((valid & self.decided) | ((row == 0) & ~begins), row, -1).cummax(0).values
+        beginning = torch.where(begins, row, -1).cummax(0).values
+        return int((waits & (self.rewards != 0) & (decision < beginning)).sum())
+
+
+def acting_rows(valid: Tensor | None, decided: Tensor | None) -> Tensor | None:
+    """Valid rows in which the seat decided, each None where it holds for all rows; None: all rows."""
+    if valid is None or decided is None:
+        return decided if valid is None else valid
+    return valid & decided
 
 
 def pack_bits(mask: Tensor) -> Tensor:
@@ -67,9 +102,9 @@ class Minibatch(NamedTuple):
 
 
 def flat_columns(rollout: Rollout, advantages: Tensor, returns: Tensor) -> list[Tensor]:
-    """The columns of a `Minibatch` over all decisions, padding left out; masks stay bits."""
-    flat = [part.flatten(0, 1) for part in (*rollout[:5], advantages, returns)]
-    return flat if rollout.valid is None else [part[rollout.valid.flatten()] for part in flat]
+    """The columns of a `Minibatch` over all decisions, other rows left out; masks stay bits."""
+    flat, learnt = [part.flatten(0, 1) for part in (*rollout[:5], advantages, returns)], rollout.learnt
+    return flat if learnt is None else [part[learnt.flatten()] for part in flat]
 
 
 def minibatch(flat: Sequence[Tensor], rows: Tensor, num_actions: int) -> Minibatch:
@@ -147,28 +182,33 @@ def own_rewards(rollout: Rollout, rewards: Tensor, cut_values: Tensor, players: 
         players: P.
     """
     mine = rollout.seats.unsqueeze(-1) == torch.arange(players, device=rewards.device)
+
+    def of_all(part: Tensor) -> Tensor:  # [T, B] -> [T, B * P]
+        return part.repeat_interleave(players, 1)
+
     cut = rollout.truncated & ~rollout.terminated
-    ended = (rollout.terminated | cut).unsqueeze(-1)
-    follows = torch.cat([~mine[1:], torch.zeros_like(mine[:1])]) & ~ended  # the next move belongs to the same decision
-
-    def up_to_next(part: Tensor) -> Tensor:
-        shape = (part.float().expand(*mine.shape)).flatten(1)
-        return affine_scan(shape, follows.float().flatten(1)).view(mine.shape)
-
+    steps = Steps(
+        rewards.flatten(1).float(),
+        of_all(rollout.values),
+        cut_values.flatten(1),
+        of_all(rollout.terminated),
+        of_all(cut),
+    )
+    # While others move, a seat waits.
+    joined, _ = join_holes(steps, mine.flatten(1))
     index = seat_index(rollout.seats, players)
 
-    def of_seat(part: Tensor) -> Tensor:  # [T, B, P] -> [L, B * P], each column its seat's
-        column = torch.arange(index.rows.shape[1], device=part.device) % players
-        return part.flatten(0, 1)[index.rows, column]
+    def of_seat(part: Tensor) -> Tensor:  # [T, B * P] -> [L, B * P], each column its seat's
+        column = torch.arange(index.rows.shape[1], device=part.device)
+        return part[index.rows // rollout.seats.shape[1], column]
 
-    terminated, truncated = (of_seat(up_to_next(flag.unsqueeze(-1))) > 0 for flag in (rollout.terminated, cut))
+    terminated, truncated = of_seat(joined.terminated), of_seat(joined.truncated)
     values = index.gather(rollout.values)
     following = torch.cat([values[1:], values[-1:]])
     known = torch.cat([index.valid[1:], torch.zeros_like(index.valid[:1])]) | terminated | truncated
-    next_values = torch.where(truncated, of_seat(up_to_next(cut_values * cut.unsqueeze(-1))), following)
     return _gathered(rollout, index)._replace(
-        next_values=next_values,
-        rewards=of_seat(up_to_next(rewards)),
+        next_values=torch.where(truncated, of_seat(joined.next_values), following),
+        rewards=of_seat(joined.rewards),
         terminated=terminated,
         truncated=truncated,
         valid=index.valid & known,

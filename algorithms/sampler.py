@@ -16,7 +16,7 @@ from ludory.envs.engine import on_host
 
 from .lanes import Lanes
 from .player import LanePlayer
-from .rollout import Rollout, own_rewards, pack_bits
+from .rollout import Rollout, acting_rows, own_rewards, pack_bits
 from .shaping import Shaping
 from .threads import precise
 
@@ -50,6 +50,7 @@ class _Moves(NamedTuple):
     used: Tensor | None
     critic: Tensor | None
     previous: Tensor | None
+    decided: Tensor | None
 
 
 class Sampler:
@@ -86,7 +87,7 @@ class Sampler:
 
     @property
     def decisions_per_step(self) -> int:
-        """Timesteps of the last step of all games: its lanes, but for those of seats that are out."""
+        """Timesteps of the last step of all games: its lanes, but for those of seats that are out or wait."""
         return self._decisions
 
     @property
@@ -151,7 +152,9 @@ class Sampler:
         memory = None if self.player.memory is None else self.player.memory.clone()
         for _ in range(steps):
             mask, seats, valid = self.lanes.legal(), self.lanes.seats(), self.lanes.alive()
-            self._decisions = len(seats) if valid is None else int(valid.sum())
+            decided = self.lanes.decided()
+            acting = acting_rows(valid, decided)
+            self._decisions = len(seats) if acting is None else int(acting.sum())
             starts = self._fresh[self._games, seats]
             self._fresh[self._games, seats] = False
             output = self.player.decide(observation, self._games, seats)
@@ -167,7 +170,7 @@ class Sampler:
             recorded = self._recorded(rewards if self._shaping is None else rewards + self._shaping.gains(rewards))
             ended.append(self._close(np.flatnonzero(on_host(self.lanes.over())), on_host(rewards)))
             decision = observation, pack_bits(mask), actions, log_probs, values, cuts, recorded
-            extras = valid, lesson, used, known, previous
+            extras = valid, lesson, used, known, previous, decided
             moves.append(_Moves(*decision, terminated, truncated, seats.clone(), starts, *extras))
             observation = self.lanes.observe()
             if on_step is not None and not on_step():
@@ -214,7 +217,7 @@ class Sampler:
             memory = memory.flatten(0, 1)  # a lane is a seat
         decisions = moves.observations, moves.masks, moves.actions, moves.log_probs, moves.values
         ends = moves.terminated, moves.truncated, moves.seats, moves.starts, moves.valid
-        extras = memory, moves.teacher_logits, moves.used, moves.critic, moves.previous
+        extras = memory, moves.teacher_logits, moves.used, moves.critic, moves.previous, moves.decided
         if self.lanes.own_rewards:
             rollout = Rollout(*decisions, following, moves.values, *ends, *extras)
             return own_rewards(rollout, moves.rewards, moves.cut_values, self.lanes.facts.players)

@@ -62,6 +62,7 @@ class _Row(NamedTuple):
     used: Tensor | None
     teacher_logits: Tensor | None
     critic: Tensor | None
+    decided: Tensor
 
 
 class LeagueSampler:
@@ -262,8 +263,9 @@ class LeagueSampler:
             used,
             lesson,
             known,
+            deciding[games, chairs],
         )
-        self._decisions = int(valid.sum())
+        self._decisions = int((valid & row.decided).sum())
         return row, self._close(on_host(engine.rewards))
 
     def _let_others_choose(self, seats: Seats, waiting: Tensor, actions: Tensor, generator: torch.Generator) -> None:
@@ -337,6 +339,7 @@ class LeagueSampler:
 def _assemble(rows: list[_Row], last: Tensor, memory: Tensor | None) -> Rollout:
     moves = _Row(*(None if part[0] is None else torch.stack(part) for part in zip(*rows, strict=True)))  # type: ignore[arg-type]
     following = torch.cat([moves.values[1:], last.unsqueeze(0)])
+    nobody_waited = bool((moves.decided | ~moves.valid).all())
     return Rollout(
         moves.observations,
         moves.masks,
@@ -354,6 +357,7 @@ def _assemble(rows: list[_Row], last: Tensor, memory: Tensor | None) -> Rollout:
         moves.teacher_logits,
         used=moves.used,
         critic=moves.critic,
+        decided=None if nobody_waited else moves.decided,
     )
 
 

@@ -25,6 +25,8 @@ class PPOConfig(AlgorithmConfig):
     """Passes over the decisions of an iteration."""
     gamma: float = 0.99
     """Discount."""
+    discount_per: str = "decision"
+    """What the discount counts where a seat waits: its own "decision"s, or every "step" of the game."""
     gae_lambda: float = 0.95
     """Mixes one-step (0) and Monte Carlo (1) advantages."""
     clip_range: float = 0.2
@@ -51,6 +53,8 @@ class PPOConfig(AlgorithmConfig):
     """Divide errors of the value by the running deviation of returns."""
     normalize_observations: bool = False
     """Scale float observations by their running mean and deviation; not what a privileged value sees."""
+    compiled: bool | None = None
+    """Learn by the compiled twin of the loss: multi-layer perceptrons over bits, on the CPU; none: wherever it applies."""
 
     def __post_init__(self) -> None:
         """Check ranges.
@@ -61,6 +65,8 @@ class PPOConfig(AlgorithmConfig):
         for name in ("n_steps", "batch_size", "n_epochs"):
             if getattr(self, name) < 1:
                 raise OptionError(f"{name}={getattr(self, name)}: must be at least 1")
+        if self.discount_per not in ("decision", "step"):
+            raise OptionError(f"discount_per={self.discount_per!r}: must be 'decision' or 'step'")
         for name in ("gamma", "gae_lambda"):
             if not 0 <= getattr(self, name) <= 1:
                 raise OptionError(f"{name}={getattr(self, name)}: must lie in [0, 1]")

@@ -1,4 +1,8 @@
-"""PPO's loss with its gradient, and Adam, compiled for the CPU; rows are worked on 64 at a time."""
+"""The compiled twin of `loss.ppo_loss`: the same loss with its gradient written out, and Adam; rows are worked on 64 at a time.
+
+`loss.py` is the definition. After a change of it: write the gradient of the new loss in `_loss` below, let
+tests/algorithms/test_compiled_update.py compare the two, and put the hash that this test prints into `TWIN_OF`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ import numpy as np
 from ludory.agents.networks.mlp_kernels import LANES, backward, encode, encoder_gradient, forward
 from ludory.envs.cached_kernel import cached_kernel
 
+TWIN_OF = "7a9657cc55cc158a"
+"""Hash of the code of `ppo_loss` that `_loss` stands for, see `compiled.code_hash`."""
 _FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": True}
 _ONE = np.float32(1)
 _ILLEGAL = np.float32(-1e30)
@@ -51,7 +57,7 @@ def add_gradient(weights, shape, heads, usual, base, data, order, share, coeffic
 
 @cached_kernel(**_FLAGS)
 def _loss(heads, masks, actions, old, advantages, returns, rows, share, coefficients, out, d_out, sums):  # type: ignore[no-untyped-def]
-    """Gradient of the loss with respect to `out`, and the sums that are reported."""
+    """Gradient of `ppo_loss` with respect to `out`, and the sums that are reported; without a teacher, all heads used."""
     clip, entropy_weight, value_weight = coefficients
     value_row = out.shape[0] - 1
     for i in range(rows.shape[0]):

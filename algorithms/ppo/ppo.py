@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from ludory.agents.networks.build import PolicySpec
 from ludory.agents.networks.compiled_mlp import can_compile
+from ludory.agents.networks.distribution import MaskedHeads
 from ludory.agents.networks.encoders import scale_inputs
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.optimiser_state import load_adam, save_adam
 from ludory.algorithms.privileged import load_value, make_privileged_value, save_value
-from ludory.algorithms.returns import gae
 from ludory.algorithms.rollout import Rollout, by_seat
 from ludory.algorithms.running import RunningMoments
 from ludory.algorithms.schedule import linear
 from ludory.errors import OptionError
 
-from .compiled import CompiledUpdate
+from . import loss as definition
+from .compiled import CompiledUpdate, is_twin_of
 from .config import PPOConfig
+from .loss import Coefficients, Decisions, Loss, PPOLoss
 from .torch_update import TorchUpdate
 
-LOSSES = (
-    "loss",
-    "policy_gradient_loss",
-    "value_loss",
-    "entropy",
-    "approx_kl",
-    "clip_fraction",
-    "teacher_kl",
-)
-"""Means over a batch, named as in Stable-Baselines3's logs."""
-APPROX_KL = LOSSES.index("approx_kl")
+LOG = logging.getLogger("ludory.ppo")
 
 
 class PPO(Algorithm):
@@ -41,6 +35,12 @@ class PPO(Algorithm):
 
     Networks with memory are trained through time over the decisions that each seat made in a rollout, from the memory with which
     it came in.
+
+    To learn from another loss, override `loss` in a subclass, or pass one. A checkpoint does not hold it: pass it to `load` again.
+
+    Args:
+        policy, env, config: as `Algorithm`.
+        loss: a function with the arguments of `ppo_loss`; None: the method `loss`.
     """
 
     id = "ppo-v1"
@@ -48,8 +48,20 @@ class PPO(Algorithm):
     inputs: ClassVar[tuple[str, ...]] = ("init_from", "teacher")
     config: PPOConfig
 
+    def __init__(
+        self, policy: str | PolicySpec = "auto", env: Any = None, *, loss: Loss | None = None, **config: Any
+    ) -> None:
+        if loss is not None:
+            self.loss = loss  # type: ignore[method-assign]
+        super().__init__(policy, env, **config)
+
+    def loss(self, policy: MaskedHeads, values: Tensor, decisions: Decisions, coefficients: Coefficients) -> PPOLoss:
+        """What is minimised: `ppo_loss`. A subclass that overrides it learns by PyTorch, without the compiled twin."""
+        return definition.ppo_loss(policy, values, decisions, coefficients)
+
     def setup(self) -> None:
         """Make the optimiser, and the privileged value if there is one."""
+        self._path: str | None = None  # which of the two updates was logged last
         self.value = make_privileged_value(self.config, self.game.facts, self.device)
         self.sampler.critic = self.value
         parameters = [*self.policy.parameters(), *(self.value.parameters() if self.value else ())]
@@ -81,9 +93,12 @@ class PPO(Algorithm):
         rollout, stats = self.sampler.collect(self.policy, config.n_steps, self.generator, on_step, teacher)
         if rollout is None:
             return None
-        advantages, returns = gae(rollout.steps(), gamma=config.gamma, lam=config.gae_lambda)
-        metrics = {"train/explained_variance": _explained_variance(rollout, returns)}
-        self.return_moments.update(returns if rollout.valid is None else returns[rollout.valid])
+        if rollout.learnt is not None and not rollout.learnt.any():
+            LOG.warning("%s: a rollout in which every seat waited is skipped; a larger n_steps avoids it", self.id)
+            return rollout.faults()
+        advantages, returns = rollout.gae(gamma=config.gamma, lam=config.gae_lambda, discount_per=config.discount_per)
+        metrics = {"train/explained_variance": _explained_variance(rollout, returns)} | rollout.faults()
+        self.return_moments.update(returns if rollout.learnt is None else returns[rollout.learnt])
         totals = self._passes(self._update(rollout, advantages, returns))
         metrics |= {f"train/{name}": value for name, value in totals.items()}
         if config.normalize_observations:  # after the passes: ratios are those of the networks that played
@@ -99,10 +114,34 @@ class PPO(Algorithm):
         if self.policy.recurrent and rollout.memory is not None and rollout.memory.dim() == 3:
             rollout, (advantages, returns) = by_seat(rollout, self.game.facts.players, advantages, returns)
         targets = rollout, advantages, returns, scale
-        plain = rollout.teacher_logits is None and rollout.used is None and self.value is None
-        if can_compile(self.policy) and plain and self.config.precision == "32":
+        reason = self._reason_for_pytorch(rollout)
+        if self.config.compiled and reason:
+            raise OptionError(f"compiled=True: {reason}; leave it out, and PyTorch runs the update")
+        path = f"PyTorch: {reason}" if reason else "its compiled twin"
+        if path != self._path:
+            LOG.info("%s: ppo_loss is computed by %s", self.id, path)
+            self._path = path
+        if not reason and can_compile(self.policy):
             return CompiledUpdate(self.policy, self.optimizer, self.config, *targets)
-        return TorchUpdate(self.policy, self.optimizer, self.config, *targets, self.value)
+        return TorchUpdate(self.policy, self.optimizer, self.config, *targets, self.value, self.loss)
+
+    def _reason_for_pytorch(self, rollout: Rollout) -> str:
+        """Why the compiled twin is not run; empty if it is."""
+        reasons = {
+            "compiled=False": self.config.compiled is False,
+            "this run has a loss of its own": type(self).loss is not PPO.loss or "loss" in vars(self),
+            "the compiled twin is for multi-layer perceptrons over bits, in float32 on the CPU": not can_compile(
+                self.policy
+            )
+            or self.config.precision != "32",
+            "the compiled twin has no privileged value": self.value is not None,
+            "the compiled twin has no teacher": rollout.teacher_logits is not None,
+            "the compiled twin takes every head as used": rollout.used is not None,
+            "ppo_loss was changed, and the compiled twin in ppo/kernels.py was not": not is_twin_of(
+                definition.ppo_loss
+            ),
+        }
+        return next((reason for reason, holds in reasons.items() if holds), "")
 
     def _passes(self, update: CompiledUpdate | TorchUpdate) -> dict[str, float]:
         """Step along minibatches of everything, `n_epochs` times; gives the mean losses."""
@@ -110,17 +149,18 @@ class PPO(Algorithm):
         for group in self.optimizer.param_groups:
             group["lr"] = linear(config.learning_rate, config.final_learning_rate, done)
         update.ent_coef = linear(config.ent_coef, config.final_ent_coef, done)
+        approx_kl = PPOLoss._fields.index("approx_kl")
         sums: Any = 0
         count = 0
         norms: list[Any] = []
         for order in self._orders(update.count, update.batch):
             losses = update.gradient(order)
             sums, count = sums + losses, count + 1
-            if config.target_kl is not None and losses[APPROX_KL] > 1.5 * config.target_kl:
+            if config.target_kl is not None and losses[approx_kl] > 1.5 * config.target_kl:
                 break
             norms.append(update.step())
         update.finish()
-        means = dict(zip(LOSSES, (sums / count).tolist(), strict=True))
+        means = dict(zip(PPOLoss._fields, (sums / count).tolist(), strict=True))
         return means | ({"gradient_norm": float(sum(norms)) / len(norms)} if norms else {})
 
     def _orders(self, count: int, batch: int) -> Iterator[Tensor]:
@@ -130,6 +170,6 @@ class PPO(Algorithm):
 
 def _explained_variance(rollout: Rollout, returns: Tensor) -> float:
     errors, targets = returns - rollout.values, returns
-    if rollout.valid is not None:
-        errors, targets = errors[rollout.valid], targets[rollout.valid]
+    if rollout.learnt is not None:
+        errors, targets = errors[rollout.learnt], targets[rollout.learnt]
     return float(1 - errors.var() / (targets.var() + 1e-8))

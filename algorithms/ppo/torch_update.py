@@ -16,6 +16,7 @@ from ludory.algorithms.rollout import Rollout
 from ludory.algorithms.threads import backward, precise
 
 from .config import PPOConfig
+from .loss import Coefficients, Decisions, Loss, PPOLoss, ppo_loss
 
 Columns = dict[str, Tensor]
 """Parts of a rollout by name: [n, ...] decisions in any order, or [L, S, ...] sequences."""
@@ -32,6 +33,7 @@ class TorchUpdate:
         advantages, returns: [T, B].
         value_scale: deviation that errors of the value are divided by.
         value: privileged value that learns in place of the policy's own.
+        loss: what is differentiated.
 
     Raises:
         OptionError: the rollout has not what the privileged value sees.
@@ -47,17 +49,18 @@ class TorchUpdate:
         returns: Tensor,
         value_scale: float = 1.0,
         value: PrivilegedValue | None = None,
+        loss: Loss = ppo_loss,
     ) -> None:
         self.policy, self.optimizer, self.config, self.value_scale = policy, optimizer, config, value_scale
-        self.value = value
+        self.value, self.loss = value, loss
         if value is not None:
             check_seen(rollout)
         self.parameters = [*policy.parameters(), *(value.parameters() if value else ())]
         self.axis = 1 if policy.recurrent else 0
         self.ent_coef = config.ent_coef
-        valid = torch.ones_like(rollout.starts) if rollout.valid is None else rollout.valid
+        valid = torch.ones_like(rollout.starts) if rollout.learnt is None else rollout.learnt
         parts = rollout._asdict() | {"valid": valid, "advantages": advantages, "returns": returns}
-        unused = ("memory", "values", "next_values", "rewards", "terminated", "truncated")
+        unused = ("memory", "values", "next_values", "rewards", "terminated", "truncated", "decided")
         self.columns: Columns = {k: v for k, v in parts.items() if v is not None and k not in unused}
         self.memory = rollout.memory
         if not policy.recurrent:
@@ -68,7 +71,7 @@ class TorchUpdate:
         self.batch = max(1, config.batch_size // length)
 
     def gradient(self, order: Tensor) -> Tensor:
-        """Take the gradient of the loss over units `order`; gives the means of `LOSSES`."""
+        """Write the gradient of the loss over units `order` to the parameters; returns the numbers of `PPOLoss`."""
         batch = self.select(order)
         rows = batch["returns"].shape[self.axis]
         per_thread = max(1, 512 * rows // batch["returns"].numel())
@@ -95,31 +98,24 @@ class TorchUpdate:
             batch["advantages"] = (advantages - known.mean()) / (known.std() + 1e-8)
         return batch
 
-    def losses(self, batch: Columns, start: int, stop: int) -> tuple[Tensor, ...]:
-        """What units start to stop of a batch contribute to `LOSSES`, the first one to be differentiated."""
+    def losses(self, batch: Columns, start: int, stop: int) -> PPOLoss:
+        """What units start to stop of a minibatch contribute to its loss."""
         config = self.config
         part = {name: column.narrow(self.axis, start, stop - start) for name, column in batch.items()}
-        weights, advantages = part["weights"], part["advantages"]
         output = self._network(part)
-        used = part.get("used")
         mask = unpack(part["masks"], sum(self.policy.head_sizes)).bool()
-        distribution = self.policy.distribution(output.logits, mask)
-        log_ratio = _summed(distribution.log_prob(part["actions"]) - part["log_probs"], used)
-        ratio = log_ratio.exp()
-        clipped = ratio.clamp(1 - config.clip_range, 1 + config.clip_range)
-        policy_loss = -(weights * torch.min(advantages * ratio, advantages * clipped)).sum()
-        value_loss = (weights * (output.values - part["returns"]).square()).sum()
-        entropy = (weights * _summed(distribution.entropy(), used)).sum()
-        total = policy_loss + config.vf_coef * value_loss / self.value_scale**2 - self.ent_coef * entropy
-        teacher_kl = torch.zeros_like(total)
-        if "teacher_logits" in part:
-            teacher = self.policy.distribution(part["teacher_logits"], mask)
-            teacher_kl = (weights * _summed(distribution.kl_from(teacher), used)).sum()
-            total = total + config.kl_coef * teacher_kl
-        with torch.no_grad():
-            approx_kl = (weights * (ratio - 1 - log_ratio)).sum()
-            clip_fraction = (weights * ((ratio - 1).abs() > config.clip_range)).sum()
-        return total, policy_loss, value_loss, entropy, approx_kl, clip_fraction, teacher_kl
+        lessons = part.get("teacher_logits")
+        decisions = Decisions(
+            part["actions"],
+            part["log_probs"],
+            part["advantages"],
+            part["returns"],
+            part["weights"],
+            part.get("used"),
+            None if lessons is None else self.policy.distribution(lessons, mask),
+        )
+        coefficients = Coefficients(config.clip_range, config.vf_coef, self.ent_coef, config.kl_coef, self.value_scale)
+        return self.loss(self.policy.distribution(output.logits, mask), output.values, decisions, coefficients)
 
     def _network(self, part: Columns) -> PolicyOutput:
         """Logits and values in float32."""
@@ -135,8 +131,3 @@ class TorchUpdate:
             output: PolicyOutput = (self.policy.unroll if self.axis else self.policy)(*arguments)
             values = output.values if self.value is None else self.value(part["critic"])
         return PolicyOutput(output.logits.float(), values.float(), None)
-
-
-def _summed(by_head: Tensor, used: Tensor | None) -> Tensor:
-    """Sum over heads (..., H), those left out that had no effect."""
-    return by_head.sum(-1) if used is None else torch.where(used, by_head, 0).sum(-1)

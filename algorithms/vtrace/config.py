@@ -43,6 +43,8 @@ class VTraceConfig(AlgorithmConfig, LossWeights):
     """Rollouts that sequences are drawn from; more make the data older and more mixed."""
     max_lag: int = 1000
     """Sequences sampled by weights more gradient steps ago than this are dropped."""
+    discount_per: str = "decision"
+    """What the discount counts where a seat waits: its own "decision"s, or every "step" of the game."""
     ratios: str = "split"
     """"split": a ratio per head, or "joint": one for the whole action."""
     privileged_value: bool = False
@@ -67,6 +69,8 @@ class VTraceConfig(AlgorithmConfig, LossWeights):
             raise OptionError(f"max_lag={self.max_lag}: must be at least 0")
         if self.ratios not in ("split", "joint"):
             raise OptionError(f"ratios={self.ratios!r}: must be 'split' or 'joint'")
+        if self.discount_per not in ("decision", "step"):
+            raise OptionError(f"discount_per={self.discount_per!r}: must be 'decision' or 'step'")
         for name in ("gamma", "lam", "vtrace_lam"):
             if not 0 <= getattr(self, name) <= 1:
                 raise OptionError(f"{name}={getattr(self, name)}: must lie in [0, 1]")

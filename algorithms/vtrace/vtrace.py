@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -21,6 +22,8 @@ from ludory.algorithms.threads import precise
 
 from .config import VTraceConfig
 from .replay import SequenceReplay
+
+LOG = logging.getLogger("ludory.vtrace")
 
 
 class VTrace(Algorithm):
@@ -65,6 +68,7 @@ class VTrace(Algorithm):
         if rollout is None:
             return None
         self.replay.add(rollout, self.version)
+        faults = rollout.faults()
         sums: dict[str, float] = {}
         count = 0
         steps = -(-rollout.starts.shape[1] * config.reuse // config.batch_columns) if self.replay.full else 0
@@ -72,10 +76,14 @@ class VTrace(Algorithm):
             drawn = self.replay.draw(config.batch_columns, self.version, self.generator)
             if drawn is None:
                 break
+            if drawn.rollout.learnt is not None and not rows_to_learn(drawn.rollout).any():
+                LOG.warning("%s: sequences in which every seat waited are skipped; a larger n_steps avoids it", self.id)
+                continue
             numbers = self.update(drawn.rollout) | {"policy_lag": float(self.version - drawn.version)}
             sums = {name: sums.get(name, 0.0) + value for name, value in numbers.items()}
             self.version, count = self.version + 1, count + 1
         metrics = {f"train/{name}": value / max(1, count) for name, value in sums.items()}
+        metrics |= faults
         metrics["train/dropped_sequences"] = float(self.replay.dropped)
         if len(stats.returns):
             metrics["rollout/ep_rew_mean"] = float(stats.returns.mean())
@@ -114,10 +122,12 @@ class VTrace(Algorithm):
             teacher,
             config,
             config.ratios,
+            rollout.decided,
+            config.discount_per,
         )
-        assert steps.valid is not None
+        learnt = rows_to_learn(rollout)
         ratios = loss.log_ratios.exp()
-        errors = (steps.values - rollout.values)[steps.valid]
+        errors = (steps.values - rollout.values)[learnt]
         numbers = {
             "loss": float(loss.total.detach()),
             "pg_loss": float(loss.pg),
@@ -128,13 +138,21 @@ class VTrace(Algorithm):
             "value_drift": float(errors.abs().mean()),
         }
         for head, name in enumerate(self.game.facts.head_names):
-            rho = ratios[..., head][steps.valid & head_mask[..., head]]
+            rho = ratios[..., head][learnt & head_mask[..., head]]
             if not len(rho):
                 continue
             numbers[f"rho/{name}"] = float(rho.mean())
             numbers[f"rho_clipped/{name}"] = float((rho > config.rho_bar).float().mean())
             numbers[f"effective_sample/{name}"] = float(rho.sum() ** 2 / rho.square().sum() / len(rho))
         return loss.total, numbers
+
+
+def rows_to_learn(rollout: Rollout) -> Tensor:
+    """[T, B] bool: the decisions of stored sequences that have a loss, see `replayed_steps`."""
+    ended = rollout.terminated | rollout.truncated
+    learnt = torch.ones_like(ended) if rollout.learnt is None else rollout.learnt.clone()
+    learnt[-1] &= ended[-1]
+    return learnt
 
 
 def replayed_steps(rollout: Rollout, values: Tensor) -> Steps:

@@ -192,7 +192,6 @@ import torch
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.config import AlgorithmConfig
 from ludory.algorithms.optimiser_state import load_adam, save_adam
-from ludory.algorithms.returns import gae
 from ludory.algorithms.rollout import minibatches
 from torch import Tensor
 from torch.nn.functional import mse_loss
@@ -226,7 +225,7 @@ class ${class_name}(Algorithm):
         rollout, _ = self.sampler.collect(self.policy, self.config.n_steps, self.generator, on_step)
         if rollout is None:
             return None
-        advantages, returns = gae(rollout.steps(), gamma=1.0, lam=0.95)
+        advantages, returns = rollout.gae(gamma=1.0, lam=0.95)
         width, size = self.game.facts.num_actions, self.config.batch_size
         losses = []
         for batch in minibatches(rollout, advantages, returns, width, size, self.generator):

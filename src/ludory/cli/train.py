@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,15 +46,16 @@ def _train(arguments: argparse.Namespace, rest: list[str], lock: FileLock | None
         longer = "--timesteps" if arguments.timesteps or not hasattr(model.config, "num_epochs") else "--num-epochs"
         print(f"{file} has {model.num_timesteps:,} timesteps already; ask for more with {longer}")
         return 0
-    interrupted = train_to_file(
-        model,
-        timesteps,
-        file,
-        save_every=arguments.save_every,
-        minutes=arguments.minutes,
-        progress_bar=sys.stderr.isatty() or arguments.progress,
-        lock=lock,
-    )
+    with _log_on_stderr():
+        interrupted = train_to_file(
+            model,
+            timesteps,
+            file,
+            save_every=arguments.save_every,
+            minutes=arguments.minutes,
+            progress_bar=sys.stderr.isatty() or arguments.progress,
+            lock=lock,
+        )
     again = (
         f"; go on with `ludory train {arguments.algorithm} --env {model.game.id} --out {file} --resume`"
         if interrupted
@@ -63,6 +67,28 @@ def _train(arguments: argparse.Namespace, rest: list[str], lock: FileLock | None
         f"{'interrupted' if interrupted else 'trained'}: {model.num_timesteps:,} timesteps, model in {file}{kept}{again}"
     )
     return exit_code(interrupted) if interrupted else 0
+
+
+class _StderrLines(logging.Handler):
+    """One line on stderr per message, above a progress bar."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message."""
+        print(f"ludory: {record.getMessage()}", file=sys.stderr)
+
+
+@contextmanager
+def _log_on_stderr() -> Iterator[None]:
+    """Show what algorithms log about a run, such as which of two implementations it takes."""
+    log, handler = logging.getLogger("ludory"), _StderrLines()
+    before = log.level
+    log.setLevel(logging.INFO)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
 
 
 def _parser() -> argparse.ArgumentParser:

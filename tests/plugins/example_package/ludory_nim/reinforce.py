@@ -8,7 +8,6 @@ import torch
 from torch.nn.functional import mse_loss
 
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.returns import gae
 from ludory.algorithms.rollout import minibatches
 
 
@@ -24,7 +23,7 @@ class Reinforce(Algorithm):
         rollout, stats = self.sampler.collect(self.policy, 16, self.generator, on_step)
         if rollout is None:
             return None
-        gains, returns = gae(rollout.steps(), gamma=1.0, lam=1.0)
+        gains, returns = rollout.gae(gamma=1.0, lam=1.0)
         (batch,) = minibatches(rollout, gains, returns, self.game.facts.num_actions, returns.numel(), self.generator)
         output = self.policy(batch.observations)
         log_prob = self.policy.distribution(output.logits, batch.masks).log_prob(batch.actions).sum(-1)

@@ -1,0 +1,169 @@
+"""PPO's loss stands in one place: who changes it there changes what is learnt, by whichever of its two implementations."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import logging
+
+import pytest
+import torch
+
+from ludory.agents.networks.distribution import MaskedHeads
+from ludory.algorithms.ppo import PPO, kernels, loss
+from ludory.algorithms.ppo.compiled import CompiledUpdate, code_hash
+from ludory.algorithms.ppo.torch_update import TorchUpdate
+from ludory.errors import OptionError
+
+TINY, SMALL = "HanabiTiny2P-v0", {"num_envs": 16, "n_steps": 8, "batch_size": 64, "hidden": (8,), "seed": 3}
+
+
+def weights(**options) -> torch.Tensor:
+    model = PPO("mlp", TINY, **SMALL | options).learn(256)
+    return torch.cat([p.detach().flatten() for p in model.policy.parameters()])
+
+
+def edited(folder, *changes: tuple[str, str]):
+    """`ppo_loss` of a copy of its file in which the text is changed."""
+    text = inspect.getsource(loss)
+    for old, new in changes:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    file = folder / "edited_loss.py"
+    file.write_text(text)
+    spec = importlib.util.spec_from_file_location("edited_loss", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.ppo_loss
+
+
+def test_the_compiled_twin_stands_for_the_definition_as_it_is():
+    found = code_hash(loss.ppo_loss)
+    assert found == kernels.TWIN_OF, (
+        f"ppo_loss has changed: change `_loss` in ppo/kernels.py likewise (test_compiled_update.py compares them), "
+        f'then write TWIN_OF = "{found}" there'
+    )
+
+
+EDITS = {
+    "no clipping": ("torch.min(advantages * ratio, advantages * clipped)", "(advantages * ratio)"),
+    "errors of the value without square": (
+        "(values - decisions.returns).square()",
+        "(values - decisions.returns).abs()",
+    ),
+    "the other sign of entropy": ("- coefficients.ent_coef * entropy", "+ coefficients.ent_coef * entropy"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_editing_the_definition_changes_what_is_learnt_on_both_paths(edit, tmp_path, monkeypatch):
+    options = {"learning_rate": 0.05, "ent_coef": 0.1}
+    before = [weights(**options, compiled=path) for path in (None, False)]
+    monkeypatch.setattr("ludory.algorithms.ppo.loss.ppo_loss", edited(tmp_path, edit))
+    after = [weights(**options, compiled=path) for path in (None, False)]
+    assert torch.equal(*after)
+    for old, new in zip(before, after, strict=True):
+        assert (old - new).abs().max() > 1e-2
+
+
+def test_comments_and_docstrings_of_the_definition_leave_the_twin_running(tmp_path, monkeypatch):
+    plain = weights()
+    words = edited(
+        tmp_path,
+        ("Clipped policy gradient,", "A clipped policy gradient,"),
+        ("    weights, adv", "    # why\n    weights, adv"),
+    )
+    monkeypatch.setattr("ludory.algorithms.ppo.loss.ppo_loss", words)
+    assert torch.equal(weights(compiled=True), plain)
+
+
+class WithoutClipping(PPO):
+    def loss(self, policy, values, decisions, coefficients):
+        return super().loss(policy, values, decisions, coefficients._replace(clip_range=1e6))
+
+
+def without_value(policy, values, decisions, coefficients):
+    return loss.ppo_loss(policy, values, decisions, coefficients._replace(vf_coef=0.0))
+
+
+def update_of(model):
+    rollout, _ = model.sampler.collect(model.policy, 8, model.generator)
+    return model._update(rollout, rollout.values, rollout.values)
+
+
+def test_a_loss_of_ones_own_switches_the_twin_off():
+    assert isinstance(update_of(PPO("mlp", TINY, **SMALL)), CompiledUpdate)
+    for model in (WithoutClipping("mlp", TINY, **SMALL), PPO("mlp", TINY, loss=without_value, **SMALL)):
+        assert isinstance(update_of(model), TorchUpdate)
+    assert isinstance(update_of(PPO("mlp", TINY, compiled=False, **SMALL)), TorchUpdate)
+
+
+def test_a_loss_of_ones_own_is_what_is_learnt(tmp_path):
+    model = PPO("mlp", TINY, loss=without_value, separate_value=True, **SMALL)
+    before = model.policy.value.weight.clone()
+    model.learn(128).save(tmp_path / "m.ludory")
+    assert torch.equal(model.policy.value.weight, before)
+    again = PPO.load(tmp_path / "m.ludory", loss=without_value).learn(256, reset_num_timesteps=False)
+    assert torch.equal(again.policy.value.weight, before)
+
+
+def test_one_line_of_the_log_says_which_implementation_runs(caplog):
+    with caplog.at_level(logging.INFO, "ludory"):
+        weights()
+        weights(compiled=False)
+        PPO("mlp", TINY, loss=without_value, **SMALL).learn(128)
+    assert [record.getMessage() for record in caplog.records] == [
+        "ppo-v1: ppo_loss is computed by its compiled twin",
+        "ppo-v1: ppo_loss is computed by PyTorch: compiled=False",
+        "ppo-v1: ppo_loss is computed by PyTorch: this run has a loss of its own",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("policy", "options", "message"),
+    [
+        (
+            "gru(hidden=(8,), memory_size=8)",
+            {"hidden": ()},
+            "for multi-layer perceptrons over bits, in float32 on the CPU",
+        ),
+        ("mlp", {"precision": "bf16"}, "for multi-layer perceptrons over bits, in float32 on the CPU"),
+        ("mlp", {"privileged_value": True}, "has no privileged value"),
+        ("mlp", {"loss": without_value}, "a loss of its own"),
+    ],
+)
+def test_a_twin_that_is_asked_for_and_does_not_apply_is_refused(policy, options, message):
+    with pytest.raises(OptionError, match=f"compiled=True: .*{message}"):
+        PPO(policy, TINY, **SMALL | {"compiled": True} | options).learn(128)
+
+
+def test_checkpoints_from_before_the_option_load(tmp_path):
+    from ludory.algorithms.checkpoint import read_checkpoint, write_checkpoint
+
+    PPO("mlp", TINY, **SMALL).learn(128).save(tmp_path / "m.ludory")
+    header, tensors = read_checkpoint(tmp_path / "m.ludory")
+    for name in ("compiled", "discount_per"):
+        del header["config"][name]
+    write_checkpoint(tmp_path / "old.ludory", header, tensors)
+    assert PPO.load(tmp_path / "old.ludory").config == PPO.load(tmp_path / "m.ludory").config
+
+
+def test_the_loss_is_that_of_the_paper():
+    """Two decisions by hand: ratio 1.5 with a gain is clipped at 1.2, ratio 0.5 with a gain is not."""
+    policy = MaskedHeads(torch.zeros(2, 2), torch.ones(2, 2, dtype=torch.bool), (2,))
+    half = torch.tensor(0.5)
+    decisions = loss.Decisions(
+        actions=torch.zeros(2, 1, dtype=torch.int64),
+        log_probs=torch.log(torch.tensor([[0.5 / 1.5], [0.5 / 0.5]])),
+        advantages=torch.tensor([2.0, 2.0]),
+        returns=torch.tensor([1.0, 0.0]),
+        weights=half.expand(2),
+    )
+    found = loss.ppo_loss(policy, torch.tensor([4.0, 0.0]), decisions, loss.Coefficients(0.2, 0.5, 0.01))
+    assert float(found.policy_gradient_loss) == pytest.approx(-(2 * 1.2 + 2 * 0.5) / 2)
+    assert float(found.value_loss) == pytest.approx(9 / 2)
+    assert float(found.entropy) == pytest.approx(float(torch.log(torch.tensor(2.0))))
+    assert float(found.loss) == pytest.approx(
+        float(found.policy_gradient_loss + 0.5 * found.value_loss - 0.01 * found.entropy)
+    )
+    assert float(found.clip_fraction) == 1.0
