@@ -1,18 +1,15 @@
-"""`Algorithm`: what every learner is to its user; shaped like Stable-Baselines3's, so that its callbacks work."""
+"""`Algorithm`: a learner with a policy and games of its own."""
 
 from __future__ import annotations
 
 import dataclasses
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
-from stable_baselines3.common.logger import Logger, configure
 from torch import Tensor
 from typing_extensions import Self
 
@@ -23,28 +20,25 @@ from ludory.agents.neural import NeuralAgent
 from ludory.data.header import header_from_json, header_of, header_to_json
 from ludory.envs.checks import checked_seats
 from ludory.envs.engine import Engine
-from ludory.envs.game import Game
-from ludory.envs.make import make_engine, make_game
+from ludory.envs.make import make_engine
 from ludory.envs.recorded_game import package_of
-from ludory.errors import CheckpointError, OptionError, PluginError, SnapshotError, UnknownIdError
+from ludory.errors import CheckpointError, OptionError, SnapshotError
 from ludory.plugins import algorithms, networks
 
 from .checkpoint import install_hint, read_checkpoint, saved_policy, write_checkpoint
 from .checkpoint_folder import write_folder
 from .config import AlgorithmConfig, LearnerConfig, make_config
-from .divergence import check_finite, check_savable, diverging
-from .lanes import make_lanes
+from .divergence import check_finite, check_savable
+from .lanes import Lanes, make_lanes
+from .learner import Learner, game_of, needed_game, saved_game
 from .privileged import save_value
-from .progress import Progress
 from .sampler import Sampler
 from .shaping import Shaping
 from .teacher import Teacher, load_teacher, take_weights
 
-MaybeCallback = BaseCallback | Callable[[dict[str, Any], dict[str, Any]], bool] | list[BaseCallback] | None
 
-
-class Algorithm(ABC):
-    """A learner, its policy and its games.
+class Algorithm(Learner):
+    """A learner with its policy and its games.
 
     Subclasses name `id` and `config_class` and write `setup` and `iterate` (or `learn` itself); what must survive a resume beside the weights
     goes through `training_state` and `restore_training_state`.
@@ -55,22 +49,17 @@ class Algorithm(ABC):
         **config: fields of `config_class`.
     """
 
-    id: ClassVar[str]
     config_class: ClassVar[type[LearnerConfig]] = AlgorithmConfig
     inputs: ClassVar[tuple[str, ...]] = ("init_from",)
     """Fields of the config that name what a new run reads; a loaded model does without."""
-    changeable: ClassVar[tuple[str, ...]] = ()
-    """Fields of the config that may change when a run is resumed."""
+    teacher_weight: ClassVar[str | None] = None
+    """Field of the config that weighs closeness to the policy in `config.teacher`; None: it learns without a teacher."""
     saves_folder: ClassVar[bool] = False
     """Whether a checkpoint is a folder, with what `write_files` writes, instead of one file."""
-    config: Any
 
     def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
-        if env is None:
-            raise OptionError(f"{self.id} needs env=: a game id such as 'Hanabi2P-v0' (`ludory list games`)")
-        game = game_of(env)
-        self.config = make_config(self.config_class, config)
-        self.game: Game = game
+        game = needed_game(env, self.id)
+        super().__init__(game, make_config(self.config_class, config))
         self.policy_spec = complete(parse_policy(policy), self._policy_wishes())
         self.device = _device(self.config.device)
         self._open_source()
@@ -85,10 +74,6 @@ class Algorithm(ABC):
             self.policy.compile()
             self.policy.unroll = torch.compile(self.policy.unroll)  # type: ignore[method-assign]
         self.generator = torch.Generator(self.device).manual_seed(self.config.seed)
-        self.num_timesteps = 0
-        self.logger: Logger = configure(None, [])
-        self._total_timesteps = 0
-        self._stopping = False
         if self.config.init_from:
             self._start_from(self.config.init_from)
         self._teacher: Teacher | None = None
@@ -145,103 +130,37 @@ class Algorithm(ABC):
             make_lanes(self.game, self.engine, config.seats, config.others), config.precision, shaping
         )
 
-    def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
-        """Sample and learn once; gives numbers to log, None when `on_step` asked to stop.
+    def sample_from(self, lanes: Lanes) -> None:
+        """Learn from the decisions of other `lanes` of the engine, such as games against opponents that a league assigns."""
+        critic, shaping = self.sampler.critic, Shaping.of(self.game, self.engine, self.config.shaping)
+        self.sampler = Sampler(lanes, self.config.precision, shaping)
+        self.sampler.critic = critic
 
-        `on_step` is called after every step of all games and counts timesteps.
-        """
-        raise NotImplementedError(f"{type(self).__name__} needs iterate()")
+    @property
+    def step_timesteps(self) -> int:
+        """Decisions of the last step of all games."""
+        return self.sampler.decisions_per_step
+
+    @property
+    def last_step(self) -> dict[str, Any]:
+        """As `Sampler.last_step`."""
+        return self.sampler.last_step
 
     def training_state(self) -> dict[str, Tensor]:
         """Tensors beside weights, games and random state that a resumed run needs."""
         return {}
 
-    def restore_training_state(self, state: dict[str, Tensor]) -> None:  # noqa: B027
+    def restore_training_state(self, state: dict[str, Tensor]) -> None:
         """Take up what `training_state` gave."""
 
-    def learn(
-        self,
-        total_timesteps: int,
-        callback: MaybeCallback = None,
-        progress_bar: bool = False,
-        reset_num_timesteps: bool = True,
-    ) -> Self:
-        """Train until `total_timesteps` decisions were made (whole iterations).
-
-        Args:
-            total_timesteps: decisions of the learner, over all games.
-            callback: of Stable-Baselines3: one, a list, or a function (locals, globals) -> bool.
-            progress_bar: show rate and time left.
-            reset_num_timesteps: count from 0; False goes on counting, as after `load`.
-
-        Raises:
-            TrainingError: a loss, a gradient or a weight is not finite after an iteration.
-        """
-        if reset_num_timesteps:
-            self.num_timesteps = 0
-        self._total_timesteps = total_timesteps
-        callbacks = self._callback(callback)
-        callbacks.on_training_start(locals(), globals())
-        self._stopping = False
-        with Progress(self.id, total_timesteps, self.num_timesteps, progress_bar) as progress:
-            while self.num_timesteps < total_timesteps:
-                callbacks.on_rollout_start()
-                if self._stopping or not self._iteration(callbacks, progress):
-                    break
-        callbacks.on_training_end()
-        return self
-
-    def stop(self) -> None:
-        """End `learn` before its next iteration; what was learnt can be saved and gone on with exactly."""
-        self._stopping = True
-
-    def _iteration(self, callbacks: BaseCallback, progress: Progress) -> bool:
-        started, before = perf_counter(), self.num_timesteps
-
-        def on_step() -> bool:
-            self.num_timesteps += self.sampler.decisions_per_step
-            callbacks.update_locals(self.sampler.last_step)
-            return callbacks.on_step()
-
-        with diverging(lambda: f"{self.id}, iteration up to timestep {self.num_timesteps:,}"):
-            metrics = self.iterate(on_step)
-            if metrics is None:
-                return False
-            check_finite(metrics, self._learning_weights())
-        callbacks.on_rollout_end()
-        metrics = {**metrics, "time/fps": (self.num_timesteps - before) / (perf_counter() - started)}
-        self._log(metrics)
-        progress.update(self.num_timesteps, metrics)
-        return True
+    def check_learnt(self, metrics: Mapping[str, float]) -> None:
+        """As `Learner.check_learnt`: metrics and weights."""
+        check_finite(metrics, self._learning_weights())
 
     def _learning_weights(self) -> dict[str, Tensor]:
         """Of all networks that learn, by name."""
         value = getattr(self, "value", None)
         return self.policy.state_dict() | ({} if value is None else save_value(value))
-
-    def _log(self, metrics: Mapping[str, float]) -> None:
-        for name, value in metrics.items():
-            self.logger.record(name, value)
-        self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
-        self.logger.dump(self.num_timesteps)
-
-    def _callback(self, callback: MaybeCallback) -> BaseCallback:
-        if isinstance(callback, list):
-            callback = CallbackList(callback)
-        elif not isinstance(callback, BaseCallback):
-            callback = ConvertCallback(callback) if callback else CallbackList([])
-        callback.init_callback(self)  # type: ignore[arg-type]  # our shape is SB3's
-        return callback
-
-    @property
-    def planned_timesteps(self) -> int:
-        """How long to train where nobody says."""
-        return 2_000_000
-
-    @property
-    def progress_remaining(self) -> float:
-        """Share of the training still to come, 1 at the start."""
-        return 1.0 - min(1.0, self.num_timesteps / max(1, self._total_timesteps))
 
     @torch.no_grad()
     def predict(
@@ -309,27 +228,6 @@ class Algorithm(ABC):
     def as_agent(self, deterministic: bool = True) -> NeuralAgent:
         """The policy as an agent that can sit at a table."""
         return NeuralAgent(self.policy, self.id, deterministic, self.config.seed)
-
-    def get_env(self) -> Any:
-        """As many games as it trains on, of their own, as a Stable-Baselines3 `VecEnv`, for callbacks that ask for one."""
-        from ludory.envs.views.gymnasium_vector import make_vector_env
-        from ludory.envs.views.sb3 import to_sb3
-
-        if not hasattr(self, "_env"):
-            self._env = to_sb3(make_vector_env(self.game, getattr(self.config, "num_envs", 1)))
-        return self._env
-
-    def get_vec_normalize_env(self) -> None:
-        """None: observations are not normalised (asked by Stable-Baselines3's callbacks)."""
-        return
-
-    def dump_logs(self) -> None:
-        """Write what was logged since the last time (asked by Stable-Baselines3's callbacks)."""
-        self.logger.dump(self.num_timesteps)
-
-    def set_logger(self, logger: Logger) -> None:
-        """Log to a `stable_baselines3.common.logger.Logger`."""
-        self.logger = logger
 
     def save(self, file: str | Path) -> None:
         """Write everything that goes on from here: weights, optimiser, games, random state. Atomic. One file, or a folder where the class says so.
@@ -423,7 +321,7 @@ class Algorithm(ABC):
                 f"{file}: written by {header.get('algorithm')!r}, this is {cls.id!r}; use ludory.load(file)"
             )
         saved = header["env"]
-        game = _saved_game(file, header) if env is None else game_of(env)
+        game = saved_game(file, header) if env is None else game_of(env)
         if (game.id, dict(game.options)) != (saved["id"], saved["options"]):
             raise CheckpointError(
                 f"{file}: trained on {saved['id']} with options {saved['options']}, got {game.id} with options {dict(game.options)}"
@@ -469,26 +367,6 @@ class Algorithm(ABC):
 
 def _group(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.partition("/")[2]: tensor for name, tensor in tensors.items() if name.startswith(prefix + "/")}
-
-
-def _saved_game(file: str | Path, header: Mapping[str, Any]) -> Game:
-    saved = header["env"]
-    try:
-        return make_game(saved["id"], **saved["options"])
-    except (UnknownIdError, PluginError, OptionError) as error:
-        if "recorded" in saved:  # it was learnt from recorded games alone
-            return Game.of_header(header_from_json(saved["recorded"], file))
-        raise CheckpointError(
-            f"{file}: trained on {saved['id']}, which can not be made here: {error}{install_hint(header, 'game')}"
-        ) from error
-
-
-def game_of(env: Any) -> Game:
-    """The game behind an id, a `Game`, or one of Ludory's environments."""
-    game = getattr(getattr(env, "unwrapped", env), "game", env)
-    if isinstance(game, str | Game):
-        return make_game(game)
-    raise OptionError(f"env={env!r}: must be a game id, a Game, or an environment made by Ludory")
 
 
 def _device(name: str) -> torch.device:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from ludory.errors import OptionError
 
 C = TypeVar("C", bound="LearnerConfig")
+Options = TypeVar("Options")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +50,31 @@ class AlgorithmConfig(LearnerConfig):
     """Reward in training for a unit of the game's own progress, such as damage in the arena; scores are never counted with it."""
 
 
+def make_options(kind: type[Options], values: Mapping[str, Any]) -> Options:
+    """Options of any learner, a dataclass of `kind`, from keyword arguments.
+
+    Raises:
+        OptionError: unknown name or a number out of range.
+    """
+    known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]  # a dataclass
+    for name in values:
+        if name not in known:
+            raise OptionError(f"{kind.__name__} has no option {name!r}; it has {', '.join(known)}")
+    options = kind(**values)
+    for name in known:
+        number = getattr(options, name)
+        if isinstance(number, int | float) and not -(2**63) <= number < 2**63 and number != math.inf:
+            raise OptionError(f"{name}={number:.3g}: must be a number between -2^63 and 2^63")
+    return options
+
+
 def make_config(kind: type[C], values: Mapping[str, Any]) -> C:
     """A config of `kind` from keyword arguments.
 
     Raises:
         OptionError: unknown name or a number out of range.
     """
-    known = [field.name for field in dataclasses.fields(kind)]
-    for name in values:
-        if name not in known:
-            raise OptionError(f"{kind.__name__} has no option {name!r}; it has {', '.join(known)}")
-    config = kind(**values)
-    for name in known:
-        number = getattr(config, name)
-        if isinstance(number, int | float) and not -(2**63) <= number < 2**63 and number != math.inf:
-            raise OptionError(f"{name}={number:.3g}: must be a number between -2^63 and 2^63")
+    config = make_options(kind, values)
     if isinstance(config, AlgorithmConfig) and config.num_envs < 1:
         raise OptionError(f"num_envs={config.num_envs}: must be at least 1")
     if config.precision not in ("32", "bf16"):

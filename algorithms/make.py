@@ -11,6 +11,8 @@ from ludory.plugins import algorithms
 
 from .algorithm import Algorithm
 from .checkpoint import install_hint, read_header
+from .folder_learner import algorithm_of
+from .learner import Learner
 
 
 def make_algorithm(id: str, env: Any, policy: str | PolicySpec = "auto", **config: Any) -> Algorithm:
@@ -22,35 +24,43 @@ def make_algorithm(id: str, env: Any, policy: str | PolicySpec = "auto", **confi
         policy: network by name; "auto" takes the one that suits the game.
         config: fields of the algorithm's config.
 
+    Returns:
+        An `Algorithm`; "league" and "flywheel", which let others learn, are a `Learner`, without a policy and an engine of their own.
+
     Raises:
         UnknownIdError: naming the nearest ids.
         OptionError: a field does not exist or its value is not allowed.
         PluginError: the algorithm's package is broken or lacks a dependency.
     """
-    return _class(id)(policy, env, **algorithms.get(id).fixed, **config)
+    kind: Any = _class(id)
+    made: Algorithm = kind(policy, env, **algorithms.get(id).fixed, **config)
+    return made
 
 
 def load(file: str | Path, env: Any = None) -> Algorithm:
-    """What `Algorithm.save` wrote; the header of the file says which algorithm reads it.
+    """What `Learner.save` wrote, a file or a folder; its header says which algorithm reads it. Returns as `make_algorithm`.
 
     Raises:
         CheckpointError: the file is unreadable or foreign, or its algorithm is not installed.
     """
-    header = read_header(file)
-    id = str(header.get("algorithm"))
+    run = algorithm_of(file)
+    header = {} if run else read_header(file)
+    id = run or str(header.get("algorithm"))
     try:
-        algorithm = _class(id)
+        kind: Any = _class(id)
     except UnknownIdError as error:
         raise CheckpointError(
             f"{file}: written by the algorithm {id!r}, which is not installed ({error}){install_hint(header, 'algorithm')}"
         ) from error
-    return algorithm.load(file, env)
+    loaded: Algorithm = kind.load(file, env)
+    return loaded
 
 
-def _class(id: str) -> type[Algorithm]:
+def _class(id: str) -> type[Learner]:
     loaded = algorithms.load(id)
-    if not issubclass(loaded, Algorithm):
+    if not issubclass(loaded, Learner):
         raise PluginError(
-            f"algorithm {id!r}: {loaded.__name__} must be a subclass of ludory.algorithms.algorithm.Algorithm"
+            f"algorithm {id!r}: {loaded.__name__} must be a subclass of ludory.algorithms.algorithm.Algorithm, "
+            "or of ludory.algorithms.learner.Learner if it has no policy of its own"
         )
     return loaded

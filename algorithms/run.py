@@ -11,16 +11,16 @@ from typing import Any
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from stable_baselines3.common.logger import CSVOutputFormat, Logger
 
-from .algorithm import Algorithm
 from .folder_lock import FileLock
 from .interrupt import stop_on_interrupt
+from .learner import Learner
 from .processes import is_first_process
 
 
 class _SaveByClock(BaseCallback):
     """Saves between iterations, where a run can be resumed to the same numbers."""
 
-    def __init__(self, algorithm: Algorithm, file: Path, every: float, deadline: float | None) -> None:
+    def __init__(self, algorithm: Learner, file: Path, every: float, deadline: float | None) -> None:
         super().__init__()
         self._algorithm, self._file, self._every, self._deadline = algorithm, file, every, deadline
         self._saved = monotonic()
@@ -38,7 +38,7 @@ class _SaveByClock(BaseCallback):
 
 
 def train_to_file(
-    algorithm: Algorithm,
+    algorithm: Learner,
     total_timesteps: int,
     file: str | Path,
     *,
@@ -97,7 +97,7 @@ def training_lock(file: str | Path) -> AbstractContextManager[FileLock | None]:
 
 
 @contextmanager
-def _metrics_table(algorithm: Algorithm, file: Path) -> Iterator[None]:
+def _metrics_table(algorithm: Learner, file: Path) -> Iterator[None]:
     if not is_first_process():
         yield
         return

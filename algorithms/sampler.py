@@ -20,9 +20,6 @@ from .rollout import Rollout, acting_rows, own_rewards, pack_bits
 from .shaping import Shaping
 from .threads import precise
 
-OTHERS = "others/"
-"""Prefix of what players of other seats remember."""
-
 
 class EpisodeStats(NamedTuple):
     """Games that ended during a rollout."""
@@ -72,8 +69,7 @@ class Sampler:
         self._returns, self._lengths = np.zeros(games), np.zeros(games, np.int64)
         device = torch.as_tensor(self.engine.to_move).device
         self._fresh = torch.ones(games, players, dtype=torch.bool, device=device)
-        self._games = torch.arange(games, device=device).repeat_interleave(lanes.per_game)  # (lanes,)
-        self._decisions = len(self._games)
+        self._decisions = len(lanes.games)
         self.started = False
 
     def _notice(self, rows: Any, seats: Any, actions: Any) -> None:
@@ -106,13 +102,11 @@ class Sampler:
             "previous": self.player.previous,
             "teacher_previous": self.teacher.previous,
         }
-        known |= {OTHERS + name: tensor for name, tensor in self.lanes.state().items()}
-        return {name: tensor for name, tensor in known.items() if tensor is not None}
+        return {name: tensor for name, tensor in known.items() if tensor is not None} | self.lanes.state()
 
     def restore(self, state: dict[str, Tensor]) -> None:
         """Take up what `state` gave; where players of other seats can not go on with their games, the next rollout starts new ones."""
-        others = {name.removeprefix(OTHERS): tensor for name, tensor in state.items() if name.startswith(OTHERS)}
-        if not self.lanes.restore(others):
+        if not self.lanes.restore(state):
             return
         self._returns, self._lengths = state["returns"].numpy().copy(), state["lengths"].numpy().copy()
         self._fresh = state["fresh"].to(self._fresh.device)
@@ -138,6 +132,7 @@ class Sampler:
         """
         told = [network for network in (policy, teacher) if network is not None and network.uses_previous]
         self.lanes.listen(self._notice if told else None)
+        self.lanes.generator = generator
         if not self.started:
             self.player.expect(policy)
             if teacher is not None:
@@ -145,28 +140,31 @@ class Sampler:
             self.start()
         moves: list[_Moves] = []
         ended: list[tuple[Any, Any]] = []
-        observation = self.lanes.observe()
-        self.player.prepare(policy, observation)
+        self.lanes.begin()
+        games, observation = self.lanes.games, self.lanes.observe()
+        typical = self.lanes.typical(observation)
+        self.player.prepare(policy, typical)
         if teacher is not None:
-            self.teacher.prepare(teacher, observation)
-        memory = None if self.player.memory is None else self.player.memory.clone()
+            self.teacher.prepare(teacher, typical)
+        memory = None if self.player.memory is None else self.lanes.memory(self.player.memory)
         for _ in range(steps):
             mask, seats, valid = self.lanes.legal(), self.lanes.seats(), self.lanes.alive()
             decided = self.lanes.decided()
             acting = acting_rows(valid, decided)
             self._decisions = len(seats) if acting is None else int(acting.sum())
-            starts = self._fresh[self._games, seats]
-            self._fresh[self._games, seats] = False
-            output = self.player.decide(observation, self._games, seats)
-            lesson = None if teacher is None else self.teacher.decide(observation, self._games, seats).logits
+            starts = self._fresh[games, seats]
+            self._fresh[self.lanes.movers(seats)] = False
+            output = self.player.decide(observation, games, seats)
+            lesson = None if teacher is None else self.teacher.decide(observation, games, seats).logits
             known = None if self.critic is None else self.lanes.critic()
             values = output.values if known is None else self._judge(known)
-            previous = self.player.told(self._games, seats)
+            previous = self.player.told(games, seats)
             actions, log_probs = sample_heads(output.logits, mask, policy.head_sizes, generator)
-            used = self.lanes.used(actions)
-            rewards = self.lanes.play(actions)
+            joint = self.lanes.joint(actions)
+            used = self.lanes.used(joint)
+            rewards = self.lanes.play(joint)
             terminated, truncated = self.lanes.ends()
-            cuts = self._cut_values(on_host(self._games[truncated].unique()), values)
+            cuts = self._cut_values(on_host(games[truncated].unique()), values)
             recorded = self._recorded(rewards if self._shaping is None else rewards + self._shaping.gains(rewards))
             ended.append(self._close(np.flatnonzero(on_host(self.lanes.over())), on_host(rewards)))
             decision = observation, pack_bits(mask), actions, log_probs, values, cuts, recorded
@@ -175,7 +173,7 @@ class Sampler:
             observation = self.lanes.observe()
             if on_step is not None and not on_step():
                 return None, _stats(ended)
-        last = self._values(observation, self._games, self.lanes.seats())
+        last = self._values(observation, games, self.lanes.seats())
         columns = _Moves(*(None if c[0] is None else torch.stack(c) for c in zip(*moves, strict=True)))  # type: ignore[arg-type]
         return self._assemble(columns, last, memory), _stats(ended)
 
@@ -185,10 +183,10 @@ class Sampler:
             values: Tensor = self.critic(known)
         return values.float()
 
-    def _values(self, observation: Tensor, games: Tensor, seats: Tensor, rows: Any = None) -> Tensor:
-        """Values of the decisions to come, of all lanes or of those of the games `rows`."""
+    def _values(self, observation: Tensor, games: Tensor, seats: Tensor, lanes: Tensor | None = None) -> Tensor:
+        """Values of the decisions to come, of all lanes or of some."""
         if self.critic is not None:
-            return self._judge(self.lanes.critic(rows))
+            return self._judge(self.lanes.critic(lanes))
         return self.player.look(observation, games, seats).values
 
     def _cut_values(self, rows: Any, like: Tensor) -> Tensor:
@@ -201,9 +199,9 @@ class Sampler:
             return values
         values = torch.zeros_like(like)
         if len(rows):
-            here = (games.unsqueeze(1) * lanes.per_game + torch.arange(lanes.per_game, device=like.device)).flatten()
+            here = torch.isin(lanes.games, games).nonzero().squeeze(1)
             seats = lanes.seats()[here].clamp(min=0)
-            values[here] = self._values(lanes.observe(rows), self._games[here], seats, rows)
+            values[here] = self._values(lanes.observe(here), lanes.games[here], seats, here)
         return values
 
     def _value_of_seat(self, seat: int, rows: Any, games: Tensor) -> Tensor:
@@ -213,8 +211,6 @@ class Sampler:
 
     def _assemble(self, moves: _Moves, last: Tensor, memory: Tensor | None) -> Rollout:
         following = torch.cat([moves.values[1:], last.unsqueeze(0)])
-        if memory is not None and self.lanes.per_game > 1:
-            memory = memory.flatten(0, 1)  # a lane is a seat
         decisions = moves.observations, moves.masks, moves.actions, moves.log_probs, moves.values
         ends = moves.terminated, moves.truncated, moves.seats, moves.starts, moves.valid
         extras = memory, moves.teacher_logits, moves.used, moves.critic, moves.previous, moves.decided
@@ -227,16 +223,15 @@ class Sampler:
     def _recorded(self, rewards: Any) -> Tensor:
         """(lanes,), or (N, P) where rewards are own."""
         every = torch.tensor(rewards) if isinstance(rewards, np.ndarray) else rewards.clone()
-        if self.lanes.own_rewards:
-            return every
-        return every.flatten() if self.lanes.per_game > 1 else every[:, self.lanes.reward_seat]
+        return self.lanes.rewards(every)
 
     def _close(self, done: Any, rewards: Any) -> tuple[Any, Any]:
         """Start the next game where one ended; gives returns and lengths of those that did."""
-        self._returns += rewards[:, self.lanes.reward_seat]
+        self._returns += self.lanes.results(rewards)
         self._lengths += 1
         ended = self._returns[done], self._lengths[done]
         if len(done):
+            self.lanes.close(done, *ended)
             self._begin(done)
         return ended
 

@@ -24,8 +24,9 @@ from tyro.conf import arg
 from ludory.agents.networks.build import PolicySpec
 from ludory.errors import OptionError
 
-from .algorithm import Algorithm, MaybeCallback
+from .algorithm import Algorithm
 from .config import LearnerConfig
+from .learner import MaybeCallback
 from .optimiser_state import load_adam, save_adam
 from .position import Position, restored
 from .processes import is_first_process

@@ -87,6 +87,16 @@ ALGORITHMS = (
     Entry("texas42_oracle-v1", "ludory.algorithms.texas42_oracle:Texas42Oracle", "Texas 42 networks from exact values"),
     Entry("ppo-v1", "ludory.algorithms.ppo:PPO", "proximal policy optimisation with legal masks"),
     Entry("vtrace-v1", "ludory.algorithms.vtrace:VTrace", "V-trace, TD(lambda) and UPGO on replayed sequences"),
+    Entry(
+        "league-v1",
+        "ludory.algorithms.league.algorithm:LeagueLearner",
+        "several players that learn at once, each against the others",
+    ),
+    Entry(
+        "flywheel-v1",
+        "ludory.algorithms.flywheel.algorithm:FlywheelLearner",
+        "search, learn from it, promote what is better, again and again",
+    ),
     Entry("sb3_ppo-v1", "ludory.algorithms.sb3_ppo:SB3PPO", "PPO and MaskablePPO of Stable-Baselines3, the originals"),
 )
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
+from high_card import HIGH_CARD
 
 import ludory
+from ludory import plugins
 from ludory.algorithms.league.config import LeagueConfig
 from ludory.algorithms.league.run import League, start_league
+from ludory.envs.game import Game
+from ludory.plugins import Entry
 
 GAME = "Arena2P-v0"
 
@@ -52,3 +57,19 @@ def weights(league: League) -> dict[str, torch.Tensor]:
         for id, learner in league.learners.items()
         for name, part in learner.policy.state_dict().items()
     }
+
+
+def high_card() -> Game:
+    """A two-player game in turns, as the package of a third party offers it."""
+    return HIGH_CARD
+
+
+def offer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register the game in turns and an algorithm of a third party."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "plugins" / "example_package"))
+    for registry, id, target in (
+        (plugins.games, "HighCard-v0", "leagues:high_card"),
+        (plugins.algorithms, "nim-reinforce-v1", "ludory_nim.reinforce:Reinforce"),
+    ):
+        registry.ids()
+        monkeypatch.setitem(registry._offers, id, [Entry(id, target, "")])

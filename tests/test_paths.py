@@ -49,7 +49,7 @@ def test_a_catalogue_names_files_of_its_folder(folder: Path) -> None:
 
 
 def test_a_flywheel_names_files_of_its_folder(folder: Path) -> None:
-    FlywheelState(FlywheelConfig("HanabiTiny2P-v0", "hanabi/smartbot"), "blueprint.ludory").write(folder)
+    FlywheelState(FlywheelConfig(env="HanabiTiny2P-v0", blueprint="hanabi/smartbot"), "blueprint.ludory").write(folder)
     assert read_state(folder).blueprint == "blueprint.ludory"
     content = json.loads((folder / STATE).read_text())
     (folder / STATE).write_text(json.dumps({**content, "blueprint": "../foreign.ludory"}))

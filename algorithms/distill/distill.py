@@ -16,8 +16,8 @@ from ludory.agents.networks.build import PolicySpec
 from ludory.agents.networks.hanabi_gru_import import ImportedPolicy, import_hanabi_gru
 from ludory.agents.networks.sb3_weights import is_sb3_file
 from ludory.agents.neural import NeuralAgent
-from ludory.algorithms.algorithm import MaybeCallback, game_of
 from ludory.algorithms.checkpoint import read_header, saved_policy, weights_hash
+from ludory.algorithms.learner import MaybeCallback, game_of
 from ludory.algorithms.offline import OfflineAlgorithm, game_for, paths_of
 from ludory.algorithms.processes import is_first_process
 from ludory.algorithms.teacher import Teacher

@@ -15,27 +15,21 @@ BLUEPRINT = "{blueprint}"
 
 
 @dataclass(frozen=True, slots=True)
-class FlywheelConfig:
+class FlywheelOptions:
     """Any search whose name holds a blueprint, and any learner from recorded games.
 
     Raises:
         OptionError: naming the field, the value and what is allowed.
     """
 
-    env: str
-    """Id of a game."""
-    blueprint: str
+    blueprint: str = ""
     """Agent to begin with: a rule bot or a checkpoint."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """Of the game."""
     search: str = f"sparta({BLUEPRINT}, rollouts=1000)"
     """Agent that searches, with {blueprint} where the player stands that it searches from."""
     learner: str = "distill"
     """Algorithm that learns from recorded games."""
     learner_options: Mapping[str, Any] = field(default_factory=dict)
     """Fields of its config."""
-    policy: str = "auto"
-    """Network of the learner, until a checkpoint is the blueprint."""
     games: int = 1000
     """Searched games a turn."""
     eval_games: int = 2000
@@ -63,6 +57,24 @@ class FlywheelConfig:
                 raise OptionError(f"learner option {name!r}: the flywheel itself sets it; leave it out")
         if "dataset" not in {one.name for one in dataclasses.fields(algorithms.load(self.learner).config_class)}:
             raise OptionError(f"learner={self.learner!r}: must learn from recorded games, such as distill or bc")
+
+
+@dataclass(frozen=True, slots=True)
+class FlywheelConfig(FlywheelOptions):
+    """A flywheel and its game."""
+
+    env: str = ""
+    """Id of a game."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of the game."""
+    policy: str = "auto"
+    """Network of the learner, until a checkpoint is the blueprint."""
+
+    def __post_init__(self) -> None:
+        FlywheelOptions.__post_init__(self)
+        for name, example in (("env", "Hanabi2P-v0"), ("blueprint", "hanabi/smartbot")):
+            if not getattr(self, name):
+                raise OptionError(f"{name}: is missing; name one, such as {example}")
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, to make the same config of."""

@@ -1,4 +1,4 @@
-"""What a league is: its game, its players, its rules and its budget. Stored in the first event of the log."""
+"""What a league is: its players and rules, its game and its budget. Stored in the first event of the log."""
 
 from __future__ import annotations
 
@@ -17,23 +17,13 @@ STEPS_PER_MINUTE = 1_500_000
 
 
 @dataclass(frozen=True, slots=True)
-class LeagueConfig:
-    """Options of a league; names and defaults as in the specification of the house."""
+class LeagueRules:
+    """Players and rules of a league, whatever it plays and for how long; names and defaults as in the specification of the house."""
 
-    env: str
-    """Id of a zero-sum game in which all seats move at once."""
-    teacher: str
-    """Checkpoint of the supervised policy: where learners start, and start anew, and whom they stay close to."""
+    teacher: str | None = None
+    """Checkpoint of the supervised policy: where learners start, and start anew, and whom they stay close to; None: there is none."""
     init_from: str | None = None
-    """Checkpoint that learners begin with instead, such as a fine-tuned policy; after a reset it is the teacher."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of the game."""
-    budget_steps: int = 0
-    """Agent steps of all learners together; 0: `minutes` decide."""
-    minutes: float = 0.0
-    """Time of training; 0: `budget_steps` decide."""
-    processor_time: bool = False
-    """Count minutes of this process's processor time, which other work on the machine does not shorten."""
+    """Checkpoint that learners begin with instead, such as a fine-tuned policy; after a reset it is the teacher, where there is one."""
     roles: tuple[int, int, int] = (1, 1, 2)
     """Numbers of mains, main exploiters and league exploiters."""
     matchmaking: Matchmaking = field(default_factory=Matchmaking)
@@ -53,7 +43,7 @@ class LeagueConfig:
     main_turns: int = 1
     """Turns of a main for one turn of an exploiter; more make the main stronger where the budget is small."""
     learner: str = "vtrace"
-    """Algorithm of all learners."""
+    """Algorithm of all learners; see `league.learner` for what it must be able to do."""
     learner_options: Mapping[str, Any] = field(default_factory=dict)
     """Its options."""
     exploiter_kl: float | None = 0.0
@@ -79,14 +69,10 @@ class LeagueConfig:
         Raises:
             OptionError: naming the field, the value and what is allowed.
         """
-        if (self.budget_steps > 0) == (self.minutes > 0):
-            raise OptionError(f"budget_steps={self.budget_steps}, minutes={self.minutes}: give one of them, above 0")
         if len(self.roles) != 3 or min(self.roles) < 0 or self.roles[0] < 1:
             raise OptionError(
                 f"roles={self.roles}: must be numbers of mains (1 or more), main exploiters and league exploiters"
             )
-        if self.learner not in ("vtrace", "ppo"):
-            raise OptionError(f"learner={self.learner!r}: must be 'vtrace' or 'ppo'")
         if self.exploiter_kl is not None and not self.exploiter_kl >= 0:
             raise OptionError(f"exploiter_kl={self.exploiter_kl}: must be at least 0, or None for the mains' weight")
         if self.exploiters_from not in ("teacher", "main"):
@@ -103,6 +89,45 @@ class LeagueConfig:
         for name in ("games_per_match", "main_turns", "evaluation_every"):
             if getattr(self, name) < 1:
                 raise OptionError(f"{name}={getattr(self, name)}: must be at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class LeagueConfig(LeagueRules):
+    """A league: its rules, its game and its budget."""
+
+    env: str = ""
+    """Id of a zero-sum game."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the game."""
+    budget_steps: int = 0
+    """Agent steps of all learners together; 0: `minutes` decide."""
+    minutes: float = 0.0
+    """Time of training; 0: `budget_steps` decide."""
+    processor_time: bool = False
+    """Count minutes of this process's processor time, which other work on the machine does not shorten."""
+
+    def __post_init__(self) -> None:
+        """Check ranges.
+
+        Raises:
+            OptionError: naming the field, the value and what is allowed.
+        """
+        LeagueRules.__post_init__(self)
+        if not self.env:
+            raise OptionError("env: name a zero-sum game, such as Arena2P-v0")
+        if (self.budget_steps > 0) == (self.minutes > 0):
+            raise OptionError(f"budget_steps={self.budget_steps}, minutes={self.minutes}: give one of them, above 0")
+        if not (self.teacher or self.init_from):
+            raise OptionError(
+                "teacher: name the checkpoint of a supervised policy, or in init_from the one to begin with"
+            )
+
+    @property
+    def first_weights(self) -> str:
+        """Checkpoint of the network that all learners have: the teacher, or what learners begin with."""
+        file = self.teacher or self.init_from
+        assert file is not None
+        return file
 
     @property
     def unit_steps(self) -> int:

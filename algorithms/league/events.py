@@ -11,10 +11,10 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from typing_extensions import Self
 
@@ -50,6 +50,38 @@ class Event(NamedTuple):
     type: str
     wall_time: float
     body: Mapping[str, Any]
+
+
+class Reducer:
+    """Adds events up. `apply` calls the method `_on_TYPE` of a subclass with the event's body as keyword arguments.
+
+    Signatures of these methods say what an event must have and what it may have; types without a method change nothing.
+    """
+
+    __slots__ = ()
+    _handlers: ClassVar[Mapping[str, Callable[..., None]]]
+
+    def __init_subclass__(cls) -> None:
+        cls._handlers = {type: getattr(cls, f"_on_{type}") for type in TYPES if hasattr(cls, f"_on_{type}")}
+
+    def apply(self, event: Event) -> None:
+        """Take one event into account.
+
+        Raises:
+            DataError: of a type that is not known, or lacks something, or names what is not there; with its line in the log.
+        """
+        handler = self._handlers.get(event.type)
+        if handler is not None:
+            try:
+                handler(self, **event.body)
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                raise misfit(event, error) from error
+        elif event.type not in TYPES:
+            raise DataError(f"line {event.seq + 1} of the log: {_unknown(event.type)}")
+
+
+def _unknown(type: str) -> str:
+    return f"type {type!r}; must be one of {', '.join(TYPES)}"
 
 
 class EventLog:
@@ -280,7 +312,7 @@ def _event(file: Path, number: int, row: Any) -> Event:
     except (KeyError, AttributeError, TypeError, ValueError) as error:
         raise DataError(f"{file}, line {number}: not an event of a league ({error!r}): {str(row)[:80]}") from error
     if type not in TYPES:
-        raise DataError(f"{file}, line {number}: type {type!r}; must be one of {', '.join(TYPES)}")
+        raise DataError(f"{file}, line {number}: {_unknown(type)}")
     if seq != number - 1:
         raise DataError(f"{file}, line {number}: seq {seq}, must be {number - 1}; lines are missing or doubled")
     if type == "resumed" and not isinstance(row.get("from_seq"), int):

@@ -1,4 +1,10 @@
-"""`Learner`: one active player of a league: an algorithm, and a sampler that plays whom the coordinator assigns."""
+"""`ActivePlayer`: a player of a league that learns: an algorithm whose sampler plays whom the coordinator assigns.
+
+Any algorithm can be the learner of a league that is a subclass of `Algorithm`, has a config that extends `AlgorithmConfig`
+(`num_envs`, `seats`, `shaping`, `init_from`), and plays all its games with `self.sampler`, as `Algorithm` makes it. The league
+puts lanes of its own into that sampler. `Algorithm.teacher_weight` names the field that weighs closeness to a teacher; an
+algorithm without one learns without a teacher.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +17,38 @@ from stable_baselines3.common.logger import KVWriter, Logger
 from ludory.agents.networks.policy import Policy
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.checkpoint import read_header, saved_policy
+from ludory.algorithms.config import AlgorithmConfig
 from ludory.algorithms.make import make_algorithm
-from ludory.algorithms.shaping import Shaping
 from ludory.envs.game import Game
-from ludory.errors import TrainingError
+from ludory.errors import OptionError, TrainingError
+from ludory.plugins import algorithms
 
 from .cast import Entrant
 from .config import LeagueConfig
+from .lanes import make_league_lanes
 from .matches import OpenMatches
 from .messages import Assignment, MatchResult, Progress
-from .sampler import LeagueSampler
-
-KL_OPTION = {"vtrace": "c_kl", "ppo": "kl_coef"}
-"""What each learner calls its weight of the KL to a teacher."""
 
 
-class Learner:
+def check_learner(id: str) -> type[Algorithm]:
+    """The class of an algorithm that can learn in a league.
+
+    Raises:
+        UnknownIdError: there is no such algorithm.
+        OptionError: it does not play games of its own with the common sampler.
+    """
+    kind: Any = algorithms.load(id)
+    own_games = issubclass(kind, Algorithm) and kind._open_source is Algorithm._open_source
+    if not own_games or not issubclass(kind.config_class, AlgorithmConfig):
+        raise OptionError(
+            f"learner={id!r}: a league needs an algorithm that plays games by `Algorithm.sampler` and whose config extends "
+            "AlgorithmConfig, such as vtrace or ppo"
+        )
+    found: type[Algorithm] = kind
+    return found
+
+
+class ActivePlayer:
     """Weights, optimiser and games of one player.
 
     Args:
@@ -66,11 +88,15 @@ class Learner:
 
     def _fresh(self) -> Algorithm:
         """The weights of the start with a new optimiser."""
-        spec = saved_policy(self.config.teacher, read_header(self.config.teacher))
+        first = self.config.first_weights
+        spec = saved_policy(first, read_header(first))
+        kind = check_learner(self.config.learner)
         seed = self.config.seed * 1_000_003 + self.number * 1_009 + self.resets
         options: dict[str, Any] = {"num_envs": 512, **self.config.learner_options}
-        if self._kl is not None:
-            options[KL_OPTION[self.config.learner]] = self._kl
+        if kind.teacher_weight is not None:
+            options["teacher"] = self._teacher
+            if self._kl is not None:
+                options[kind.teacher_weight] = self._kl
         algorithm = make_algorithm(
             self.config.learner,
             self.game,
@@ -78,22 +104,15 @@ class Learner:
             seats="all",
             seed=seed,
             init_from=self._start(self.resets),
-            teacher=self._teacher,
             **options,
         )
-        algorithm.sampler = LeagueSampler(  # type: ignore[assignment]  # the part of a sampler that algorithms use
-            algorithm.engine,
-            self.player,
-            OpenMatches(*self._messages),
-            self._entrant,
-            algorithm.sampler.critic,
-            Shaping.of(self.game, algorithm.engine, algorithm.config.shaping),
-        )
+        matches = OpenMatches(*self._messages)
+        algorithm.sample_from(make_league_lanes(self.game, algorithm.engine, self.player, matches, self._entrant))
         return algorithm
 
     @property
     def policy(self) -> Policy:
-        """The network of now."""
+        """The current network."""
         return self.algorithm.policy
 
     def run_slice(self, steps: int) -> Progress:

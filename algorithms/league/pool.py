@@ -6,6 +6,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from ludory.agents.agent import Agent
 from ludory.agents.make import make_agent
@@ -23,11 +24,13 @@ from .state import PlayerRecord
 PLAYERS, CHECKPOINTS = "players", "checkpoints"
 """Folders of frozen players and of the learners' last checkpoints."""
 KEPT = 64
-"""Frozen networks held in memory; the least recently used leaves first, so that memory does not grow with the league."""
+"""Frozen networks held in memory beside those that play; the least recently used leaves first, so that memory does not grow with the league."""
 
 
 class Pool:
     """Learners as they are now, frozen players from their files, anchors by name.
+
+    The file of a frozen player is read once as long as somebody holds its network, however many others play.
 
     Args:
         folder: of the league.
@@ -40,7 +43,9 @@ class Pool:
         self, folder: Path, game: Game, record: Callable[[str], PlayerRecord], live: Callable[[str], Policy]
     ) -> None:
         self.folder, self.game, self._record, self._live = folder, game, record, live
-        self._frozen: OrderedDict[str, Policy] = OrderedDict()
+        self._recent: OrderedDict[str, Policy] = OrderedDict()
+        self._frozen: WeakValueDictionary[str, Policy] = WeakValueDictionary()
+        """All that anybody holds, such as opponents in games that are under way."""
         self._anchors: dict[str, Agent] = {}
 
     def entrant(self, id: str) -> Entrant:
@@ -71,14 +76,15 @@ class Pool:
         return file
 
     def _of_file(self, player: PlayerRecord) -> Policy:
-        if player.id in self._frozen:
-            self._frozen.move_to_end(player.id)
-            return self._frozen[player.id]
-        file = self.file(player.id)
-        policy = policy_of(file, *read_checkpoint(file), self.game).eval().requires_grad_(False)
-        self._frozen[player.id] = policy
-        if len(self._frozen) > KEPT:
-            self._frozen.popitem(last=False)
+        policy = self._frozen.get(player.id)
+        if policy is None:
+            file = self.file(player.id)
+            policy = policy_of(file, *read_checkpoint(file), self.game).eval().requires_grad_(False)
+            self._frozen[player.id] = policy
+        self._recent[player.id] = policy
+        self._recent.move_to_end(player.id)
+        if len(self._recent) > KEPT:
+            self._recent.popitem(last=False)
         return policy
 
 

@@ -37,5 +37,6 @@ def recorded_config(events: Sequence[Event], folder: Path) -> LeagueConfig:
 
 def with_copies(config: LeagueConfig, folder: Path) -> LeagueConfig:
     """`config` with the copies of teacher and start that lie in `folder`."""
+    teacher = str(folder / TEACHER) if config.teacher else None
     start = str(folder / START) if config.init_from else None
-    return dataclasses.replace(config, teacher=str(folder / TEACHER), init_from=start)
+    return dataclasses.replace(config, teacher=teacher, init_from=start)

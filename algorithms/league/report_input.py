@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from .events import Event, misfit, read_events, standing
+from .events import Event, Reducer, read_events, standing
 from .exploitation import Exploitation, read_exploitations
 
 Group = Literal["teacher", "anchors", "past"]
 GROUPS: tuple[Group, ...] = ("teacher", "anchors", "past")
 """Whom a learner's curves are drawn against: copies of the supervised policy, anchors, its own copies."""
 _LETTERS = {1: "w", 0: "d", -1: "l"}
-_PROGRESS = ("player", "env_steps", "updates", "version", "metrics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +145,14 @@ def read_league(folder: str | Path) -> LeagueInput:
 
 
 def league_input(events: Iterable[Event]) -> LeagueInput:
-    """What events (those that stand) add up to; keys and types that are not known are passed over."""
+    """What events (those that stand) add up to; keys that are not known are passed over."""
     reader = _Reader()
     for event in events:
         reader.take(event)
     return reader.result()
 
 
-class _Reader:
+class _Reader(Reducer):
     def __init__(self) -> None:
         self._players: dict[str, ReportPlayer] = {}
         self._copies: dict[str, int] = {}
@@ -173,12 +172,7 @@ class _Reader:
         if self._start is None:
             self._start = event.wall_time
         self._time = event.wall_time - self._start
-        handler = getattr(self, f"_on_{event.type}", None)
-        if handler is not None:
-            try:
-                handler(event.body)
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
-                raise misfit(event, error) from error
+        self.apply(event)
         self._closed = event.type == "closed" or (self._closed and event.type != "resumed")
 
     def result(self) -> LeagueInput:
@@ -196,24 +190,23 @@ class _Reader:
             warnings=self._warnings,
         )
 
-    def _on_created(self, body: Mapping[str, Any]) -> None:
+    def _on_created(self, **body: Any) -> None:
         self._created = body
 
-    def _on_player_added(self, body: Mapping[str, Any]) -> None:
+    def _on_player_added(self, id: str, role: str, **body: Any) -> None:
         known = {name: body[name] for name in ("frozen", "parent", "number", "step", "sha256", "file") if name in body}
-        player = ReportPlayer(body["id"], body["role"], **known)
+        player = ReportPlayer(id, role, **known)
         self._players[player.id] = player if player.fixed else replace(player, step=0)
 
-    def _on_assigned(self, body: Mapping[str, Any]) -> None:
-        self._open[body["match"]] = body["home"], body["away"], body.get("branch", "unknown")
+    def _on_assigned(self, match: int, home: str, away: str, branch: str = "unknown", **_: Any) -> None:
+        self._open[match] = home, away, branch
 
-    def _on_result(self, body: Mapping[str, Any]) -> None:
-        match = self._open.pop(body["match"], None)
-        if match is None:
-            self._warnings.append(f"a result of match {body['match']}, which was not assigned or had one, is left out")
+    def _on_result(self, match: int, outcome: str | int, **_: Any) -> None:
+        found = self._open.pop(match, None)
+        if found is None:
+            self._warnings.append(f"a result of match {match}, which was not assigned or had one, is left out")
             return
-        home, away, branch = match
-        outcome = body["outcome"]
+        home, away, branch = found
         letters = outcome if isinstance(outcome, str) else _LETTERS[outcome]
         counts = Counts(letters.count("w"), letters.count("d"), letters.count("l"))
         self._training[home, away] = self._training.get((home, away), Counts()).plus(counts)
@@ -221,10 +214,10 @@ class _Reader:
         self._branches[home, branch] = matches + 1, games + counts.games
         self._tally(home, away, counts)
 
-    def _on_evaluated(self, body: Mapping[str, Any]) -> None:
-        i, j = body["i"], body["j"]
-        pairs = body.get("pairs")
-        counts = Counts(body["wins"], body["draws"], body["losses"], pairs and tuple(pairs))
+    def _on_evaluated(
+        self, i: str, j: str, wins: int, draws: int, losses: int, pairs: Sequence[int] | None = None, **_: Any
+    ) -> None:
+        counts = Counts(wins, draws, losses, tuple(pairs) if pairs else None)
         if not (self._is_fixed(i) and self._is_fixed(j)):
             self._tally(i, j, counts)
             self._tally(j, i, counts.mirrored)
@@ -252,30 +245,42 @@ class _Reader:
     def _is_fixed(self, id: str) -> bool:
         return id in self._players and self._players[id].fixed
 
-    def _on_progress(self, body: Mapping[str, Any]) -> None:
-        player, step = body["player"], int(body["env_steps"])
-        metrics = {key: value for key, value in body.items() if key not in _PROGRESS} | dict(body.get("metrics", {}))
-        numbers = {key: float(value) for key, value in metrics.items() if isinstance(value, (int, float))}
+    def _on_progress(
+        self,
+        player: str,
+        env_steps: int,
+        updates: int | None = None,
+        version: Any = None,
+        metrics: Mapping[str, Any] | None = None,
+        **others: Any,
+    ) -> None:
+        """Logs of other programs have their metrics beside these."""
+        step, known = int(env_steps), others | dict(metrics or {})
+        numbers = {key: float(value) for key, value in known.items() if isinstance(value, (int, float))}
         against = self._slice.pop(player, {})
-        self._curve.append(CurvePoint(self._time, player, step, body.get("updates"), numbers, against))
+        self._curve.append(CurvePoint(self._time, player, step, updates, numbers, against))
         if player in self._players:
             self._players[player] = replace(self._players[player], step=step)
 
-    def _on_snapshot(self, body: Mapping[str, Any]) -> None:
-        id, parent = body["id"], self._players[body["player"]]
+    def _on_snapshot(
+        self,
+        player: str,
+        id: str,
+        file: str | None = None,
+        sha256: str | None = None,
+        reason: str | None = None,
+        **_: Any,
+    ) -> None:
+        parent = self._players[player]
         number = self._copies.get(parent.id, 0)
         self._copies[parent.id] = number + 1
-        self._players[id] = ReportPlayer(
-            id, parent.role, True, parent.id, number, parent.step, body.get("sha256"), body.get("file")
-        )
-        self._milestones.append(Milestone("snapshot", self._time, parent.id, parent.step or 0, id, body.get("reason")))
+        self._players[id] = ReportPlayer(id, parent.role, True, parent.id, number, parent.step, sha256, file)
+        self._milestones.append(Milestone("snapshot", self._time, parent.id, parent.step or 0, id, reason))
 
-    def _on_reset(self, body: Mapping[str, Any]) -> None:
-        player = body["player"]
+    def _on_reset(self, player: str, **_: Any) -> None:
         self._milestones.append(Milestone("reset", self._time, player, self._players[player].step or 0))
         self._open = {match: pair for match, pair in self._open.items() if pair[0] != player}
         self._slice.pop(player, None)
 
-    def _on_checkpoint(self, body: Mapping[str, Any]) -> None:
-        player = self._players[body["player"]]
-        self._players[player.id] = replace(player, file=body["file"], sha256=body.get("sha256"))
+    def _on_checkpoint(self, player: str, file: str, sha256: str | None = None, **_: Any) -> None:
+        self._players[player] = replace(self._players[player], file=file, sha256=sha256)

@@ -28,8 +28,8 @@ from .coordinator import Coordinator
 from .evaluator import Evaluator
 from .events import FILE, EventLog, read_events, standing
 from .fold import folded, write_state
-from .learner import Learner
-from .messages import EvaluationOrder, ResetOrder
+from .learner import ActivePlayer, check_learner
+from .messages import EvaluationOrder, Progress, ResetOrder
 from .pool import CHECKPOINTS, PLAYERS, Pool, check_file, file_hash, player_file
 from .recorded import START, TEACHER, recorded_config, with_copies
 from .state import LeagueState
@@ -55,7 +55,7 @@ class League:
         self.coordinator = Coordinator(config, log, state)
         self.pool = Pool(folder, self.game, state.player, lambda id: self.learners[id].policy)
         self.evaluator = Evaluator(self.game, self.pool.entrant, config.seed)
-        self.learners: dict[str, Learner] = {}
+        self.learners: dict[str, ActivePlayer] = {}
         self._stopping = False
         self._now = process_time if config.processor_time else perf_counter
         self._clock = self._now()
@@ -76,7 +76,7 @@ class League:
     def make_learners(self) -> None:
         """A learner for every active player, with the weights that it starts from."""
         for number, player in enumerate(self.state.learners):
-            self.learners[player.id] = Learner(
+            self.learners[player.id] = ActivePlayer(
                 player.id,
                 number,
                 self.config,
@@ -94,7 +94,9 @@ class League:
         copies = [player.id for player in self.state.players if player.frozen and player.role == "main"]
         if resets and role != "main" and self.config.exploiters_from == "main" and copies:
             return str(self.pool.file(copies[-1]))
-        return self.config.init_from if self.config.init_from and not resets else self.config.teacher
+        if self.config.init_from and not resets:
+            return self.config.init_from
+        return self.config.first_weights
 
     def restore_learners(self) -> None:
         """Put the learners where their last checkpoints left them.
@@ -159,14 +161,22 @@ class League:
         """
         with one_thread():
             while not self.finished and not self._stopping:
-                self._slice()
+                self.slice()
                 if on_slice:
                     on_slice(self)
-            if self.finished and not self.state.closed:
-                self._close()
+            self.finish()
+        return self.finished
+
+    def finish(self) -> None:
+        """Close a league whose budget is used up, once; see that what was written is there.
+
+        Raises:
+            OutputError, CheckpointError: as `run`.
+        """
+        if self.finished and not self.state.closed:
+            self._close()
         self.log.check_present()
         self.check_files()
-        return self.finished
 
     def begin(self) -> None:
         """Copy every main once, so that there are frozen players, and measure them against the anchors."""
@@ -176,7 +186,8 @@ class League:
         self._measure(self.coordinator.matrix_orders())
         self._commit()
 
-    def _slice(self) -> None:
+    def slice(self) -> Progress:
+        """Let the player whose turn it is learn, measure it, copy it and commit what came of it."""
         player = self.coordinator.whose_turn.id
         learner = self.learners[player]
         progress = learner.run_slice(self.config.steps_of_slice)
@@ -192,6 +203,7 @@ class League:
                     self._measure(self.coordinator.matrix_orders())
         self._checkpoint(player)
         self._commit()
+        return progress
 
     def _snapshot(self, player: str, reason: str) -> None:
         self._write_snapshot(self.coordinator.snapshot_order(player, reason))
@@ -250,8 +262,9 @@ def start_league(config: LeagueConfig, folder: str | Path) -> League:
     target = Path(folder)
     _refuse_begun(target)
     game = make_game(config.env, **config.options)
-    _check_game(game)
-    teacher = load_teacher(config.teacher, game, torch.device("cpu"))
+    check_game(game)
+    check_learner(config.learner)
+    teacher = load_teacher(config.first_weights, game, torch.device("cpu"))
     if config.init_from:
         load_teacher(config.init_from, game, torch.device("cpu"))
     lock = FolderLock(target)
@@ -260,9 +273,8 @@ def start_league(config: LeagueConfig, folder: str | Path) -> League:
         (target / FILE).unlink(missing_ok=True)
         for name in (PLAYERS, CHECKPOINTS):
             (target / name).mkdir(parents=True, exist_ok=True)
-        copies = {TEACHER: config.teacher} | ({START: config.init_from} if config.init_from else {})
-        for name, file in copies.items():
-            if Path(file).resolve() != (target / name).resolve():
+        for name, file in ((TEACHER, config.teacher), (START, config.init_from)):
+            if file and Path(file).resolve() != (target / name).resolve():
                 shutil.copyfile(file, target / name)
         config = with_copies(
             dataclasses.replace(config, unit=config.unit_steps, slice_steps=config.steps_of_slice), target
@@ -272,7 +284,7 @@ def start_league(config: LeagueConfig, folder: str | Path) -> League:
             "created",
             config=with_copies(config, Path()).to_json(),
             teacher_sha256=teacher.sha256,
-            teacher_algorithm=read_header(config.teacher).get("algorithm"),
+            teacher_algorithm=read_header(config.first_weights).get("algorithm"),
             versions={name: version(name) for name in LIBRARIES},
         )
         league.log.flush()  # `resume_league` can begin again from here
@@ -321,10 +333,10 @@ def resume_league(folder: str | Path, **changes: Any) -> League:
             config = dataclasses.replace(config, **{"budget_steps": 0, "minutes": 0.0, **changes})
         for name in (TEACHER, START):
             path_inside(target, name, log.file, CheckpointError)
-        teacher = load_teacher(config.teacher, make_game(config.env, **config.options), torch.device("cpu"))
+        teacher = load_teacher(config.first_weights, make_game(config.env, **config.options), torch.device("cpu"))
         if teacher.sha256 != events[0].body["teacher_sha256"]:
             raise OptionError(
-                f"{config.teacher}: SHA-256 of the weights {teacher.sha256}, the league began with "
+                f"{config.first_weights}: SHA-256 of the weights {teacher.sha256}, the league began with "
                 f"{events[0].body['teacher_sha256']}; put the old file back"
             )
         commits = [event.seq for event in events if event.type == "committed"]
@@ -345,10 +357,14 @@ def resume_league(folder: str | Path, **changes: Any) -> League:
     return start_league(config, target)
 
 
-def _check_game(game: Game) -> None:
-    facts = game.facts
-    if not facts.simultaneous or facts.reward != "zero_sum":
+def check_game(game: Game) -> None:
+    """Refuse a game that leagues do not play.
+
+    Raises:
+        OptionError: its rewards are not zero-sum.
+    """
+    if game.facts.reward != "zero_sum":
         raise OptionError(
-            f"{game.id}: turns {facts.turns}, reward {facts.reward}; a league plays zero-sum games in which all seats move at once, "
-            "such as Arena2P-v0"
+            f"{game.id}: reward {game.facts.reward!r}; a league plays zero-sum games, such as Arena2P-v0 or Texas42Play-v0"
         )
+    game.need("ludory league", "clones", "saves")

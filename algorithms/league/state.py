@@ -9,7 +9,7 @@ from typing import Any
 
 from ludory.errors import DataError
 
-from .events import TYPES, Event, misfit
+from .events import Event, Reducer
 from .payoff import Payoff
 
 NAMED = 20
@@ -38,7 +38,7 @@ class PlayerRecord:
 
 
 @dataclass(slots=True)
-class LeagueState:
+class LeagueState(Reducer):
     """Players in order of age, results, and what is under way."""
 
     decay: float
@@ -107,20 +107,7 @@ class LeagueState:
         """Decisions of all learners together."""
         return sum(player.env_steps for player in self.learners)
 
-    def apply(self, event: Event) -> None:
-        """Take up one event.
-
-        Raises:
-            DataError: it lacks something, or names what is not there; with its line in the log.
-        """
-        handler = _HANDLERS.get(event.type)
-        if handler is not None:
-            try:
-                handler(self, **event.body)
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
-                raise misfit(event, error) from error
-
-    def _player_added(
+    def _on_player_added(
         self,
         id: str,
         role: str,
@@ -136,11 +123,11 @@ class LeagueState:
         self._numbers.setdefault(player.id, self.payoff.grow())
         self.players.append(player)
 
-    def _assigned(self, match: int, home: str, away: str, **_: Any) -> None:
+    def _on_assigned(self, match: int, home: str, away: str, **_: Any) -> None:
         self.open_matches[match] = home, away
         self.next_match = match + 1
 
-    def _result(self, match: int, outcome: str, source: str = "training", counted: bool = True, **_: Any) -> None:
+    def _on_result(self, match: int, outcome: str, source: str = "training", counted: bool = True, **_: Any) -> None:
         home, away = self.open_matches.pop(match)
         if counted:
             self._count(home, away, outcome)
@@ -148,32 +135,32 @@ class LeagueState:
     def _count(self, home: str, away: str, outcomes: str) -> None:
         self.payoff.add_games(self.number(home), self.number(away), outcomes)
 
-    def _refused(self, **_: Any) -> None:
+    def _on_refused(self, **_: Any) -> None:
         self.refused += 1
 
-    def _progress(self, player: str, env_steps: int, updates: int, **_: Any) -> None:
+    def _on_progress(self, player: str, env_steps: int, updates: int, **_: Any) -> None:
         found = self.player(player)
         found.steps_since_snapshot += env_steps - found.env_steps
         found.env_steps, found.updates = env_steps, updates
         self.turn += 1
         self.closed = False
 
-    def _committed(self, seconds: float, **_: Any) -> None:
+    def _on_committed(self, seconds: float, **_: Any) -> None:
         self.seconds += seconds
 
-    def _snapshot(self, player: str, id: str, file: str, sha256: str, **_: Any) -> None:
+    def _on_snapshot(self, player: str, id: str, file: str, sha256: str, **_: Any) -> None:
         parent = self.player(player)
         parent.copies, parent.steps_since_snapshot = parent.copies + 1, 0
         self.snapshots += 1
         self._add(PlayerRecord(id, parent.role, True, player, file, sha256, parent.env_steps, 0, parent.updates))
 
-    def _reset(self, player: str, **_: Any) -> None:
+    def _on_reset(self, player: str, **_: Any) -> None:
         found = self.player(player)
         found.steps_since_snapshot, found.resets = 0, found.resets + 1
         self.payoff.reset(self.number(player))
         self.open_matches = {match: pair for match, pair in self.open_matches.items() if pair[0] != player}
 
-    def _evaluated(
+    def _on_evaluated(
         self, i: str, j: str, block: int, wins: int, draws: int, losses: int, outcomes: str = "", **_: Any
     ) -> None:
         self.blocks[i, j] = block + 1
@@ -184,11 +171,11 @@ class LeagueState:
         for place, number in enumerate((wins, draws, losses)):
             counts[place] += number
 
-    def _checkpoint(self, player: str, file: str, sha256: str, **_: Any) -> None:
+    def _on_checkpoint(self, player: str, file: str, sha256: str, **_: Any) -> None:
         found = self.player(player)
         found.file, found.sha256 = file, sha256
 
-    def _closed(self, **_: Any) -> None:
+    def _on_closed(self, **_: Any) -> None:
         self.closed = True
 
     def to_json(self) -> dict[str, Any]:
@@ -218,9 +205,6 @@ class LeagueState:
         state = cls(**parts)
         state.payoff = payoff
         return state
-
-
-_HANDLERS = {type: getattr(LeagueState, f"_{type}") for type in TYPES if hasattr(LeagueState, f"_{type}")}
 
 
 def fold(events: Iterable[Event], decay: float) -> LeagueState:

@@ -46,6 +46,7 @@ class PPO(Algorithm):
     id = "ppo-v1"
     config_class: ClassVar[type[PPOConfig]] = PPOConfig
     inputs: ClassVar[tuple[str, ...]] = ("init_from", "teacher")
+    teacher_weight = "kl_coef"
     config: PPOConfig
 
     def __init__(

@@ -32,6 +32,7 @@ class VTrace(Algorithm):
     id = "vtrace-v1"
     config_class: ClassVar[type[VTraceConfig]] = VTraceConfig
     inputs: ClassVar[tuple[str, ...]] = ("init_from", "teacher")
+    teacher_weight = "c_kl"
     config: VTraceConfig
 
     def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:

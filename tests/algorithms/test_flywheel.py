@@ -256,3 +256,21 @@ def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["flywheel", "run", *COMMAND, f"--out={tmp_path / 'new'}", "--dry-run"]) == 0
     assert "turn 1 of 1, search: 25 games of sparta(hanabi/piers, rollouts=2000)" in capsys.readouterr().out
     assert not (tmp_path / "new").exists()
+
+
+def test_as_a_learner_it_is_the_same_flywheel(tmp_path: Path) -> None:
+    options = {name: value for name, value in TINY.items() if name not in ("env", "policy", "turns")}
+    model = ludory.make_algorithm(
+        "flywheel", env=TINY["env"], policy=TINY["policy"], folder=tmp_path / "one", **options
+    )
+    model.learn(1, callback=lambda known, _: read_state(tmp_path / "one").step != "evaluate")
+    assert model.num_timesteps == 0, "stopped inside its first turn"
+    again = ludory.load(tmp_path / "one").learn(1, reset_num_timesteps=False)
+    assert again.num_timesteps == 1
+    with start_flywheel(FlywheelConfig(**TINY), tmp_path / "two") as flywheel:
+        assert flywheel.run()
+    assert read_state(tmp_path / "one").history == read_state(tmp_path / "two").history
+    other = ludory.load(tmp_path / "two")
+    assert (type(other), other.num_timesteps) == (type(again), 1)
+    with pytest.raises(OptionError, match="needs blueprint="):
+        ludory.make_algorithm("flywheel", env=TINY["env"])

@@ -110,6 +110,15 @@ def test_an_event_that_does_not_fit_is_named_by_its_line() -> None:
         league_input(log.events)
 
 
+def test_an_event_of_an_unknown_type_is_refused_by_everybody_who_adds_up() -> None:
+    log = small_league().add("promoted", player="main0")
+    for add_up in (lambda: fold(log.events, 0.99), lambda: league_input(log.events)):
+        with pytest.raises(
+            DataError, match=rf"line {len(log.events)} of the log: type 'promoted'; must be one of created"
+        ):
+            add_up()
+
+
 @pytest.mark.parametrize("way", ["gone", "replaced", "cut"])
 def test_a_log_that_is_taken_away_stops_the_league_and_is_kept(folder: Path, way: str) -> None:
     log, file = EventLog(folder), folder / FILE

@@ -284,7 +284,7 @@ def test_the_teacher_is_the_supervised_policy_for_every_player_for_ever(unkilled
 
 
 def test_a_cooperative_game_is_refused(folder: Path) -> None:
-    with pytest.raises(OptionError, match="zero-sum games in which all seats move at once"):
+    with pytest.raises(OptionError, match="plays zero-sum games"):
         start_league(small_config(folder, env="HanabiTiny2P-v0"), folder / "hanabi")
 
 

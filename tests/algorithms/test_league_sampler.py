@@ -14,7 +14,7 @@ from leagues import GAME, small_config
 from ludory.agents.make import make_agent
 from ludory.algorithms.league.cast import Entrant
 from ludory.algorithms.league.evaluator import Evaluator
-from ludory.algorithms.league.learner import Learner
+from ludory.algorithms.league.learner import ActivePlayer
 from ludory.algorithms.league.messages import Assignment, EvaluationOrder, MatchResult
 from ludory.algorithms.teacher import load_teacher
 from ludory.envs.make import make_game
@@ -34,13 +34,13 @@ class Source:
         return Assignment(self.number, "me", next(self.aways), self.games, self.number, "test")
 
 
-def learner(folder: Path, away: str, **changes: object) -> tuple[Learner, Source]:
+def learner(folder: Path, away: str, **changes: object) -> tuple[ActivePlayer, Source]:
     source = Source(away)
     game = make_game(GAME)
     config = small_config(folder, **changes)
     entrants: dict[str, Entrant] = {name: make_agent(name, game) for name in ("arena/turtle", "arena/random")}
     entrants |= {name: load_teacher(config.teacher, game, torch.device("cpu")).policy for name in ("first", "second")}
-    made = Learner(
+    made = ActivePlayer(
         "me",
         0,
         config,
@@ -84,7 +84,7 @@ def test_a_learner_resumes_to_the_same_numbers_against_players_that_draw(folder:
     resumed.restore(folder / "half.ludory", 0, 0, 0)
     its_source.aways, its_source.games, its_source.number = repeat("first"), 1, source.number
     source.aways = repeat("first")
-    names = [made.algorithm.sampler._names, resumed.algorithm.sampler._names]
+    names = [made.algorithm.sampler.lanes.names, resumed.algorithm.sampler.lanes.names]
     assert sorted(names[0]) == sorted(names[1]) == ["arena/random", "first", "second"]
     assert names[0] != names[1]
     for one in (made, resumed):

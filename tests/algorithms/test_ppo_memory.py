@@ -56,7 +56,7 @@ def test_self_play_of_a_simultaneous_game_with_several_heads():
     model = PPO("gru(hidden=(8,), memory_size=8)", matching(), seats="all", **SMALL)
     model.learn(128)
     assert model.num_timesteps == 128
-    assert model.sampler.lanes.per_game == model.game.facts.players
+    assert len(model.sampler.lanes.games) == model.engine.num_games * model.game.facts.players
 
 
 @pytest.mark.parametrize("policy", ["mlp", GRU])

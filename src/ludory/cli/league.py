@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ludory.errors import OptionError, UnknownIdError
 
-from .options import add_options, count, parse_options
+from .options import add_options, behind_dashes, count, learner_options, parse_options
 
 if TYPE_CHECKING:
     from ludory.algorithms.league.config import LeagueConfig
@@ -51,7 +51,7 @@ def _run(argv: list[str]) -> int:
         epilog="Options behind -- belong to the learner: ludory league run ... -- --n-steps 32 --learning-rate 1e-4",
         allow_abbrev=False,
     )
-    parser.add_argument("--env", required=True, help="id of a zero-sum game in which all seats move at once")
+    parser.add_argument("--env", required=True, help="id of a zero-sum game")
     add_options(parser)
     parser.add_argument("--teacher", required=True, help="checkpoint of the supervised policy")
     parser.add_argument("--init-from", help="checkpoint that learners begin with, if not the teacher")
@@ -82,10 +82,10 @@ def _run(argv: list[str]) -> int:
     parser.add_argument(
         "--evaluation-every", type=int, default=1, help="copies between two rounds of evaluation (default 1)"
     )
-    parser.add_argument("--learner", default="vtrace", choices=("vtrace", "ppo"))
+    parser.add_argument("--learner", default="vtrace", help="algorithm of all learners, such as ppo (default vtrace)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--backend", default="local", choices=("local",), help="all in this process")
-    own, behind = _split(argv)
+    own, behind = behind_dashes(argv)
     arguments = parser.parse_args(own)
     from ludory.algorithms.league.run import start_league
 
@@ -93,13 +93,6 @@ def _run(argv: list[str]) -> int:
 
     tell_what_is_missing()
     return _train(start_league(_config(arguments, behind), arguments.out))
-
-
-def _split(argv: list[str]) -> tuple[list[str], list[str]]:
-    if "--" not in argv:
-        return argv, []
-    place = argv.index("--")
-    return argv[:place], argv[place + 1 :]
 
 
 def _config(arguments: argparse.Namespace, behind: list[str]) -> LeagueConfig:
@@ -128,7 +121,7 @@ def _config(arguments: argparse.Namespace, behind: list[str]) -> LeagueConfig:
         unit=arguments.unit,
         slice_steps=arguments.slice_steps,
         learner=arguments.learner,
-        learner_options=_learner_options(arguments.learner, behind),
+        learner_options=learner_options("ludory league run", arguments.learner, behind),
         exploiter_kl=arguments.exploiter_kl,
         exploiters_from=arguments.exploiters_from,
         main_turns=arguments.main_turns,
@@ -138,24 +131,6 @@ def _config(arguments: argparse.Namespace, behind: list[str]) -> LeagueConfig:
         evaluation_every=arguments.evaluation_every,
         seed=arguments.seed,
     )
-
-
-def _learner_options(learner: str, argv: list[str]) -> dict[str, Any]:
-    """Fields of the learner's config that differ from their defaults."""
-    import dataclasses
-
-    import tyro
-
-    from ludory.plugins import algorithms
-
-    kind: Any = algorithms.load(learner).config_class
-    config = tyro.cli(kind, prog=f"ludory league run ... -- ({learner})", args=argv)
-    plain = kind()
-    return {
-        field.name: getattr(config, field.name)
-        for field in dataclasses.fields(kind)
-        if getattr(config, field.name) != getattr(plain, field.name)
-    }
 
 
 def parse_budget(text: str) -> dict[str, Any]:

@@ -77,3 +77,27 @@ def file_with_suffix(option: str, file: Path, suffix: str) -> Path:
         return file.with_suffix(suffix)
     except ValueError as error:
         raise OptionError(f"{option} {str(file)!r}: name a file, such as runs/model{suffix}") from error
+
+
+def behind_dashes(argv: list[str]) -> tuple[list[str], list[str]]:
+    """What stands before and behind `--`."""
+    place = argv.index("--") if "--" in argv else len(argv)
+    return argv[:place], argv[place + 1 :]
+
+
+def learner_options(command: str, learner: str, argv: list[str]) -> dict[str, Any]:
+    """Fields of the config of the algorithm `learner` that differ from their defaults, from options behind `--`."""
+    import dataclasses
+
+    import tyro
+
+    from ludory.plugins import algorithms
+
+    kind: Any = algorithms.load(learner).config_class
+    config = tyro.cli(kind, prog=f"{command} ... -- ({learner})", args=argv)
+    plain = kind()
+    return {
+        field.name: getattr(config, field.name)
+        for field in dataclasses.fields(kind)
+        if getattr(config, field.name) != getattr(plain, field.name)
+    }

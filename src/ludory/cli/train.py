@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ludory.errors import OptionError, UnknownIdError
 
-from .options import add_options, count, file_with_suffix, parse_options
+from .options import add_options, behind_dashes, count, file_with_suffix, learner_options, parse_options
 
 if TYPE_CHECKING:
     from ludory.algorithms.folder_lock import FileLock
@@ -25,7 +25,9 @@ def run(argv: list[str]) -> int:
         from .pipeline import pipeline
 
         return pipeline(argv[1:])
-    arguments, rest = _parser().parse_known_args(argv)
+    own, behind = behind_dashes(argv)
+    arguments, rest = _parser().parse_known_args(own)
+    arguments.behind = behind
     if arguments.help or arguments.algorithm is None:
         return _help(arguments.algorithm)
     if arguments.data is not None:
@@ -177,14 +179,14 @@ def _model(arguments: argparse.Namespace, rest: list[str]) -> Any:
         if not arguments.resume:
             raise OptionError(f"{file} exists; add --resume to go on with it, or name another file with --out")
         model = kind.load(file)
-        changes = _allowed_changes(arguments, model, _config(kind, arguments.algorithm, rest, model.config))
+        changes = _allowed_changes(arguments, model, _config(kind, arguments, rest, model.config))
         return kind.load(file, **changes) if changes else model
     if arguments.env is None:
         raise UnknownIdError(
             "--env is missing: name a game, see `ludory list games`; or recorded games to learn from, with --data"
         )
     game = _game(arguments)
-    config = _config(kind, arguments.algorithm, rest, kind.config_class())
+    config = _config(kind, arguments, rest, kind.config_class())
     if "checkpoint_dir" in config:
         config["checkpoint_dir"] = config["checkpoint_dir"] or str(_file(arguments).with_suffix(""))
     return kind(arguments.policy, game, **config)
@@ -202,11 +204,20 @@ def _game(arguments: argparse.Namespace) -> Any:
     return game_of_data(header)
 
 
-def _config(kind: Any, name: str, rest: list[str], default: Any) -> dict[str, Any]:
+def _config(kind: Any, arguments: argparse.Namespace, rest: list[str], default: Any) -> dict[str, Any]:
+    """Fields of the algorithm's config; options behind `--` are those of the learner that it lets learn."""
     import tyro
 
+    name, behind = arguments.algorithm, arguments.behind
     config = tyro.cli(kind.config_class, prog=f"ludory train {name}", args=rest, default=default)
-    return {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
+    if behind and not hasattr(config, "learner_options"):
+        raise OptionError(
+            f"{' '.join(behind)}: options behind -- are for algorithms with a learner, such as league; leave the -- out"
+        )
+    fields = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
+    if behind:
+        fields["learner_options"] = learner_options(f"ludory train {name}", fields["learner"], behind)
+    return fields
 
 
 def _allowed_changes(arguments: argparse.Namespace, model: Any, config: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,238 @@
+"""`Learner`: what everything that learns is to its user; shaped like Stable-Baselines3's algorithms, so that its callbacks work."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import Any, ClassVar
+
+from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
+from stable_baselines3.common.logger import Logger, configure
+from typing_extensions import Self
+
+from ludory.data.header import header_from_json
+from ludory.envs.game import Game
+from ludory.envs.make import make_game
+from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
+
+from .checkpoint import install_hint
+from .divergence import diverging
+from .progress import Progress
+
+MaybeCallback = BaseCallback | Callable[[dict[str, Any], dict[str, Any]], bool] | list[BaseCallback] | None
+
+
+class Learner(ABC):
+    """Something that learns a game in steps, tells how far it is, can be stopped, saved and gone on with.
+
+    It knows of no policy, engine or tensor: `Algorithm` adds these; a league and a flywheel let other learners learn.
+    Subclasses name `id` and `config_class` and write `iterate` (or `learn` itself), `save` and `load`.
+
+    Args:
+        game: what is learnt.
+        config: an instance of `config_class`.
+    """
+
+    id: ClassVar[str]
+    config_class: ClassVar[type[Any]]
+    changeable: ClassVar[tuple[str, ...]] = ()
+    """Fields of the config that may change when a run is resumed."""
+    config: Any
+
+    def __init__(self, game: Game, config: Any) -> None:
+        self.game, self.config = game, config
+        self.num_timesteps = 0
+        self.logger: Logger = configure(None, [])
+        self._total_timesteps = 0
+        self._stopping = False
+
+    def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
+        """Learn once; returns numbers to log, None when `on_step` asked to stop.
+
+        `on_step` is called after every step; it counts `step_timesteps` and asks the callbacks.
+        """
+        raise NotImplementedError(f"{type(self).__name__} needs iterate()")
+
+    @property
+    def step_timesteps(self) -> int:
+        """Timesteps of the last step."""
+        return 1
+
+    @property
+    def last_step(self) -> dict[str, Any]:
+        """What callbacks may ask of the last step."""
+        return {}
+
+    def check_learnt(self, metrics: Mapping[str, float]) -> None:  # noqa: B027
+        """Refuse what an iteration learnt, given its `metrics`.
+
+        Raises:
+            TrainingError: it is not finite.
+        """
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """What is held while `learn` runs, such as the lock of a folder."""
+        yield
+
+    def learn(
+        self,
+        total_timesteps: int,
+        callback: MaybeCallback = None,
+        progress_bar: bool = False,
+        reset_num_timesteps: bool = True,
+    ) -> Self:
+        """Train until `total_timesteps` were made (whole iterations): decisions of an algorithm that plays.
+
+        Args:
+            total_timesteps: over all games.
+            callback: of Stable-Baselines3: one, a list, or a function (locals, globals) -> bool.
+            progress_bar: show rate and time left.
+            reset_num_timesteps: count from 0; False goes on counting, as after `load`.
+
+        Raises:
+            TrainingError: a loss, a gradient or a weight is not finite after an iteration.
+        """
+        if reset_num_timesteps:
+            self.num_timesteps = 0
+        self._total_timesteps = total_timesteps
+        callbacks = self._callback(callback)
+        callbacks.on_training_start(locals(), globals())
+        self._stopping = False
+        with self.opened(), Progress(self.id, total_timesteps, self.num_timesteps, progress_bar) as progress:
+            while self.num_timesteps < total_timesteps:
+                callbacks.on_rollout_start()
+                if self._stopping or not self._iteration(callbacks, progress):
+                    break
+        callbacks.on_training_end()
+        return self
+
+    def stop(self) -> None:
+        """End `learn` before its next iteration; what was learnt can be saved and gone on with exactly."""
+        self._stopping = True
+
+    def _iteration(self, callbacks: BaseCallback, progress: Progress) -> bool:
+        started, before = perf_counter(), self.num_timesteps
+
+        def on_step() -> bool:
+            self.num_timesteps += self.step_timesteps
+            callbacks.update_locals(self.last_step)
+            return callbacks.on_step()
+
+        with diverging(lambda: f"{self.id}, iteration up to timestep {self.num_timesteps:,}"):
+            metrics = self.iterate(on_step)
+            if metrics is None:
+                return False
+            self.check_learnt(metrics)
+        callbacks.on_rollout_end()
+        metrics = {**metrics, "time/fps": (self.num_timesteps - before) / (perf_counter() - started)}
+        self._log(metrics)
+        progress.update(self.num_timesteps, metrics)
+        return True
+
+    def _log(self, metrics: Mapping[str, float]) -> None:
+        for name, value in metrics.items():
+            self.logger.record(name, value)
+        self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
+        self.logger.dump(self.num_timesteps)
+
+    def _callback(self, callback: MaybeCallback) -> BaseCallback:
+        if isinstance(callback, list):
+            callback = CallbackList(callback)
+        elif not isinstance(callback, BaseCallback):
+            callback = ConvertCallback(callback) if callback else CallbackList([])
+        callback.init_callback(self)  # type: ignore[arg-type]  # our shape is SB3's
+        return callback
+
+    @property
+    def planned_timesteps(self) -> int:
+        """How long to train where nobody says."""
+        return 2_000_000
+
+    @property
+    def progress_remaining(self) -> float:
+        """Share of the training still to come, 1 at the start."""
+        return 1.0 - min(1.0, self.num_timesteps / max(1, self._total_timesteps))
+
+    def get_env(self) -> Any:
+        """As many games as it trains on, of their own, as a Stable-Baselines3 `VecEnv`, for callbacks that ask for one."""
+        from ludory.envs.views.gymnasium_vector import make_vector_env
+        from ludory.envs.views.sb3 import to_sb3
+
+        if not hasattr(self, "_env"):
+            self._env = to_sb3(make_vector_env(self.game, getattr(self.config, "num_envs", 1)))
+        return self._env
+
+    def get_vec_normalize_env(self) -> None:
+        """None: observations are not normalised (asked by Stable-Baselines3's callbacks)."""
+        return
+
+    def dump_logs(self) -> None:
+        """Write what was logged since the last time (asked by Stable-Baselines3's callbacks)."""
+        self.logger.dump(self.num_timesteps)
+
+    def set_logger(self, logger: Logger) -> None:
+        """Log to a `stable_baselines3.common.logger.Logger`."""
+        self.logger = logger
+
+    @abstractmethod
+    def save(self, file: str | Path) -> None:
+        """Write everything that goes on from here.
+
+        Raises:
+            TrainingError: it is not finite; what was written before stays as it is.
+            OutputError: the place can not be written to.
+        """
+
+    @classmethod
+    @abstractmethod
+    def load(cls, file: str | Path, env: Any = None, **changes: Any) -> Self:
+        """The learner that goes on where `save` was called.
+
+        Args:
+            file: what `save` wrote.
+            env: only needed for games that are not registered; must be the game that was saved.
+            **changes: config fields to change.
+
+        Raises:
+            CheckpointError: damaged, foreign, of another learner or another game.
+        """
+
+
+def game_of(env: Any) -> Game:
+    """The game behind an id, a `Game`, or one of Ludory's environments."""
+    game = getattr(getattr(env, "unwrapped", env), "game", env)
+    if isinstance(game, str | Game):
+        return make_game(game)
+    raise OptionError(f"env={env!r}: must be a game id, a Game, or an environment made by Ludory")
+
+
+def needed_game(env: Any, id: str) -> Game:
+    """As `game_of`, for the learner `id`.
+
+    Raises:
+        OptionError: there is none.
+    """
+    if env is None:
+        raise OptionError(f"{id} needs env=: a game id such as 'Hanabi2P-v0' (`ludory list games`)")
+    return game_of(env)
+
+
+def saved_game(file: str | Path, header: Mapping[str, Any]) -> Game:
+    """The game of a checkpoint's header, by id and options; of recorded games that are not installed, what the header tells.
+
+    Raises:
+        CheckpointError: it can not be made here.
+    """
+    saved = header["env"]
+    try:
+        return make_game(saved["id"], **saved["options"])
+    except (UnknownIdError, PluginError, OptionError) as error:
+        if "recorded" in saved:  # it was learnt from recorded games alone
+            return Game.of_header(header_from_json(saved["recorded"], file))
+        raise CheckpointError(
+            f"{file}: trained on {saved['id']}, which can not be made here: {error}{install_hint(header, 'game')}"
+        ) from error
