@@ -17,7 +17,7 @@ from ludory.agents.networks.build import PolicySpec, build_policy, complete, par
 from ludory.agents.networks.policy import Policy, numpy_to_bits
 from ludory.agents.networks.sb3_weights import copy_weights, is_sb3_file, read_sb3
 from ludory.agents.neural import NeuralAgent
-from ludory.data.header import header_from_json, header_of, header_to_json
+from ludory.data.header import header_of, header_to_json
 from ludory.envs.checks import checked_seats
 from ludory.envs.engine import Engine
 from ludory.envs.make import make_engine
@@ -25,7 +25,7 @@ from ludory.envs.recorded_game import package_of
 from ludory.errors import CheckpointError, OptionError, SnapshotError
 from ludory.plugins import algorithms, networks
 
-from .checkpoint import install_hint, read_checkpoint, saved_policy, write_checkpoint
+from .checkpoint import read_checkpoint, saved_policy, write_checkpoint
 from .checkpoint_folder import write_folder
 from .config import AlgorithmConfig, LearnerConfig, make_config
 from .divergence import check_finite, check_savable
@@ -255,10 +255,10 @@ class Algorithm(Learner):
         else:
             write_checkpoint(file, header, tensors)
 
-    def write_files(self, folder: Path) -> None:  # noqa: B027
+    def write_files(self, folder: Path) -> None:
         """Write into the folder of a checkpoint what is no tensor of the run; only of classes with `saves_folder`."""
 
-    def read_files(self, folder: Path) -> None:  # noqa: B027
+    def read_files(self, folder: Path) -> None:
         """Take up what `write_files` wrote; the checksums have been compared."""
 
     def restore(self, file: str | Path) -> None:

@@ -18,7 +18,6 @@ from ludory.agents.networks.build import PolicySpec
 from ludory.atomic import atomic_file, cannot_write
 from ludory.envs.game import Game
 from ludory.errors import CheckpointError, OptionError, OutputError
-from ludory.plugins.spec import FOLDER_HEADER
 from ludory.reading import read_json
 
 from .learner import Learner, game_of, saved_game
@@ -207,17 +206,15 @@ class FolderLearner(Learner):
 
 
 def algorithm_of(folder: str | Path) -> str | None:
-    """Id of the learner whose run a folder holds; None: it is a checkpoint, or no folder.
+    """Id of the learner whose run a folder holds; None: it holds none, but perhaps a checkpoint.
 
     Raises:
-        CheckpointError: it is neither, or its file is damaged.
+        CheckpointError: the learner's file is damaged.
     """
-    if not Path(folder).is_dir() or (Path(folder) / FOLDER_HEADER).exists():
-        return None
     for mark, id in MARKS.items():
         if (Path(folder) / mark).exists() and not (Path(folder) / FILE).exists():
             return id
-    return str(read_head(folder)["algorithm"])
+    return str(read_head(folder)["algorithm"]) if (Path(folder) / FILE).exists() else None
 
 
 def read_head(folder: str | Path) -> dict[str, Any]:

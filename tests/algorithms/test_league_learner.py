@@ -154,7 +154,7 @@ def test_what_no_league_plays_is_refused_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="has no id; register the game"):
         ludory.make_algorithm("league", env=high_card(), learner="ppo")
     (tmp_path / "other").mkdir()
-    with pytest.raises(CheckpointError, match="no learner's"):
+    with pytest.raises(CheckpointError, match="not a checkpoint of Ludory"):
         ludory.load(tmp_path / "other")
     (tmp_path / "other" / FILE).write_text('{"format": 1, "algorithm": "league-v1"}')
     with pytest.raises(CheckpointError, match="damaged"):

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from ludory import plugins
 from ludory.cli import main
+from ludory.plugins.discovery import discover
 
 GAMES = "Relay-v0 = games_external:relay\nTicTacToe-v0 = games_external:tic_tac_toe\nGuess-v0 = games_external:guess"
 
 
 @pytest.fixture(autouse=True)
-def installed(install: Callable[..., Path]) -> Path:
-    return install("elsewhere", {"ludory.games": GAMES})
+def installed(install: Callable[..., Path]) -> Iterator[None]:
+    install("elsewhere", {"ludory.games": GAMES})
+    _look_again()
+    yield
+    _look_again()
+
+
+def _look_again() -> None:
+    """Forget which packages were found: a process looks once."""
+    discover.cache_clear()
+    for registry in (plugins.games, plugins.agents, plugins.networks, plugins.algorithms, plugins.commands):
+        vars(registry).pop("_offers", None)
 
 
 def test_it_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
