@@ -154,7 +154,9 @@ def _play(
     table.listener = watch(engine) if watch else None
     table.start()
     table.run()
-    return table.rewards, [game.info(engine.state, i) for i in range(count)]
+    infos = [game.info(engine.state, i) for i in range(count)]
+    engine.close()
+    return table.rewards, infos
 
 
 def _columns(infos: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[Any] | list[Any]]:

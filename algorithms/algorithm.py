@@ -418,9 +418,11 @@ class Algorithm(ABC):
             raise CheckpointError(f"{file}: {error}") from error
 
     def _source_header(self) -> dict[str, Any]:
-        return {"sampling": self.sampler.started}
+        return {"sampling": self.sampler.started and self.game.saves}
 
     def _source_tensors(self) -> dict[str, dict[str, Tensor]]:
+        if not self.game.saves:  # a resumed run starts new games
+            return {}
         games = {name: torch.as_tensor(value) for name, value in self.engine.fields().items()}
         return {"sampler": self.sampler.state(), "games": games}
 

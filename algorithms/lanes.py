@@ -74,9 +74,15 @@ class Lanes:
         """(lanes,) bool, the lane has a decision to make; None: all have. Games of a lone seat that is out start anew."""
         return None
 
+    def decided(self) -> Tensor | None:
+        """(lanes,) bool, the lane's seat must act now; None: as `alive` says. Where it waits, its action has no effect. To be asked before `play`."""
+        if not self.game.seats_wait:
+            return None
+        return torch.as_tensor(self.engine.deciding)[:, self.side.own or 0]
+
     def used(self, actions: Tensor) -> Tensor | None:
         """(lanes, H) bool, the heads of `actions` that have an effect; None: all have in this game. To be asked before `play`."""
-        if self.game.kernels.used is None:
+        if not self.game.tells_used:
             return None
         return torch.as_tensor(self.engine.used(_played(actions), self.side.own))
 
@@ -137,9 +143,13 @@ class SelfPlayLanes(Lanes):
         """(lanes, A) bool."""
         return torch.as_tensor(self.engine.legal())
 
+    def decided(self) -> Tensor | None:
+        """As `Lanes.decided`: in turns, the seat to move decides."""
+        return None
+
     def used(self, actions: Tensor) -> Tensor | None:
         """As `Lanes.used`."""
-        return None if self.game.kernels.used is None else torch.as_tensor(self.engine.used(_played(actions)))
+        return None if not self.game.tells_used else torch.as_tensor(self.engine.used(_played(actions)))
 
     def ends(self) -> tuple[Tensor, Tensor]:
         """As `Lanes.ends`."""
@@ -204,11 +214,15 @@ class SimultaneousLanes(SelfPlayLanes):
 
     def alive(self) -> Tensor | None:
         """As `Lanes.alive`: seats that are out wait for the end of their game."""
-        return torch.as_tensor(self.engine.alive).flatten() if "alive" in self.game.fields else None
+        return torch.as_tensor(self.engine.alive).flatten() if self.game.seats_leave else None
+
+    def decided(self) -> Tensor | None:
+        """As `Lanes.decided`."""
+        return torch.as_tensor(self.engine.deciding).flatten() if self.game.seats_wait else None
 
     def used(self, actions: Tensor) -> Tensor | None:
         """As `Lanes.used`."""
-        if self.game.kernels.used is None:
+        if not self.game.tells_used:
             return None
         return torch.as_tensor(self.engine.used(self._cube(actions))).flatten(0, 1)
 

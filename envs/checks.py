@@ -63,11 +63,12 @@ def check_actions(
     facts: GameFacts, shape: tuple[int, ...], dtype: Any, integers: bool, count: int, one_seat: bool = False
 ) -> None:
     """Refuse actions for `count` games of a wrong shape or dtype; `one_seat`: those of one seat of each."""
-    heads, all_seats = len(facts.heads), facts.simultaneous and not one_seat
-    right = (count, facts.players, heads) if all_seats else (count,) if heads == 1 else (count, heads)
+    parts, all_seats = facts.action_size, facts.simultaneous and not one_seat
+    one_number = parts == 1 and facts.box is None
+    right = (count, facts.players, parts) if all_seats else (count,) if one_number else (count, parts)
     if shape != right:
         raise IllegalActionError(f"{facts.name}: actions have shape {shape}, must be {right}")
-    if not integers:
+    if not integers and facts.box is None:
         raise IllegalActionError(f"{facts.name}: actions have dtype {dtype}, must be integers")
 
 
@@ -82,7 +83,7 @@ def check_started(facts: GameFacts, started: NDArray[np.bool_], rows: NDArray[np
 
 def check_redeal(game: Game) -> None:
     """Refuse a game that has no `redeal` kernel."""
-    if game.kernels.redeal is None:
+    if not game.redeals:
         raise OptionError(f"{game.facts.name} with options {dict(game.options)} can not be redealt")
 
 
@@ -92,7 +93,7 @@ def critic_spec(game: Game) -> ObservationSpec:
     Raises:
         OptionError: the game has a `critic` kernel but does not say what it writes, or the other way round.
     """
-    if (game.kernels.critic is None) != (game.facts.critic is None):
+    if game.kernels is not None and (game.kernels.critic is None) != (game.facts.critic is None):
         raise OptionError(
             f"{game.facts.name}: the kernel `critic` and `facts.critic` go together; give both or neither"
         )

@@ -68,6 +68,7 @@ class CudaEngine:
         self, game: Game, num_games: int = 1, seed: int | None = None, first_game: int = 0, device: str = "cuda"
     ) -> None:
         self.game, self.facts, self.num_games = game, game.facts, checked_num_games(num_games)
+        self._kernels = game.needed_kernels(f"device={device!r}")
         self.device, self._first_game = device, first_game
         self._device = find_device(device)
         self._adopt(new_pools(game.fields, self.num_games, self._device.torch_device), np.zeros(self.num_games, bool))
@@ -91,7 +92,7 @@ class CudaEngine:
 
     @cached_property
     def _bound(self) -> ModuleType:
-        kernels = {name: kernel for name, kernel in self.game.kernels._asdict().items() if kernel}
+        kernels = {name: kernel for name, kernel in self._kernels._asdict().items() if kernel}
         return bind("batch_cuda", kernels, self._fields.dtype)
 
     @property
@@ -185,7 +186,7 @@ class CudaEngine:
 
     def critic(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> Tensor:
         """What a value function may see in training; see `Engine.critic`."""
-        kernel = self._bound.critic_rows if self.game.kernels.critic else self._bound.every_seat_rows
+        kernel = self._bound.critic_rows if self._kernels.critic else self._bound.every_seat_rows
         return self._seen(kernel, critic_spec(self.game), seat, rows, packed)
 
     def used(self, actions: Any, seat: Any | None = None, rows: Any | None = None) -> Tensor:
@@ -193,10 +194,11 @@ class CudaEngine:
         chosen = self._all if rows is None else checked_rows(_off_device(rows), self.num_games)
         played = self._checked_actions(actions, len(chosen), seat is not None)
         where, seats, heads = *self._rows_and_seats(seat, chosen), len(self.facts.heads)
-        out = torch.full((len(where), heads), not self.game.kernels.used, device=self._device.torch_device)
-        if self.game.kernels.used:
+        out = torch.full((len(where), heads), not self._kernels.used, device=self._device.torch_device)
+        if self._kernels.used:
             self.run(self._bound.used_rows, len(where), self._fields, where, seats, played.view(-1, heads), out)
-        out &= self.alive[where, torch.where(seats < 0, self.state.to_move[where], seats)].unsqueeze(1)
+        acting = self.deciding if self.facts.simultaneous else self.alive
+        out &= acting[where, torch.where(seats < 0, self.state.to_move[where], seats)].unsqueeze(1)
         return out.view(-1, self.facts.players, heads) if seat is None and self.facts.simultaneous else out
 
     def _rows_and_seats(self, seat: Any, chosen: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
@@ -270,6 +272,15 @@ class CudaEngine:
         return running.repeat(1, self.facts.players)
 
     @property
+    def deciding(self) -> Tensor:
+        """(N, P) bool, who must act now; see `Engine.deciding`."""
+        if not self.facts.simultaneous:
+            return self.to_move.unsqueeze(1) == torch.arange(self.facts.players, device=self._device.torch_device)
+        if "deciding" in self.game.fields:
+            return self.alive & _copied(self.state.deciding).bool()
+        return self.alive
+
+    @property
     def truncated(self) -> Tensor:
         """(N,) bool, ended by an outside limit."""
         return _copied(self.state.truncated)
@@ -284,7 +295,7 @@ class CudaEngine:
         where = self.tensor(chosen)
         other = object.__new__(CudaEngine)
         other.game, other.facts, other.device, other._device = self.game, self.facts, self.device, self._device
-        other.seed, other._first_game = self.seed, self._first_game
+        other.seed, other._first_game, other._kernels = self.seed, self._first_game, self._kernels
         other._adopt(gather_pools(self._pools, where), self._started[chosen], self._masks.index_select(2, where))
         return other
 
@@ -297,6 +308,9 @@ class CudaEngine:
         self.run(self._bound.redeal_rows, self.num_games, self._fields, self._all_rows, seats)
         # Other seats see what was re-drawn, and their legal actions may depend on it.
         self.run(self._bound.legal_rows, self.num_games, self._fields, self._masks)
+
+    def close(self) -> None:
+        """Nothing is held open."""
 
     def save(self, file: str | Path) -> None:
         """Write all games to `file`, atomically; engines on every device read it."""

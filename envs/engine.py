@@ -93,6 +93,13 @@ class Engine(Protocol):
         """(N, P) bool, the seat's place is not settled, and the game is running."""
 
     @property
+    def deciding(self) -> Array:
+        """(N, P) bool, who must act now: `to_move` where seats take turns, `alive` where all move at once, but for seats that wait.
+
+        All False in finished games. A running game in which nobody decides is stepped on with any legal actions.
+        """
+
+    @property
     def truncated(self) -> Array:
         """(N,) bool, ended by an outside limit."""
 
@@ -116,6 +123,9 @@ class Engine(Protocol):
         Raises:
             SnapshotError: naming field, game and value, and what is allowed; nothing has been taken up then.
         """
+
+    def close(self) -> None:
+        """Release what the engine holds outside Python, such as processes; it cannot be used afterwards. May be called twice."""
 
     def save(self, file: str | Path) -> None:
         """Write all games to `file`, atomically."""

@@ -10,6 +10,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.errors import OptionError, PluginError
+
 State = Any
 """A `NamedTuple` of arrays, one per field, first axis = game (NumPy on the CPU, torch on CUDA)."""
 
@@ -19,6 +21,13 @@ class Head(NamedTuple):
 
     name: str
     size: int
+
+
+class Box(NamedTuple):
+    """A continuous action of D numbers; entry d lies in low[d]..high[d], which may be infinite."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
 
 
 class Segment(NamedTuple):
@@ -40,8 +49,10 @@ class ObservationSpec:
     shape: tuple[int, ...]
     dtype: Literal["uint8", "float32"]
     segments: tuple[Segment, ...]
-    low: float = 0.0
-    high: float = 1.0
+    low: Any = 0.0
+    """Smallest value: a number, may be -inf, or an array that broadcasts to `shape`."""
+    high: Any = 1.0
+    """Largest value, as `low`."""
 
     @property
     def size(self) -> int:
@@ -51,7 +62,7 @@ class ObservationSpec:
     @property
     def bits(self) -> bool:
         """True if every entry is 0 or 1."""
-        return self.dtype == "uint8" and self.low == 0 and self.high == 1
+        return self.dtype == "uint8" and not np.any(self.low) and bool(np.all(np.equal(self.high, 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +88,18 @@ class GameFacts:
     """What the `critic` kernel writes, flat; None: the game has no such kernel, see `critic_spec`."""
     teams: tuple[int, ...] = ()
     """Team of every seat, where seats of one team always get the same return; empty: every seat plays for itself, or all share rewards."""
+    box: Box | None = None
+    """Continuous actions: `heads` is empty then, actions are float32 (N, D), and legal masks have no columns."""
+    clones: bool | None = None
+    """Whether `Engine.clone` and `Engine.gather` exist, which searches need; None: in games with kernels only."""
+    redeals: bool | None = None
+    """Whether `Engine.redeal` exists; None: if there is a `redeal` kernel."""
+    saves: bool | None = None
+    """Whether `Engine.fields`, `load_fields`, `save` and `restore` exist, so that running games can be kept; None: in games with kernels only."""
+    seats_leave: bool | None = None
+    """Whether a seat may be out before the game ends; None: as the fields say, see `Game.seats_leave`."""
+    seats_wait: bool | None = None
+    """Whether a seat of a simultaneous game may have nothing to decide; None: as the fields say, see `Game.seats_wait`."""
 
     @property
     def head_sizes(self) -> tuple[int, ...]:
@@ -92,6 +115,11 @@ class GameFacts:
     def num_actions(self) -> int:
         """Length A of a legal mask: the sum of the head sizes."""
         return sum(self.head_sizes)
+
+    @property
+    def action_size(self) -> int:
+        """Numbers that make up one seat's action: H heads, or the D of `box`."""
+        return len(self.heads) if self.box is None else len(self.box.low)
 
     @property
     def critic_spec(self) -> ObservationSpec:
@@ -134,6 +162,8 @@ class Field(NamedTuple):
     """Least value, one or an array that broadcasts to `shape`; None: the least of the dtype. Floats are finite in any case."""
     high: Any = None
     """Largest value, as `low`."""
+    shared: bool = False
+    """True: one read-only array for the whole batch instead of one per game, `Game.shared` or `fill`; kernels read `state.name[...]`."""
 
 
 class Kernels(NamedTuple):
@@ -174,15 +204,17 @@ class Symmetry(NamedTuple):
 class Game:
     """A game: facts, state layout, kernels, pictures. Everything else in Ludory is a view of such a value.
 
-    fields: dtype and shape of every field of the state, the header fields included:
+    A game has either kernels, compiled functions over one row of the state, or an engine of its own.
+
+    fields: of a game with kernels: dtype and shape of every field of the state, the header fields included:
         random int64 (4,), to_move int32 (), rewards float32 (P,), terminated bool (), truncated bool (). `header(players)` gives these.
     start: turns `reset(options=...)` into field values: `start(options, count) -> {field: array [count, ...]}`; raises `OptionError`.
     """
 
     facts: GameFacts
-    fields: Mapping[str, Field]
-    kernels: Kernels
-    action_name: Callable[[int, int], str]
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    kernels: Kernels | None = None
+    action_name: Callable[[int, int], str] = lambda head, value: str(value)
     """`action_name(head, value)`, e.g. "play 5"."""
     info: Callable[[State, int], dict[str, Any]] = lambda state, i: {}
     """Public facts of row i for the `info` of a view; nothing that the seat to move may not know."""
@@ -205,6 +237,101 @@ class Game:
     id: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Id and keyword options that `make_engine` was called with: enough to build the same game again."""
+    engine: Callable[..., Any] | None = None
+    """Makes the `Engine` of a game whose rules run elsewhere, usually a subclass of `ludory.envs.external.ExternalEngine`.
+
+    Called as `engine(game, num_games=, seed=, first_game=, threads=, device=, **engine_options)`.
+    """
+    engine_options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the engine, such as `workers`, by name with their values. They change how a game runs, not the game.
+
+    A game's factory gives the defaults; `make_game` and `make_engine` take others by name.
+    """
+
+    def __post_init__(self) -> None:
+        if (self.kernels is None) == (self.engine is None):
+            got = "neither" if self.kernels is None else "both"
+            raise PluginError(f"game {self.facts.name!r}: got {got}; give Game(...) either `kernels` or `engine`")
+
+    @property
+    def name(self) -> str:
+        """Its id, or the name in `facts` of a game that has none."""
+        return self.id or self.facts.name
+
+    @property
+    def clones(self) -> bool:
+        """True if `Engine.clone` and `Engine.gather` exist."""
+        return self.kernels is not None if self.facts.clones is None else self.facts.clones
+
+    @property
+    def saves(self) -> bool:
+        """True if `Engine.fields`, `load_fields`, `save` and `restore` exist."""
+        return self.kernels is not None if self.facts.saves is None else self.facts.saves
+
+    @property
+    def redeals(self) -> bool:
+        """True if `Engine.redeal` exists."""
+        if self.facts.redeals is not None:
+            return self.facts.redeals
+        return self.kernels is not None and self.kernels.redeal is not None
+
+    @property
+    def tells_used(self) -> bool:
+        """True if heads of an action may have no effect, which `Engine.used` tells."""
+        return self.kernels is not None and self.kernels.used is not None
+
+    @property
+    def seats_leave(self) -> bool:
+        """True if a seat may be out before the game ends: `Engine.alive` and `Engine.seat_terminated` then differ by seat."""
+        return "alive" in self.fields if self.facts.seats_leave is None else self.facts.seats_leave
+
+    @property
+    def seats_wait(self) -> bool:
+        """True if a living seat of a simultaneous game may have nothing to decide: `Engine.deciding` differs from `alive`."""
+        return "deciding" in self.fields if self.facts.seats_wait is None else self.facts.seats_wait
+
+    def has_kernel(self, name: str, function: Callable[..., Any]) -> bool:
+        """True if the kernel `name` is `function`: how an agent made for one game knows that game."""
+        return self.kernels is not None and getattr(self.kernels, name) is function
+
+    def needed_kernels(self, who: str) -> Kernels:
+        """The kernels, for `who`, which cannot do without.
+
+        Raises:
+            OptionError: the rules run elsewhere.
+        """
+        if self.kernels is None:
+            raise OptionError(
+                f"{who} needs compiled rules; {self.name} has none (its rules run elsewhere): choose a game with kernels"
+            )
+        return self.kernels
+
+    def need(self, who: str, *abilities: Literal["clones", "redeals", "saves", "heads"]) -> None:
+        """Refuse the game, for `who`, if its engine lacks one of `abilities`.
+
+        Raises:
+            OptionError: it does.
+        """
+        has = {
+            "clones": self.clones,
+            "redeals": self.redeals,
+            "saves": self.saves,
+            "heads": self.facts.box is None,
+        }
+        for ability in abilities:
+            if not has[ability]:
+                needs, reason, cure = _ABILITIES[ability]
+                why = f" ({reason})" if self.kernels is None else ""
+                raise OptionError(f"{who} needs games {needs}; {self.name} cannot{why}: {cure}")
+
+
+_ELSEWHERE = "its rules run elsewhere"
+_ABILITIES = {
+    "clones": ("that can be copied", _ELSEWHERE, "choose a game with kernels, or an agent that does not search"),
+    "redeals": ("that can be redealt", _ELSEWHERE, "choose a game with a `redeal` kernel"),
+    "saves": ("that can be saved while they run", _ELSEWHERE, "choose a game with kernels"),
+    "heads": ("with categorical actions", "its actions are continuous", "choose a game with heads"),
+}
 
 
 def header(players: int) -> dict[str, Field]:
@@ -229,6 +356,15 @@ def elimination(players: int) -> dict[str, Field]:
         "alive": Field("int8", (players,), 1, low=0, high=1),
         "seat_terminated": Field("int8", (players,), low=0, high=1),
     }
+
+
+def waiting(players: int) -> dict[str, Field]:
+    """The field of a game with simultaneous moves in which living seats may have nothing to decide: 0 or 1 per seat (int8).
+
+    deciding (P,): the seat must act in the next step. `reset` and `step` write it for all seats. A seat that waits has one legal
+    value per head, and its action has no effect. All seats may wait: the game is then stepped on with whatever.
+    """
+    return {"deciding": Field("int8", (players,), 1, low=0, high=1)}
 
 
 def flat_segments(parts: Mapping[str, int]) -> tuple[Segment, ...]:

@@ -54,6 +54,7 @@ class KernelEngine:
         self, game: Game, num_games: int = 1, seed: int | None = None, first_game: int = 0, threads: int | None = None
     ) -> None:
         self.game, self.facts, self.num_games = game, game.facts, checked_num_games(num_games)
+        self._kernels = game.needed_kernels("KernelEngine")
         self.threads = thread_count(threads)
         self._records = new_records(game.fields, self.num_games)
         self._started, self._ready = np.zeros(self.num_games, bool), False
@@ -74,7 +75,7 @@ class KernelEngine:
 
     @cached_property
     def _bound(self) -> ModuleType:
-        kernels = {name: kernel for name, kernel in self.game.kernels._asdict().items() if kernel}
+        kernels = {name: kernel for name, kernel in self._kernels._asdict().items() if kernel}
         return bind("batch_cpu", kernels, self._records.dtype)
 
     @cached_property
@@ -163,7 +164,7 @@ class KernelEngine:
 
     def _critic(self, seats: NDArray[np.int64], rows: NDArray[np.int64], packed: bool) -> NDArray[Any]:
         spec = critic_spec(self.game)
-        kernel = self._bound.critic_rows if self.game.kernels.critic else self._bound.every_seat_rows
+        kernel = self._bound.critic_rows if self._kernels.critic else self._bound.every_seat_rows
         if packed:
             check_packable(self.facts, spec)
         out = np.empty((len(rows), spec.size), spec.dtype)
@@ -182,10 +183,11 @@ class KernelEngine:
         if every:
             rows, seats = rows.repeat(self.facts.players), np.tile(np.arange(self.facts.players), count)
         out = np.ones((len(rows), heads), bool)
-        if self.game.kernels.used:
+        if self._kernels.used:
             played = np.ascontiguousarray(chosen, np.int64).reshape(len(rows), heads)
             self.run(self._bound.used_rows, len(rows), self._records, rows, seats, played, out)
-        out &= self.alive[rows, np.where(seats < 0, self._records["to_move"][rows], seats)][:, None]
+        acting = self.deciding if self.facts.simultaneous else self.alive
+        out &= acting[rows, np.where(seats < 0, self._records["to_move"][rows], seats)][:, None]
         return out.reshape(count, self.facts.players, heads) if every else out
 
     def _observe(self, seats: NDArray[np.int64], rows: NDArray[np.int64], packed: bool) -> NDArray[Any]:
@@ -244,6 +246,16 @@ class KernelEngine:
         return running.repeat(self.facts.players, axis=1)
 
     @property
+    def deciding(self) -> NDArray[np.bool_]:
+        """(N, P) bool, who must act now; see `Engine.deciding`."""
+        if not self.facts.simultaneous:
+            deciding: NDArray[np.bool_] = self.to_move[:, None] == np.arange(self.facts.players)
+            return deciding
+        if "deciding" in self.game.fields:
+            return self.alive & self._records["deciding"].astype(bool)
+        return self.alive
+
+    @property
     def truncated(self) -> NDArray[np.bool_]:
         """(N,) bool, ended by an outside limit."""
         return self._records["truncated"].copy()
@@ -256,7 +268,7 @@ class KernelEngine:
         """Copy chosen games, repeats allowed, into a new batch."""
         rows = checked_rows(rows, self.num_games)
         other = object.__new__(type(self))
-        other.game, other.facts, other.num_games = self.game, self.facts, len(rows)
+        other.game, other.facts, other._kernels, other.num_games = self.game, self.facts, self._kernels, len(rows)
         other.threads, other.seed, other._first_game = self.threads, self.seed, self._first_game
         other._records, other._masks, other._started = self._records[rows], self._masks[rows], self._started[rows]
         other._all, other._ready = np.arange(len(rows)), self._ready or bool(other._started.all())
@@ -271,6 +283,9 @@ class KernelEngine:
         self.run(self._bound.redeal_rows, self.num_games, self._records, self._all, seats)
         # Other seats see what was re-drawn, and their legal actions may depend on it.
         self.run(self._bound.legal_rows, self.num_games, self._records, self._masks)
+
+    def close(self) -> None:
+        """Nothing is held open."""
 
     def save(self, file: str | Path) -> None:
         """Write all games to `file`, atomically."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,16 +11,17 @@ from ludory.errors import OptionError, PluginError
 from ludory.plugins import Entry, games
 from ludory.plugins.call import call
 
-from .engine import Engine
+from .engine import Array, Engine
 from .game import Game
 from .kernel_engine import KernelEngine
 
 
 def make_game(id: str | Game, **options: Any) -> Game:
-    """The game of an id, with keyword options; a `Game` is given back as it is.
+    """The game of an id, with keyword options; a `Game` is returned as it is, but for options of its engine.
 
     A name without version (`Hanabi2P`) means its newest one. `Game.id` and `Game.options` are set, so that
-    `make_game(game.id, **game.options)` makes the same game again.
+    `make_game(game.id, **game.options)` makes the same game again. Options of the engine, such as `workers`, change how the game
+    runs and not the game: they are kept in `Game.engine_options`.
 
     Raises:
         UnknownIdError: naming the nearest ids.
@@ -27,17 +29,43 @@ def make_game(id: str | Game, **options: Any) -> Game:
         PluginError: the game's package is broken or lacks a dependency.
     """
     if isinstance(id, Game):
-        if options:
+        others = [name for name in options if name not in id.engine_options]
+        if others:
             raise OptionError(
-                f"options {', '.join(options)} came with a made game; give its id instead, make_game(id, ...)"
+                f"options {', '.join(others)} came with a made game; give its id instead, make_game(id, ...)"
             )
-        return id
+        return replace(id, engine_options={**id.engine_options, **options}) if options else id
     entry = games.get(id)
     _refuse_fixed(entry, options)
-    game = call(entry.id, games.load(id), **entry.fixed, **options)
+    factory = games.load(id)
+    held = _not_taken(factory, options)
+    game = _called(entry, factory, {name: value for name, value in options.items() if name not in held})
+    unknown = [name for name in held if name not in game.engine_options]
+    if unknown:  # neither the game nor its engine knows them: refused by the call, which names what there is
+        game = _called(
+            entry, factory, {name: value for name, value in options.items() if name not in game.engine_options}
+        )
+    of_engine = {name: value for name, value in options.items() if name in game.engine_options}
+    own = {name: value for name, value in options.items() if name not in of_engine}
+    return replace(game, id=entry.id, options=own, engine_options={**game.engine_options, **of_engine})
+
+
+def _not_taken(factory: Callable[..., object], options: Mapping[str, Any]) -> list[str]:
+    """Options that `factory` has no parameter for: its engine may take them."""
+    try:
+        parameters = inspect.signature(factory).parameters
+    except (TypeError, ValueError):  # compiled code that does not tell
+        return []
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return []
+    return [name for name in options if name not in parameters]
+
+
+def _called(entry: Entry, factory: Callable[..., object], options: Mapping[str, Any]) -> Game:
+    game = call(entry.id, factory, **entry.fixed, **options)
     if not isinstance(game, Game):
         raise PluginError(f"game {entry.id!r}: {entry.target} gave a {type(game).__name__}, must give a Game")
-    return replace(game, id=entry.id, options=options)
+    return game
 
 
 def _refuse_fixed(entry: Entry, options: Mapping[str, Any]) -> None:
@@ -53,6 +81,19 @@ def _refuse_fixed(entry: Entry, options: Mapping[str, Any]) -> None:
 def _is_free_variant(id: str, target: str) -> bool:
     description = games.describe(id)
     return description.target == target and not description.fixed
+
+
+def start_games(game: Game, numbers: Array, seed: int, device: str = "cpu") -> Engine:
+    """A started batch in which row k plays the first game number numbers[k] of `seed`; numbers may repeat, to play one start twice."""
+    if game.clones:
+        source = make_engine(game, int(numbers.max()) + 1, device, seed)
+        source.reset()
+        return source.gather(numbers)
+    engine: Any = make_engine(game, len(numbers), device, seed)
+    engine.number_games(numbers)
+    engine.reset()
+    started: Engine = engine
+    return started
 
 
 def make_engine(
@@ -73,13 +114,24 @@ def make_engine(
         seed: of all random draws; None takes a fresh one from the operating system.
         first_game: index of the first game in the sequence of games that the seed stands for.
         threads: of the CPU; None: `LUDORY_NUM_THREADS`, else the number of cores.
-        options: of the game.
+        options: of the game, and of its engine where it has one of its own.
 
     Raises:
         OptionError: unknown device, no GPU, or as `make_game`.
         UnknownIdError, PluginError: as `make_game`.
     """
     game, place = make_game(id, **options), str(device)
+    if game.engine is not None:
+        made: Engine = game.engine(
+            game,
+            num_games=num_games,
+            seed=seed,
+            first_game=first_game,
+            threads=threads,
+            device=place,
+            **game.engine_options,
+        )
+        return made
     if place == "cpu":
         return KernelEngine(game, num_games, seed, first_game, threads)
     from .cuda_engine import CudaEngine  # imports torch, which the CPU engine does without

@@ -16,7 +16,10 @@ Listener = Callable[[Array, Array, Array], None]
 
 
 def first_legal(masks: Array, facts: GameFacts) -> Array:
-    """The first legal value of each head, (..., H), under masks (..., A)."""
+    """The first legal value of each head, (..., H), under masks (..., A); of continuous actions the one nearest to 0, (..., D)."""
+    if facts.box is not None:
+        nearest = np.clip(0, facts.box.low, facts.box.high).astype(np.float32)
+        return np.broadcast_to(nearest, (*masks.shape[:-1], len(nearest))).copy()
     edges = np.cumsum(facts.head_sizes)[:-1]
     return np.stack([part.argmax(-1) for part in np.split(masks, edges, -1)], -1)
 
@@ -136,13 +139,13 @@ class Table:
 
     def _fill_taken(self, actions: Array, rows: Array | None = None) -> Array:
         rows = self._rows(rows)
-        waiting, alive = self._to_move[rows] >= 0, on_host(self.engine.alive)[rows]
+        running, must_act = self._to_move[rows] >= 0, on_host(self.engine.deciding)[rows]
         for seat in np.flatnonzero(self.taken):
-            living, out = waiting & alive[:, seat], waiting & ~alive[:, seat]
-            if living.any():
-                actions[living, seat] = self._choose(int(seat), rows[living]).reshape(living.sum(), -1)
-            if out.any():  # nobody is asked for the one action that is left
-                actions[out, seat] = first_legal(on_host(self.engine.legal())[rows[out], seat], self.engine.facts)
+            acts, waits = running & must_act[:, seat], running & ~must_act[:, seat]
+            if acts.any():
+                actions[acts, seat] = self._choose(int(seat), rows[acts]).reshape(acts.sum(), -1)
+            if waits.any():  # nobody is asked for the one action that is left
+                actions[waits, seat] = first_legal(on_host(self.engine.legal())[rows[waits], seat], self.engine.facts)
         return actions
 
     def _notify(self, rows: Array, actions: Array) -> None:

@@ -62,5 +62,5 @@ def _check(name: str, game: Game, options: dict[str, Any]) -> None:
     if options:
         given = ", ".join(f"{key}={value!r}" for key, value in options.items())
         raise OptionError(f"{name} has no options {given}")
-    if game.kernels.step is not step:
+    if not game.has_kernel("step", step):
         raise OptionError(f"{name} plays the arena only, got {game.id or game.facts.name}; try Arena2P-v0")

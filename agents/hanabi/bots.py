@@ -78,7 +78,7 @@ def _bot(name: str, game: Game, options: dict[str, Any], kernels: BotKernels, pr
         raise OptionError(
             f"{name} has no options, got {', '.join(f'{key}={value!r}' for key, value in options.items())}"
         )
-    if game.kernels.step is not step:
+    if not game.has_kernel("step", step):
         raise OptionError(f"{name} plays Hanabi only, got {game.id or game.facts.name}; try Hanabi2P-v0")
     return KernelAgent(name, kernels, privileged)
 

@@ -94,7 +94,7 @@ class JointSparta(Searcher):
         bot = make_agent(blueprint, game)
         self.name = f"sparta({bot.name}, joint=True)"
         super().__init__(game)
-        if game.kernels.step is not step or game.facts.players != 2:
+        if not game.has_kernel("step", step) or game.facts.players != 2:
             raise OptionError(
                 f"{self.name} plays Hanabi for two only, got {game.id or game.facts.name}; try Hanabi2P-v0"
             )

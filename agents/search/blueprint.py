@@ -50,6 +50,8 @@ class Blueprint(ABC):
             raise OptionError(
                 f"{searcher}: {agent.name} looks at hidden cards, so nothing can be concluded from its moves"
             )
+        game.need(searcher, "clones", "heads")
+        game.needed_kernels(searcher)
         if len(game.facts.heads) > 1:
             raise OptionError(
                 f"{searcher} plays games with one action a move; {game.id or game.facts.name} has {len(game.facts.heads)}"
@@ -63,12 +65,9 @@ class Blueprint(ABC):
         """M."""
 
     def _kernels(self) -> dict[str, Callable[..., Any]]:
-        kernels: dict[str, Callable[..., Any]] = {
-            "step": self.game.kernels.step,
-            "legal": self.game.kernels.legal,
-            "draw": draw,
-        }
-        return kernels | ({"redeal": self.game.kernels.redeal} if self.game.kernels.redeal else {})
+        rules = self.game.needed_kernels("search")
+        kernels: dict[str, Callable[..., Any]] = {"step": rules.step, "legal": rules.legal, "draw": draw}
+        return kernels | ({"redeal": rules.redeal} if rules.redeal else {})
 
     def bound(self, template: Path, records: NDArray[Any]) -> ModuleType:
         """The batch kernels of the file `template`, compiled for this player and game."""

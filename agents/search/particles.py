@@ -180,7 +180,7 @@ def rewind_of(game: Game) -> Rewind | None:
     """How worlds of a game are taken back, where that is known."""
     from ludory.envs.texas42.rules import step, step_play
 
-    if game.kernels.step in (step, step_play):
+    if game.has_kernel("step", step) or game.has_kernel("step", step_play):
         from ..texas42.rewind import rewind
 
         return rewind

@@ -161,11 +161,11 @@ def belief_maker(blueprint: Blueprint, searcher: str, particles: int) -> Callabl
     from ludory.envs.hanabi.rules import step
 
     game = blueprint.game
-    if game.kernels.step is step:
+    if game.has_kernel("step", step):
         from ..hanabi.hand_belief import HandBelief
 
         return lambda seat: HandBelief(blueprint, seat)
-    if game.kernels.redeal is None:
+    if not game.redeals:
         raise OptionError(
             f"{searcher} draws what a seat does not know, which {game.id or game.facts.name} can not do (it has no `redeal`); "
             "try Hanabi2P-v0"

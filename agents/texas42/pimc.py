@@ -106,7 +106,7 @@ def check_texas42(name: str, game: Game) -> None:
     Raises:
         OptionError: the game is not Texas 42.
     """
-    if game.kernels.step not in (step, step_play):
+    if not (game.has_kernel("step", step) or game.has_kernel("step", step_play)):
         raise OptionError(f"{name} plays Texas 42 only, got {game.id or game.facts.name}; try Texas42-v0")
 
 

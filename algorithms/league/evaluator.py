@@ -10,7 +10,7 @@ import torch
 
 from ludory.envs.engine import Engine
 from ludory.envs.game import Game
-from ludory.envs.make import make_engine
+from ludory.envs.make import start_games
 
 from .cast import Entrant, Seats, make_actor, neutral
 from .messages import EvaluationOrder, EvaluationResult
@@ -71,9 +71,9 @@ class Evaluator:
             rows = torch.from_numpy(running)
             seats = Seats(engine, running)
             actions = neutral(seats.masks, engine.facts.head_sizes)
-            alive, holder = torch.as_tensor(engine.alive)[rows], owner[rows]
+            deciding, holder = torch.as_tensor(engine.deciding)[rows], owner[rows]
             for code, actor in enumerate(actors):
-                at, chair = ((holder == code) & alive).nonzero(as_tuple=True)
+                at, chair = ((holder == code) & deciding).nonzero(as_tuple=True)
                 if len(at):
                     actions[at, chair] = actor.choose(seats, at, rows[at], chair, generator)
             engine.step(actions.numpy(), running)
@@ -84,9 +84,6 @@ class Evaluator:
 
     def _start(self, orders: Sequence[EvaluationOrder]) -> tuple[Engine, np.ndarray, np.ndarray]:
         """Fresh games of all orders; of each its order and the seat of `i`."""
-        most = max(order.block * order.games // 2 + order.games // 2 for order in orders)
-        source = make_engine(self.game, most, seed=self.seed)
-        source.reset()
         rows, which, home = [], [], []
         for k, order in enumerate(orders):
             half = order.games // 2
@@ -94,7 +91,7 @@ class Evaluator:
             rows += [starts, starts]
             which.append(np.full(order.games, k))
             home.append(np.repeat((0, 1), half))
-        return source.gather(np.concatenate(rows)), np.concatenate(which), np.concatenate(home)
+        return start_games(self.game, np.concatenate(rows), seed=self.seed), np.concatenate(which), np.concatenate(home)
 
 
 def _summed(order: EvaluationOrder, scores: np.ndarray, lengths: np.ndarray) -> Played:

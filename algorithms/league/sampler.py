@@ -233,11 +233,12 @@ class LeagueSampler:
         starts = self._fresh[games, chairs]
         self._fresh[:] = False
 
-        everyone = bool(alive.all())
+        deciding = torch.as_tensor(engine.deciding)
+        everyone = bool(deciding.all())
         shape = (*alive.shape, len(engine.facts.heads))
         actions = torch.zeros(shape, dtype=torch.int64) if everyone else neutral(seats.masks, engine.facts.head_sizes)
         actions[games[valid], chairs[valid]] = chosen[valid]
-        waiting = alive.clone()
+        waiting = deciding.clone()
         waiting[games[valid], chairs[valid]] = False
         self._let_others_choose(seats, waiting, actions, generator)
         used = torch.as_tensor(engine.used(actions.numpy()))[games, chairs]

@@ -140,4 +140,5 @@ class AgentsGame:
         return None
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Close the engine: games whose rules run elsewhere may hold processes open."""
+        self.engine.close()

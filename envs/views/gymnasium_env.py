@@ -145,6 +145,10 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
         mask: NDArray[np.bool_] = self._mask()
         return mask
 
+    def close(self) -> None:
+        """Close the engine: games whose rules run elsewhere may hold processes open."""
+        self.engine.close()
+
     def render(self) -> str | None:
         """The picture that `render_mode` asks for.
 

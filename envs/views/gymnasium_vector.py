@@ -253,6 +253,10 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
             masks[self._over] = True
         return masks
 
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the engine: games whose rules run elsewhere may hold processes open."""
+        self.engine.close()
+
     def render(self) -> tuple[str, ...] | None:
         """The pictures that `render_mode` asks for, one per game.
 

@@ -148,8 +148,9 @@ class Side:
     def ends(self) -> tuple[Array, Array]:
         """(N,) bool: what the policy plays is terminated, is truncated. For a seat that is out, though the others play on, it is."""
         terminated, truncated = self.engine.terminated, self.engine.truncated
-        if self.own is not None and "alive" in self.game.fields:
-            out = self.engine.state.alive[:, self.own] == 0
+        if self.own is not None and self.game.seats_leave:
+            settled = self.engine.seat_terminated[:, self.own] | ~(terminated | truncated)
+            out = ~self.engine.alive[:, self.own] & settled
             return terminated | out, truncated & ~out
         return terminated, truncated
 

@@ -22,7 +22,7 @@ EARNED = ExtraColumn("earned", "float32")
 
 def witnessed(game: Game) -> tuple[ExtraColumn, ...]:
     """The extra columns of every recording of a game."""
-    return (EARNED, *([used_column(len(game.facts.heads))] if game.kernels.used else []))
+    return (EARNED, *([used_column(len(game.facts.heads))] if game.tells_used else []))
 
 
 class Notes(Protocol):
@@ -45,7 +45,7 @@ class Witness:
     """
 
     def __init__(self, game: Game, engine: Engine, players: Sequence[Player], notes: Notes | None = None) -> None:
-        self._notes, self._tells_used = notes, game.kernels.used is not None
+        self._notes, self._tells_used = notes, game.tells_used
         self._engine, self._facts = engine, engine.facts
         self._made = np.zeros((engine.num_games, engine.facts.players), np.int64)
         self._parts: list[tuple[Array, ...]] = []

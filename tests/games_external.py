@@ -1,0 +1,113 @@
+"""Two tiny games whose rules are plain Python, played through `ExternalEngine`: one in turns, one where all move at once and a seat may wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.external import ExternalEngine, Rows
+from ludory.envs.game import Game, GameFacts, Head, ObservationSpec, Segment
+
+LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
+
+
+class TicTacToeEngine(ExternalEngine):
+    """Boards (N, 9): 0 empty, 1 seat 0's, 2 seat 1's."""
+
+    def start_games(self, rows: Rows, seeds: NDArray[np.int64], options: Mapping[str, Any]) -> None:
+        if not hasattr(self, "boards"):
+            self.boards = np.zeros((self.num_games, 9), np.int8)
+        self.boards[rows] = 0
+        self._show(rows)
+
+    def play_games(self, rows: Rows, actions: NDArray[Any]) -> None:
+        for row, action in zip(rows, actions[:, 0], strict=True):
+            seat = int(self.state.to_move[row])
+            board = self.boards[row]
+            board[action] = seat + 1
+            won = any(all(board[list(line)] == seat + 1) for line in LINES)
+            if won:
+                self.state.rewards[row] = (1, -1) if seat == 0 else (-1, 1)
+            self.state.terminated[row] = won or bool((board > 0).all())
+            self.state.to_move[row] = 1 - seat
+        self._show(rows)
+
+    def _show(self, rows: Rows) -> None:
+        boards = self.boards[rows]
+        self.state.legal[rows, 0] = boards == 0
+        for seat in range(2):
+            mine, theirs = boards == seat + 1, boards == 2 - seat
+            self.state.observations[rows, seat] = np.concatenate([mine, theirs], axis=1)
+
+
+def tic_tac_toe() -> Game:
+    """Two seats in turn, zero-sum, no chance."""
+    spec = ObservationSpec("board", (18,), "uint8", (Segment("mine", 0, 9), Segment("theirs", 9, 9)))
+    facts = GameFacts(
+        "external tic-tac-toe", 2, "sequential", "zero_sum", False, False, (Head("square", 9),), spec, 9, -1, 1
+    )
+    return Game(facts, engine=TicTacToeEngine, action_name=lambda head, value: f"square {value}", text=_board)
+
+
+def _board(state: Any, i: int, seat: int | None) -> str:
+    marks = np.array([".", "x", "o"])[state.engine.boards[i]]
+    return "\n".join("".join(marks[start : start + 3]) for start in (0, 3, 6))
+
+
+ROUNDS = 6
+"""Of a game of `relay`."""
+
+
+class RelayEngine(ExternalEngine):
+    """In round t seat t % 3 decides, and nobody where that is 2: say the bit that was drawn for the round, for one point."""
+
+    def start_games(self, rows: Rows, seeds: NDArray[np.int64], options: Mapping[str, Any]) -> None:
+        if not hasattr(self, "bits"):
+            self.bits = np.zeros((self.num_games, ROUNDS), np.int64)
+            self.round = np.zeros(self.num_games, np.int64)
+        for row, seed in zip(rows, seeds, strict=True):
+            self.bits[row] = np.random.default_rng(int(seed)).integers(0, 2, ROUNDS)
+        self.round[rows] = 0
+        self._show(rows)
+
+    def play_games(self, rows: Rows, actions: NDArray[Any]) -> None:
+        for k, row in enumerate(rows):
+            turn = self.round[row]
+            seat = turn % 3
+            if seat < 2:
+                self.state.rewards[row] = float(actions[k, seat, 0] == self.bits[row, turn])
+            self.round[row] += 1
+            self.state.terminated[row] = self.round[row] == ROUNDS
+        self._show(rows)
+
+    def _show(self, rows: Rows) -> None:
+        turns = self.round[rows]
+        bits = self.bits[rows, np.minimum(turns, ROUNDS - 1)]
+        for seat in range(2):
+            acts = turns % 3 == seat
+            self.state.deciding[rows, seat] = acts
+            self.state.legal[rows, seat] = np.stack([np.ones(len(rows), bool), acts], axis=1)
+            self.state.observations[rows, seat] = np.stack([acts & (bits == 0), acts & (bits == 1)], axis=1)
+
+
+def relay() -> Game:
+    """Two seats that share rewards and take turns in a game with simultaneous moves; the best return is 4."""
+    spec = ObservationSpec("bit", (2,), "uint8", (Segment("bit", 0, 2),))
+    facts = GameFacts(
+        "external relay",
+        2,
+        "simultaneous",
+        "shared",
+        False,
+        True,
+        (Head("bit", 2),),
+        spec,
+        ROUNDS,
+        0,
+        4,
+        seats_wait=True,
+    )
+    return Game(facts, engine=RelayEngine)
