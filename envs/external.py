@@ -238,7 +238,7 @@ class ExternalEngine(ABC):
     def observe(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> NDArray[Any]:
         """What a seat sees; see `Engine.observe`."""
         rows, seats = self._rows_and_seats(seat, rows)
-        seen = self.state.observations[rows].copy() if seats is None else self.state.observations[rows, seats]
+        seen: NDArray[Any] = self.state.observations[rows] if seats is None else self.state.observations[rows, seats]
         return self._packed(seen, seen.ndim - len(self.facts.observation.shape)) if packed else seen
 
     def critic(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> NDArray[Any]:

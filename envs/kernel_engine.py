@@ -252,7 +252,8 @@ class KernelEngine:
             deciding: NDArray[np.bool_] = self.to_move[:, None] == np.arange(self.facts.players)
             return deciding
         if "deciding" in self.game.fields:
-            return self.alive & self._records["deciding"].astype(bool)
+            deciding = self._records["deciding"].astype(bool)
+            return self.alive & deciding
         return self.alive
 
     @property

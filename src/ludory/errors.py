@@ -68,5 +68,9 @@ class LogFormatError(DataError):
     """A foreign log can not be read: up to 20 problems, each with its place, what was got and what is allowed."""
 
 
+class WorkerError(LudoryError, RuntimeError):
+    """An environment in another process failed, or its process crashed or hung: the message has its last actions."""
+
+
 class TrainingError(LudoryError, ArithmeticError):
     """A training run can not go on: a loss, a gradient or a weight is not finite."""

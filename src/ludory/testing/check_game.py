@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from ludory.envs.game import Game
-from ludory.envs.kernel_engine import KernelEngine
+from ludory.envs.make import make_engine
 from ludory.errors import ConformanceError, OptionError
 
 from . import (
@@ -25,6 +25,7 @@ from . import (
     randomness,
     simulator,
     training,
+    waiting,
 )
 from .trial import EngineMaker, Trial
 
@@ -41,6 +42,8 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "rewards": outcomes.rewards_are_of_the_declared_kind,
     "finished games": outcomes.finished_games_are_frozen,
     "eliminated seats": elimination.seats_that_are_out_stay_out,
+    "waiting seats": waiting.seats_that_wait_have_no_choice,
+    "abilities": facts.what_the_engine_lacks_is_refused,
     "observations": observations.observations_fit_their_spec,
     "fresh arrays": observations.arrays_are_fresh,
     "seeds repeat": randomness.seeds_repeat,
@@ -67,6 +70,16 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "redeal": hidden.redeal_draws_what_is_hidden,
 }
 
+NEEDS: Mapping[str, tuple[str, str]] = {
+    "clone": ("clones", "games cannot be copied"),
+    "gather": ("clones", "games cannot be copied"),
+    "save and restore": ("saves", "running games cannot be saved"),
+    "kernels": ("kernels", "the rules run elsewhere"),
+    "state bounds": ("kernels", "the rules run elsewhere"),
+    "CUDA simulator": ("kernels", "the rules run elsewhere"),
+}
+"""Properties that only games with an ability have: its name in `Game`, and what is remarked of games that lack it."""
+
 
 def check_game(
     game: Game,
@@ -75,7 +88,7 @@ def check_game(
     seed: int = 0,
     report: Report | None = None,
     cuda: Literal["auto", "skip"] = "auto",
-    maker: EngineMaker = KernelEngine,
+    maker: EngineMaker = make_engine,
 ) -> None:
     """Play random games and raise at the first property that a game, its engine or a view of it does not have.
 
@@ -88,6 +101,8 @@ def check_game(
     * outcomes: games end within `longest_game`; rewards are of the declared kind over a whole game (shared, and in a team: equal
       returns; zero_sum: they sum to 0; within min_return..max_return); finished games are frozen, with an all-true mask.
     * seats that are out before the end: settled once, no reward afterwards, one legal value per head.
+    * seats that wait: only living ones decide, one seat in turn or all that do not wait; who waits has one legal value per head.
+    * abilities: what the engine cannot do (copy, redeal, save) is refused with an OptionError.
     * training: heads that `used` leaves out have no effect on what anybody sees next; what `critic` shows has its size and range.
     * observations: shape, dtype, range; packed ones are the bits of whole ones; returned arrays are the caller's own.
     * seeds: the same seed repeats; another seed, index or episode differs (or does not, in a game without chance).
@@ -101,6 +116,8 @@ def check_game(
       (`redeal`), and `redeal` does change it. Not tested where the observation is privileged on purpose.
     * CUDA: in Numba's CUDA simulator, the kernels play the games of the CPU, bit for bit.
     * pictures: text and SVG are drawn at every stage.
+
+    What cannot be tested of a game whose rules run elsewhere is remarked in its place: kernels, CUDA, and what its engine lacks.
 
     Args:
         game: what is examined.
@@ -121,7 +138,8 @@ def check_game(
     first: ConformanceError | None = None
     for name, holds in PROPERTIES.items():
         try:
-            remark = holds(trial) or ""
+            ability, lack = NEEDS.get(name, ("facts", ""))
+            remark = (holds(trial) or "") if getattr(game, ability) else f"not tested: {lack}"
             violation = None
         except Exception as error:  # a broken kernel may raise anything
             remark = str(error) if isinstance(error, ConformanceError) else f"{type(error).__name__}: {error}"

@@ -61,7 +61,7 @@ def states_stay_within_their_bounds(trial: Trial) -> None:
     """From start to end, and after a `redeal`, each field of the state is within its bounds, and the fields agree."""
     for step, engine in trial.positions(100):
         _require_bounds(trial, engine, f"step {step}")
-        if trial.game.kernels.redeal:
+        if trial.game.redeals:
             engine.redeal(step % trial.facts.players, trial.seed)
             _require_bounds(trial, engine, f"step {step}, redealt for seat {step % trial.facts.players}")
 

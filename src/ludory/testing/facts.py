@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ludory.envs.checks import critic_spec
-from ludory.envs.game import elimination, header
+from ludory.envs.game import elimination, header, waiting
 from ludory.errors import OptionError
 
 from .trial import Trial, require
@@ -21,14 +23,24 @@ def facts_hold_together(trial: Trial) -> None:
     require(
         facts.min_return <= facts.max_return, f"min_return={facts.min_return} is above max_return={facts.max_return}"
     )
-    require(facts.heads, "no action heads; give at least one Head(name, size)")
-    require(min(facts.head_sizes) >= 1, f"head sizes {facts.head_sizes}, must be at least 1")
+    require(
+        bool(facts.heads) != (facts.box is not None), "give at least one Head(name, size), or else a Box(low, high)"
+    )
+    require(min(facts.head_sizes, default=1) >= 1, f"head sizes {facts.head_sizes}, must be at least 1")
     require(len(set(facts.head_names)) == len(facts.heads), f"two heads share a name: {facts.head_names}")
     require(
         len(facts.teams) in (0, facts.players),
         f"teams={facts.teams}: give the team of each of the {facts.players} seats, or ()",
     )
-    require(spec.low <= spec.high, f"observation low={spec.low} is above high={spec.high}")
+    require(np.all(np.less_equal(spec.low, spec.high)), f"observation low={spec.low} is above high={spec.high}")
+    if trial.game.kernels is not None:
+        _check_fields(trial)
+    critic_spec(trial.game)
+
+
+def _check_fields(trial: Trial) -> None:
+    """The state has the fields that every state has; those of `elimination` and `waiting` are whole, and for simultaneous games."""
+    facts = trial.facts
     for name, field in header(facts.players).items():
         given = trial.game.fields.get(name)
         require(
@@ -45,7 +57,35 @@ def facts_hold_together(trial: Trial) -> None:
         not given_fields or facts.simultaneous,
         "the fields of `elimination` are for simultaneous games; where seats take turns, pass over those that are out",
     )
-    critic_spec(trial.game)
+    deciding, right = trial.game.fields.get("deciding"), waiting(facts.players)["deciding"]
+    require(
+        deciding is None or (deciding == right and facts.simultaneous),
+        f"state field 'deciding' is {deciding}; it is for simultaneous games, and must be {right}: add ludory.envs.game.waiting(players)",
+    )
+
+
+def what_the_engine_lacks_is_refused(trial: Trial) -> str | None:
+    """Copies, redeals and snapshots that the facts deny raise OptionError."""
+    game, engine = trial.game, trial.engine(1)
+    calls: dict[str, tuple[bool, Callable[[], object]]] = {
+        "clone()": (game.clones, engine.clone),
+        "gather([0])": (game.clones, lambda: engine.gather(np.array([0]))),
+        "redeal(0, 1)": (game.redeals, lambda: engine.redeal(0, 1)),
+        "fields()": (game.saves, engine.fields),
+    }
+    for call, (able, run) in calls.items():
+        if able:
+            continue
+        try:
+            run()
+        except OptionError:
+            continue
+        require(
+            False, f"{call} was accepted, but the facts say that the engine cannot do it; it must raise OptionError"
+        )
+    engine.close()
+    lacking = [call for call, (able, _) in calls.items() if not able]
+    return f"the engine has no {', '.join(lacking)}" if lacking else None
 
 
 def segments_tile_the_observation(trial: Trial) -> None:

@@ -53,7 +53,7 @@ def _not_applicable(trial: Trial) -> str | None:
         return "the game hides nothing"
     if trial.facts.privileged_observation:
         return "the observation shows hidden information on purpose"
-    return "the game has no redeal, so leaks can not be looked for" if trial.game.kernels.redeal is None else None
+    return "the game has no redeal, so leaks can not be looked for" if not trial.game.redeals else None
 
 
 def _redealt(trial: Trial, engine: Engine, seat: int) -> Engine:

@@ -27,7 +27,11 @@ def kernels_stay_in_their_row(trial: Trial) -> None:
 
     All legal actions are tried, not only recorded ones: a mask that allows too much is often found out here.
     """
-    kernels = {name: interpreted(kernel) for name, kernel in trial.game.kernels._asdict().items() if kernel}
+    kernels = {
+        name: interpreted(kernel)
+        for name, kernel in trial.game.needed_kernels("this check")._asdict().items()
+        if kernel
+    }
     generator = trial.generator("kernels")
     for step, engine in trial.positions(POSITIONS):
         running = np.flatnonzero(to_numpy(engine.to_move) >= 0)
@@ -75,7 +79,7 @@ def _check_views(trial: Trial, kernels: Mapping[str, Any], engine: Engine, where
 def _check_training(trial: Trial, kernels: Mapping[str, Any], engine: Engine, where: str) -> None:
     """`used` of one action of every seat, and `critic`."""
     facts, spec = trial.facts, trial.facts.critic_spec
-    every = to_numpy(engine.alive)[ROW] if facts.simultaneous else np.arange(facts.players) == int(engine.to_move[ROW])
+    every = to_numpy(engine.deciding)[ROW]
     for seat in np.flatnonzero(every).tolist():
         mask = to_numpy(engine.legal())[ROW]
         for action in (

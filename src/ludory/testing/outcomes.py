@@ -69,6 +69,9 @@ def finished_games_are_frozen(trial: Trial) -> None:
     for step, moment in enumerate(trial.recording.moments):
         for game in np.flatnonzero(moment.over & ~moment.masks.reshape(trial.games, -1).all(axis=1)):
             require(False, f"step {step}, game {game}: the game is over, but its mask is not all true")
+    if not trial.game.clones:
+        _check_frozen_at_the_end(trial, choose)
+        return
     for step, engine in trial.positions(12):
         over = np.flatnonzero(look(engine).over)
         if not len(over):
@@ -80,3 +83,15 @@ def finished_games_are_frozen(trial: Trial) -> None:
             where = f"step {step}, games {over[:8].tolist()} were over before"
             compare(facts, look(part), expected._replace(rewards=np.zeros_like(expected.rewards)), where)
             same_state(part.state, frozen.state, where, ignore=["rewards"])
+
+
+def _check_frozen_at_the_end(trial: Trial, choose: RandomMoves) -> None:
+    """As above where games cannot be copied: of games that are all over."""
+    engine, last = trial.engine(), trial.recording.moments[-1]
+    for actions in trial.recording.actions:
+        engine.step(actions)
+    for _ in range(2):
+        engine.step(choose(np.ones_like(last.masks)))
+        expected = last._replace(rewards=np.zeros_like(last.rewards))
+        compare(trial.facts, look(engine), expected, f"step {len(trial.recording.actions)}, all games were over before")
+    engine.close()

@@ -27,6 +27,7 @@ class Moment(NamedTuple):
     rewards: Array  # (N, P)
     alive: Array  # (N, P)
     seat_terminated: Array  # (N, P)
+    deciding: Array  # (N, P)
     masks: Array  # (N, A) or (N, P, A)
     observations: Array  # (N, P, *shape), every seat's, also in sequential games
 
@@ -34,6 +35,10 @@ class Moment(NamedTuple):
     def over(self) -> Array:
         """(N,) bool."""
         return np.asarray(self.terminated | self.truncated)
+
+    def rows(self, rows: Any) -> Moment:
+        """The same of some games only."""
+        return Moment(*(part[rows] for part in self))
 
 
 class Recording(NamedTuple):
@@ -44,7 +49,7 @@ class Recording(NamedTuple):
 
     def rows(self, rows: Any) -> Recording:
         """The same of some games only."""
-        return Recording([Moment(*(part[rows] for part in m)) for m in self.moments], [a[rows] for a in self.actions])
+        return Recording([moment.rows(rows) for moment in self.moments], [a[rows] for a in self.actions])
 
 
 def to_numpy(array: Any) -> Array:
@@ -63,6 +68,7 @@ def look(engine: Engine) -> Moment:
         rewards=to_numpy(engine.rewards),
         alive=to_numpy(engine.alive),
         seat_terminated=to_numpy(engine.seat_terminated),
+        deciding=to_numpy(engine.deciding),
         masks=to_numpy(engine.legal()),
         observations=np.stack(seats, axis=1),
     )

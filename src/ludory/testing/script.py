@@ -65,7 +65,7 @@ class ScriptedPlayer:
         for moment, actions in zip(recording.moments, recording.actions, strict=False):
             if self._own is not None and not moment.alive[game, self._own]:
                 return
-            if not moment.over[game] and (self._facts.simultaneous or moment.to_move[game] == seat):
+            if moment.deciding[game, seat]:
                 yield move_of(self._facts, actions[game], seat)
 
     def initial_memory(self, rows: int) -> None:

@@ -76,7 +76,7 @@ def address_of(game: Game) -> GameAddress | None:
     """Where another process finds `game`, None if it can not."""
     if game.id in games.ids():
         return GameAddress(game.id, dict(game.options), "", "")
-    name = game.kernels.step.__module__
+    name = game.needed_kernels("the CUDA simulator").step.__module__
     values = vars(sys.modules[name]) if name in sys.modules and name != "__main__" else {}
     attribute = next((attribute for attribute, value in values.items() if value is game), None)
     return GameAddress("", {}, name, attribute) if attribute else None
@@ -89,7 +89,7 @@ def _recorded(trial: Trial) -> Recording:
 
 def _redealt(trial: Trial) -> list[Moment]:
     moments = []
-    for seat in range(trial.facts.players) if trial.game.kernels.redeal else ():
+    for seat in range(trial.facts.players) if trial.game.redeals else ():
         engine = trial.engine(games=GAMES)
         engine.redeal(seat, trial.seed)
         moments.append(look(engine))

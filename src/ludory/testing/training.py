@@ -23,17 +23,21 @@ def unused_heads_have_no_effect(trial: Trial) -> str | None:
         require(used.shape == shape, f"{where}: used() has shape {used.shape}, must be {shape}")
         require(used.dtype == bool, f"{where}: used() has dtype {used.dtype}, must be bool")
         alive = to_numpy(engine.alive)
-        acts = np.expand_dims(alive, -1) if facts.simultaneous else np.asarray(alive.any(axis=1, keepdims=True))
-        require(not (used & ~acts).any(), f"{where}: a seat that is out, or of a finished game, uses a head")
+        acts = (
+            np.expand_dims(to_numpy(engine.deciding), -1)
+            if facts.simultaneous
+            else np.asarray(alive.any(axis=1, keepdims=True))
+        )
+        require(not (used & ~acts).any(), f"{where}: a seat that is out or waits, or of a finished game, uses a head")
         _check_forms(engine, played, used, where)
         left_out = left_out or bool((~used & acts).any())
         changed = np.where(used.reshape(played.shape), played, other)
-        if (changed != played).any():
+        if (changed != played).any() and trial.game.clones:
             mine, theirs = engine.clone(), engine.clone()
             mine.step(changed)
             theirs.step(played)
             compare(facts, look(mine), look(theirs), f"{where}, other values of heads that used() leaves out")
-    return None if left_out or not trial.game.kernels.used else "every head was used in random games"
+    return None if left_out or not trial.game.tells_used else "every head was used in random games"
 
 
 def _check_forms(engine: Engine, played: Array, used: Array, where: str) -> None:
@@ -77,7 +81,7 @@ def the_critic_sees_what_it_should(trial: Trial) -> None:
                 (packed == np.packbits(every[:, 0], axis=1)).all(),
                 f"{where}: packed critic() differs from numpy.packbits of it",
             )
-        if trial.game.kernels.critic is None:
+        if facts.critic is None:
             turned = [np.roll(seen, -seat, axis=1).reshape(trial.games, -1) for seat in range(facts.players)]
             require(
                 (every == np.stack(turned, axis=1)).all(), f"{where}: critic() is not the observations of all seats"

@@ -17,7 +17,7 @@ from ludory.errors import ConformanceError
 from .recording import Recording, record
 
 EngineMaker = Callable[..., Engine]
-"""`maker(game, num_games, seed=, first_game=)`, as `KernelEngine`."""
+"""`maker(game, num_games, seed=, first_game=)`, as `make_engine`."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,17 @@ class Trial:
 
     def positions(self, most: int = 24) -> Iterator[tuple[int, Engine]]:
         """(step, engine standing there) at the start, the end and evenly between, `most` in all; ends of games included."""
-        engine, last = self.engine(), len(self.recording.actions)
+        last = len(self.recording.actions)
         wanted = set(np.linspace(0, last, min(most, last + 1)).astype(int).tolist())
+        if not self.game.clones:  # play up to each position anew
+            for step in sorted(wanted):
+                engine = self.engine()
+                for actions in self.recording.actions[:step]:
+                    engine.step(actions)
+                yield step, engine
+                engine.close()
+            return
+        engine = self.engine()
         for step in range(last + 1):
             if step in wanted:
                 yield step, engine.clone()

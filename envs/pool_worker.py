@@ -1,0 +1,179 @@
+"""What a worker of a `ProcessPool` does: it plays its environments when told to, in arrays that it shares with the pool."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+import traceback
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from multiprocessing import parent_process
+from multiprocessing.connection import Connection, wait
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+IDLE, STEP, RESET = 0, 1, 2
+"""Orders to an environment, one byte each."""
+GO, GO_WITH_OPTIONS, DONE, FAULTS, READY, QUIT = b"g", b"o", b"d", b"f", b"r", b"q"
+"""First byte of a message; the rest of some is pickled."""
+
+Row = Any
+"""`NamedTuple` of one environment's arrays, views of the pool's: write with `row.rewards[seat] = 1`, scalars with `row.truncated[...] = True`."""
+
+
+class Environment(Protocol):
+    """One game that a pool plays. It writes what it shows to the arrays of its `row`, which keep their values between calls."""
+
+    def reset(self, seed: int, options: Mapping[str, Any], row: Row) -> None:
+        """Start a new game whose chance depends on `seed` alone, 0..2**31 - 1."""
+
+    def step(self, action: NDArray[Any], row: Row) -> None:
+        """Play `action`, one entry of the pool's actions: (H,), (P, H), ... ."""
+
+    def close(self) -> None:
+        """Release what the environment holds."""
+
+
+EnvironmentFactory = Callable[[], Environment]
+
+
+class ArraySpec(NamedTuple):
+    """Shape per environment and dtype of an array that a pool and its workers share."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@lru_cache(maxsize=64)
+def row_class(names: tuple[str, ...]) -> type:
+    """NamedTuple class with one field per array."""
+    return namedtuple("EnvironmentRow", names)
+
+
+ORDERS = {"order": ArraySpec((), "uint8"), "seed": ArraySpec((), "int64")}
+"""Arrays of every pool, beside those of its layout and `action`."""
+
+
+def array_bytes(layout: Mapping[str, ArraySpec], count: int) -> int:
+    """Bytes that `arrays_in` needs."""
+    return sum(_padded(spec, count) for spec in layout.values())
+
+
+def _padded(spec: ArraySpec, count: int) -> int:
+    return -(-int(np.dtype(spec.dtype).itemsize * count * np.prod(spec.shape, dtype=np.int64)) // 64) * 64
+
+
+def arrays_in(memory: Any, layout: Mapping[str, ArraySpec], count: int) -> dict[str, NDArray[Any]]:
+    """The arrays (count, *shape) of `layout`, laid one after another in a buffer."""
+    arrays, start = {}, 0
+    for name, spec in layout.items():
+        size = int(np.prod(spec.shape, dtype=np.int64)) * count
+        arrays[name] = np.frombuffer(memory, spec.dtype, size, start).reshape(count, *spec.shape)
+        start += _padded(spec, count)
+    return arrays
+
+
+class Fault(NamedTuple):
+    """An environment raised an error."""
+
+    row: int
+    text: str
+
+
+class Slots:
+    """Environments start..start + n - 1 of a pool, with their rows of its arrays.
+
+    An environment that raises an error is closed, and made anew at its next reset.
+    """
+
+    def __init__(
+        self,
+        factories: Sequence[EnvironmentFactory],
+        start: int,
+        arrays: Mapping[str, NDArray[Any]],
+        names: Sequence[str],
+    ) -> None:
+        self._factories, self._start = factories, start
+        self._arrays = arrays
+        stop, make_row = start + len(factories), row_class(tuple(names))
+        self._rows = [make_row(*(arrays[name][k, ...] for name in names)) for k in range(start, stop)]
+        self._orders = arrays["order"][start:stop]
+        self._environments: list[Environment | None] = [None] * len(factories)
+        for k in range(len(factories)):
+            self._environments[k] = factories[k]()
+
+    def obey(self, options: Mapping[int, Mapping[str, Any]]) -> list[Fault]:
+        """Carry out the orders that stand in the arrays; `options` of resets by row."""
+        actions, seeds, faults = self._arrays["action"], self._arrays["seed"], []
+        for k, order in enumerate(self._orders.tolist()):
+            if order == IDLE:
+                continue
+            row = self._start + k
+            try:
+                environment = self._environments[k]
+                if environment is None:
+                    environment = self._environments[k] = self._factories[k]()
+                if order == STEP:
+                    environment.step(actions[row], self._rows[k])
+                else:
+                    environment.reset(int(seeds[row]), options.get(row, {}), self._rows[k])
+            except Exception:
+                faults.append(Fault(row, traceback.format_exc()))
+                self._drop(k)
+        self._orders[:] = IDLE
+        return faults
+
+    def _drop(self, k: int) -> None:
+        environment, self._environments[k] = self._environments[k], None
+        try:
+            if environment is not None:
+                environment.close()
+        except Exception:  # it is broken, as we know
+            pass
+
+    def close(self) -> None:
+        """Close all environments."""
+        for k in range(len(self._environments)):
+            self._drop(k)
+
+
+def work(
+    connection: Connection, memory: Any, layout: Mapping[str, ArraySpec], count: int, start: int, factories: bytes
+) -> None:
+    """Main function of a worker process; `factories` pickled."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the pool's to answer: it closes its workers
+    _die_with_parent()
+    try:
+        arrays = arrays_in(memory, layout, count)
+        slots = Slots(
+            pickle.loads(factories), start, arrays, [name for name in layout if name not in (*ORDERS, "action")]
+        )
+    except Exception:
+        connection.send_bytes(FAULTS + pickle.dumps([Fault(start, traceback.format_exc())]))
+        return
+    connection.send_bytes(READY)
+    try:
+        while (message := connection.recv_bytes())[:1] != QUIT:
+            faults = slots.obey(pickle.loads(message[1:]) if message[:1] == GO_WITH_OPTIONS else {})
+            connection.send_bytes(FAULTS + pickle.dumps(faults) if faults else DONE)
+    except (EOFError, OSError):  # the pool is gone
+        pass
+    slots.close()
+
+
+def _die_with_parent() -> None:
+    """End this process when its parent ends, however that comes about and whatever an environment is doing."""
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

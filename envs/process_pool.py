@@ -1,0 +1,314 @@
+"""`ProcessPool`: environments in worker processes, which exchange observations and actions with them through shared memory."""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import pickle
+import selectors
+import sys
+import types
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from time import monotonic
+from typing import Any, Literal, NamedTuple
+
+import cloudpickle
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.errors import OptionError, WorkerError
+
+from .pool_worker import (
+    FAULTS,
+    GO,
+    GO_WITH_OPTIONS,
+    ORDERS,
+    QUIT,
+    RESET,
+    STEP,
+    ArraySpec,
+    EnvironmentFactory,
+    Fault,
+    Slots,
+    array_bytes,
+    arrays_in,
+    work,
+)
+
+SECONDS_TO_START = 120.0
+"""What a worker may take to import its libraries and make its environments."""
+SECONDS_TO_END = 2.0
+"""What a worker may take to close its environments, before it is killed."""
+REMEMBERED = 8
+"""Last actions of an environment that an error names."""
+
+OnCrash = Literal["raise", "restart"]
+
+
+class _Worker(NamedTuple):
+    process: BaseProcess
+    connection: Connection
+    start: int
+    stop: int
+
+
+class ProcessPool:
+    """n environments, played by `workers` processes in blocks, or in this process with workers=0.
+
+    One message wakes a worker per step, however many environments it plays; observations and actions lie in shared memory.
+    Workers are spawned: this process has threads (of Numba and torch), which a fork would leave in an unknown state.
+    They do not import the caller's main module; classes that are defined there are sent by value. A pool that is no longer used, and
+    the end of this process, also by a signal, end its workers.
+
+    Args:
+        factories: make the environments, one each; anything that cloudpickle takes.
+        layout: shape per environment and dtype of the arrays that environments write, by name.
+        action: shape and dtype of an action.
+        workers: how many processes, at most n; 0: none.
+        timeout: seconds that a worker may take for one step of all its environments.
+        on_crash: "raise": an environment that fails, or a worker that crashes or hangs, raises a WorkerError; "restart": `step` and
+            `reset` return the rows concerned, and new environments take their place at the next reset.
+
+    Raises:
+        OptionError: an argument that is not allowed.
+        WorkerError: a worker cannot make its environments.
+    """
+
+    def __init__(
+        self,
+        factories: Sequence[EnvironmentFactory],
+        layout: Mapping[str, ArraySpec],
+        action: ArraySpec,
+        workers: int = 0,
+        timeout: float = 60.0,
+        on_crash: OnCrash = "raise",
+    ) -> None:
+        _check_options(workers, timeout, on_crash)
+        self._factories, self._count = list(factories), len(factories)
+        self._layout = {**layout, **ORDERS, "action": action}
+        self._timeout, self._on_crash = timeout, on_crash
+        self._told = np.zeros((self._count, REMEMBERED, *action.shape), action.dtype)
+        self._moves = np.zeros(self._count, np.int64)
+        self.last_error: WorkerError | None = None
+        """What last went wrong, also with on_crash="restart"."""
+        self._slots: Slots | None = None
+        self._workers: list[_Worker] = []
+        self._late: set[int] = set()  # workers that have not answered yet
+        size = array_bytes(self._layout, self._count)
+        if workers == 0:
+            memory: Any = bytearray(size)
+            self.arrays = arrays_in(memory, self._layout, self._count)
+            self._slots = Slots(self._factories, 0, self.arrays, list(layout))
+            return
+        self._context = multiprocessing.get_context("spawn")
+        self._memory = self._context.RawArray(ctypes.c_byte, size)
+        self.arrays = arrays_in(self._memory, self._layout, self._count)
+        self._selector = selectors.DefaultSelector()
+        self._finalizer = weakref.finalize(self, _end_workers, self._workers, self._selector, os.getpid())
+        edges = np.linspace(0, self._count, min(workers, self._count) + 1).astype(int)
+        self._worker_of = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+        for start, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+            self._workers.append(self._start_worker(start, stop))
+        self._register(range(len(self._workers)))
+        try:
+            if found := self._answers(range(len(self._workers)), SECONDS_TO_START):
+                raise self._error(found)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def workers(self) -> int:
+        """Number of worker processes, 0 if the environments are in this one."""
+        return len(self._workers)
+
+    def reset(
+        self, rows: NDArray[np.int64], seeds: NDArray[np.int64], options: Mapping[int, Mapping[str, Any]] | None = None
+    ) -> NDArray[np.int64]:
+        """Start new games in `rows`, from `seeds` (m,); options by row. Returns the rows that failed (see `on_crash`)."""
+        self.arrays["seed"][rows] = seeds
+        self._moves[rows] = 0
+        return self._exchange(rows, RESET, options or {})
+
+    def step(self, rows: NDArray[np.int64], actions: NDArray[Any]) -> NDArray[np.int64]:
+        """Play actions (m, *shape) in `rows`; returns the rows that failed (see `on_crash`)."""
+        self.arrays["action"][rows] = actions
+        self._told[rows, self._moves[rows] % REMEMBERED] = actions
+        self._moves[rows] += 1
+        return self._exchange(rows, STEP, {})
+
+    def _exchange(
+        self, rows: NDArray[np.int64], order: int, options: Mapping[int, Mapping[str, Any]]
+    ) -> NDArray[np.int64]:
+        if self._slots is not None:
+            self.arrays["order"][rows] = order
+            return self._failed([(None, fault) for fault in self._slots.obey(options)])
+        if not self._workers:
+            raise WorkerError("the pool is closed; make a new one")
+        found: list[tuple[int | None, Fault]] = []
+        if self._late:  # an interrupt came between a question and its answer
+            found = self._answers(sorted(self._late), self._timeout)
+            if any(number is not None for number, _ in found):
+                return self._failed(found)
+        self.arrays["order"][rows] = order
+        asked = range(len(self._workers)) if len(rows) == self._count else np.unique(self._worker_of[rows]).tolist()
+        for number in asked:
+            worker = self._workers[number]
+            mine = {row: given for row, given in options.items() if worker.start <= row < worker.stop}
+            with suppress(OSError):  # it is dead, which its answer tells
+                worker.connection.send_bytes(GO_WITH_OPTIONS + cloudpickle.dumps(mine) if mine else GO)
+        return self._failed(found + self._answers(asked, self._timeout))
+
+    def _answers(self, asked: Sequence[int], seconds: float) -> list[tuple[int | None, Fault]]:
+        """Wait for the workers `asked`; what went wrong, each with the worker that must be started anew or None."""
+        found: list[tuple[int | None, Fault]] = []
+        self._late.update(asked)
+        end = monotonic() + seconds
+        while self._late:
+            ready = self._selector.select(max(0.0, end - monotonic()))
+            for key, _ in ready:
+                if key.data in self._late:
+                    found += self._answer(key.data)
+            if not ready and monotonic() >= end:
+                found += [
+                    self._lost(number, f"did not answer within {seconds:g} seconds") for number in sorted(self._late)
+                ]
+        return found
+
+    def _answer(self, number: int) -> list[tuple[int | None, Fault]]:
+        try:
+            message = self._workers[number].connection.recv_bytes()
+        except (EOFError, OSError):
+            process = self._workers[number].process
+            process.join(SECONDS_TO_END)
+            return [self._lost(number, f"died with exit code {process.exitcode}")]
+        self._late.discard(number)
+        if message[:1] != FAULTS:
+            return []
+        return [(None, fault) for fault in pickle.loads(message[1:])]
+
+    def _lost(self, number: int, what: str) -> tuple[int | None, Fault]:
+        """Give up a worker; its first row stands for all of them."""
+        self._late.discard(number)
+        worker = self._workers[number]
+        self._selector.unregister(worker.connection)
+        worker.connection.close()
+        _kill(worker.process)
+        return number, Fault(worker.start, what)
+
+    def _failed(self, found: list[tuple[int | None, Fault]]) -> NDArray[np.int64]:
+        """Rows that `found` concerns, with new workers in place of those that were lost."""
+        if not found:
+            return np.empty(0, np.int64)
+        self.last_error = self._error(found)
+        lost = [number for number, _ in found if number is not None]
+        if self._on_crash == "raise":
+            if lost:
+                self.close()
+            raise self.last_error
+        rows = [np.array([fault.row]) for number, fault in found if number is None]
+        for number in lost:
+            worker = self._workers[number]
+            rows.append(np.arange(worker.start, worker.stop))
+            self.arrays["order"][worker.start : worker.stop] = 0
+            self._workers[number] = self._start_worker(worker.start, worker.stop)
+        self._register(lost)
+        if again := self._answers(lost, SECONDS_TO_START):
+            error = self._error(again)
+            self.close()
+            raise error
+        return np.unique(np.concatenate(rows))
+
+    def _error(self, found: list[tuple[int | None, Fault]]) -> WorkerError:
+        number, (row, text) = found[0]
+        if number is None:
+            lines = text.rstrip()
+            return WorkerError(f"environment {row} failed after the actions {self._last_actions(row)}:\n{lines}")
+        worker = self._workers[number]
+        shown = "\n".join(
+            f"  environment {k}, last actions {self._last_actions(k)}"
+            for k in range(worker.start, min(worker.stop, worker.start + REMEMBERED))
+        )
+        return WorkerError(
+            f"worker {number} of {len(self._workers)}, with the environments {worker.start}..{worker.stop - 1}, {text}; "
+            f'to go on without their games, type on_crash="restart"\n{shown}'
+        )
+
+    def _last_actions(self, row: int) -> list[Any]:
+        """The last actions of an environment in its present game, oldest first."""
+        moves = int(self._moves[row])
+        kept = self._told[row, [k % REMEMBERED for k in range(max(0, moves - REMEMBERED), moves)]]
+        told: list[Any] = (kept[:, 0] if kept.ndim == 2 and kept.shape[1] == 1 else kept).tolist()
+        return told
+
+    def _start_worker(self, start: int, stop: int) -> _Worker:
+        mine, theirs = self._context.Pipe()
+        factories = cloudpickle.dumps(self._factories[start:stop])
+        process = self._context.Process(
+            target=work,
+            args=(theirs, self._memory, self._layout, self._count, start, factories),
+            name=f"ludory environments {start}..{stop - 1}",
+            daemon=True,
+        )
+        with _no_main_module():
+            process.start()
+        theirs.close()
+        return _Worker(process, mine, start, stop)
+
+    def _register(self, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            self._selector.register(self._workers[number].connection, selectors.EVENT_READ, number)
+
+    def close(self) -> None:
+        """Close all environments and end the workers; may be called twice."""
+        if self._slots is not None:
+            self._slots.close()
+        elif self._finalizer.alive:
+            self._finalizer()
+
+
+def _check_options(workers: Any, timeout: Any, on_crash: Any) -> None:
+    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 0:
+        raise OptionError(f"workers={workers!r}: must be a number of processes, or 0 for none")
+    if not isinstance(timeout, int | float) or not timeout > 0:
+        raise OptionError(f"worker_timeout={timeout!r}: must be a number of seconds above 0")
+    if on_crash not in ("raise", "restart"):
+        raise OptionError(f"on_crash={on_crash!r}: must be 'raise' or 'restart'")
+
+
+@contextmanager
+def _no_main_module() -> Iterator[None]:
+    """Keep new processes from running the caller's script again, as multiprocessing has it: they need nothing from there."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+def _kill(process: BaseProcess) -> None:
+    process.kill()
+    process.join()
+
+
+def _end_workers(workers: list[_Worker], selector: selectors.BaseSelector, owner: int) -> None:
+    """Ask all workers to end, and kill those that do not. A forked child of the pool's process leaves them alone."""
+    if os.getpid() != owner:
+        return
+    for worker in workers:
+        with suppress(OSError):  # it is gone, or its connection is closed
+            worker.connection.send_bytes(QUIT)
+    end = monotonic() + SECONDS_TO_END
+    for worker in workers:
+        worker.process.join(max(0.0, end - monotonic()))
+        if worker.process.is_alive():
+            _kill(worker.process)
+        worker.connection.close()
+    workers.clear()
+    selector.close()
