@@ -57,13 +57,17 @@ class Algorithm(ABC):
     """Fields of the config that name what a new run reads; a loaded model does without."""
     changeable: ClassVar[tuple[str, ...]] = ()
     """Fields of the config that may change when a run is resumed."""
+    continuous: ClassVar[bool] = False
+    """True if it learns continuous actions, too."""
     config: Any
 
     def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
         if env is None:
             raise OptionError(f"{self.id} needs env=: a game id such as 'Hanabi2P-v0' (`ludory list games`)")
         game = game_of(env)
-        self.config = make_config(self.config_class, config)
+        if not self.continuous:
+            game.need(self.id, "heads")
+        self.config = make_config(self.config_class, {**self.suited_to(game), **config})
         self.game: Game = game
         self.policy_spec = complete(parse_policy(policy), self._policy_wishes())
         self.device = _device(self.config.device)
@@ -89,6 +93,11 @@ class Algorithm(ABC):
         self._teacher_sha256: str | None = None
         self._learn_from_teacher()
         self.setup()
+
+    @classmethod
+    def suited_to(cls, game: Game) -> dict[str, Any]:
+        """Fields of the config whose defaults are others for this game."""
+        return {}
 
     def _start_from(self, file: str) -> None:
         """Take the weights of a checkpoint, or of a model's .zip of Stable-Baselines3."""
@@ -288,8 +297,8 @@ class Algorithm(ABC):
         legal = torch.from_numpy(mask.reshape(len(batch), width)).to(self.device)
         distribution = self.policy.distribution(output.logits, legal)
         actions = distribution.mode() if deterministic else distribution.sample(self.generator)
-        chosen = actions.cpu().numpy()
-        chosen = chosen[:, 0] if chosen.shape[1] == 1 else chosen
+        chosen = self.policy.playable(actions).cpu().numpy()
+        chosen = chosen[:, 0] if chosen.shape[1] == 1 and self.policy.box is None else chosen
         return (chosen[0] if single else chosen), output.memory
 
     def _fresh_memory(self, memory: Tensor | None, starts: Any) -> Tensor | None:

@@ -243,8 +243,8 @@ class SimultaneousLanes(SelfPlayLanes):
 
 
 def _played(actions: Tensor) -> Array:
-    """(lanes, H) as engines take the actions of one seat."""
-    played = actions[:, 0] if actions.shape[1] == 1 else actions
+    """(lanes, H), or (lanes, D) of continuous actions, as engines take the actions of one seat."""
+    played = actions[:, 0] if actions.shape[1] == 1 and not actions.is_floating_point() else actions
     return played if played.is_cuda else played.numpy()
 
 

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from ludory.agents.networks.policy import Policy
 from ludory.agents.networks.privileged_value import PrivilegedValue
-from ludory.agents.networks.sampling import sample_heads
 from ludory.envs.engine import on_host
 
 from .lanes import Lanes
@@ -159,9 +158,9 @@ class Sampler:
             known = None if self.critic is None else self.lanes.critic()
             values = output.values if known is None else self._judge(known)
             previous = self.player.told(self._games, seats)
-            actions, log_probs = sample_heads(output.logits, mask, policy.head_sizes, generator)
+            actions, log_probs = policy.draw(output.logits, mask, generator)
             used = self.lanes.used(actions)
-            rewards = self.lanes.play(actions)
+            rewards = self.lanes.play(policy.playable(actions))
             terminated, truncated = self.lanes.ends()
             cuts = self._cut_values(on_host(self._games[truncated].unique()), values)
             recorded = self._recorded(rewards if self._shaping is None else rewards + self._shaping.gains(rewards))

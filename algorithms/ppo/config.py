@@ -52,6 +52,9 @@ class PPOConfig(AlgorithmConfig):
     normalize_observations: bool = False
     """Scale float observations by their running mean and deviation; not what a privileged value sees."""
 
+    normalize_rewards: bool = False
+    """Divide rewards by the running deviation of discounted returns; scores are counted without it."""
+
     def __post_init__(self) -> None:
         """Check ranges.
 

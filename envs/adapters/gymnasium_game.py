@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from time import perf_counter
@@ -114,7 +116,7 @@ def attribute(name: str) -> Callable[..., Any] | None:
     module, colon, path = name.partition(":")
     if not colon or not path.replace(".", "").isidentifier():
         return None
-    found: Any = importlib.import_module(module)
+    found: Any = _imported(module)
     for part in path.split("."):
         if not hasattr(found, part):
             raise UnknownIdError(f"the module {module} has no {path!r}; type module:class or module:function")
@@ -122,6 +124,25 @@ def attribute(name: str) -> Callable[..., Any] | None:
     if not callable(found):
         raise OptionError(f"{name} is a {type(found).__name__}, must be a class or a function that makes an environment")
     return found  # type: ignore[no-any-return]
+
+
+def _imported(module: str) -> Any:
+    """A module, also of the current folder: the console script does not look there."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise  # it exists, and lacks a package
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise
+        raise UnknownIdError(
+            f"there is no module {module!r} on the path or in {os.getcwd()}; go to its folder, or set PYTHONPATH"
+        ) from error
 
 
 def made(id: str, function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
@@ -137,7 +158,7 @@ def made(id: str, function: Callable[..., Any], options: Mapping[str, Any]) -> A
     except gymnasium.error.UnregisteredEnv as error:
         raise UnknownIdError(f"Gymnasium has no environment {id.partition(':')[2]!r}; {_near(id)}") from error
     except ModuleNotFoundError as error:
-        raise missing_dependency(id, str(error.name)) from error
+        raise missing_dependency(id, str(error.name), id.partition(":")[0]) from error
     except gymnasium.error.DependencyNotInstalled as error:
         raise PluginError(f"{id} needs a package that is not installed: {error}") from error
     except TypeError as error:

@@ -25,7 +25,7 @@ from .engine import ENGINE_OPTIONS, NO_LIMIT, Adapter, svg_picture, text_picture
 from .gymnasium_game import MASK, attribute, flat_mask, made
 from .spaces import Actions, Observations
 
-FAMILIES = ("classic", "butterfly", "atari", "sisl", "mpe")
+FAMILIES = ("classic", "butterfly", "atari", "sisl")
 """Modules of PettingZoo that hold its environments."""
 TRIAL_GAMES, TRIAL_STEPS = 4, 400
 """How many games, and steps of each, are played at random to find the kind of the rewards."""

@@ -103,7 +103,7 @@ def _help(algorithm: str | None) -> int:
 
 def _file(arguments: argparse.Namespace) -> Path:
     if arguments.out is None:
-        return Path("runs") / f"{arguments.algorithm}-{arguments.env}.ludory"
+        return Path("runs") / f"{arguments.algorithm}-{arguments.env}.ludory".replace(":", "-").replace("/", "-")
     return file_with_suffix("--out", arguments.out, ".ludory")
 
 
@@ -122,10 +122,15 @@ def _model(arguments: argparse.Namespace, rest: list[str]) -> Any:
         return kind.load(file, **changes) if changes else model
     if arguments.env is None:
         raise UnknownIdError("--env is missing: name a game, see `ludory list games`")
+    from ludory.algorithms.config import make_config
     from ludory.envs.make import make_game
 
     game = make_game(arguments.env, **parse_options(arguments.option))
-    config = _config(kind, arguments.algorithm, rest, kind.config_class())
+    suited = kind.suited_to(game)
+    config = _config(kind, arguments.algorithm, rest, make_config(kind.config_class, suited))
+    if suited:
+        told = ", ".join(f"{name}={config[name]}" for name in suited)
+        print(f"{arguments.algorithm} for {game.name}: {told}", flush=True)
     if "checkpoint_dir" in config:
         config["checkpoint_dir"] = config["checkpoint_dir"] or str(_file(arguments).with_suffix(""))
     return kind(arguments.policy, game, **config)
