@@ -47,7 +47,8 @@ class Algorithm(ABC):
 
     Args:
         policy: network by name, with arguments where wanted: "gru(memory_size=128)"; "auto" for the algorithm's default.
-        env: game id, `Game`, or a Gymnasium vector or Stable-Baselines3 environment made by Ludory.
+        env: game id, `Game`, or an environment of Gymnasium, PettingZoo or Stable-Baselines3: an object, a class or function that
+            makes one, a list of these, or a vector environment.
         **config: fields of `config_class`.
     """
 
@@ -402,6 +403,8 @@ class Algorithm(ABC):
                 f"{file}: written by {header.get('algorithm')!r}, this is {cls.id!r}; use ludory.load(file)"
             )
         saved = header["env"]
+        if env is None and not saved["id"]:
+            raise CheckpointError(f"{file}: trained on an environment without an id; type load(file, env=...) with it")
         game = _saved_game(file, saved) if env is None else game_of(env)
         if (game.id, dict(game.options)) != (saved["id"], saved["options"]):
             raise CheckpointError(
@@ -456,11 +459,13 @@ def _saved_game(file: str | Path, saved: Mapping[str, Any]) -> Game:
 
 
 def game_of(env: Any) -> Game:
-    """The game behind an id, a `Game`, or one of Ludory's environments."""
-    game = getattr(getattr(env, "unwrapped", env), "game", env)
+    """The game behind an id, a `Game`, one of Ludory's environments, or whatever `game_of_object` takes."""
+    game = env if isinstance(env, type) else getattr(getattr(env, "unwrapped", env), "game", env)
     if isinstance(game, str | Game):
         return make_game(game)
-    raise OptionError(f"env={env!r}: must be a game id, a Game, or an environment made by Ludory")
+    from ludory.envs.adapters.objects import game_of_object  # imports Gymnasium and PettingZoo
+
+    return game_of_object(env)
 
 
 def _device(name: str) -> torch.device:

@@ -6,7 +6,7 @@ import difflib
 import importlib
 import pkgutil
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal
@@ -258,17 +258,20 @@ def _module(name: str) -> Any:
     raise UnknownIdError(f"PettingZoo has no environment {name!r}; {hint}")
 
 
-def game_of_maker(maker: Callable[[str | None], Env], name: str, reward: Reward | None = None) -> Game:
+def game_of_maker(
+    maker: Callable[[str | None], Env] | Sequence[Callable[[str | None], Env]], name: str, reward: Reward | None = None
+) -> Game:
     """The game of environments; facts are read from one of them.
 
     Args:
-        maker: `maker(render_mode)` makes an environment.
+        maker: `maker(render_mode)` makes an environment; a list: those that there are.
         name: in tables and errors.
         reward: kind of the rewards; None: found in a few games at random.
     """
     if reward not in (None, "shared", "zero_sum", "general"):
         raise OptionError(f"reward={reward!r}: must be 'shared', 'zero_sum' or 'general'")
-    env = maker(None)
+    makers = [maker] if callable(maker) else list(maker)
+    env = makers[0](None)
     try:
         seats = Seats(env)
     except OptionError as error:
@@ -291,10 +294,12 @@ def game_of_maker(maker: Callable[[str | None], Env], name: str, reward: Reward 
         seats_leave=turns == "simultaneous",
     )
     modes = tuple(env.metadata.get("render_modes") or ())
-    env.close()
+    if callable(maker):
+        env.close()  # environments that were handed in are played on
+    adapted = [_Adapted(one) for one in makers]
     return Game(
         facts,
-        engine=Adapter(_Adapted(maker), modes, seconds),
+        engine=Adapter(adapted[0] if callable(maker) else adapted, modes, seconds),
         engine_options=ENGINE_OPTIONS,
         text=text_picture,
         svg=svg_picture if "rgb_array" in modes else None,
