@@ -62,7 +62,8 @@ def _spread(numbers: NDArray[np.float64], low: Sequence[float], high: Sequence[f
     least, most = np.array(low), np.array(high)
     start = np.where(np.isfinite(least), least, np.where(np.isfinite(most), most - 1, -1))
     end = np.where(np.isfinite(most), most, start + np.where(np.isfinite(least), 1, 2))
-    return (start + numbers * (end - start)).astype(np.float32)
+    spread: NDArray[np.float32] = (start + numbers * (end - start)).astype(np.float32)
+    return spread
 
 
 def make(game: Game, seed: int | None = None) -> RandomAgent:

@@ -1,6 +1,6 @@
 """An environment of your own: write it for Gymnasium, train it here.
 
-    python examples/own_gymnasium_env.py
+python examples/own_gymnasium_env.py
 """
 
 from __future__ import annotations

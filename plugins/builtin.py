@@ -99,7 +99,9 @@ BENCHMARKS = (
         "ludory.benchmarks.faults.campaign:run",
         "kills, damaged files, full disks: what is lost, and how it is told",
     ),
-    Entry("own-envs", "ludory.benchmarks.own_envs:run", "steps per second of Gymnasium environments beside SubprocVecEnv"),
+    Entry(
+        "own-envs", "ludory.benchmarks.own_envs:run", "steps per second of Gymnasium environments beside SubprocVecEnv"
+    ),
     Entry("throughput", "ludory.benchmarks.throughput:run", "steps per second beside other engines"),
     Entry("hanabi-bc", "ludory.benchmarks.hanabi_bc:run", "a clone of a Hanabi bot beside the bot"),
     Entry("hanabi-ppo", "ludory.benchmarks.hanabi_ppo:run", "a Hanabi agent trained for a given time, and its score"),

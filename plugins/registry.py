@@ -97,7 +97,9 @@ class Registry(Generic[T]):
     def _unknown(self, id: str) -> str:
         if ":" in str(id):
             known = ", ".join(f"{scheme}NAME" for scheme in self.schemes()) or "none have a colon"
-            return f"no {self.kind} has the id {id!r}; ids with a colon are {known}. All others: ludory list {self.kind}s"
+            return (
+                f"no {self.kind} has the id {id!r}; ids with a colon are {known}. All others: ludory list {self.kind}s"
+            )
         stems = {split_version(known)[0].lower(): known for known in self._offers}
         stems = {stem.rpartition("/")[2]: known for stem, known in stems.items()} | stems
         near = difflib.get_close_matches(split_version(str(id))[0].lower(), stems, 3, 0.6)

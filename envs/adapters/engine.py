@@ -98,8 +98,8 @@ class AdaptedEngine(PooledEngine):
 
     def picture(self, row: int, mode: str) -> Any:
         """What the environment of a game renders; None if it cannot, or runs in another process."""
-        environments = self.pool.environments
-        return environments[row].picture(mode) if environments else None  # type: ignore[attr-defined]
+        environments: Any = self.pool.environments
+        return environments[row].picture(mode) if environments else None
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,8 @@ class _Maker:
 
     def __call__(self, mode: str | None) -> gymnasium.Env[Any, Any]:
         rendering = {} if mode is None else {"render_mode": mode}
-        return made(f"gymnasium:{self.environment}", self._make, {**rendering, **self.options})
+        env: gymnasium.Env[Any, Any] = made(f"gymnasium:{self.environment}", self._make, {**rendering, **self.options})
+        return env
 
     def _make(self, **options: Any) -> Any:
         if (function := attribute(self.environment)) is not None:
@@ -122,7 +123,9 @@ def attribute(name: str) -> Callable[..., Any] | None:
             raise UnknownIdError(f"the module {module} has no {path!r}; type module:class or module:function")
         found = getattr(found, part)
     if not callable(found):
-        raise OptionError(f"{name} is a {type(found).__name__}, must be a class or a function that makes an environment")
+        raise OptionError(
+            f"{name} is a {type(found).__name__}, must be a class or a function that makes an environment"
+        )
     return found  # type: ignore[no-any-return]
 
 
@@ -238,9 +241,8 @@ def _seconds_per_step(env: gymnasium.Env[Any, Any]) -> float:
     env.action_space.seed(0)
     if info.get(MASK) is not None or env.has_wrapper_attr("action_masks"):
         return 0.0  # random actions may be illegal
-    started, steps = perf_counter(), 0
-    for steps in range(1, TRIED_STEPS + 1):
+    started, steps, over = perf_counter(), 0, False
+    while not over and steps < TRIED_STEPS:
         *_, terminated, truncated, _ = env.step(env.action_space.sample())
-        if terminated or truncated:
-            break
+        steps, over = steps + 1, terminated or truncated
     return (perf_counter() - started) / steps

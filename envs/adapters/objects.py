@@ -45,7 +45,9 @@ def _first(env: Any) -> Any:
     """The environment itself, or one that a class or function makes, to see what it is."""
     made = env() if callable(env) else env
     if not isinstance(made, gymnasium.Env | AECEnv | ParallelEnv):
-        raise OptionError(f"env={env!r} makes a {type(made).__name__}, must make an environment of Gymnasium or PettingZoo")
+        raise OptionError(
+            f"env={env!r} makes a {type(made).__name__}, must make an environment of Gymnasium or PettingZoo"
+        )
     return made
 
 

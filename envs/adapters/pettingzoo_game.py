@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import gymnasium
 import numpy as np
@@ -30,7 +30,7 @@ FAMILIES = ("classic", "butterfly", "atari", "sisl")
 TRIAL_GAMES, TRIAL_STEPS = 4, 400
 """How many games, and steps of each, are played at random to find the kind of the rewards."""
 Reward = Literal["shared", "zero_sum", "general"]
-Env = AECEnv[Any, Any, Any] | ParallelEnv[Any, Any, Any]
+Env: TypeAlias = AECEnv[Any, Any, Any] | ParallelEnv[Any, Any, Any]
 
 
 class Seats:
@@ -44,7 +44,7 @@ class Seats:
         self.agents = list(env.possible_agents)
         spaces = [env.observation_space(agent) for agent in self.agents]
         self._split = [isinstance(s, gymnasium.spaces.Dict) and {"observation", MASK} <= set(s.spaces) for s in spaces]
-        inner = [s["observation"] if split else s for s, split in zip(spaces, self._split, strict=True)]  # type: ignore[index]
+        inner = [s["observation"] if split else s for s, split in zip(spaces, self._split, strict=True)]
         self._observations = [Observations(space) for space in inner]
         self.spec = self._observations[0].spec
         for agent, other in zip(self.agents, self._observations, strict=True):
@@ -60,11 +60,15 @@ class Seats:
         first = self.actions[0]
         for agent, other in zip(self.agents, self.actions, strict=True):
             if other.box != first.box or len(other.heads) != len(first.heads):
-                raise OptionError(f"{agent} and {self.agents[0]} act in different spaces; wrap the environment to make them equal")
+                raise OptionError(
+                    f"{agent} and {self.agents[0]} act in different spaces; wrap the environment to make them equal"
+                )
         sizes = [max(other.heads[k].size for other in self.actions) for k in range(len(first.heads))]
         return tuple(Head(head.name, size) for head, size in zip(first.heads, sizes, strict=True))
 
-    def write(self, seat: int, seen: Any, info: Mapping[str, Any], observation: NDArray[Any], mask: NDArray[np.bool_]) -> None:
+    def write(
+        self, seat: int, seen: Any, info: Mapping[str, Any], observation: NDArray[Any], mask: NDArray[np.bool_]
+    ) -> None:
         """Write what a seat sees, and its legal actions."""
         given = info.get(MASK)
         if self._split[seat]:
@@ -212,7 +216,7 @@ class _Maker:
     def __call__(self, mode: str | None) -> Env:
         rendering = {} if mode is None else {"render_mode": mode}
         id = f"pettingzoo:{self.environment}"
-        return checked(made(id, self._make, {**rendering, **self.options}), id)  # type: ignore[no-any-return]
+        return checked(made(id, self._make, {**rendering, **self.options}), id)
 
     def _make(self, **options: Any) -> Any:
         with warnings.catch_warnings():
@@ -223,7 +227,9 @@ class _Maker:
             names = ("parallel_env", "env") if self.parallel else ("env", "parallel_env", "raw_env")
             found = next((getattr(module, name) for name in names if hasattr(module, name)), None)
             if found is None:
-                raise UnknownIdError(f"the module {module.__name__} has neither `env` nor `parallel_env`; type module:function")
+                raise UnknownIdError(
+                    f"the module {module.__name__} has neither `env` nor `parallel_env`; type module:function"
+                )
             return found(**options)
 
 
@@ -323,7 +329,7 @@ def _trial(env: Env, players: int) -> tuple[Reward, float]:
     random = np.random.default_rng(0)
     play = _aec_return if isinstance(env, AECEnv) else _parallel_return
     for game in range(TRIAL_GAMES):
-        returns[game], taken = play(env, game, random)  # type: ignore[operator]
+        returns[game], taken = play(env, game, random)
         steps += taken
     seconds = (perf_counter() - started) / max(1, steps)
     if players == 1 or (np.allclose(returns, returns[:, :1]) and np.any(returns)):

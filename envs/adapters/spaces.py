@@ -37,7 +37,7 @@ class _Leaf(NamedTuple):
     def bits(self) -> bool:
         """True if every entry is 0 or 1."""
         if isinstance(self.space, spaces.Box):
-            integers = self.space.dtype.kind in "iub"  # type: ignore[union-attr]
+            integers = self.space.dtype.kind in "iub"
             return bool(integers and np.all(self.space.low >= 0) and np.all(self.space.high <= 1))
         return True
 

@@ -67,7 +67,7 @@ class GymnasiumBatch:
             every[row] = int(seed)
             self._begun.pop(int(row), None)
         options = None if len(rows) == self.count else {"reset_mask": np.isin(np.arange(self.count), rows)}
-        seen, infos = self.env.reset(seed=every, options=options)
+        seen, infos = self.env.reset(seed=every, options=options)  # type: ignore[arg-type]  # a seed per row is allowed
         return [_row(seen, k) for k in rows], [_mask(infos, k) for k in rows]
 
     def step(self, actions: NDArray[Any]) -> _Step:
@@ -75,8 +75,8 @@ class GymnasiumBatch:
         seen, rewards, terminated, truncated, infos = self.env.step(actions)
         shown, masks = [_row(seen, k) for k in range(self.count)], [_mask(infos, k) for k in range(self.count)]
         self._begun.clear()
-        for k in np.flatnonzero(terminated | truncated) if self._same_step else ():
-            self._begun[int(k)] = shown[k], masks[k]
+        for k in map(int, np.flatnonzero(terminated | truncated) if self._same_step else ()):
+            self._begun[k] = shown[k], masks[k]
             shown[k], masks[k] = _row(infos["final_obs"], k), None
         return _Step(shown, masks, rewards, terminated, truncated)
 

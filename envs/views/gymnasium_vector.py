@@ -173,7 +173,9 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         if self.facts.box is not None:
             right = (self.num_envs, self.facts.action_size)
             if tuple(chosen.shape) != right:
-                raise IllegalActionError(f"{self.facts.name}: actions must be floats {right}, got {tuple(chosen.shape)}")
+                raise IllegalActionError(
+                    f"{self.facts.name}: actions must be floats {right}, got {tuple(chosen.shape)}"
+                )
             return np.asarray(chosen, np.float32)
         shape = (self.num_envs,) if heads == 1 else (self.num_envs, heads)
         if tuple(chosen.shape) != shape or not self._arrays.integers(chosen):

@@ -23,7 +23,7 @@ class Target(gym.Env):
 
     observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
     action_space = spaces.Box(-1, 1, (1,), np.float32)
-    metadata = {"render_modes": ["ansi", "rgb_array"]}
+    metadata = {"render_modes": ["ansi", "rgb_array"]}  # noqa: RUF012
 
     def __init__(self, render_mode=None, length=1):
         self.render_mode, self.length = render_mode, length
@@ -49,7 +49,9 @@ class Target(gym.Env):
 class Choices(gym.Env):
     """Dict observations, two-headed actions, a mask in info."""
 
-    observation_space = spaces.Dict({"card": spaces.Discrete(3, start=1), "pair": spaces.Tuple([spaces.MultiBinary(2)])})
+    observation_space = spaces.Dict(
+        {"card": spaces.Discrete(3, start=1), "pair": spaces.Tuple([spaces.MultiBinary(2)])}
+    )
     action_space = spaces.MultiDiscrete([2, 3])
 
     def reset(self, seed=None, options=None):
@@ -63,7 +65,7 @@ class Choices(gym.Env):
 class Nim(AECEnv):
     """Take one or two of five sticks in turn; who takes the last one wins."""
 
-    metadata = {"render_modes": [], "name": "nim_v0", "is_parallelizable": False}
+    metadata = {"render_modes": [], "name": "nim_v0", "is_parallelizable": False}  # noqa: RUF012
 
     def __init__(self):
         super().__init__()
@@ -102,8 +104,8 @@ class Nim(AECEnv):
 class Survivors(ParallelEnv):
     """The second agent is out after one round, the third round ends the game for the others."""
 
-    metadata = {"render_modes": [], "name": "survivors_v0"}
-    possible_agents = ["a", "b", "c"]
+    metadata = {"render_modes": [], "name": "survivors_v0"}  # noqa: RUF012
+    possible_agents = ["a", "b", "c"]  # noqa: RUF012
 
     def observation_space(self, agent):
         return spaces.Discrete(4)
@@ -122,7 +124,13 @@ class Survivors(ParallelEnv):
         ended = {agent: self.round == 3 or (agent == "b" and self.round == 1) for agent in playing}
         rewards = {agent: float(actions[agent]) for agent in playing}
         self.agents = [agent for agent in playing if not ended[agent]]
-        return dict.fromkeys(playing, self.round), rewards, ended, dict.fromkeys(playing, False), {a: {} for a in playing}
+        return (
+            dict.fromkeys(playing, self.round),
+            rewards,
+            ended,
+            dict.fromkeys(playing, False),
+            {a: {} for a in playing},
+        )
 
 
 def test_a_number_from_64_bits_keeps_its_shape_and_may_be_unbounded():
@@ -145,7 +153,7 @@ def test_pictures_stay_bytes():
 
 
 def test_a_space_of_text_is_refused_by_its_name():
-    with pytest.raises(OptionError, match="at 'say'.*gymnasium.ObservationWrapper"):
+    with pytest.raises(OptionError, match=r"at 'say'.*gymnasium.ObservationWrapper"):
         Observations(spaces.Dict({"say": spaces.Text(5)}))
 
 
@@ -222,7 +230,7 @@ def test_unknown_names_are_answered_with_the_nearest():
         ludory.make_game("pettingzoo:conect_four_v3")
     with pytest.raises(UnknownIdError, match="no module 'no_such_module'"):
         ludory.make_game("gymnasium:no_such_module:Env")
-    with pytest.raises(OptionError, match="options {'wind': 3}"):
+    with pytest.raises(OptionError, match=r"options {'wind': 3}"):
         ludory.make_game("gymnasium:CartPole-v1", wind=3)
 
 
@@ -236,7 +244,7 @@ def test_who_needs_copies_refuses_in_one_line():
     game = ludory.make_game("gymnasium:CartPole-v1")
     engine = ludory.make_engine(game)
     engine.reset()
-    with pytest.raises(OptionError, match="gymnasium:CartPole-v1 cannot .*its rules run elsewhere"):
+    with pytest.raises(OptionError, match=r"gymnasium:CartPole-v1 cannot .*its rules run elsewhere"):
         engine.clone()
     with pytest.raises(OptionError, match="vtrace-v1 needs games with categorical actions"):
         ludory.make_algorithm("vtrace", env=Target)
@@ -281,7 +289,9 @@ def test_agents_of_a_parallel_environment_may_leave():
 
 
 def test_ppo_learns_continuous_actions_and_keeps_them_in_a_file(tmp_path):
-    model = ludory.make_algorithm("ppo", env=Target, num_envs=16, n_steps=32, batch_size=128, learning_rate=3e-3, final_learning_rate=None, seed=1)
+    model = ludory.make_algorithm(
+        "ppo", env=Target, num_envs=16, n_steps=32, batch_size=128, learning_rate=3e-3, final_learning_rate=None, seed=1
+    )
     assert model.config.normalize_observations
     before = ludory.evaluate(model.as_agent(), game=model.game, games=100, seed=1).mean
     model.learn(6_000)
@@ -299,7 +309,10 @@ def test_ppo_learns_continuous_actions_and_keeps_them_in_a_file(tmp_path):
     assert np.array_equal(again.predict(seen, deterministic=True)[0], actions)
     drawn, _ = again.predict(np.repeat(seen, 50, axis=0))
     assert (np.abs(drawn) <= 1).all()
-    assert ludory.evaluate(model.as_agent(deterministic=False), game=model.game, games=5, seed=1).returns.shape == (5, 1)
+    assert ludory.evaluate(model.as_agent(deterministic=False), game=model.game, games=5, seed=1).returns.shape == (
+        5,
+        1,
+    )
 
 
 def _vector(**kwargs):
@@ -344,7 +357,9 @@ def test_tools_of_stable_baselines3_work_on_our_ids(tmp_path):
     wrapped = VecNormalize(make_vec_env(lambda: _view("gymnasium:CartPole-v1"), 2))
     assert wrapped.reset().shape == (2, 4)
     model = ludory.make_algorithm("ppo", env="gymnasium:CartPole-v1", num_envs=4, **SMALL)
-    callback = EvalCallback(make_vec_env(lambda: _view("gymnasium:CartPole-v1"), 2), eval_freq=16, n_eval_episodes=2, verbose=0)
+    callback = EvalCallback(
+        make_vec_env(lambda: _view("gymnasium:CartPole-v1"), 2), eval_freq=16, n_eval_episodes=2, verbose=0
+    )
     model.learn(128, callback=callback)
     assert np.isfinite(callback.last_mean_reward)
 
@@ -363,6 +378,14 @@ def test_views_hand_on_continuous_actions():
     assert terminated
     assert not truncated
     assert info["returns"].shape == (1,)
+
+
+def test_continuous_actions_are_not_recorded(tmp_path):
+    from ludory.data.record import record
+
+    with pytest.raises(OptionError, match="a recording needs games with categorical actions"):
+        record("random", f"gymnasium:{__name__}:Target", 2, tmp_path / "set")
+    assert not (tmp_path / "set").exists()
 
 
 def test_pictures_are_what_the_environment_renders():
