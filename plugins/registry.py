@@ -73,7 +73,7 @@ class Registry(Generic[T]):
         return [offer for offer in self._discovered().broken if offer.group in ("", self.group)]
 
     def get(self, id: str) -> Entry:
-        """Entry of an id; a name without version means its newest one.
+        """Entry of an id; a name without version means its newest one. What follows a scheme is its option `environment`.
 
         Raises:
             UnknownIdError: naming the nearest ids.
@@ -81,11 +81,11 @@ class Registry(Generic[T]):
         """
         scheme, colon, rest = str(id).partition(":")
         offers = self._offers.get(scheme + ":", []) if colon else self._offers.get(id) or self._newest(id)
-        if not offers or (colon and not rest):
+        if not offers:
             raise UnknownIdError(self._unknown(id))
         if len(offers) > 1:
             raise PluginError(f"{self.kind} {id!r} is {_two_offers(offers)}")
-        return replace(offers[0], id=id, fixed={**offers[0].fixed, "environment": rest}) if colon else offers[0]
+        return replace(offers[0], id=id, fixed={**offers[0].fixed, "environment": rest}) if rest else offers[0]
 
     def _newest(self, name: str) -> list[Entry]:
         versions = {id: number for id in self._offers if (number := _version_of(name, id)) is not None}
