@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,6 +66,9 @@ class Agent:
         put(memory, after, rows)
         return actions
 
+    def look_on(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> None:
+        """`seat` waits in the games `rows` while others decide; for agents whose memory follows all that the seat sees."""
+
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
         """Told of every move before it is applied; agents that remember the course of a game override it."""
 
@@ -124,11 +128,14 @@ class KernelAgent(Agent):
 
             return choose_on_cuda(self.name, self._scalar, engine, seat, rows, memory)
         heads, kernel_engine = len(engine.facts.heads), _kernel_engine(engine, self.name)
-        bound = bind("bot_cpu", self._scalar, kernel_engine.records.dtype)
+        bound = self._bound(kernel_engine)
         actions = np.zeros((len(rows), heads) if heads > 1 else len(rows), np.int64)
         choose_rows = bound.choose_heads_rows if heads > 1 else bound.choose_rows
-        kernel_engine.run(choose_rows, len(rows), kernel_engine.records, rows, seat, memory, actions)
+        kernel_engine.run(choose_rows, len(rows), kernel_engine.kernel_state, rows, seat, memory, actions)
         return actions
+
+    def _bound(self, engine: KernelEngine) -> ModuleType:
+        return bind("bot_cpu", self._scalar, engine.records.dtype, engine.game.shared_names)
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
         """Update the memory of `seat` by the moves about to be made in the games `rows`."""
@@ -138,8 +145,8 @@ class KernelAgent(Agent):
             notice_on_cuda(self.name, self._scalar, engine, seat, rows, actions, memory)
         elif self.kernels.notice:
             kernel_engine = _kernel_engine(engine, self.name)
-            notice_rows = bind("bot_cpu", self._scalar, kernel_engine.records.dtype).notice_rows
-            kernel_engine.run(notice_rows, len(rows), kernel_engine.records, rows, seat, actions, memory)
+            notice_rows = self._bound(kernel_engine).notice_rows
+            kernel_engine.run(notice_rows, len(rows), kernel_engine.kernel_state, rows, seat, actions, memory)
 
 
 def _kernel_engine(engine: Engine, name: str) -> KernelEngine:

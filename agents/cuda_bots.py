@@ -45,7 +45,7 @@ def notice_rows(
 def _bound(name: str, kernels: Kernels, engine: Engine) -> tuple[CudaEngine, ModuleType]:
     if not isinstance(engine, CudaEngine):
         raise OptionError(f"{name} plays on engines of compiled games, got {type(engine).__name__}")
-    return engine, bind("bot_cuda", kernels, engine.records.dtype)
+    return engine, bind("bot_cuda", kernels, engine.records.dtype, engine.game.shared_names)
 
 
 @contextmanager

@@ -24,6 +24,8 @@ __all__ = ["EvaluationResult", "bootstrap_interval", "evaluate", "paired_differe
 
 MOST = 2**63 - 1
 """Largest integer that engines and arrays take."""
+MOST_ELSEWHERE = 256
+"""Most games at once if each is an object of another library, or even a process: they take more memory than rows do."""
 IDS_OF_MOVES = ("last_action",)
 """Entries of `Game.info` whose mean says nothing."""
 
@@ -79,7 +81,7 @@ def evaluate(
     for seat, agent in enumerate(seated):
         if agent not in seated[:seat]:
             agent.seed(int(np.random.SeedSequence([seed, seat]).generate_state(1)[0]))
-    parts = []
+    parts, batch = [], min(batch, MOST_ELSEWHERE) if made.engine else batch
     for first in range(first_game, first_game + games, batch):
         count = min(batch, first_game + games - first)
         parts.append(_play(seated, made, first, count, seed, device, watch))

@@ -69,6 +69,12 @@ class Mixture(Agent):
         for member, at, own in self._parts(here, memory):
             member.notice(engine, seat, here[at], actions[at], own)
 
+    def look_on(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> None:
+        """As `Agent.look_on`."""
+        here = on_host(rows)
+        for member, at, own in self._parts(here, memory):
+            member.look_on(engine, seat, here[at], own)
+
     def _parts(self, rows: Array, memory: Memory) -> list[tuple[Agent, Any, Memory]]:
         """Of every member that plays: the places among `rows` where it does, and its memory."""
         places = [np.flatnonzero(memory[0][rows] == number) for number in range(len(self.members))]

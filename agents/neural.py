@@ -58,6 +58,11 @@ class NeuralAgent(Agent):
             _, moves = memory if self.deterministic else memory[0]
             moves[rows, on_host(engine.to_move)[rows]] = on_host(actions)
 
+    def look_on(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> None:
+        """As `Agent.look_on`: with recurrence the memory goes on, as it does in training."""
+        if self.policy.recurrent:
+            self.choose(engine, seat, rows, memory)
+
     def act(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
         """Actions (m,) for one head, (m, H) for several, and the new memory; for policies that need no seat."""
         return self._act(None, observation, mask, memory)

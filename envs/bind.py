@@ -8,6 +8,7 @@ source the kernels reach: an edited rule gives another file, and so other compil
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -75,7 +76,9 @@ def _warn(notice: str) -> None:
     print(notice, file=sys.stderr)
 
 
-def bind(template: str, kernels: Mapping[str, Callable[..., Any]], layout: np.dtype[Any]) -> ModuleType:
+def bind(
+    template: str, kernels: Mapping[str, Callable[..., Any]], layout: np.dtype[Any], shared: tuple[str, ...] = ()
+) -> ModuleType:
     """Module of `template` (a file beside this one, or the path of another, without ".py") with its placeholders bound to `kernels`.
 
     layout: of the state's records. Each layout gets a file of its own: Numba gives functions of any two record types the
@@ -83,23 +86,63 @@ def bind(template: str, kernels: Mapping[str, Callable[..., Any]], layout: np.dt
 
     Kernels defined at the top level of an importable module are compiled once per machine; others (from a notebook or
     a closure) are compiled in each process.
+
+    shared: names of the arrays that all games share. Batch kernels for the CPU then take `KernelEngine.kernel_state` as their state:
+    a tuple of the records and these arrays, from which a wrapper makes a `GameState` for the scalar kernels.
     """
-    return _bind(template, tuple(kernels.items()), layout)
+    return _bind(template, tuple(kernels.items()), layout, shared)
 
 
 @cache
-def _bind(template: str, items: tuple[tuple[str, Callable[..., Any]], ...], layout: np.dtype[Any]) -> ModuleType:
+def _bind(
+    template: str,
+    items: tuple[tuple[str, Callable[..., Any]], ...],
+    layout: np.dtype[Any],
+    shared: tuple[str, ...],
+) -> ModuleType:
     kernels = dict(items)
     source = (Path(__file__).parent / f"{template}.py").read_text(encoding="utf-8")
+    names = (*(layout.names or ()), *shared)
+    wrapped = shared and STATE_CLASS not in _placeholders(source)
+    if wrapped:
+        source += _wrappers(source, layout.names or (), shared)
     if not all(map(_importable, kernels.values())):
-        return _bind_in_memory(template, source, kernels, layout)
-    lines = [_bound_line(name, kernels.get(name), layout) for name in _placeholders(source)]
-    digest = source_hash(f"{source}{layout}", kernels.values())
+        module = _bind_in_memory(template, source, kernels, names)
+        return _wrapped(module) if wrapped else module
+    lines = [_bound_line(name, kernels.get(name), names) for name in _placeholders(source)]
+    digest = source_hash(f"{source}{layout}{shared or ''}", kernels.values())
     try:
-        return _load(template, _replace_placeholder(source, "\n".join(lines)), digest)
+        module = _load(template, _replace_placeholder(source, "\n".join(lines)), digest)
     except OSError as error:  # a full disk, for example
         _warn(f"ludory: {error}: this game's kernels are compiled in memory")
-        return _bind_in_memory(template, source, kernels, layout)
+        module = _bind_in_memory(template, source, kernels, names)
+    return _wrapped(module) if wrapped else module
+
+
+WRAPPED = "shared_"
+"""Prefix of wrappers that take the records and the shared arrays."""
+
+
+def _wrappers(source: str, own: tuple[str, ...], shared: tuple[str, ...]) -> str:
+    """For every batch kernel of `source` that takes a state, one that makes it of a tuple: records first, then the shared arrays.
+
+    The tuple's type names no class, so that compiled code is found again on disk: the class differs from process to process.
+    """
+    parts = [*(f"fields[0].{name}" for name in own), *(f"fields[{k}]" for k in range(1, len(shared) + 1))]
+    text = f"\n\nfrom ludory.envs.storage import state_class\n\n{STATE_CLASS} = state_class({(*own, *shared)!r})\n"
+    for name, rest in re.findall(r"^@batch_kernel\ndef (\w+)\(state, (.*)\):$", source, re.MULTILINE):
+        text += f"\n\n@batch_kernel\ndef {WRAPPED}{name}(fields, {rest}):\n"
+        text += f"    return {name}({STATE_CLASS}({', '.join(parts)}), {rest})\n"
+    return text
+
+
+def _wrapped(module: ModuleType) -> ModuleType:
+    """`module` with the wrappers under the names of what they wrap."""
+    view = ModuleType(module.__name__)
+    view.__dict__.update(
+        {name.removeprefix(WRAPPED): value for name, value in vars(module).items() if name.startswith(WRAPPED)}
+    )
+    return view
 
 
 def _placeholder_line(source: str) -> str:
@@ -120,9 +163,9 @@ def _importable(kernel: Callable[..., Any]) -> bool:
     return function.__module__ != "__main__" and getattr(module, function.__qualname__, None) is kernel
 
 
-def _bound_line(name: str, kernel: Callable[..., Any] | None, layout: np.dtype[Any]) -> str:
+def _bound_line(name: str, kernel: Callable[..., Any] | None, names: tuple[str, ...]) -> str:
     if name == STATE_CLASS:
-        return f"from ludory.envs.storage import state_class\n\n{STATE_CLASS} = state_class({layout.names!r})"
+        return f"from ludory.envs.storage import state_class\n\n{STATE_CLASS} = state_class({names!r})"
     if kernel is None:
         return ""
     function = plain(kernel)
@@ -152,10 +195,10 @@ def _load_named(path: Path, source: str) -> ModuleType:
 
 
 def _bind_in_memory(
-    template: str, source: str, kernels: Mapping[str, Callable[..., Any]], layout: np.dtype[Any]
+    template: str, source: str, kernels: Mapping[str, Callable[..., Any]], names: tuple[str, ...]
 ) -> ModuleType:
     module = ModuleType(f"ludory_bound_{template}_uncached")
-    module.__dict__.update({**kernels, STATE_CLASS: state_class(layout.names or ())})
+    module.__dict__.update({**kernels, STATE_CLASS: state_class(names)})
     uncached = source.replace("import batch_kernel", "import uncached_batch_kernel as batch_kernel")
     exec(compile(_replace_placeholder(uncached, ""), template, "exec"), module.__dict__)
     return module

@@ -32,14 +32,20 @@ Layout = Literal["C", "F", "A"]
 class DeviceState:
     """The state as kernels on one device get it.
 
-    dtype: layout of a record of one game; names the fields in the order of `arrays`.
+    dtype: layout of a record of one game; names the fields in the order of `arrays`. The fields of `state` that it does not name are
+        shared by all games, and come last.
     """
 
     def __init__(self, state: State, dtype: np.dtype[Any], as_argument: Callable[[Tensor], Any]) -> None:
-        tensors = [getattr(state, name) for name in dtype.names or ()]
+        own = dtype.names or ()
+        names = (*own, *(name for name in state._fields if name not in own))
+        tensors = [getattr(state, name) for name in names]
         self.dtype = dtype
         self.arrays = tuple(as_argument(tensor) for tensor in tensors)
-        self.kind = tuple(_tensor_kind(tensor, "C" if tensor.ndim == 1 else "F") for tensor in tensors)
+        layouts: list[Layout] = [
+            "C" if name not in own or tensor.ndim == 1 else "F" for name, tensor in zip(names, tensors, strict=True)
+        ]
+        self.kind = tuple(_tensor_kind(tensor, layout) for tensor, layout in zip(tensors, layouts, strict=True))
 
 
 class Device(Protocol):

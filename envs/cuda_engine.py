@@ -35,7 +35,7 @@ from .cuda_device import DeviceState, Kernel, find_device
 from .cuda_storage import Pools, gather_pools, new_pools, pool_views
 from .game import Game, ObservationSpec, State
 from .snapshot import check_fields, identity, read_snapshot, write_snapshot
-from .storage import record_dtype
+from .storage import own_fields, record_dtype, shared_arrays
 
 GAME_THREADS = (64,)
 """Threads of a block that work on a game each: small blocks, so that 10,000 games reach every multiprocessor."""
@@ -71,6 +71,9 @@ class CudaEngine:
         self._kernels = game.needed_kernels(f"device={device!r}")
         self.device, self._first_game = device, first_game
         self._device = find_device(device)
+        self._shared = {
+            name: torch.tensor(array, device=self._device.torch_device) for name, array in shared_arrays(game).items()
+        }
         self._adopt(new_pools(game.fields, self.num_games, self._device.torch_device), np.zeros(self.num_games, bool))
         self.state.terminated.fill_(True)
         self._seed_streams(seed)
@@ -79,7 +82,7 @@ class CudaEngine:
         """Take up the games that lie in `pools`; masks [A, S, n]."""
         count, where = len(started), self._device.torch_device
         self._pools, self._started, self.num_games = pools, started, count
-        self._state = pool_views(self.game.fields, pools)
+        self._state = pool_views(self.game.fields, pools, self._shared)
         self._fields = self._device.state(self._state, record_dtype(self.game.fields))
         self._all = np.arange(count)
         self._all_rows = torch.arange(count, device=where)
@@ -93,7 +96,7 @@ class CudaEngine:
     @cached_property
     def _bound(self) -> ModuleType:
         kernels = {name: kernel for name, kernel in self._kernels._asdict().items() if kernel}
-        return bind("batch_cuda", kernels, self._fields.dtype)
+        return bind("batch_cuda", kernels, self._fields.dtype, self.game.shared_names)
 
     @property
     def state(self) -> State:
@@ -295,6 +298,7 @@ class CudaEngine:
         where = self.tensor(chosen)
         other = object.__new__(CudaEngine)
         other.game, other.facts, other.device, other._device = self.game, self.facts, self.device, self._device
+        other._shared = self._shared
         other.seed, other._first_game, other._kernels = self.seed, self._first_game, self._kernels
         other._adopt(gather_pools(self._pools, where), self._started[chosen], self._masks.index_select(2, where))
         return other
@@ -322,7 +326,8 @@ class CudaEngine:
 
     def fields(self) -> dict[str, Any]:
         """Everything that a restored batch needs, by name; the arrays are live."""
-        return {**self.state._asdict(), "_started": self._started}
+        mine = {name: getattr(self.state, name) for name in own_fields(self.game.fields)}
+        return {**mine, "_started": self._started}
 
     def load_fields(self, fields: Mapping[str, Any], check: bool = True) -> None:
         """Take up what `fields` gave, on this or another device; see `Engine.load_fields`."""
@@ -330,7 +335,7 @@ class CudaEngine:
             check_fields(self.game, fields)
         count = len(fields["to_move"])
         pools = new_pools(self.game.fields, count, self._device.torch_device)
-        for name, field in pool_views(self.game.fields, pools)._asdict().items():
+        for name, field in pool_views(own_fields(self.game.fields), pools)._asdict().items():
             field.copy_(self.tensor(fields[name]))
         self._adopt(pools, np.array(_off_device(fields["_started"]), bool))
         self.run(self._bound.legal_rows, count, self._fields, self._masks)

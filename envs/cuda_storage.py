@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import torch
 from torch import Tensor
 
 from .game import Field, State
-from .storage import state_class
+from .storage import own_fields, state_class
 
 Pools = dict[str, Tensor]
 """[width, n] by dtype name."""
@@ -22,22 +23,26 @@ Pools = dict[str, Tensor]
 def new_pools(fields: Mapping[str, Field], count: int, device: torch.device) -> Pools:
     """Pools of `count` games with every field at its initial value."""
     widths: dict[str, int] = {}
-    for spec in fields.values():
+    for spec in own_fields(fields).values():
         widths[spec.dtype] = widths.get(spec.dtype, 0) + math.prod(spec.shape)
     pools = {
         dtype: torch.zeros((width, count), dtype=getattr(torch, dtype), device=device)
         for dtype, width in widths.items()
     }
-    for spec, field in zip(fields.values(), pool_views(fields, pools), strict=True):
-        field.copy_(torch.tensor(spec.fill, dtype=field.dtype))
+    state = pool_views(own_fields(fields), pools)
+    for name, field in state._asdict().items():
+        field.copy_(torch.tensor(fields[name].fill, dtype=field.dtype))
     return pools
 
 
-def pool_views(fields: Mapping[str, Field], pools: Pools) -> State:
-    """The pools as a NamedTuple of tensors (n, ...) that share their memory, in Fortran order."""
+def pool_views(fields: Mapping[str, Field], pools: Pools, shared: Mapping[str, Tensor] = MappingProxyType({})) -> State:
+    """The pools as a NamedTuple of tensors (n, ...) that share their memory, in Fortran order, with the tensors that all games share."""
     used = dict.fromkeys(pools, 0)
     views = []
-    for spec in fields.values():
+    for name, spec in fields.items():
+        if spec.shared:
+            views.append(shared[name])
+            continue
         pool, width = pools[spec.dtype], math.prod(spec.shape)
         part = pool[used[spec.dtype] : used[spec.dtype] + width]
         used[spec.dtype] += width

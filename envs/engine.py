@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from .game import GameFacts, State
+from .game import Game, GameFacts, State
 
 Array = Any
 """NumPy array on the CPU, torch tensor on CUDA."""
@@ -27,6 +27,7 @@ class Engine(Protocol):
     P seats, H heads, A = sum of the head sizes. Arrays that a method or property returns are fresh, except `state`.
     """
 
+    game: Game
     facts: GameFacts
     num_games: int
     device: str

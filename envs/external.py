@@ -255,7 +255,8 @@ class ExternalEngine(ABC):
         """(m, C): what a value function of `seats` (m,) may see; to be overridden where `facts.critic` is set."""
         players = self.facts.players
         turned = (seats[:, None] + np.arange(players)) % players
-        return self.state.observations[rows[:, None], turned].reshape(len(rows), -1)
+        seen: NDArray[Any] = self.state.observations[rows[:, None], turned]
+        return seen.reshape(len(rows), -1)
 
     def _rows_and_seats(self, seat: Any, rows: Any) -> tuple[Rows, NDArray[np.int64] | None]:
         """Games and the seat that looks in each; None: every seat."""

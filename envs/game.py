@@ -49,10 +49,10 @@ class ObservationSpec:
     shape: tuple[int, ...]
     dtype: Literal["uint8", "float32"]
     segments: tuple[Segment, ...]
-    low: Any = 0.0
-    """Smallest value: a number, may be -inf, or an array that broadcasts to `shape`."""
-    high: Any = 1.0
-    """Largest value, as `low`."""
+    low: float = 0.0
+    """Smallest value, may be -inf."""
+    high: float = 1.0
+    """Largest value, may be inf."""
 
     @property
     def size(self) -> int:
@@ -62,7 +62,7 @@ class ObservationSpec:
     @property
     def bits(self) -> bool:
         """True if every entry is 0 or 1."""
-        return self.dtype == "uint8" and not np.any(self.low) and bool(np.all(np.equal(self.high, 1)))
+        return self.dtype == "uint8" and self.low == 0 and self.high == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,11 @@ class Field(NamedTuple):
     high: Any = None
     """Largest value, as `low`."""
     shared: bool = False
-    """True: one read-only array for the whole batch instead of one per game, `Game.shared` or `fill`; kernels read `state.name[...]`."""
+    """True: one array for all games of an engine instead of one per game, such as a bank of levels: `Game.shared`, else `fill`.
+
+    `shape` is that of the whole array. Kernels read `state.name[...]` without the game's number, and cannot write to it. It is copied
+    to a device once, and snapshots hold only its hash.
+    """
 
 
 class Kernels(NamedTuple):
@@ -205,6 +209,31 @@ class Symmetry(NamedTuple):
     """(A,): column a of a mask becomes column actions[a]; heads keep their columns."""
 
 
+class Decoded(NamedTuple):
+    """What a text says to do."""
+
+    action: int | tuple[int, ...] | None
+    """One head: its value; several: one value each; None: the text names no action."""
+    reason: str = ""
+    """Why there is no action, for whoever wrote the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextCodec:
+    """A game as a language model reads and plays it.
+
+    `encode` determines what the seat may know, and nothing else; equal states give equal texts, on every machine.
+    `decode` never raises: whatever a model writes is an action or has a reason why it is none. Whether the action is legal is left to
+    the engine.
+    """
+
+    instruction: str
+    """Rules of the game, meaning of its symbols, and the form of an answer: the first thing that a model reads."""
+    encode: Callable[[State, int, int | None], str]
+    """`encode(state, i, seat)`: game i as `seat` sees it; None: everything."""
+    decode: Callable[[str], Decoded]
+
+
 @dataclass(frozen=True, slots=True)
 class Game:
     """A game: facts, state layout, kernels, pictures. Everything else in Ludory is a view of such a value.
@@ -228,6 +257,8 @@ class Game:
     """`text(state, i, seat)`: ANSI picture as `seat` sees the game; None: all cards face up."""
     svg: Callable[[State, int, int | None], str] | None = None
     """`svg(state, i, seat)`: one self-contained SVG document."""
+    codec: TextCodec | None = None
+    """For language models."""
     last_move: Callable[[State, int], str] | None = None
     """`last_move(state, i)`: the last move in words, with what it showed to everybody; "" before the first."""
     consistent: Callable[[State], NDArray[np.bool_]] | None = None
@@ -239,6 +270,8 @@ class Game:
     """`progress(state)`: float (N, P), how far each seat has come by what it did; training may reward its changes (`shaping`), results never do."""
     symmetry: Callable[[np.random.Generator], Symmetry] | None = None
     """Draws one of the renamings under which the game is the same; None: there are none, or none is known."""
+    shared: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """Arrays of the fields that all games share, by name."""
     id: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Id and keyword options that `make_engine` was called with: enough to build the same game again."""
@@ -272,6 +305,11 @@ class Game:
     def saves(self) -> bool:
         """True if `Engine.fields`, `load_fields`, `save` and `restore` exist."""
         return self.kernels is not None if self.facts.saves is None else self.facts.saves
+
+    @property
+    def shared_names(self) -> tuple[str, ...]:
+        """Names of the fields that all games share."""
+        return tuple(name for name, spec in self.fields.items() if spec.shared)
 
     @property
     def redeals(self) -> bool:

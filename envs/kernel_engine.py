@@ -32,7 +32,7 @@ from .checks import (
 from .game import Game, State
 from .parallel import ROWS_PER_THREAD, run_parts, thread_count
 from .snapshot import check_fields, identity, read_snapshot, write_snapshot
-from .storage import new_records, views
+from .storage import new_records, own_fields, shared_arrays, views
 
 
 class KernelEngine:
@@ -56,7 +56,7 @@ class KernelEngine:
         self.game, self.facts, self.num_games = game, game.facts, checked_num_games(num_games)
         self._kernels = game.needed_kernels("KernelEngine")
         self.threads = thread_count(threads)
-        self._records = new_records(game.fields, self.num_games)
+        self._records, self._shared = new_records(game.fields, self.num_games), shared_arrays(game)
         self._started, self._ready = np.zeros(self.num_games, bool), False
         self._all = np.arange(self.num_games)
         self._first_game = first_game
@@ -76,17 +76,22 @@ class KernelEngine:
     @cached_property
     def _bound(self) -> ModuleType:
         kernels = {name: kernel for name, kernel in self._kernels._asdict().items() if kernel}
-        return bind("batch_cpu", kernels, self._records.dtype)
+        return bind("batch_cpu", kernels, self._records.dtype, self.game.shared_names)
 
     @cached_property
     def state(self) -> State:
         """NamedTuple of live arrays, first axis = game."""
-        return views(self.game.fields, self._records)
+        return views(self.game.fields, self._records, self._shared)
 
     @property
     def records(self) -> NDArray[Any]:
-        """The state as kernels get it: one record per game."""
+        """What every game has of its own: one record per game."""
         return self._records
+
+    @property
+    def kernel_state(self) -> Any:
+        """The state as batch kernels get it: the records, with the arrays that all games share behind them if there are any."""
+        return (self._records, *self._shared.values()) if self._shared else self._records
 
     def _seed_streams(self, seed: int | None) -> None:
         self.seed = secrets.randbits(62) if seed is None else checked_seed(seed)
@@ -108,7 +113,7 @@ class KernelEngine:
             self._seed_streams(seed)
         for name, values in given.items():
             self._records[name][rows] = values
-        self.run(self._bound.reset_rows, len(rows), self._records, rows, self._masks)
+        self.run(self._bound.reset_rows, len(rows), self.kernel_state, rows, self._masks)
         self._started[rows] = True
         self._ready = self._ready or bool(self._started.all())
 
@@ -119,7 +124,7 @@ class KernelEngine:
         chosen = self._checked_actions(actions, rows)
         if part:
             self._records["rewards"] = 0
-        self.run(self._bound.step_rows, len(rows), self._records, rows, chosen, self._masks)
+        self.run(self._bound.step_rows, len(rows), self.kernel_state, rows, chosen, self._masks)
 
     def _checked_actions(self, actions: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         chosen = np.asarray(actions)
@@ -128,7 +133,7 @@ class KernelEngine:
         if not self._ready:
             check_started(self.facts, self._started, rows)
         cube = chosen.reshape(len(rows), self._mask_rows, len(self.facts.heads))
-        fault = int(self._bound.first_illegal(self._records, rows, cube, self._masks, self._offsets))
+        fault = int(self._bound.first_illegal(self.kernel_state, rows, cube, self._masks, self._offsets))
         if fault >= 0:
             raise illegal_action(self.game, fault, rows, cube, self._masks, self._records["to_move"])
         return chosen
@@ -168,7 +173,7 @@ class KernelEngine:
         if packed:
             check_packable(self.facts, spec)
         out = np.empty((len(rows), spec.size), spec.dtype)
-        self.run(kernel, len(rows), self._records, rows, seats, out)
+        self.run(kernel, len(rows), self.kernel_state, rows, seats, out)
         return np.packbits(out, axis=1) if packed else out
 
     def used(self, actions: Any, seat: Any | None = None, rows: Any | None = None) -> NDArray[np.bool_]:
@@ -185,7 +190,7 @@ class KernelEngine:
         out = np.ones((len(rows), heads), bool)
         if self._kernels.used:
             played = np.ascontiguousarray(chosen, np.int64).reshape(len(rows), heads)
-            self.run(self._bound.used_rows, len(rows), self._records, rows, seats, played, out)
+            self.run(self._bound.used_rows, len(rows), self.kernel_state, rows, seats, played, out)
         acting = self.deciding if self.facts.simultaneous else self.alive
         out &= acting[rows, np.where(seats < 0, self._records["to_move"][rows], seats)][:, None]
         return out.reshape(count, self.facts.players, heads) if every else out
@@ -194,7 +199,7 @@ class KernelEngine:
         spec, count = self.facts.observation, len(rows)
         if not packed:
             out = np.empty((count, spec.size), spec.dtype)
-            self.run(self._bound.observe_rows, count, self._records, rows, seats, out)
+            self.run(self._bound.observe_rows, count, self.kernel_state, rows, seats, out)
             return out.reshape(count, *spec.shape)
         check_packable(self.facts, spec)
         out = np.empty((count, -(-spec.size // 8)), np.uint8)
@@ -203,7 +208,7 @@ class KernelEngine:
 
     def _packed_rows(self, rows: Any, seats: Any, out: NDArray[np.uint8], start: int, stop: int) -> None:
         words = np.empty(out.shape[1], np.uint64)
-        self._bound.observe_packed_rows(self._records, rows, seats, words, out, start, stop)
+        self._bound.observe_packed_rows(self.kernel_state, rows, seats, words, out, start, stop)
 
     @property
     def over(self) -> NDArray[np.bool_]:
@@ -270,6 +275,7 @@ class KernelEngine:
         rows = checked_rows(rows, self.num_games)
         other = object.__new__(type(self))
         other.game, other.facts, other._kernels, other.num_games = self.game, self.facts, self._kernels, len(rows)
+        other._shared = self._shared
         other.threads, other.seed, other._first_game = self.threads, self.seed, self._first_game
         other._records, other._masks, other._started = self._records[rows], self._masks[rows], self._started[rows]
         other._all, other._ready = np.arange(len(rows)), self._ready or bool(other._started.all())
@@ -281,9 +287,9 @@ class KernelEngine:
         check_started(self.facts, self._started, self._all)
         seats = checked_seats(seat, self.num_games, self.facts)
         self._records["random"] = redeal_streams(checked_seed(seed), self.num_games)
-        self.run(self._bound.redeal_rows, self.num_games, self._records, self._all, seats)
+        self.run(self._bound.redeal_rows, self.num_games, self.kernel_state, self._all, seats)
         # Other seats see what was re-drawn, and their legal actions may depend on it.
-        self.run(self._bound.legal_rows, self.num_games, self._records, self._masks)
+        self.run(self._bound.legal_rows, self.num_games, self.kernel_state, self._masks)
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -298,14 +304,14 @@ class KernelEngine:
 
     def fields(self) -> dict[str, NDArray[Any]]:
         """Everything that a restored batch needs, by name; the arrays are live."""
-        return {name: self._records[name] for name in self.game.fields} | {"_started": self._started}
+        return {name: self._records[name] for name in own_fields(self.game.fields)} | {"_started": self._started}
 
     def load_fields(self, fields: Mapping[str, NDArray[Any]], check: bool = True) -> None:
         """Take up what `fields` gave; see `Engine.load_fields`."""
         if check:
             check_fields(self.game, fields)
         records = new_records(self.game.fields, len(fields["to_move"]))
-        for name in self.game.fields:
+        for name in own_fields(self.game.fields):
             records[name] = fields[name]
         self._records, self._started, self.num_games = records, np.array(fields["_started"], bool), len(records)
         self._all = np.arange(self.num_games)
@@ -313,4 +319,4 @@ class KernelEngine:
         for derived in ("state", "_movers"):
             self.__dict__.pop(derived, None)
         self._masks = np.ones((self.num_games, self._mask_rows, self.facts.num_actions), bool)
-        self.run(self._bound.legal_rows, self.num_games, self._records, self._masks)
+        self.run(self._bound.legal_rows, self.num_games, self.kernel_state, self._masks)

@@ -13,7 +13,10 @@ Memory = Any
 
 
 class Player(Protocol):
-    """Chooses the moves of one seat in a batch of games."""
+    """Chooses the moves of one seat in a batch of games.
+
+    It may also have `look_on(engine, seat, rows, memory)`, called for games in which its seat waits while others decide.
+    """
 
     def initial_memory(self, rows: int) -> Memory:
         """Memory of `rows` games before their first move."""

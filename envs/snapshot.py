@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zipfile
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from ludory.errors import SnapshotError
 
 from .engine import on_host
 from .game import Field, Game
-from .storage import record_dtype, state_class
+from .storage import own_fields, record_dtype, shared_arrays, state_class
 
 FORMAT = 1
 MOST_BYTES = 1 << 30
@@ -25,8 +26,10 @@ MOST_HEADER_BYTES = 1 << 20
 
 
 def identity(game: Game) -> dict[str, Any]:
-    """What a snapshot notes of its game: id and options."""
-    return {"id": game.id or game.facts.name, "options": dict(game.options)}
+    """What a snapshot notes of its game: id and options, and the hashes of the arrays that all games share."""
+    noted: dict[str, Any] = {"id": game.id or game.facts.name, "options": dict(game.options)}
+    hashes = {name: hashlib.sha256(array.tobytes()).hexdigest() for name, array in shared_arrays(game).items()}
+    return noted | ({"shared": hashes} if hashes else {})
 
 
 def write_snapshot(file: str | Path, game: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -115,12 +118,13 @@ def _names_a_game(header: Any) -> bool:
 
 
 def _describe(game: Mapping[str, Any]) -> str:
-    return f"{game['id']} with options {game['options']}"
+    shared = f" and the shared arrays {game['shared']}" if "shared" in game else ""
+    return f"{game['id']} with options {game['options']}{shared}"
 
 
 def _saved(game: Game) -> dict[str, Field]:
     """Everything that `Engine.fields` gives."""
-    return {**game.fields, "_started": Field("bool")}
+    return {**own_fields(game.fields), "_started": Field("bool")}
 
 
 def check_fields(game: Game, fields: Mapping[str, Any]) -> None:
@@ -141,7 +145,8 @@ def check_fields(game: Game, fields: Mapping[str, Any]) -> None:
     for name, spec in _saved(game).items():
         _check_bounds(game, name, spec, arrays[name])
     if game.consistent is not None:
-        state = state_class(tuple(game.fields))(*(arrays[name] for name in game.fields))
+        known = arrays | shared_arrays(game)
+        state = state_class(tuple(game.fields))(*(known[name] for name in game.fields))
         sound = game.consistent(state) | ~arrays["_started"]
         if not sound.all():
             raise SnapshotError(

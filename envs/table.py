@@ -153,7 +153,16 @@ class Table:
                 actions[acts, seat] = self._choose(int(seat), rows[acts]).reshape(acts.sum(), -1)
             if waits.any():  # nobody is asked for the one action that is left
                 actions[waits, seat] = first_legal(on_host(self.engine.legal())[rows[waits], seat], self.engine.facts)
+                self._look_on(int(seat), rows[waits])
         return actions
+
+    def _look_on(self, seat: int, rows: Array) -> None:
+        """Let a player that wants to see what its seat sees while it waits, in those of `rows` where it is not out."""
+        look_on = getattr(self.players[seat], "look_on", None)
+        if look_on is not None and self.engine.game.seats_wait:
+            living = rows[on_host(self.engine.alive)[rows, seat]]
+            if len(living):
+                look_on(self.engine, seat, living, self.memories[seat])
 
     def _notify(self, rows: Array, actions: Array) -> None:
         if self.listener and len(rows):

@@ -1,15 +1,20 @@
-"""Two tiny games whose rules are plain Python, played through `ExternalEngine`: one in turns, one where all move at once and a seat may wait."""
+"""Three tiny games whose rules are plain Python: one in turns, one where all move at once and a seat may wait, one that workers may play."""
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ludory.envs.external import ExternalEngine, Rows
-from ludory.envs.game import Game, GameFacts, Head, ObservationSpec, Segment
+from ludory.envs.game import Game, GameFacts, Head, ObservationSpec, Segment, TextCodec
+from ludory.envs.pooled_engine import POOL_OPTIONS, PooledEngine
+from ludory.envs.text_codec import decoder_of_names
 
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
 
@@ -49,12 +54,28 @@ def tic_tac_toe() -> Game:
     facts = GameFacts(
         "external tic-tac-toe", 2, "sequential", "zero_sum", False, False, (Head("square", 9),), spec, 9, -1, 1
     )
-    return Game(facts, engine=TicTacToeEngine, action_name=lambda head, value: f"square {value}", text=_board)
+    return Game(facts, engine=TicTacToeEngine, action_name=_square, text=_board, codec=CODEC)
+
+
+def _square(head: int, value: int) -> str:
+    return f"square {value}"
 
 
 def _board(state: Any, i: int, seat: int | None) -> str:
     marks = np.array([".", "x", "o"])[state.engine.boards[i]]
     return "\n".join("".join(marks[start : start + 3]) for start in (0, 3, 6))
+
+
+def _described(state: Any, i: int, seat: int | None) -> str:
+    turn = "" if seat is None else f"\nYou are {'xo'[seat]}."
+    return _board(state, i, seat) + turn
+
+
+CODEC = TextCodec(
+    "Put three of your marks in a row. Squares are numbered 0 to 8, row by row. Answer with a square, such as: square 4",
+    _described,
+    decoder_of_names(_square, 9),
+)
 
 
 ROUNDS = 6
@@ -111,3 +132,40 @@ def relay() -> Game:
         seats_wait=True,
     )
     return Game(facts, engine=RelayEngine)
+
+
+DIE, HANG, FAIL = 2, 3, 4
+"""Actions that break an environment; 0 and 1 are guesses."""
+
+
+class Guess:
+    """Guess three bits of the seed, one point each; the third guess ends the game. `breakable`: the other actions are legal, too."""
+
+    def __init__(self, breakable: bool) -> None:
+        self.breakable = breakable
+
+    def reset(self, seed: int, options: Mapping[str, Any], row: Any) -> None:
+        self.bits = [seed >> k & 1 for k in range(3)]
+        row.observations[0, :] = self.bits
+        row.legal[0, DIE:] = self.breakable
+
+    def step(self, action: NDArray[Any], row: Any) -> None:
+        guess = int(action[0])
+        if guess == DIE:
+            os._exit(7)
+        if guess == HANG:
+            time.sleep(60)
+        if guess == FAIL:
+            raise ValueError("a broken rule")
+        row.rewards[0] = guess == self.bits.pop(0)
+        row.terminated[...] = not self.bits
+
+    def close(self) -> None:
+        pass
+
+
+def guess(breakable: bool = False) -> Game:
+    """One seat; `workers` may play it."""
+    spec = ObservationSpec("bits", (3,), "uint8", (Segment("bits", 0, 3),))
+    facts = GameFacts("guess", 1, "sequential", "general", False, True, (Head("guess", 5),), spec, 3, 0, 3)
+    return Game(facts, engine=partial(PooledEngine, environment=partial(Guess, breakable)), engine_options=POOL_OPTIONS)

@@ -52,6 +52,10 @@ class Blueprint(ABC):
             )
         game.need(searcher, "clones", "heads")
         game.needed_kernels(searcher)
+        if game.shared_names:
+            raise OptionError(
+                f"{searcher} plays games whose state is all their own; {game.name} shares {', '.join(game.shared_names)}"
+            )
         if len(game.facts.heads) > 1:
             raise OptionError(
                 f"{searcher} plays games with one action a move; {game.id or game.facts.name} has {len(game.facts.heads)}"

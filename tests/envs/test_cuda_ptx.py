@@ -14,6 +14,7 @@ import torch
 from cuda_transcript import COUNTING
 from games import matching, nim
 from games_elimination import standoff
+from games_shared import FOLLOW_THE_LEVEL
 
 from ludory.agents.agent import KernelAgent
 from ludory.agents.hanabi.bots import make_cheatbot, make_iggi, make_piers, make_smartbot
@@ -117,6 +118,11 @@ def assert_hopper_code(device: PaperDevice) -> None:
 def test_hanabi(engine_on, ptx_device):
     use_everything(engine_on(make_game(), ptx_device))
     assert ptx_device.names == HANABI_KERNELS
+    assert_hopper_code(ptx_device)
+
+
+def test_arrays_that_all_games_share(engine_on, ptx_device):
+    use_everything(engine_on(FOLLOW_THE_LEVEL, ptx_device))
     assert_hopper_code(ptx_device)
 
 

@@ -4,50 +4,19 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import time
-from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
+from games_external import DIE, FAIL, HANG, guess
 
 from ludory.envs.external import ExternalEngine
-from ludory.envs.game import Game, GameFacts, Head, ObservationSpec, Segment
 from ludory.envs.make import make_engine
-from ludory.envs.pooled_engine import POOL_OPTIONS, PooledEngine
 from ludory.errors import OptionError, WorkerError
-
-DIE, HANG, FAIL = 2, 3, 4
-"""Actions that break an environment; 0 and 1 are guesses."""
-
-
-class Guess:
-    """Guess three bits of the seed, one point each; the third guess ends the game."""
-
-    def reset(self, seed, options, row):
-        self.bits = [seed >> k & 1 for k in range(3)]
-        row.observations[0, :] = self.bits
-
-    def step(self, action, row):
-        guess = int(action[0])
-        if guess == DIE:
-            os._exit(7)
-        if guess == HANG:
-            time.sleep(60)
-        if guess == FAIL:
-            raise ValueError("a broken rule")
-        row.rewards[0] = guess == self.bits.pop(0)
-        row.terminated[...] = not self.bits
-
-    def close(self):
-        pass
-
-
-def guess() -> Game:
-    spec = ObservationSpec("bits", (3,), "uint8", (Segment("bits", 0, 3),))
-    facts = GameFacts("guess", 1, "sequential", "general", False, True, (Head("guess", 5),), spec, 3, 0, 3)
-    return Game(facts, engine=partial(PooledEngine, environment=Guess), engine_options=POOL_OPTIONS)
 
 
 def played(workers: int) -> list[np.ndarray]:
@@ -71,7 +40,7 @@ def test_workers_play_the_games_of_this_process():
 
 def broken(action: int, **options) -> ExternalEngine:
     """Four games on two workers, of which game 1, on the first, is broken by its third action."""
-    engine = make_engine(guess(), 4, seed=0, workers=2, **options)
+    engine = make_engine(guess(breakable=True), 4, seed=0, workers=2, **options)
     engine.reset()
     for move in (0, 1):
         engine.step(np.array([0, move, 0, 0]))
@@ -132,6 +101,40 @@ def test_a_program_without_a_main_guard_uses_workers_and_ends_them(tmp_path):
     for pid in pids.split():
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid), 0)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_a_program_that_is_stopped(how, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import numpy as np\n"
+        "from ludory.envs.pool_worker import ArraySpec\n"
+        "from ludory.envs.process_pool import ProcessPool\n"
+        "class Slow:\n"
+        "    def step(self, action, row):\n"
+        "        import time\n"
+        "        time.sleep(0.01)\n"
+        "    def close(self): pass\n"
+        "pool = ProcessPool([Slow] * 2, {'seen': ArraySpec((), 'int64')}, ArraySpec((), 'int64'), workers=2)\n"
+        "print(*[worker.process.pid for worker in pool._workers], flush=True)\n"
+        "while True: pool.step(np.arange(2), np.zeros(2, np.int64))\n"
+    )
+    program = subprocess.Popen(
+        [sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert program.stdout is not None
+    pids = [int(pid) for pid in program.stdout.readline().split()]
+    if how == signal.SIGINT:
+        os.killpg(program.pid, how)  # as a terminal does
+    else:
+        program.kill()
+    _, said = program.communicate(timeout=30)
+    assert len(pids) == 2
+    assert "Traceback" not in said.replace("Traceback", "", 1)  # of the program itself, and of no worker
+    end = time.monotonic() + 10
+    while (alive := [pid for pid in pids if Path(f"/proc/{pid}").exists()]) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not alive
 
 
 def test_options_of_the_pool_are_checked():

@@ -146,5 +146,5 @@ class DeadHandsPlay(KernelEngine):
 
 
 def test_who_is_out_uses_no_head():
-    with pytest.raises(ConformanceError, match="a seat that is out, or of a finished game, uses a head"):
+    with pytest.raises(ConformanceError, match="a seat that is out or waits, or of a finished game, uses a head"):
         unused_heads_have_no_effect(trial(maker=DeadHandsPlay))

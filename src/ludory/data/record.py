@@ -166,7 +166,9 @@ def _play(game: Game, players: Sequence[Any], manifest: Manifest, shard: int) ->
         if player not in players[:seat]:
             player.seed(int(np.random.SeedSequence([seed, seat]).generate_state(1)[0]))
     engine = make_engine(game, manifest.games_in(shard), seed=seed, first_game=first)
-    return Witness(game, engine, players).play(first, seed)
+    columns = Witness(game, engine, players).play(first, seed)
+    engine.close()
+    return columns
 
 
 def checkpoint_hashes(names: Sequence[str]) -> dict[str, str]:

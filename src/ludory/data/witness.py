@@ -134,6 +134,8 @@ class _Watched:
 
         if callable(start_games := getattr(player, "start_games", None)):
             self.start_games = start_games
+        if callable(look_on := getattr(player, "look_on", None)):
+            self.look_on = look_on
 
     def initial_memory(self, rows: int) -> Memory:
         return self._player.initial_memory(rows)

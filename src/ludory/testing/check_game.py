@@ -65,6 +65,7 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "PettingZoo AEC": pettingzoo_views.pettingzoo_aec_agrees,
     "PettingZoo parallel": pettingzoo_views.pettingzoo_parallel_agrees,
     "pictures": pictures.pictures_are_drawn,
+    "text codec": pictures.texts_can_be_read_and_answered,
     "CUDA simulator": simulator.cuda_simulator_agrees,
     "hidden information": hidden.hidden_information_stays_hidden,
     "redeal": hidden.redeal_draws_what_is_hidden,
@@ -116,6 +117,7 @@ def check_game(
       (`redeal`), and `redeal` does change it. Not tested where the observation is privileged on purpose.
     * CUDA: in Numba's CUDA simulator, the kernels play the games of the CPU, bit for bit.
     * pictures: text and SVG are drawn at every stage.
+    * text codec: every seat gets a text at every stage, names of actions are read as these actions, and nonsense has a reason.
 
     What cannot be tested of a game whose rules run elsewhere is remarked in its place: kernels, CUDA, and what its engine lacks.
 

@@ -32,7 +32,7 @@ def facts_hold_together(trial: Trial) -> None:
         len(facts.teams) in (0, facts.players),
         f"teams={facts.teams}: give the team of each of the {facts.players} seats, or ()",
     )
-    require(np.all(np.less_equal(spec.low, spec.high)), f"observation low={spec.low} is above high={spec.high}")
+    require(spec.low <= spec.high, f"observation low={spec.low} is above high={spec.high}")
     if trial.game.kernels is not None:
         _check_fields(trial)
     critic_spec(trial.game)

@@ -48,7 +48,9 @@ def _guarded(engine: Engine, call: Callable[..., Any], where: str, *args: Any) -
     """Call a kernel on a guarded copy of the state; gives the fields afterwards."""
     names = engine.state._fields
     arrays = {name: to_numpy(getattr(engine.state, name)) for name in names}
-    state = state_class(names)(*(GuardedField(f"state.{name}", array, ROW) for name, array in arrays.items()))
+    shared = engine.game.shared_names
+    fields = [GuardedField(f"state.{name}", array, None if name in shared else ROW) for name, array in arrays.items()]
+    state = state_class(names)(*fields)
     try:
         with np.errstate(all="ignore"):
             call(state, ROW, *args)
@@ -137,6 +139,10 @@ def _check_draws(trial: Trial, kernels: Mapping[str, Any], engine: Engine, where
 
 def _compare_rows(compiled: Engine, fields: Mapping[str, Array], where: str) -> None:
     for name, array in fields.items():
-        mine, theirs = array[ROW], to_numpy(getattr(compiled.state, name))[ROW]
+        theirs = to_numpy(getattr(compiled.state, name))
+        if name in compiled.game.shared_names:
+            require((array == theirs).all(), f"{where}: writes to state.{name}, which all games share")
+            continue
+        mine, theirs = array[ROW], theirs[ROW]
         same = np.allclose(mine, theirs, equal_nan=True) if array.dtype.kind == "f" else (mine == theirs).all()
         require(same, f"{where}: state.{name} is {mine.tolist()} interpreted, {theirs.tolist()} compiled")

@@ -32,6 +32,31 @@ def pictures_are_drawn(trial: Trial) -> str | None:
     return f"the game has no {' and no '.join(missing)}" if missing else None
 
 
+NONSENSE = ("", "\n", "no action of any game", "<answer></answer>", "9" * 400)
+
+
+def texts_can_be_read_and_answered(trial: Trial) -> None:
+    """`codec.encode` gives a text for every seat; `codec.decode` reads every action's name (of games with one head) and never raises."""
+    codec, game = trial.game.codec, trial.game
+    if codec is None:
+        return
+    require(codec.instruction.strip(), "codec.instruction is empty")
+    for step, engine in trial.positions(6):
+        for seat in (None, *range(trial.facts.players)):
+            text = codec.encode(engine.state, 0, seat)
+            require(isinstance(text, str) and text.strip(), f"step {step}, codec.encode for seat {seat} is {text!r}")
+            require(text == codec.encode(engine.state, 0, seat), f"step {step}, codec.encode for seat {seat} changes")
+    for action in range(trial.facts.num_actions if len(trial.facts.heads) == 1 else 0):
+        name = game.action_name(0, action)
+        read = codec.decode(name)
+        require(read.action == action, f"codec.decode({name!r}) is {read}, must be action {action}")
+    for text in NONSENSE:
+        read = codec.decode(text)
+        require(
+            read.action is not None or read.reason.strip(), f"codec.decode({text!r}) has neither an action nor a reason"
+        )
+
+
 def _check_svg(picture: str, where: str) -> None:
     try:
         root = ElementTree.fromstring(picture)
