@@ -58,7 +58,7 @@ def _from_model(model: Any, game: Game, name: str, *args: Any, **kwargs: Any) ->
     if callable(getattr(model, "agent_for", None)):  # it does not play by observations
         return _checked(call(name, model.agent_for, game, *args, **kwargs), name)
     learnt, asked = model.game.facts, game.facts
-    if (learnt.observation, learnt.heads) != (asked.observation, asked.heads):
+    if (learnt.observation, learnt.heads, learnt.box) != (asked.observation, asked.heads, asked.box):
         raise CheckpointError(
             f"{name}: trained on {model.game.id}, where a seat sees {_shapes(model.game)}; "
             f"it can not play {game.id} with {_shapes(game)}"

@@ -79,6 +79,8 @@ class NeuralAgent(Agent):
             memory = self.initial_memory(len(mask))
         known, drawn = (memory, None) if self.deterministic else memory
         after, output = self._asked(seen, known, seats)
+        if self.policy.box is not None:
+            return self._act_in_box(output, after, drawn)
         legal, sizes = torch.from_numpy(np.asarray(mask, bool)), self.policy.head_sizes
         if drawn is None:
             actions: Any = self.policy.distribution(output.logits, legal.to(self._device)).mode()
@@ -89,6 +91,19 @@ class NeuralAgent(Agent):
             after = after, drawn + ONE_MORE
         self.log_probs, actions = log_probs.numpy(), actions.cpu().numpy()
         return (actions[:, 0] if actions.shape[1] == 1 else actions), after
+
+    def _act_in_box(self, output: PolicyOutput, after: Memory, drawn: Memory) -> tuple[Array, Memory]:
+        """Continuous actions (m, D) within their bounds, and the memory after them."""
+        distribution = self.policy.distribution(output.logits, output.logits)
+        actions = distribution.mode()
+        if drawn is not None:
+            numbers = torch.from_numpy(uniforms(drawn[:, 0], drawn[:, 1], actions.shape[1])).clamp(1e-12, 1 - 1e-12)
+            noise = torch.special.ndtri(numbers).float().to(actions.device)
+            actions = actions + distribution.log_std.exp() * noise
+            after = after, drawn + ONE_MORE
+        self.log_probs = None if drawn is None else distribution.log_prob(actions).cpu().numpy()
+        played: Array = self.policy.playable(actions).cpu().numpy()
+        return played, after
 
     def _asked(self, seen: torch.Tensor, memory: Memory, seats: torch.Tensor | None) -> tuple[Memory, PolicyOutput]:
         """The memory after a decision, and what the policy says."""

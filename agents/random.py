@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,12 +16,12 @@ from .draws import ONE_MORE, Draws, Keys, undrawn, uniforms
 
 
 class RandomAgent(Agent):
-    """Uniform over the legal values of each head. Memory: int64 (rows, 2), a game's key and how often was drawn in it."""
+    """Uniform over the legal values of each head, or over the box of continuous actions. Memory: int64 (rows, 2), a game's key and how often was drawn in it."""
 
     name = "random"
 
     def __init__(self, facts: GameFacts, seed: int | None = None) -> None:
-        self._edges = np.cumsum(facts.head_sizes)[:-1]
+        self._edges, self._box = np.cumsum(facts.head_sizes)[:-1], facts.box
         self._draws = Draws(seed)
 
     def seed(self, seed: int) -> None:
@@ -37,6 +39,9 @@ class RandomAgent(Agent):
     def act(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
         """Actions (m,) for one head, (m, H) for several; memory None: of games just begun."""
         memory = self.initial_memory(len(mask)) if memory is None else memory
+        if self._box is not None:
+            numbers = uniforms(memory[:, 0], memory[:, 1], len(self._box.low))
+            return _spread(numbers, *self._box), memory + ONE_MORE
         heads = np.split(on_host(mask), self._edges, axis=1)
         numbers = uniforms(memory[:, 0], memory[:, 1], len(heads))
         counts = np.stack([np.count_nonzero(part, axis=1) for part in heads], axis=1)
@@ -50,6 +55,15 @@ def _legal_at(mask: NDArray[np.bool_], place: NDArray[np.int64]) -> NDArray[np.i
     """(m,) the legal value that has `place` (m,) legal ones before it; mask (m, values)."""
     found: NDArray[np.int64] = (mask.cumsum(axis=1) > place[:, None]).argmax(axis=1)
     return found
+
+
+def _spread(numbers: NDArray[np.float64], low: Sequence[float], high: Sequence[float]) -> NDArray[np.float32]:
+    """Uniform numbers (m, D) in [0, 1) between the bounds; an infinite bound counts as 1 from 0, or from the other bound."""
+    least, most = np.array(low), np.array(high)
+    start = np.where(np.isfinite(least), least, np.where(np.isfinite(most), most - 1, -1))
+    end = np.where(np.isfinite(most), most, start + np.where(np.isfinite(least), 1, 2))
+    spread: NDArray[np.float32] = (start + numbers * (end - start)).astype(np.float32)
+    return spread
 
 
 def make(game: Game, seed: int | None = None) -> RandomAgent:

@@ -45,7 +45,8 @@ class Algorithm(Learner):
 
     Args:
         policy: network by name, with arguments where wanted: "gru(memory_size=128)"; "auto" for the algorithm's default.
-        env: game id, `Game`, or a Gymnasium vector or Stable-Baselines3 environment made by Ludory.
+        env: game id, `Game`, or an environment of Gymnasium, PettingZoo or Stable-Baselines3: an object, a class or function that
+            makes one, a list of these, or a vector environment.
         **config: fields of `config_class`.
     """
 
@@ -56,10 +57,14 @@ class Algorithm(Learner):
     """Field of the config that weighs closeness to the policy in `config.teacher`; None: it learns without a teacher."""
     saves_folder: ClassVar[bool] = False
     """Whether a checkpoint is a folder, with what `write_files` writes, instead of one file."""
+    continuous: ClassVar[bool] = False
+    """True if it learns continuous actions, too."""
 
     def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
         game = needed_game(env, self.id)
-        super().__init__(game, make_config(self.config_class, config))
+        if not self.continuous:
+            game.need(self.id, "heads")
+        super().__init__(game, make_config(self.config_class, {**self.suited_to(game), **config}))
         self.policy_spec = complete(parse_policy(policy), self._policy_wishes())
         self.device = _device(self.config.device)
         self._open_source()
@@ -213,8 +218,8 @@ class Algorithm(Learner):
         legal = torch.from_numpy(mask.reshape(len(batch), width)).to(self.device)
         distribution = self.policy.distribution(output.logits, legal)
         actions = distribution.mode() if deterministic else distribution.sample(self.generator)
-        chosen = actions.cpu().numpy()
-        chosen = chosen[:, 0] if chosen.shape[1] == 1 else chosen
+        chosen = self.policy.playable(actions).cpu().numpy()
+        chosen = chosen[:, 0] if chosen.shape[1] == 1 and self.policy.box is None else chosen
         return (chosen[0] if single else chosen), output.memory
 
     def _fresh_memory(self, memory: Tensor | None, starts: Any) -> Tensor | None:
@@ -321,6 +326,8 @@ class Algorithm(Learner):
                 f"{file}: written by {header.get('algorithm')!r}, this is {cls.id!r}; use ludory.load(file)"
             )
         saved = header["env"]
+        if env is None and not saved["id"]:
+            raise CheckpointError(f"{file}: trained on an environment without an id; type load(file, env=...) with it")
         game = saved_game(file, header) if env is None else game_of(env)
         if (game.id, dict(game.options)) != (saved["id"], saved["options"]):
             raise CheckpointError(

@@ -95,4 +95,5 @@ def ask(policy: Policy, batch: Batch, moves: slice | None = None, seq_len: int |
 
 def distribution(policy: Policy, said: Said) -> MaskedHeads:
     """The distribution over actions."""
-    return policy.distribution(said.logits, said.masks)
+    found: MaskedHeads = policy.distribution(said.logits, said.masks)  # offline learners refuse continuous actions
+    return found

@@ -396,8 +396,8 @@ def on_engine(actions: Tensor) -> Array:
 
 
 def played(actions: Tensor) -> Array:
-    """(lanes, H) as engines take the actions of one seat."""
-    return on_engine(actions[:, 0] if actions.shape[1] == 1 else actions)
+    """(lanes, H), or (lanes, D) of continuous actions, as engines take the actions of one seat."""
+    return on_engine(actions[:, 0] if actions.shape[1] == 1 and not actions.is_floating_point() else actions)
 
 
 def _rows(lanes: Tensor | None) -> Array | None:

@@ -49,6 +49,11 @@ class Learner(ABC):
         self._total_timesteps = 0
         self._stopping = False
 
+    @classmethod
+    def suited_to(cls, game: Game) -> dict[str, Any]:
+        """Fields of the config whose defaults are others for this game."""
+        return {}
+
     def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
         """Learn once; returns numbers to log, None when `on_step` asked to stop.
 
@@ -203,11 +208,13 @@ class Learner(ABC):
 
 
 def game_of(env: Any) -> Game:
-    """The game behind an id, a `Game`, or one of Ludory's environments."""
-    game = getattr(getattr(env, "unwrapped", env), "game", env)
+    """The game behind an id, a `Game`, one of Ludory's environments, or whatever `game_of_object` takes."""
+    game = env if isinstance(env, type) else getattr(getattr(env, "unwrapped", env), "game", env)
     if isinstance(game, str | Game):
         return make_game(game)
-    raise OptionError(f"env={env!r}: must be a game id, a Game, or an environment made by Ludory")
+    from ludory.envs.adapters.objects import game_of_object  # imports Gymnasium and PettingZoo
+
+    return game_of_object(env)
 
 
 def needed_game(env: Any, id: str) -> Game:

@@ -20,7 +20,7 @@ def make_algorithm(id: str, env: Any, policy: str | PolicySpec = "auto", **confi
 
     Args:
         id: e.g. "ppo" or "ppo-v1".
-        env: id of a game, a `Game`, or a vector environment.
+        env: id of a game, a `Game`, or an environment: see `Algorithm`.
         policy: network by name; "auto" takes the one that suits the game.
         config: fields of the algorithm's config.
 

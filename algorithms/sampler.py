@@ -11,7 +11,6 @@ from torch import Tensor
 
 from ludory.agents.networks.policy import Policy
 from ludory.agents.networks.privileged_value import PrivilegedValue
-from ludory.agents.networks.sampling import sample_heads
 from ludory.envs.engine import on_host
 
 from .lanes import Lanes
@@ -159,8 +158,8 @@ class Sampler:
             known = None if self.critic is None else self.lanes.critic()
             values = output.values if known is None else self._judge(known)
             previous = self.player.told(games, seats)
-            actions, log_probs = sample_heads(output.logits, mask, policy.head_sizes, generator)
-            joint = self.lanes.joint(actions)
+            actions, log_probs = policy.draw(output.logits, mask, generator)
+            joint = self.lanes.joint(policy.playable(actions))
             used = self.lanes.used(joint)
             rewards = self.lanes.play(joint)
             terminated, truncated = self.lanes.ends()

@@ -122,6 +122,11 @@ class GameFacts:
         return len(self.heads) if self.box is None else len(self.box.low)
 
     @property
+    def num_outputs(self) -> int:
+        """Numbers by which a network says what to do: a logit for each column of a legal mask, or a mean for each entry of `box`."""
+        return self.num_actions if self.box is None else len(self.box.low)
+
+    @property
     def critic_spec(self) -> ObservationSpec:
         """What `Engine.critic` gives: `critic`, or the observations of all seats side by side, shape (P * size,)."""
         return self.critic or _of_every_seat(self.observation, self.players)

@@ -103,9 +103,9 @@ class Slots:
         stop, make_row = start + len(factories), row_class(tuple(names))
         self._rows = [make_row(*(arrays[name][k, ...] for name in names)) for k in range(start, stop)]
         self._orders = arrays["order"][start:stop]
-        self._environments: list[Environment | None] = [None] * len(factories)
+        self.environments: list[Environment | None] = [None] * len(factories)
         for k in range(len(factories)):
-            self._environments[k] = factories[k]()
+            self.environments[k] = factories[k]()
 
     def obey(self, options: Mapping[int, Mapping[str, Any]]) -> list[Fault]:
         """Carry out the orders that stand in the arrays; `options` of resets by row."""
@@ -115,9 +115,9 @@ class Slots:
                 continue
             row = self._start + k
             try:
-                environment = self._environments[k]
+                environment = self.environments[k]
                 if environment is None:
-                    environment = self._environments[k] = self._factories[k]()
+                    environment = self.environments[k] = self._factories[k]()
                 if order == STEP:
                     environment.step(actions[row], self._rows[k])
                 else:
@@ -129,7 +129,7 @@ class Slots:
         return faults
 
     def _drop(self, k: int) -> None:
-        environment, self._environments[k] = self._environments[k], None
+        environment, self.environments[k] = self.environments[k], None
         try:
             if environment is not None:
                 environment.close()
@@ -138,7 +138,7 @@ class Slots:
 
     def close(self) -> None:
         """Close all environments."""
-        for k in range(len(self._environments)):
+        for k in range(len(self.environments)):
             self._drop(k)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ class PooledEngine(ExternalEngine):
     `ExternalState` but for `random` and `engine`; on entry to `reset` and `step` they hold what `start_games` and `play_games` say.
 
     Args:
-        environment: makes an environment; anything that cloudpickle takes.
+        environment: makes an environment; anything that cloudpickle takes. A list: one such function for each game.
         workers: how many processes play; 0: this one, right for a few cheap environments.
         worker_timeout: seconds that a worker may take for one step of all its environments.
         on_crash: "raise" a WorkerError; or "restart": games of an environment that fails, or of a worker that crashes or hangs,
@@ -43,7 +43,7 @@ class PooledEngine(ExternalEngine):
         threads: int | None = None,
         device: str = "cpu",
         *,
-        environment: Callable[[], Environment],
+        environment: Callable[[], Environment] | Sequence[Callable[[], Environment]],
         workers: int = 0,
         worker_timeout: float = 60.0,
         on_crash: OnCrash = "raise",
@@ -57,7 +57,7 @@ class PooledEngine(ExternalEngine):
         facts = self.facts
         shape = (facts.players, facts.action_size) if facts.simultaneous else (facts.action_size,)
         self.pool = ProcessPool(
-            [self._environment] * self.num_games,
+            [self._environment] * self.num_games if callable(self._environment) else self._environment,
             {name: ArraySpec(array.shape[1:], str(array.dtype)) for name, array in mine.items()},
             ArraySpec(shape, "int64" if facts.box is None else "float32"),
             *self._pool_options,

@@ -32,6 +32,7 @@ from .pool_worker import (
     RESET,
     STEP,
     ArraySpec,
+    Environment,
     EnvironmentFactory,
     Fault,
     Slots,
@@ -126,6 +127,11 @@ class ProcessPool:
     def workers(self) -> int:
         """Number of worker processes, 0 if the environments are in this one."""
         return len(self._workers)
+
+    @property
+    def environments(self) -> Sequence[Environment | None]:
+        """The environments of this process, () where workers play them; None stands for one that failed."""
+        return () if self._slots is None else self._slots.environments
 
     def reset(
         self, rows: NDArray[np.int64], seeds: NDArray[np.int64], options: Mapping[int, Mapping[str, Any]] | None = None

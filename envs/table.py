@@ -15,6 +15,13 @@ Listener = Callable[[Array, Array, Array], None]
 """`listener(rows, seats, actions)`: in the games `rows`, `seats` are about to play `actions`."""
 
 
+def no_actions(facts: GameFacts, *shape: int) -> Array:
+    """Zeros for the actions of one seat each, (*shape,) of one head, (*shape, H) of several, float32 (*shape, D) of continuous actions."""
+    if facts.box is not None:
+        return np.zeros((*shape, facts.action_size), np.float32)
+    return np.zeros((*shape, len(facts.heads)) if len(facts.heads) > 1 else shape, np.int64)
+
+
 def first_legal(masks: Array, facts: GameFacts) -> Array:
     """The first legal value of each head, (..., H), under masks (..., A); of continuous actions the one nearest to 0, (..., D)."""
     if facts.box is not None:
@@ -111,8 +118,9 @@ class Table:
         """Play all games to their end; every seat must be taken."""
         facts = self.engine.facts
         while facts.simultaneous and (self._to_move >= 0).any():
-            shape = (self.engine.num_games, facts.players, len(facts.heads))
-            self._step(self._fill_taken(np.zeros(shape, np.int64)))
+            seats = no_actions(facts, self.engine.num_games, facts.players)
+            cube = seats.reshape(self.engine.num_games, facts.players, facts.action_size)
+            self._step(self._fill_taken(cube))
         self._play_taken_seats()
 
     def _play_taken_seats(self) -> None:
@@ -120,8 +128,7 @@ class Table:
             return
         while len(rows := self._rows_of_taken_seats()):
             seats = self._to_move[rows]
-            shape = (len(rows), len(self.engine.facts.heads)) if len(self.engine.facts.heads) > 1 else (len(rows),)
-            actions = np.zeros(shape, np.int64)
+            actions = no_actions(self.engine.facts, len(rows))
             for seat in np.unique(seats):
                 part = seats == seat
                 actions[part] = self._choose(int(seat), rows[part])

@@ -37,6 +37,16 @@ GAMES = (
     Entry("Texas42-v0", f"{_TEXAS_42}hand", "Texas 42: one hand with auction and declaration"),
     Entry("Texas42Match-v0", f"{_TEXAS_42}match", "Texas 42: hands until a team has seven marks"),
     Entry("Texas42Play-v0", f"{_TEXAS_42}play", "Texas 42: the seven tricks of a fixed contract"),
+    Entry(
+        "gymnasium:",
+        "ludory.envs.adapters.gymnasium_game:make_game",
+        "any environment of Gymnasium: gymnasium:CartPole-v1, gymnasium:my_module:MyEnv",
+    ),
+    Entry(
+        "pettingzoo:",
+        "ludory.envs.adapters.pettingzoo_game:make_game",
+        "any environment of PettingZoo: pettingzoo:connect_four_v3, pettingzoo:my_module:env",
+    ),
 )
 
 AGENTS = (
@@ -109,6 +119,9 @@ BENCHMARKS = (
         "faults",
         "ludory.benchmarks.faults.campaign:run",
         "kills, damaged files, full disks: what is lost, and how it is told",
+    ),
+    Entry(
+        "own-envs", "ludory.benchmarks.own_envs:run", "steps per second of Gymnasium environments beside SubprocVecEnv"
     ),
     Entry("throughput", "ludory.benchmarks.throughput:run", "steps per second beside other engines"),
     Entry("hanabi-bc", "ludory.benchmarks.hanabi_bc:run", "a clone of a Hanabi bot beside the bot"),

@@ -77,7 +77,8 @@ def _add(found: Discovered, distribution: metadata.Distribution) -> None:
         if point.group not in GROUPS:
             continue
         target, _, extras = point.value.partition("[")
-        if not ID.fullmatch(point.name) or not TARGET.fullmatch(target.strip()):
+        stem = point.name.removesuffix(":") if point.group == "ludory.games" else point.name
+        if not ID.fullmatch(stem) or not TARGET.fullmatch(target.strip()):
             problem = (
                 f"entry point {point.name!r} = {point.value!r} is not of the form `name-v0 = package.module:attribute`"
             )

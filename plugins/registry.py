@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib import metadata
 from typing import Any, Generic, NamedTuple, TypeVar, cast
@@ -62,25 +63,30 @@ class Registry(Generic[T]):
 
     def ids(self) -> list[str]:
         """All ids: built-in ones in the order of their table, then plugins by package and name."""
-        return list(self._offers)
+        return [id for id in self._offers if not id.endswith(":")]
+
+    def schemes(self) -> list[str]:
+        """Beginnings of ids that stand for as many things as another library has, such as "gymnasium:"."""
+        return [id for id in self._offers if id.endswith(":")]
 
     def broken(self) -> list[Broken]:
         """Offers of this kind that have no usable id, and packages whose metadata can not be read."""
         return [offer for offer in self._discovered().broken if offer.group in ("", self.group)]
 
     def get(self, id: str) -> Entry:
-        """Entry of an id; a name without version means its newest one.
+        """Entry of an id; a name without version means its newest one. What follows a scheme is its option `environment`.
 
         Raises:
             UnknownIdError: naming the nearest ids.
             PluginError: two packages offer it.
         """
-        offers = self._offers.get(id) or self._newest(id)
+        scheme, colon, rest = str(id).partition(":")
+        offers = self._offers.get(scheme + ":", []) if colon else self._offers.get(id) or self._newest(id)
         if not offers:
             raise UnknownIdError(self._unknown(id))
         if len(offers) > 1:
             raise PluginError(f"{self.kind} {id!r} is {_two_offers(offers)}")
-        return offers[0]
+        return replace(offers[0], id=id, fixed={**offers[0].fixed, "environment": rest}) if rest else offers[0]
 
     def _newest(self, name: str) -> list[Entry]:
         versions = {id: number for id in self._offers if (number := _version_of(name, id)) is not None}
@@ -90,24 +96,31 @@ class Registry(Generic[T]):
         return self._offers[max(versions, key=versions.__getitem__)] if versions else []
 
     def _unknown(self, id: str) -> str:
+        if ":" in str(id):
+            known = ", ".join(f"{scheme}NAME" for scheme in self.schemes()) or "none have a colon"
+            return (
+                f"no {self.kind} has the id {id!r}; ids with a colon are {known}. All others: ludory list {self.kind}s"
+            )
         stems = {split_version(known)[0].lower(): known for known in self._offers}
         stems = {stem.rpartition("/")[2]: known for stem, known in stems.items()} | stems
         near = difflib.get_close_matches(split_version(str(id))[0].lower(), stems, 3, 0.6)
         nearest = " or ".join(dict.fromkeys(repr(stems[stem]) for stem in near))
         hint = f"did you mean {nearest}? All of them: " if nearest else "all of them: "
         off = " (LUDORY_PLUGINS=off: plugins are not looked for)" if plugins_off() else ""
-        return f"no {self.kind} has the id {id!r}; {hint}ludory list {self.kind}s{off}"
+        other = f"; of another library: {' or '.join(s + 'NAME' for s in self.schemes())}" if self.schemes() else ""
+        return f"no {self.kind} has the id {id!r}; {hint}ludory list {self.kind}s{other}{off}"
 
     def describe(self, id: str) -> Description:
-        """What is known of an id without importing it.
+        """What is known of an id, or of one of `schemes`, without importing it.
 
         Raises:
             UnknownIdError: naming the nearest ids.
         """
+        scheme = str(id).partition(":")[0] + ":"
         try:
-            entry, problem = self.get(id), ""
+            entry, problem = (self._offers[id][0] if id in self.schemes() else self.get(id)), ""
         except PluginError as error:
-            entry, problem = (self._offers.get(id) or self._newest(id))[0], str(error)
+            entry, problem = (self._offers.get(id) or self._offers.get(scheme) or self._newest(id))[0], str(error)
         problem = problem or _module_problem(entry)
         return Description(entry.id, entry.summary, entry.distribution, entry.target, entry.fixed, problem)
 

@@ -10,7 +10,13 @@ from ludory.errors import PluginError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _EXTRA = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
-_OTHER_NAMES = {"PIL": "pillow", "cv2": "opencv-python", "sklearn": "scikit-learn", "yaml": "pyyaml"}
+_OTHER_NAMES = {
+    "PIL": "pillow",
+    "pygame": "pygame-ce",
+    "cv2": "opencv-python",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
 """Modules whose package has another name."""
 
 

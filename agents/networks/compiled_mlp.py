@@ -21,7 +21,7 @@ Floats = NDArray[np.float32]
 
 def can_compile(policy: Policy) -> TypeGuard[MlpPolicy]:
     """Whether `CompiledMlp` takes this policy: an `MlpPolicy` over bits, in float32, on the CPU."""
-    if type(policy) is not MlpPolicy or not isinstance(policy.encoder, PackedLinear):
+    if policy.box is not None or type(policy) is not MlpPolicy or not isinstance(policy.encoder, PackedLinear):
         return False
     return all(p.dtype == torch.float32 and p.device.type == "cpu" for p in policy.parameters())
 

@@ -1,4 +1,4 @@
-"""One distribution for every action: a tuple of independent categorical heads under a legal mask.
+"""Distributions over actions: independent categorical heads under a legal mask, or independent normal numbers.
 
 Logits (..., A) and masks (..., A) hold the heads one after another, A = sum of sizes. Actions are (..., H).
 Log-softmax is taken in float32 or wider, whatever the network's dtype; illegal values have probability 0 and no gradient.
@@ -6,6 +6,7 @@ Log-softmax is taken in float32 or wider, whatever the network's dtype; illegal 
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 import torch
@@ -59,6 +60,42 @@ class MaskedHeads:
     def mode(self) -> Tensor:
         """(..., H) int64: the most probable value of each head, the first on ties."""
         return torch.stack([log_p.argmax(-1) for log_p in self._log_p], -1)
+
+
+class DiagonalGaussian:
+    """Independent normal distributions of the D numbers of a continuous action, each with a standard deviation that no observation changes.
+
+    Args:
+        means: (..., D), any float dtype.
+        log_std: (D,) logarithms of the standard deviations.
+    """
+
+    def __init__(self, means: Tensor, log_std: Tensor) -> None:
+        self.means, self.log_std = means.float(), log_std.float()
+
+    def log_prob(self, actions: Tensor) -> Tensor:
+        """(..., D): log-density of each number; their sum is the joint one."""
+        z = (actions - self.means) * (-self.log_std).exp()
+        return -0.5 * (z * z + math.log(2 * math.pi)) - self.log_std
+
+    def entropy(self) -> Tensor:
+        """(..., D): differential entropy of each number in nats."""
+        return (0.5 * math.log(2 * math.pi * math.e) + self.log_std).expand_as(self.means)
+
+    def kl_from(self, teacher: DiagonalGaussian) -> Tensor:
+        """(..., D): KL(teacher to self) of each number, teacher first."""
+        ratio = (2 * (teacher.log_std - self.log_std)).exp()
+        gap = (teacher.means - self.means) * (-self.log_std).exp()
+        return 0.5 * (ratio + gap * gap - 1) + self.log_std - teacher.log_std
+
+    def sample(self, generator: torch.Generator | None = None) -> Tensor:
+        """(..., D) float32: one draw, not clipped to any bounds."""
+        noise = torch.empty_like(self.means).normal_(generator=generator)
+        return self.means + self.log_std.exp() * noise
+
+    def mode(self) -> Tensor:
+        """(..., D) float32: the means."""
+        return self.means
 
 
 def _kl(log_p: Tensor, log_q: Tensor) -> Tensor:

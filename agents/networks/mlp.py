@@ -42,7 +42,7 @@ class MlpPolicy(Policy):
         self.encoder = flat_encoder(facts.observation, hidden[0] * towers)
         self.activation_name, self.activation = activation, ACTIVATIONS[activation]()
         self.torso = nn.ModuleList(_layers(hidden, ACTIVATIONS[activation]) for _ in range(towers))
-        self.logits = nn.Linear(hidden[-1], sum(facts.head_sizes))
+        self.logits = nn.Linear(hidden[-1], facts.num_outputs)
         self.value = nn.Linear(hidden[-1], 1)
         self._initialise(hidden[0])
 

@@ -12,7 +12,7 @@ def output_layers(width: int, facts: GameFacts) -> tuple[nn.Linear, nn.Linear]:
 
     Orthogonal weights with gain 0.01 for logits, so that play starts nearly uniform, and 1 for the value; zero biases.
     """
-    logits, value = nn.Linear(width, facts.num_actions), nn.Linear(width, 1)
+    logits, value = nn.Linear(width, facts.num_outputs), nn.Linear(width, 1)
     for layer, gain in ((logits, 0.01), (value, 1.0)):
         nn.init.orthogonal_(layer.weight, gain)
         nn.init.zeros_(layer.bias)

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from ludory.envs.game import GameFacts, ObservationSpec
 from ludory.errors import CheckpointError
 
-from .distribution import MaskedHeads
+from .distribution import DiagonalGaussian, MaskedHeads
+from .sampling import sample_heads
 
 
 class PolicyOutput(NamedTuple):
@@ -44,7 +45,9 @@ class Policy(nn.Module):
     def __init__(self, facts: GameFacts) -> None:
         super().__init__()
         self.observation: ObservationSpec = facts.observation
-        self.head_sizes, self.players = facts.head_sizes, facts.players
+        self.head_sizes, self.players, self.box = facts.head_sizes, facts.players, facts.box
+        if facts.box is not None:
+            self.log_std = nn.Parameter(torch.zeros(len(facts.box.low)))
 
     @property
     def recurrent(self) -> bool:
@@ -79,9 +82,26 @@ class Policy(nn.Module):
         flat = self(observations.flatten(0, 1), None, None if seats is None else seats.flatten())
         return PolicyOutput(flat.logits.unflatten(0, starts.shape), flat.values.unflatten(0, starts.shape), None)
 
-    def distribution(self, logits: Tensor, mask: Tensor) -> MaskedHeads:
-        """Distribution over actions under a legal mask (..., A) bool."""
+    def distribution(self, logits: Tensor, mask: Tensor) -> Any:
+        """`MaskedHeads` under a legal mask (..., A) bool; of continuous actions the `DiagonalGaussian` whose means are `logits`."""
+        if self.box is not None:
+            return DiagonalGaussian(logits, self.log_std)
         return MaskedHeads(logits, mask, self.head_sizes)
+
+    def draw(self, logits: Tensor, mask: Tensor, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
+        """Actions (m, H) int64 or (m, D) float32 and the log-probability of each entry, without gradients."""
+        if self.box is None:
+            return sample_heads(logits, mask, self.head_sizes, generator)
+        distribution = DiagonalGaussian(logits.detach(), self.log_std.detach())
+        actions = distribution.sample(generator)
+        return actions, distribution.log_prob(actions)
+
+    def playable(self, actions: Tensor) -> Tensor:
+        """`actions` as a game takes them: continuous ones clipped to their bounds; what is learnt from stays as it was drawn."""
+        if self.box is None:
+            return actions
+        low, high = (torch.tensor(end, device=actions.device) for end in self.box)
+        return actions.clamp(low, high)
 
 
 def not_finite(tensors: Mapping[str, Tensor]) -> str | None:

@@ -56,6 +56,9 @@ class PPOConfig(AlgorithmConfig):
     compiled: bool | None = None
     """Learn by the compiled twin of the loss: multi-layer perceptrons over bits, on the CPU; none: wherever it applies."""
 
+    normalize_rewards: bool = False
+    """Divide rewards by the running deviation of discounted returns; scores are counted without it."""
+
     def __post_init__(self) -> None:
         """Check ranges.
 

@@ -16,14 +16,17 @@ from ludory.agents.networks.encoders import scale_inputs
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.optimiser_state import load_adam, save_adam
 from ludory.algorithms.privileged import load_value, make_privileged_value, save_value
+from ludory.algorithms.returns import affine_scan
 from ludory.algorithms.rollout import Rollout, by_seat
 from ludory.algorithms.running import RunningMoments
 from ludory.algorithms.schedule import linear
+from ludory.envs.game import Game
 from ludory.errors import OptionError
 
 from . import loss as definition
 from .compiled import CompiledUpdate, is_twin_of
 from .config import PPOConfig
+from .defaults import LONE_TIMESTEPS, suited_to
 from .loss import Coefficients, Decisions, Loss, PPOLoss
 from .torch_update import TorchUpdate
 
@@ -47,6 +50,7 @@ class PPO(Algorithm):
     config_class: ClassVar[type[PPOConfig]] = PPOConfig
     inputs: ClassVar[tuple[str, ...]] = ("init_from", "teacher")
     teacher_weight = "kl_coef"
+    continuous: ClassVar[bool] = True
     config: PPOConfig
 
     def __init__(
@@ -55,6 +59,17 @@ class PPO(Algorithm):
         if loss is not None:
             self.loss = loss  # type: ignore[method-assign]
         super().__init__(policy, env, **config)
+
+    @classmethod
+    def suited_to(cls, game: Game) -> dict[str, Any]:
+        """Other defaults for games whose rules run elsewhere, which are slow and often pay at every step; see `defaults`."""
+        return suited_to(game)
+
+    @property
+    def planned_timesteps(self) -> int:
+        """How long to train where nobody says."""
+        lone = self.game.kernels is None and self.game.facts.players == 1
+        return LONE_TIMESTEPS if lone else super().planned_timesteps
 
     def loss(self, policy: MaskedHeads, values: Tensor, decisions: Decisions, coefficients: Coefficients) -> PPOLoss:
         """What is minimised: `ppo_loss`. A subclass that overrides it learns by PyTorch, without the compiled twin."""
@@ -67,7 +82,7 @@ class PPO(Algorithm):
         self.sampler.critic = self.value
         parameters = [*self.policy.parameters(), *(self.value.parameters() if self.value else ())]
         self.optimizer = torch.optim.Adam(parameters, lr=self.config.learning_rate, eps=1e-5, fused=True)
-        self.return_moments = RunningMoments()
+        self.return_moments, self.reward_moments = RunningMoments(), RunningMoments()
         self.observation_moments = RunningMoments(self.game.facts.observation.size)
         if self.config.normalize_observations and self.game.facts.observation.bits:
             raise OptionError(f"normalize_observations: {self.game.id} shows bits, which are not scaled; leave it out")
@@ -76,6 +91,7 @@ class PPO(Algorithm):
         """Adam's moments, those of returns, and the privileged value."""
         moments = {
             "return_moments": self.return_moments.tensor(),
+            "reward_moments": self.reward_moments.tensor(),
             "observation_moments": self.observation_moments.tensor(),
         }
         return save_adam(self.optimizer) | moments | save_value(self.value)
@@ -86,6 +102,8 @@ class PPO(Algorithm):
         load_value(self.value, state)
         self.return_moments = RunningMoments.of(state["return_moments"])
         self.observation_moments = RunningMoments.of(state["observation_moments"])
+        if "reward_moments" in state:  # files of earlier versions have none
+            self.reward_moments = RunningMoments.of(state["reward_moments"])
 
     def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
         """One rollout, `n_epochs` passes over it."""
@@ -97,6 +115,8 @@ class PPO(Algorithm):
         if rollout.learnt is not None and not rollout.learnt.any():
             LOG.warning("%s: a rollout in which every seat waited is skipped; a larger n_steps avoids it", self.id)
             return rollout.faults()
+        if config.normalize_rewards:
+            rollout = self._with_normal_rewards(rollout)
         advantages, returns = rollout.gae(gamma=config.gamma, lam=config.gae_lambda, discount_per=config.discount_per)
         metrics = {"train/explained_variance": _explained_variance(rollout, returns)} | rollout.faults()
         self.return_moments.update(returns if rollout.learnt is None else returns[rollout.learnt])
@@ -109,6 +129,13 @@ class PPO(Algorithm):
             metrics["rollout/ep_rew_mean"] = float(stats.returns.mean())
             metrics["rollout/ep_len_mean"] = float(stats.lengths.mean())
         return metrics
+
+    def _with_normal_rewards(self, rollout: Rollout) -> Rollout:
+        """Rewards divided by the deviation of discounted returns, each counted from the end of its game or of the rollout."""
+        goes_on = ~(rollout.terminated | rollout.truncated)
+        discounted = affine_scan(rollout.rewards, self.config.gamma * goes_on.float())
+        self.reward_moments.update(discounted if rollout.learnt is None else discounted[rollout.learnt])
+        return rollout._replace(rewards=rollout.rewards / self.reward_moments.deviation.float().to(self.device))
 
     def _update(self, rollout: Rollout, advantages: Tensor, returns: Tensor) -> CompiledUpdate | TorchUpdate:
         scale = float(self.return_moments.deviation) if self.config.normalize_values else 1.0

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Dict, Discrete
+from gymnasium.spaces import Box, Dict, Discrete
 from numpy.typing import NDArray
 
 from ludory.errors import NotResetError, OptionError
@@ -62,7 +62,7 @@ class AgentsGame:
         """Space of what `agent` sees: the same object in every call."""
         return self._observation_spaces[agent]
 
-    def action_space(self, agent: str) -> Discrete[Any] | HeadsSpace:
+    def action_space(self, agent: str) -> Discrete[Any] | HeadsSpace | Box:
         """Space of the actions of `agent`: the same object in every call."""
         return self._action_spaces[agent]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Literal, get_args
 
 from ludory.errors import OptionError
@@ -27,10 +28,11 @@ def checked_illegal(illegal: str) -> str:
 def forfeit_rewards(facts: GameFacts, returns: Array, seats: Sequence[int]) -> Array:
     """Rewards (m, P) that end m games which `seats` have lost by an illegal action, given the returns (m, P) so far.
 
-    The return of a seat that lost becomes the worst possible; a shared reward is shared, other seats get 0.
+    The return of a seat that lost becomes the worst possible, or falls by 1 where returns have no bound; a shared reward is shared,
+    other seats get 0.
     """
     rewards = returns * 0
     losers = range(facts.players) if facts.reward == "shared" else seats
     for seat in losers:
-        rewards[:, seat] = facts.min_return - returns[:, seat]
+        rewards[:, seat] = facts.min_return - returns[:, seat] if isfinite(facts.min_return) else -1
     return rewards

@@ -170,6 +170,13 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
 
     def _checked_actions(self, actions: Any) -> Array:
         chosen, heads = self._arrays.asarray(actions), len(self.facts.heads)
+        if self.facts.box is not None:
+            right = (self.num_envs, self.facts.action_size)
+            if tuple(chosen.shape) != right:
+                raise IllegalActionError(
+                    f"{self.facts.name}: actions must be floats {right}, got {tuple(chosen.shape)}"
+                )
+            return np.asarray(chosen, np.float32)
         shape = (self.num_envs,) if heads == 1 else (self.num_envs, heads)
         if tuple(chosen.shape) != shape or not self._arrays.integers(chosen):
             got = f"{chosen.dtype} {tuple(chosen.shape)}"

@@ -137,9 +137,10 @@ class Side:
         """As the engine takes it; in simultaneous games (n, P, H), with `others` for the seats of players."""
         if not self.facts.simultaneous:
             return actions
-        cube = self.arrays.zeros(len(actions), self.facts.players, len(self.facts.heads), dtype="int64")
+        size, dtype = self.facts.action_size, "int64" if self.facts.box is None else "float32"
+        cube = self.arrays.zeros(len(actions), self.facts.players, size, dtype=dtype)
         cube[:] = others
-        cube[:, self.own] = actions.reshape(len(actions), len(self.facts.heads))
+        cube[:, self.own] = actions.reshape(len(actions), size)
         return cube
 
     def _first_legal(self, rows: Array | None) -> Array:
@@ -165,6 +166,10 @@ class Side:
 
     def legal_rows(self, actions: Array, rows: Array | None = None) -> Array:
         """(n,) bool: the action is in range and legal."""
+        if self.facts.box is not None:
+            low, high = (np.array(end, np.float32) for end in self.facts.box)
+            within: Array = ((actions >= low) & (actions <= high)).all(axis=-1)
+            return within
         masks = self.legal() if rows is None else self.legal()[rows]
         columns = actions.reshape(len(actions), len(self.facts.heads))
         index = self.arrays.arange(len(masks))

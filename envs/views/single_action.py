@@ -13,12 +13,17 @@ from ludory.errors import IllegalActionError
 from ..game import GameFacts
 
 
-def action_row(facts: GameFacts, action: Any) -> NDArray[np.int64]:
-    """An action as (1,) for one head, (1, H) for several; whether it is legal is left to the engine.
+def action_row(facts: GameFacts, action: Any) -> NDArray[Any]:
+    """An action as (1,) for one head, (1, H) for several, float32 (1, D) of continuous actions; the engine tells whether it is legal.
 
     Raises:
-        IllegalActionError: it is not one integer (one head), or not H integers.
+        IllegalActionError: it is not one integer (one head), not H integers, or not D numbers.
     """
+    if facts.box is not None:
+        numbers = np.asarray(action)
+        if numbers.shape != (facts.action_size,) or numbers.dtype.kind not in "fiu":
+            raise IllegalActionError(f"{facts.name}: action must be {facts.action_size} numbers, got {action!r}")
+        return numbers.astype(np.float32)[None]
     heads = len(facts.heads)
     try:
         if heads == 1:

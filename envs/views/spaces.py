@@ -30,8 +30,10 @@ def observation_space(facts: GameFacts) -> Box:
     return Box(spec.low, spec.high, spec.shape, np.dtype(spec.dtype).type)
 
 
-def action_space(facts: GameFacts, extra: int = 0) -> Discrete[Any] | HeadsSpace:
-    """One seat's action: `Discrete` for one head, with `extra` ids at the end; `HeadsSpace` for several."""
+def action_space(facts: GameFacts, extra: int = 0) -> Discrete[Any] | HeadsSpace | Box:
+    """One seat's action: `Discrete` for one head, with `extra` ids at the end; `HeadsSpace` for several; `Box` of continuous actions."""
+    if facts.box is not None:
+        return Box(np.array(facts.box.low, np.float32), np.array(facts.box.high, np.float32))
     if len(facts.heads) == 1:
         return Discrete(facts.num_actions + extra)
     return HeadsSpace(list(facts.head_sizes))

@@ -38,7 +38,8 @@ def run(argv: list[str]) -> int:
 
 
 def _descriptions(kind: str) -> list[Description]:
-    return [KINDS[kind].describe(id) for id in KINDS[kind].ids()]
+    registry = KINDS[kind]
+    return [registry.describe(id) for id in [*registry.ids(), *registry.schemes()]]
 
 
 def _rows(kind: str) -> list[dict[str, Any]]:

@@ -164,7 +164,7 @@ def _dataset(arguments: argparse.Namespace) -> list[str]:
 
 def _file(arguments: argparse.Namespace) -> Path:
     if arguments.out is None:
-        return Path("runs") / f"{arguments.algorithm}-{arguments.env}.ludory"
+        return Path("runs") / f"{arguments.algorithm}-{arguments.env}.ludory".replace(":", "-").replace("/", "-")
     return file_with_suffix("--out", arguments.out, ".ludory")
 
 
@@ -185,8 +185,14 @@ def _model(arguments: argparse.Namespace, rest: list[str]) -> Any:
         raise UnknownIdError(
             "--env is missing: name a game, see `ludory list games`; or recorded games to learn from, with --data"
         )
+    from ludory.algorithms.config import make_config
+
     game = _game(arguments)
-    config = _config(kind, arguments, rest, kind.config_class())
+    suited = kind.suited_to(game)
+    config = _config(kind, arguments, rest, make_config(kind.config_class, suited))
+    if suited:
+        told = ", ".join(f"{name}={config[name]}" for name in suited)
+        print(f"{arguments.algorithm} for {game.name}: {told}", flush=True)
     if "checkpoint_dir" in config:
         config["checkpoint_dir"] = config["checkpoint_dir"] or str(_file(arguments).with_suffix(""))
     return kind(arguments.policy, game, **config)

@@ -82,6 +82,7 @@ def record(
         OutputError: the folder can not be written to, or somebody removed or replaced files of the recording while it ran.
     """
     made = make_game(game, **options)
+    made.need("a recording", "heads")
     names = [agents] if isinstance(agents, str) else list(agents)
     if len(names) not in (1, made.facts.players):
         raise OptionError(

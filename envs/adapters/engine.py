@@ -1,0 +1,152 @@
+"""`AdaptedEngine`: a batch of environments that other libraries made, and what each of them must be able to do."""
+
+from __future__ import annotations
+
+import base64
+import os
+import struct
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.errors import OptionError
+
+from ..game import Game
+from ..pool_worker import Environment
+from ..pooled_engine import POOL_OPTIONS, PooledEngine
+
+ENGINE_OPTIONS = {**POOL_OPTIONS, "workers": None}
+"""Options of the engine with their defaults; workers=None: as `default_workers` says."""
+WORTH_A_WORKER = 2e-3
+"""Seconds of one step of all environments from which worker processes pay: waking them takes about a tenth of it."""
+NO_LIMIT = 2**31 - 1
+"""`longest_game` of an environment that has no limit of steps."""
+
+
+class Adapted(Environment, Protocol):
+    """An environment of another library in a `PooledEngine`."""
+
+    def picture(self, mode: str) -> Any:
+        """What the environment renders in a mode; None if it has no such mode."""
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """`Game.engine` of adapted environments.
+
+    Args:
+        make: makes an environment, `make(render_mode)`; or one such function for each game.
+        seconds: that a step of one environment takes, about.
+    """
+
+    make: Callable[[str | None], Adapted] | Sequence[Callable[[str | None], Adapted]]
+    render_modes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def num_envs(self) -> int | None:
+        """How many environments there are, all told; None: as many as wanted."""
+        return None if callable(self.make) else len(self.make)
+
+    def __call__(
+        self,
+        game: Game,
+        num_games: int = 1,
+        seed: int | None = None,
+        first_game: int = 0,
+        threads: int | None = None,
+        device: str = "cpu",
+        *,
+        workers: int | None = None,
+        **options: Any,
+    ) -> PooledEngine:
+        """A batch of `num_games` games.
+
+        Raises:
+            OptionError: more games than environments, or as `PooledEngine`.
+        """
+        if self.num_envs is not None and num_games > self.num_envs:
+            raise OptionError(
+                f"{game.name} is made of {self.num_envs} environment object(s), got {num_games} games; "
+                "give the class or a function that makes one, or set num_envs"
+            )
+        if workers is None:
+            workers = default_workers(num_games, self.seconds)
+        rest = {"workers": workers, **options}
+        return AdaptedEngine(game, num_games, seed, first_game, threads, device, adapter=self, **rest)
+
+
+def default_workers(num_games: int, seconds: float) -> int:
+    """0 where all steps of a batch take less than `WORTH_A_WORKER`, else the number of cores."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return 0 if num_games * seconds < WORTH_A_WORKER or num_games < 4 or cores < 2 else min(cores, num_games // 2)
+
+
+class AdaptedEngine(PooledEngine):
+    """A `PooledEngine` that can show pictures of environments that run in this process."""
+
+    def __init__(self, *args: Any, adapter: Adapter, **options: Any) -> None:
+        num_games = args[1]
+        # Renderers may hold windows and buffers: only a game that is alone can be watched.
+        mode = next((m for m in ("rgb_array", "ansi") if m in adapter.render_modes), None) if num_games == 1 else None
+        makers = [adapter.make] * num_games if callable(adapter.make) else list(adapter.make)[:num_games]
+        super().__init__(*args, environment=[_Made(make, mode) for make in makers], **options)
+
+    def picture(self, row: int, mode: str) -> Any:
+        """What the environment of a game renders; None if it cannot, or runs in another process."""
+        environments: Any = self.pool.environments
+        return environments[row].picture(mode) if environments else None
+
+
+@dataclass(frozen=True)
+class _Made:
+    """Makes one environment; a class of its own, so that it can be sent to a worker."""
+
+    make: Callable[[str | None], Adapted]
+    mode: str | None
+
+    def __call__(self) -> Adapted:
+        return self.make(self.mode)
+
+
+def text_picture(state: Any, i: int, seat: int | None) -> str:
+    """`Game.text`: what the environment renders as text, else its observation in numbers."""
+    words = state.engine.picture(i, "ansi")
+    if isinstance(words, str):
+        return words
+    seats = range(state.observations.shape[1]) if seat is None else [seat]
+    shown = (np.array2string(state.observations[i, k].ravel()[:200], precision=3, threshold=200) for k in seats)
+    return "\n".join(shown)
+
+
+def svg_picture(state: Any, i: int, seat: int | None) -> str:
+    """`Game.svg`: the frame that the environment renders, as an image inside an SVG document."""
+    frame = state.engine.picture(i, "rgb_array")
+    if not isinstance(frame, np.ndarray):
+        raise OptionError(
+            f"{state.engine.game.name} has no frames here: it must render 'rgb_array', in this process (workers=0)"
+        )
+    height, width = frame.shape[:2]
+    data = base64.b64encode(png(frame)).decode()
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
+        f'<image width="{width}" height="{height}" href="data:image/png;base64,{data}"/></svg>'
+    )
+
+
+def png(frame: NDArray[np.uint8]) -> bytes:
+    """A PNG file of an image (height, width, 3); ISO/IEC 15948, colour type 2, filter 0."""
+    height, width = frame.shape[:2]
+    rows = np.zeros((height, 1 + 3 * width), np.uint8)
+    rows[:, 1:] = frame[..., :3].reshape(height, -1)
+    parts = (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(rows.tobytes()))
+    chunks = [_chunk(name, data) for name, data in (*parts, (b"IEND", b""))]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+def _chunk(name: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))

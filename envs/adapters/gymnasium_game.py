@@ -1,0 +1,248 @@
+"""`gymnasium:CartPole-v1`, `gymnasium:my_module:MyEnv`: environments of Gymnasium as games of one seat."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from time import perf_counter
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.errors import LudoryError, OptionError, PluginError, UnknownIdError
+from ludory.plugins.requirements import missing_dependency
+
+from ..game import Game, GameFacts
+from ..pool_worker import Row
+from .engine import ENGINE_OPTIONS, NO_LIMIT, Adapter, svg_picture, text_picture
+from .spaces import Actions, Observations
+
+MASK = "action_mask"
+"""Entry of an `info`, or of an observation, with the legal actions."""
+TRIED_STEPS = 64
+"""Steps of a new environment that are played to see how long one takes."""
+
+
+class GymnasiumEnvironment:
+    """One `gymnasium.Env` in a `PooledEngine`.
+
+    Legal masks are taken from info["action_mask"], else from the environment's `action_masks()`.
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+        self.env = env
+        self.observations, self.actions = Observations(env.observation_space), Actions(env.action_space)
+        self._mask_method: Callable[[], Any] | None = None
+        if env.has_wrapper_attr("action_masks"):
+            self._mask_method = env.get_wrapper_attr("action_masks")
+
+    def reset(self, seed: int, options: Mapping[str, Any], row: Row) -> None:
+        """See `Environment`."""
+        seen, info = self.env.reset(seed=seed, options=dict(options) or None)
+        self.observations.write(seen, row.observations[0])
+        self._write_mask(info, row)
+
+    def step(self, action: NDArray[Any], row: Row) -> None:
+        """See `Environment`."""
+        seen, reward, terminated, truncated, info = self.env.step(self.actions.value(action))
+        self.observations.write(seen, row.observations[0])
+        row.rewards[0] = reward
+        row.terminated[...] = terminated
+        row.truncated[...] = truncated and not terminated
+        self._write_mask(info, row)
+
+    def _write_mask(self, info: Mapping[str, Any], row: Row) -> None:
+        mask = info.get(MASK)
+        if mask is None and self._mask_method is not None:
+            mask = self._mask_method()
+        if mask is not None:
+            row.legal[0] = flat_mask(mask)
+
+    def close(self) -> None:
+        """See `Environment`."""
+        self.env.close()
+
+    def picture(self, mode: str) -> Any:
+        """See `Adapted`."""
+        return self.env.render() if self.env.render_mode == mode else None
+
+
+def flat_mask(mask: Any) -> NDArray[np.bool_]:
+    """Legal actions (A,) from one mask, or from one for each head."""
+    parts = mask if isinstance(mask, tuple | list) else [mask]
+    return np.concatenate([np.ravel(part) for part in parts]).astype(bool)
+
+
+def make_game(environment: str, **options: Any) -> Game:
+    """The game of a Gymnasium id (`CartPole-v1`, `my_module:MyEnv-v0`) or of a class or function (`my_module:MyEnv`).
+
+    Args:
+        environment: what stands behind `gymnasium:`.
+        options: of the environment, as for `gymnasium.make`; and `workers`, `worker_timeout` and `on_crash` of the engine.
+
+    Raises:
+        UnknownIdError: there is no such environment.
+        PluginError: it lacks a package.
+        OptionError: an option that it does not take, or spaces that cannot be translated.
+    """
+    kwargs = {name: value for name, value in options.items() if name not in ENGINE_OPTIONS}
+    return game_of_maker(_Maker(environment, kwargs), f"gymnasium:{environment}")
+
+
+class _Maker:
+    """Makes an environment by its id, in any process."""
+
+    def __init__(self, environment: str, options: Mapping[str, Any]) -> None:
+        self.environment, self.options = environment, options
+
+    def __call__(self, mode: str | None) -> gymnasium.Env[Any, Any]:
+        rendering = {} if mode is None else {"render_mode": mode}
+        env: gymnasium.Env[Any, Any] = made(f"gymnasium:{self.environment}", self._make, {**rendering, **self.options})
+        return env
+
+    def _make(self, **options: Any) -> Any:
+        if (function := attribute(self.environment)) is not None:
+            return function(**options)
+        return gymnasium.make(self.environment, disable_env_checker=True, **options)
+
+
+def attribute(name: str) -> Callable[..., Any] | None:
+    """The class or function of "module:name"; None for anything else, such as "module:MyEnv-v0"."""
+    module, colon, path = name.partition(":")
+    if not colon or not path.replace(".", "").isidentifier():
+        return None
+    found: Any = _imported(module)
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise UnknownIdError(f"the module {module} has no {path!r}; type module:class or module:function")
+        found = getattr(found, part)
+    if not callable(found):
+        raise OptionError(
+            f"{name} is a {type(found).__name__}, must be a class or a function that makes an environment"
+        )
+    return found  # type: ignore[no-any-return]
+
+
+def _imported(module: str) -> Any:
+    """A module, also of the current folder: the console script does not look there."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise  # it exists, and lacks a package
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise
+        raise UnknownIdError(
+            f"there is no module {module!r} on the path or in {os.getcwd()}; go to its folder, or set PYTHONPATH"
+        ) from error
+
+
+def made(id: str, function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
+    """`function(**options)`, an environment of a library; its errors in our words.
+
+    Raises:
+        UnknownIdError, PluginError, OptionError: see `make_game`.
+    """
+    try:
+        return function(**options)
+    except LudoryError:
+        raise
+    except gymnasium.error.UnregisteredEnv as error:
+        raise UnknownIdError(f"Gymnasium has no environment {id.partition(':')[2]!r}; {_near(id)}") from error
+    except ModuleNotFoundError as error:
+        raise missing_dependency(id, str(error.name), id.partition(":")[0]) from error
+    except gymnasium.error.DependencyNotInstalled as error:
+        raise PluginError(f"{id} needs a package that is not installed: {error}") from error
+    except TypeError as error:
+        raise OptionError(f"{id} with options {dict(options)}: {error}") from error
+
+
+def _near(id: str) -> str:
+    found = difflib.get_close_matches(id.partition(":")[2], list(gymnasium.registry), 3, 0.6)
+    listed = " or ".join(f"gymnasium:{name}" for name in found)
+    return f"did you mean {listed}?" if found else 'python -c "import gymnasium; gymnasium.pprint_registry()" shows all'
+
+
+def game_of_maker(
+    maker: Callable[[str | None], gymnasium.Env[Any, Any]] | Sequence[Callable[[str | None], gymnasium.Env[Any, Any]]],
+    name: str,
+) -> Game:
+    """The game of environments; facts are read from one of them.
+
+    Args:
+        maker: `maker(render_mode)` makes an environment; a list: those that there are.
+        name: in tables and errors.
+    """
+    makers = [maker] if callable(maker) else list(maker)
+    env = makers[0](None)
+    try:
+        trial = GymnasiumEnvironment(env)
+    except OptionError as error:
+        raise OptionError(f"{name}: {error}") from error
+    facts = GameFacts(
+        name,
+        1,
+        "sequential",
+        "shared",
+        hidden_information=False,
+        chance=True,
+        heads=trial.actions.heads,
+        box=trial.actions.box,
+        observation=trial.observations.spec,
+        longest_game=_limit(env),
+        min_return=-np.inf,
+        max_return=np.inf,
+    )
+    modes = tuple(env.metadata.get("render_modes") or ())
+    adapted = [_Adapted(one) for one in makers]
+    adapter = Adapter(adapted[0] if callable(maker) else adapted, modes, _seconds_per_step(env))
+    if callable(maker):
+        env.close()  # environments that were handed in are played on
+    return Game(
+        facts,
+        engine=adapter,
+        engine_options=ENGINE_OPTIONS,
+        text=text_picture,
+        svg=svg_picture if "rgb_array" in modes else None,
+    )
+
+
+class _Adapted:
+    """Makes a `GymnasiumEnvironment`."""
+
+    def __init__(self, maker: Callable[[str | None], gymnasium.Env[Any, Any]]) -> None:
+        self._maker = maker
+
+    def __call__(self, mode: str | None) -> GymnasiumEnvironment:
+        return GymnasiumEnvironment(self._maker(mode))
+
+
+def _limit(env: gymnasium.Env[Any, Any]) -> int:
+    with suppress(Exception):  # wrappers that cannot be described have no spec
+        if env.spec is not None and env.spec.max_episode_steps:
+            return int(env.spec.max_episode_steps)
+    return NO_LIMIT
+
+
+def _seconds_per_step(env: gymnasium.Env[Any, Any]) -> float:
+    """Wall-clock time of a step under random actions."""
+    _, info = env.reset(seed=0)
+    env.action_space.seed(0)
+    if info.get(MASK) is not None or env.has_wrapper_attr("action_masks"):
+        return 0.0  # random actions may be illegal
+    started, steps, over = perf_counter(), 0, False
+    while not over and steps < TRIED_STEPS:
+        *_, terminated, truncated, _ = env.step(env.action_space.sample())
+        steps, over = steps + 1, terminated or truncated
+    return (perf_counter() - started) / steps

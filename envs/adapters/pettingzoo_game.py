@@ -1,0 +1,375 @@
+"""`pettingzoo:connect_four_v3`, `pettingzoo:my_module:env`: environments of PettingZoo as games, in turns (AEC) or simultaneous (parallel)."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Literal, TypeAlias
+
+import gymnasium
+import numpy as np
+import pettingzoo
+from numpy.typing import NDArray
+from pettingzoo import AECEnv, ParallelEnv
+
+from ludory.errors import OptionError, UnknownIdError
+
+from ..game import Game, GameFacts, Head
+from ..pool_worker import Row
+from .engine import ENGINE_OPTIONS, NO_LIMIT, Adapter, svg_picture, text_picture
+from .gymnasium_game import MASK, attribute, flat_mask, made
+from .spaces import Actions, Observations
+
+FAMILIES = ("classic", "butterfly", "atari", "sisl")
+"""Modules of PettingZoo that hold its environments."""
+TRIAL_GAMES, TRIAL_STEPS = 4, 400
+"""How many games, and steps of each, are played at random to find the kind of the rewards."""
+Reward = Literal["shared", "zero_sum", "general"]
+Env: TypeAlias = AECEnv[Any, Any, Any] | ParallelEnv[Any, Any, Any]
+
+
+class Seats:
+    """What the agents of an environment see and do; all see the same space, seats with fewer actions have the others masked.
+
+    Raises:
+        OptionError: their observations differ, or one acts continuously and another does not.
+    """
+
+    def __init__(self, env: Env) -> None:
+        self.agents = list(env.possible_agents)
+        spaces = [env.observation_space(agent) for agent in self.agents]
+        self._split = [isinstance(s, gymnasium.spaces.Dict) and {"observation", MASK} <= set(s.spaces) for s in spaces]
+        inner = [s["observation"] if split else s for s, split in zip(spaces, self._split, strict=True)]
+        self._observations = [Observations(space) for space in inner]
+        self.spec = self._observations[0].spec
+        for agent, other in zip(self.agents, self._observations, strict=True):
+            if (other.spec.shape, other.spec.dtype) != (self.spec.shape, self.spec.dtype):
+                raise OptionError(
+                    f"{agent} sees {other.spec.dtype} {other.spec.shape}, {self.agents[0]} {self.spec.dtype} {self.spec.shape}: "
+                    "all agents must see the same; wrap the environment, e.g. with supersuit.pad_observations_v0"
+                )
+        self.actions = [Actions(env.action_space(agent)) for agent in self.agents]
+        self.box, self.heads = self.actions[0].box, self._common_heads()
+
+    def _common_heads(self) -> tuple[Head, ...]:
+        first = self.actions[0]
+        for agent, other in zip(self.agents, self.actions, strict=True):
+            if other.box != first.box or len(other.heads) != len(first.heads):
+                raise OptionError(
+                    f"{agent} and {self.agents[0]} act in different spaces; wrap the environment to make them equal"
+                )
+        sizes = [max(other.heads[k].size for other in self.actions) for k in range(len(first.heads))]
+        return tuple(Head(head.name, size) for head, size in zip(first.heads, sizes, strict=True))
+
+    def write(
+        self, seat: int, seen: Any, info: Mapping[str, Any], observation: NDArray[Any], mask: NDArray[np.bool_]
+    ) -> None:
+        """Write what a seat sees, and its legal actions."""
+        given = info.get(MASK)
+        if self._split[seat]:
+            given, seen = seen[MASK], seen["observation"]
+        self._observations[seat].write(seen, observation)
+        start = 0
+        legal = None if given is None else flat_mask(given)
+        for head, own in zip(self.heads, self.actions[seat].heads, strict=True):
+            mask[start : start + head.size] = False
+            mask[start : start + own.size] = True if legal is None else legal[: own.size]
+            legal = None if legal is None else legal[own.size :]
+            start += head.size
+
+
+class AecEnvironment:
+    """An AEC environment in a `PooledEngine`: its agents move in turns."""
+
+    def __init__(self, env: AECEnv[Any, Any, Any]) -> None:
+        self.env, self.seats = env, Seats(env)
+        self._number = {agent: seat for seat, agent in enumerate(self.seats.agents)}
+
+    def reset(self, seed: int, options: Mapping[str, Any], row: Row) -> None:
+        """See `Environment`."""
+        self.env.reset(seed=seed, options=dict(options) or None)
+        self._show(row)
+
+    def step(self, action: NDArray[Any], row: Row) -> None:
+        """See `Environment`."""
+        env = self.env
+        env.step(self.seats.actions[self._number[env.agent_selection]].value(action))
+        self._add_rewards(row)
+        while env.agents and not self._over() and self._done(env.agent_selection):
+            env.step(None)  # agents that are out leave, as AEC wants it
+            self._add_rewards(row)
+        if self._over():
+            row.terminated[...] = ended = any(env.terminations.values()) or not env.agents
+            row.truncated[...] = not ended
+        self._show(row)
+
+    def _add_rewards(self, row: Row) -> None:
+        for agent, reward in self.env.rewards.items():
+            row.rewards[self._number[agent]] += reward
+
+    def _done(self, agent: str) -> bool:
+        return bool(self.env.terminations[agent] or self.env.truncations[agent])
+
+    def _over(self) -> bool:
+        return not self.env.agents or all(self._done(agent) for agent in self.env.agents)
+
+    def _show(self, row: Row) -> None:
+        env = self.env
+        if not env.agents:
+            return
+        seat = self._number[env.agent_selection]
+        row.to_move[...] = seat
+        for agent in env.agents:
+            here = self._number[agent]
+            mask = row.legal[0] if here == seat else np.empty(len(row.legal[0]), bool)
+            self.seats.write(here, env.observe(agent), env.infos.get(agent, {}), row.observations[here], mask)
+
+    def close(self) -> None:
+        """See `Environment`."""
+        self.env.close()
+
+    def picture(self, mode: str) -> Any:
+        """See `Adapted`."""
+        return self.env.render() if getattr(self.env.unwrapped, "render_mode", None) == mode else None
+
+
+class ParallelEnvironment:
+    """A parallel environment in a `PooledEngine`: all agents act at once; agents that leave `agents` are out."""
+
+    def __init__(self, env: ParallelEnv[Any, Any, Any]) -> None:
+        self.env, self.seats = env, Seats(env)
+
+    def reset(self, seed: int, options: Mapping[str, Any], row: Row) -> None:
+        """See `Environment`."""
+        seen, infos = self.env.reset(seed=seed, options=dict(options) or None)
+        present = np.array([agent in self.env.agents for agent in self.seats.agents])
+        row.alive[:], row.deciding[:] = present, present
+        self._show(seen, infos, row)
+
+    def step(self, action: NDArray[Any], row: Row) -> None:
+        """See `Environment`."""
+        seats = enumerate(self.seats.agents)
+        given = {agent: self.seats.actions[k].value(action[k]) for k, agent in seats if agent in self.env.agents}
+        seen, rewards, terminated, truncated, infos = self.env.step(given)
+        cut = False
+        for seat, agent in enumerate(self.seats.agents):
+            row.rewards[seat] = rewards.get(agent, 0.0)
+            if agent in given and (terminated.get(agent) or truncated.get(agent)):
+                cut = cut or not terminated.get(agent)
+                row.seat_terminated[seat] = True
+        left = [agent for agent in self.env.agents if not (terminated.get(agent) or truncated.get(agent))]
+        if left:
+            row.alive[:] = row.deciding[:] = [agent in left for agent in self.seats.agents]
+        else:
+            row.terminated[...], row.truncated[...] = not cut, cut
+            row.seat_terminated[:] = row.seat_terminated & (not cut)
+        self._show(seen, infos, row)
+
+    def _show(self, seen: Mapping[str, Any], infos: Mapping[str, Any], row: Row) -> None:
+        for seat, agent in enumerate(self.seats.agents):
+            if agent in seen:
+                self.seats.write(seat, seen[agent], infos.get(agent, {}), row.observations[seat], row.legal[seat])
+            if not row.alive[seat]:
+                row.legal[seat] = False
+                row.legal[seat, np.cumsum([0, *(head.size for head in self.seats.heads)])[:-1]] = True
+
+    def close(self) -> None:
+        """See `Environment`."""
+        self.env.close()
+
+    def picture(self, mode: str) -> Any:
+        """See `Adapted`."""
+        return self.env.render() if getattr(self.env.unwrapped, "render_mode", None) == mode else None
+
+
+def make_game(environment: str, reward: Reward | None = None, parallel: bool = False, **options: Any) -> Game:
+    """The game of an environment of PettingZoo (`connect_four_v3`) or of a module (`my_module`, `my_module:env`).
+
+    Args:
+        environment: what stands behind `pettingzoo:`.
+        reward: "shared", "zero_sum" or "general"; None: found in a few games at random.
+        parallel: take the module's `parallel_env` where it has `env` too.
+        options: of the environment; and `workers`, `worker_timeout` and `on_crash` of the engine.
+
+    Raises:
+        UnknownIdError: there is no such environment.
+        PluginError: it lacks a package.
+        OptionError: an option that it does not take, or spaces that cannot be translated.
+    """
+    kwargs = {name: value for name, value in options.items() if name not in ENGINE_OPTIONS}
+    return game_of_maker(_Maker(environment, parallel, kwargs), f"pettingzoo:{environment}", reward)
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes an environment by its name, in any process."""
+
+    environment: str
+    parallel: bool
+    options: Mapping[str, Any]
+
+    def __call__(self, mode: str | None) -> Env:
+        rendering = {} if mode is None else {"render_mode": mode}
+        id = f"pettingzoo:{self.environment}"
+        return checked(made(id, self._make, {**rendering, **self.options}), id)
+
+    def _make(self, **options: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            if (function := attribute(self.environment)) is not None:
+                return function(**options)
+            module = _module(self.environment)
+            names = ("parallel_env", "env") if self.parallel else ("env", "parallel_env", "raw_env")
+            found = next((getattr(module, name) for name in names if hasattr(module, name)), None)
+            if found is None:
+                raise UnknownIdError(
+                    f"the module {module.__name__} has neither `env` nor `parallel_env`; type module:function"
+                )
+            return found(**options)
+
+
+def checked(env: Any, id: str) -> Env:
+    """`env`.
+
+    Raises:
+        OptionError: it is no environment of PettingZoo.
+    """
+    if not isinstance(env, AECEnv | ParallelEnv):
+        raise OptionError(f"{id} makes a {type(env).__name__}, must make an AECEnv or a ParallelEnv of PettingZoo")
+    return env
+
+
+def _module(name: str) -> Any:
+    """The module of an environment, in one of PettingZoo's families or anywhere."""
+    candidates = [name] if "." in name else [f"pettingzoo.{family}.{name}" for family in FAMILIES] + [name]
+    for candidate in candidates:
+        try:
+            return importlib.import_module(candidate)
+        except ModuleNotFoundError as error:
+            if error.name is None or not (candidate == error.name or candidate.startswith(error.name + ".")):
+                raise  # it exists, and lacks a package
+    known = [
+        module.name
+        for family in FAMILIES
+        for module in pkgutil.iter_modules([f"{pettingzoo.__path__[0]}/{family}"])
+        if not module.ispkg
+    ]
+    near = " or ".join(f"pettingzoo:{found}" for found in difflib.get_close_matches(name, known, 3, 0.6))
+    hint = f"did you mean {near}?" if near else f"it has {', '.join(known)}"
+    raise UnknownIdError(f"PettingZoo has no environment {name!r}; {hint}")
+
+
+def game_of_maker(
+    maker: Callable[[str | None], Env] | Sequence[Callable[[str | None], Env]], name: str, reward: Reward | None = None
+) -> Game:
+    """The game of environments; facts are read from one of them.
+
+    Args:
+        maker: `maker(render_mode)` makes an environment; a list: those that there are.
+        name: in tables and errors.
+        reward: kind of the rewards; None: found in a few games at random.
+    """
+    if reward not in (None, "shared", "zero_sum", "general"):
+        raise OptionError(f"reward={reward!r}: must be 'shared', 'zero_sum' or 'general'")
+    makers = [maker] if callable(maker) else list(maker)
+    env = makers[0](None)
+    try:
+        seats = Seats(env)
+    except OptionError as error:
+        raise OptionError(f"{name}: {error}") from error
+    kind, seconds = _trial(env, len(seats.agents))
+    turns: Literal["sequential", "simultaneous"] = "sequential" if isinstance(env, AECEnv) else "simultaneous"
+    facts = GameFacts(
+        name,
+        len(seats.agents),
+        turns,
+        reward or kind,
+        hidden_information=True,
+        chance=True,
+        heads=seats.heads,
+        box=seats.box,
+        observation=seats.spec,
+        longest_game=NO_LIMIT,
+        min_return=-np.inf,
+        max_return=np.inf,
+        seats_leave=turns == "simultaneous",
+    )
+    modes = tuple(env.metadata.get("render_modes") or ())
+    if callable(maker):
+        env.close()  # environments that were handed in are played on
+    adapted = [_Adapted(one) for one in makers]
+    return Game(
+        facts,
+        engine=Adapter(adapted[0] if callable(maker) else adapted, modes, seconds),
+        engine_options=ENGINE_OPTIONS,
+        text=text_picture,
+        svg=svg_picture if "rgb_array" in modes else None,
+    )
+
+
+@dataclass(frozen=True)
+class _Adapted:
+    """Makes an `AecEnvironment` or a `ParallelEnvironment`."""
+
+    maker: Callable[[str | None], Env]
+
+    def __call__(self, mode: str | None) -> AecEnvironment | ParallelEnvironment:
+        env = self.maker(mode)
+        return AecEnvironment(env) if isinstance(env, AECEnv) else ParallelEnvironment(env)
+
+
+def _trial(env: Env, players: int) -> tuple[Reward, float]:
+    """Kind of the rewards of a few games under random actions, and seconds per step."""
+    returns, steps, started = np.zeros((TRIAL_GAMES, players)), 0, perf_counter()
+    random = np.random.default_rng(0)
+    play = _aec_return if isinstance(env, AECEnv) else _parallel_return
+    for game in range(TRIAL_GAMES):
+        returns[game], taken = play(env, game, random)
+        steps += taken
+    seconds = (perf_counter() - started) / max(1, steps)
+    if players == 1 or (np.allclose(returns, returns[:, :1]) and np.any(returns)):
+        return "shared", seconds
+    return ("zero_sum" if np.any(returns) and np.allclose(returns.sum(1), 0) else "general"), seconds
+
+
+def _draw(space: gymnasium.spaces.Space[Any], seen: Any, info: Mapping[str, Any], random: np.random.Generator) -> Any:
+    mask = seen.get(MASK) if isinstance(seen, dict) else None
+    mask = info.get(MASK) if mask is None else mask
+    if mask is not None and isinstance(space, gymnasium.spaces.Discrete):
+        return int(random.choice(np.flatnonzero(mask))) + int(space.start)
+    space.seed(int(random.integers(2**31)))
+    return space.sample()
+
+
+def _aec_return(env: AECEnv[Any, Any, Any], seed: int, random: np.random.Generator) -> tuple[NDArray[np.float64], int]:
+    env.reset(seed=seed)
+    total, steps = dict.fromkeys(env.possible_agents, 0.0), 0
+    while env.agents and steps < TRIAL_STEPS:
+        agent = env.agent_selection
+        done = env.terminations[agent] or env.truncations[agent]
+        seen = None if done else env.observe(agent)
+        env.step(None if done else _draw(env.action_space(agent), seen, env.infos.get(agent, {}), random))
+        if not done:
+            for other, reward in env.rewards.items():
+                total[other] += reward
+        steps += 1
+    return np.array([total[agent] for agent in env.possible_agents]), steps
+
+
+def _parallel_return(
+    env: ParallelEnv[Any, Any, Any], seed: int, random: np.random.Generator
+) -> tuple[NDArray[np.float64], int]:
+    seen, infos = env.reset(seed=seed)
+    total, steps = dict.fromkeys(env.possible_agents, 0.0), 0
+    while env.agents and steps < TRIAL_STEPS:
+        actions = {a: _draw(env.action_space(a), seen[a], infos.get(a, {}), random) for a in env.agents}
+        seen, rewards, _, _, infos = env.step(actions)
+        for agent, reward in rewards.items():
+            total[agent] += reward
+        steps += 1
+    return np.array([total[agent] for agent in env.possible_agents]), steps

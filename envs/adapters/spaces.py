@@ -1,0 +1,176 @@
+"""Gymnasium spaces as facts of a game: what a seat sees and does, and how values are translated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from ludory.errors import OptionError
+
+from ..game import Box, Head, ObservationSpec, flat_segments
+
+
+class _Leaf(NamedTuple):
+    """A part of an observation that is not made of parts."""
+
+    path: tuple[Any, ...]
+    space: spaces.Space[Any]
+
+    @property
+    def name(self) -> str:
+        return ".".join(map(str, self.path)) or "observation"
+
+    @property
+    def size(self) -> int:
+        if isinstance(self.space, spaces.Discrete):
+            return int(self.space.n)
+        if isinstance(self.space, spaces.MultiDiscrete):
+            return int(self.space.nvec.sum())
+        return math.prod(self.space.shape or ())
+
+    @property
+    def bits(self) -> bool:
+        """True if every entry is 0 or 1."""
+        if isinstance(self.space, spaces.Box):
+            integers = self.space.dtype.kind in "iub"
+            return bool(integers and np.all(self.space.low >= 0) and np.all(self.space.high <= 1))
+        return True
+
+
+def _leaves(space: spaces.Space[Any], path: tuple[Any, ...] = ()) -> Iterator[_Leaf]:
+    if isinstance(space, spaces.Dict):
+        for key, part in space.spaces.items():
+            yield from _leaves(part, (*path, key))
+    elif isinstance(space, spaces.Tuple):
+        for number, part in enumerate(space.spaces):
+            yield from _leaves(part, (*path, number))
+    elif isinstance(space, spaces.Box | spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary):
+        yield _Leaf(path, space)
+    else:
+        where = f" at {'.'.join(map(str, path))!r}" if path else ""
+        raise OptionError(
+            f"observation space {space}{where}: must be made of Box, Discrete, MultiDiscrete, MultiBinary, Dict and Tuple; "
+            "wrap the environment in a gymnasium.ObservationWrapper"
+        )
+
+
+class Observations:
+    """Writes observations of a space into arrays of `spec`.
+
+    A Box keeps its shape; 64-bit floats become 32-bit ones. Discrete values are one-hot. Dict and Tuple are flattened, with a segment
+    per key, named "position" or, nested, "arm.angle".
+
+    Raises:
+        OptionError: the space holds something else, such as text.
+    """
+
+    def __init__(self, space: spaces.Space[Any]) -> None:
+        self._leaves = list(_leaves(space))
+        self._whole = len(self._leaves) == 1 and not self._leaves[0].path and isinstance(space, spaces.Box)
+        low, high = 0.0, 1.0
+        dtype: Any = "uint8" if all(leaf.bits for leaf in self._leaves) else "float32"
+        boxes = [leaf.space for leaf in self._leaves if isinstance(leaf.space, spaces.Box)]
+        if dtype == "float32":
+            low = min([0.0, *(float(box.low.min(initial=0)) for box in boxes)])
+            high = max([1.0, *(float(box.high.max(initial=0)) for box in boxes)])
+            limit = float(np.finfo(np.float32).max)
+            low, high = (low if low > -limit else -math.inf), (high if high < limit else math.inf)
+        if self._whole and space.dtype == np.uint8:
+            dtype, low, high = "uint8", float(boxes[0].low.min()), float(boxes[0].high.max())
+        shape = tuple(space.shape or (1,)) if self._whole else (sum(leaf.size for leaf in self._leaves),)
+        segments = flat_segments({leaf.name: leaf.size for leaf in self._leaves})
+        self.spec = ObservationSpec("observation", shape, dtype, segments, low, high)
+
+    def write(self, value: Any, out: NDArray[Any]) -> None:
+        """Write `value` to `out` of `spec.shape`."""
+        if self._whole:
+            out[...] = np.reshape(value, out.shape)
+            return
+        for leaf, segment in zip(self._leaves, self.spec.segments, strict=True):
+            part = value
+            for key in leaf.path:
+                part = part[key]
+            place = out[segment.start : segment.start + segment.length]
+            if isinstance(leaf.space, spaces.Discrete):
+                place[:] = 0
+                place[int(part) - int(leaf.space.start)] = 1
+            elif isinstance(leaf.space, spaces.MultiDiscrete):
+                start = np.concatenate([[0], np.cumsum(leaf.space.nvec.ravel())[:-1]])
+                place[:] = 0
+                place[start + np.ravel(part) - leaf.space.start.ravel()] = 1
+            else:
+                place[:] = np.ravel(part)
+
+
+class Actions:
+    """Heads or the box of an action space, and its values.
+
+    Discrete is one head, MultiDiscrete and MultiBinary one for each entry, Dict and Tuple of these one after another; a Box of floats
+    is `box`.
+
+    Raises:
+        OptionError: the space holds something else.
+    """
+
+    def __init__(self, space: spaces.Space[Any]) -> None:
+        self._space = space
+        self.box: Box | None = None
+        self.heads: tuple[Head, ...] = ()
+        if isinstance(space, spaces.Box) and space.dtype is not None and space.dtype.kind == "f":
+            low, high = (tuple(map(float, end.ravel())) for end in (space.low, space.high))
+            self.box = Box(low, high)
+        else:
+            self.heads = tuple(_heads(space, ()))
+
+    def value(self, action: NDArray[Any]) -> Any:
+        """A value of the space from int64 (H,), or float32 (D,)."""
+        if self.box is not None:
+            return action.reshape(self._space.shape).astype(self._space.dtype)
+        value, _ = _value(self._space, action.tolist())
+        return value
+
+
+def _heads(space: spaces.Space[Any], path: tuple[Any, ...]) -> Iterator[Head]:
+    name = ".".join(map(str, path))
+    if isinstance(space, spaces.Discrete):
+        yield Head(name or "action", int(space.n))
+    elif isinstance(space, spaces.MultiDiscrete | spaces.MultiBinary):
+        sizes = space.nvec.ravel() if isinstance(space, spaces.MultiDiscrete) else [2] * math.prod(space.shape)
+        for number, size in enumerate(sizes):
+            yield Head(f"{name}.{number}" if name else f"action {number}", int(size))
+    elif isinstance(space, spaces.Dict | spaces.Tuple):
+        parts = space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces)
+        for key, part in parts:
+            yield from _heads(part, (*path, key))
+    else:
+        raise OptionError(
+            f"action space {space}: must be Discrete, MultiDiscrete, MultiBinary, a Dict or Tuple of these, or a Box of floats; "
+            "wrap the environment in a gymnasium.ActionWrapper"
+        )
+
+
+def _value(space: spaces.Space[Any], numbers: list[int]) -> tuple[Any, list[int]]:
+    """A value of `space` from the first of `numbers`, and the rest."""
+    if isinstance(space, spaces.Discrete):
+        return numbers[0] + int(space.start), numbers[1:]
+    if isinstance(space, spaces.Dict):
+        values = {}
+        for key, part in space.spaces.items():
+            values[key], numbers = _value(part, numbers)
+        return values, numbers
+    if isinstance(space, spaces.Tuple):
+        parts = []
+        for part in space.spaces:
+            value, numbers = _value(part, numbers)
+            parts.append(value)
+        return tuple(parts), numbers
+    count = math.prod(space.shape or ())
+    array = np.array(numbers[:count], space.dtype).reshape(space.shape)
+    if isinstance(space, spaces.MultiDiscrete):
+        array = array + space.start
+    return array, numbers[count:]
