@@ -107,9 +107,11 @@ def test_a_program_without_a_main_guard_uses_workers_and_ends_them(tmp_path):
 def test_workers_end_with_a_program_that_is_stopped(how, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
+        "import signal\n"
         "import numpy as np\n"
         "from ludory.envs.pool_worker import ArraySpec\n"
         "from ludory.envs.process_pool import ProcessPool\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a job in the background has it switched off
         "class Slow:\n"
         "    def step(self, action, row):\n"
         "        import time\n"
