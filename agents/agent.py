@@ -22,9 +22,9 @@ class Agent:
 
     name = "agent"
     privileged = False
-    """True if it looks at what its seat can not see."""
+    """True if it looks at what its seat cannot see."""
     log_probs: Array | None = None
-    """(m, H) log-probabilities with which the actions chosen last were drawn; None if the agent can not say."""
+    """(m, H) log-probabilities with which the actions chosen last were drawn; None if the agent cannot say."""
 
     def initial_memory(self, rows: int) -> Memory:
         """Memory of `rows` games before their first move: None, an array or a tuple of arrays, first axis = game."""

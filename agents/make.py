@@ -22,7 +22,7 @@ def make_agent(spec: Any, game: str | Game) -> Agent:
 
     Raises:
         UnknownIdError: naming the nearest ids.
-        OptionError: the spec can not be read, or the agent does not take these arguments or this game.
+        OptionError: the spec cannot be read, or the agent does not take these arguments or this game.
         CheckpointError: the file is unreadable, or was trained on a game with other observations or actions.
         PluginError: the agent's package is broken or lacks a dependency.
     """
@@ -61,7 +61,7 @@ def _from_model(model: Any, game: Game, name: str, *args: Any, **kwargs: Any) ->
     if (learnt.observation, learnt.heads, learnt.box) != (asked.observation, asked.heads, asked.box):
         raise CheckpointError(
             f"{name}: trained on {model.game.id}, where a seat sees {_shapes(model.game)}; "
-            f"it can not play {game.id} with {_shapes(game)}"
+            f"it cannot play {game.id} with {_shapes(game)}"
         )
     return _checked(call(name, model.as_agent, *args, **kwargs), name)
 

@@ -71,7 +71,7 @@ class Seat:
         Each is a game of its own: step it, copy it, ask it for any seat. What others meant by their moves plays no part.
 
         Raises:
-            OptionError: the game can not draw anew what a seat does not know.
+            OptionError: the game cannot draw anew what a seat does not know.
         """
         worlds = self._engine.gather(np.full(count, self._row))
         worlds.redeal(self.number, seed)

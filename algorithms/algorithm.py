@@ -97,7 +97,7 @@ class Algorithm(Learner):
         """The frozen policy that the config names, if it names one; the same weights in every part of a run.
 
         Raises:
-            CheckpointError: it can not be read, or has changed since the run began.
+            CheckpointError: it cannot be read, or has changed since the run began.
         """
         named = self._teacher_file
         if named and self._teacher is None:
@@ -156,7 +156,7 @@ class Algorithm(Learner):
         return {}
 
     def restore_training_state(self, state: dict[str, Tensor]) -> None:
-        """Take up what `training_state` gave."""
+        """Restore what `training_state` returned."""
 
     def check_learnt(self, metrics: Mapping[str, float]) -> None:
         """As `Learner.check_learnt`: metrics and weights."""
@@ -239,7 +239,7 @@ class Algorithm(Learner):
 
         Raises:
             TrainingError: weights are not finite; a file written before stays as it is.
-            OutputError: the place can not be written to.
+            OutputError: the place cannot be written to.
         """
         self._write(file, self._header() | self._source_header(), self._tensors())
 
@@ -248,7 +248,7 @@ class Algorithm(Learner):
 
         Raises:
             TrainingError: weights are not finite; a file written before stays as it is.
-            OutputError: the place can not be written to.
+            OutputError: the place cannot be written to.
         """
         weights = {f"policy/{name}": tensor for name, tensor in self.policy.state_dict().items()}
         self._write(file, self._header() | {"policy_only": True}, weights)
@@ -264,7 +264,7 @@ class Algorithm(Learner):
         """Write into the folder of a checkpoint what is no tensor of the run; only of classes with `saves_folder`."""
 
     def read_files(self, folder: Path) -> None:
-        """Take up what `write_files` wrote; the checksums have been compared."""
+        """Restore what `write_files` wrote; the checksums have been compared."""
 
     def restore(self, file: str | Path) -> None:
         """Go on, in this very object, where `save` was called: weights, optimiser, games, random state.

@@ -38,7 +38,7 @@ def write_checkpoint(file: str | Path, header: Mapping[str, Any], tensors: Mappi
     """Write one file, atomically; library versions and checksums are added to the header.
 
     Raises:
-        OutputError: the place can not be written to.
+        OutputError: the place cannot be written to.
     """
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     known = finished_header(header, tensors=weights_hash(weights))

@@ -39,7 +39,7 @@ def write_folder(
     """Write a folder with a header, tensors, and what `write_files` writes into the folder that it is given; all of it or nothing.
 
     Raises:
-        OutputError: the place can not be written to, or there is a file of that name; what was there before stays.
+        OutputError: the place cannot be written to, or there is a file of that name; what was there before stays.
     """
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with atomic_folder(path) as folder:

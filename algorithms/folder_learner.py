@@ -100,7 +100,7 @@ class FolderLearner(Learner):
         every iteration is on disk.
 
         Raises:
-            OutputError: there is something else, or the place can not be written to.
+            OutputError: there is something else, or the place cannot be written to.
         """
         target = Path(file)
         if self._folder is not None and target.resolve() == self._folder.resolve():
@@ -156,7 +156,7 @@ class FolderLearner(Learner):
 
         Raises:
             CheckpointError: no folder of this learner, damaged, or of another game.
-            OptionError: a config field that can not change.
+            OptionError: a config field that cannot change.
         """
         folder = Path(file)
         head = cls.read_head(folder)
@@ -171,7 +171,7 @@ class FolderLearner(Learner):
             )
         fixed = [name for name in changes if name not in cls.changeable]
         if fixed:
-            raise OptionError(f"{file}: {', '.join(fixed)} can not change; begin a new run")
+            raise OptionError(f"{file}: {', '.join(fixed)} cannot change; begin a new run")
         policy = head["policy"] if isinstance(head["policy"], str) else PolicySpec(**head["policy"])
         model: Any = cls(policy, game, **cls.read_config(head["config"]) | changes)  # type: ignore[arg-type]  # of a subclass
         model._folder = folder

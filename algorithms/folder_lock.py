@@ -24,7 +24,7 @@ class _Lock:
         held: what is locked, and what runs there, for the error.
 
     Raises:
-        OutputError: another process holds it, naming it and its host; or the folder can not be written to.
+        OutputError: another process holds it, naming it and its host; or the folder cannot be written to.
     """
 
     def __init__(self, file: Path, held: Path, what: str) -> None:

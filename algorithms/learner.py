@@ -189,7 +189,7 @@ class Learner(ABC):
 
         Raises:
             TrainingError: it is not finite; what was written before stays as it is.
-            OutputError: the place can not be written to.
+            OutputError: the place cannot be written to.
         """
 
     @classmethod
@@ -232,7 +232,7 @@ def saved_game(file: str | Path, header: Mapping[str, Any]) -> Game:
     """The game of a checkpoint's header, by id and options; of recorded games that are not installed, what the header tells.
 
     Raises:
-        CheckpointError: it can not be made here.
+        CheckpointError: it cannot be made here.
     """
     saved = header["env"]
     try:
@@ -241,5 +241,5 @@ def saved_game(file: str | Path, header: Mapping[str, Any]) -> Game:
         if "recorded" in saved:  # it was learnt from recorded games alone
             return Game.of_header(header_from_json(saved["recorded"], file))
         raise CheckpointError(
-            f"{file}: trained on {saved['id']}, which can not be made here: {error}{install_hint(header, 'game')}"
+            f"{file}: trained on {saved['id']}, which cannot be made here: {error}{install_hint(header, 'game')}"
         ) from error

@@ -15,7 +15,7 @@ def save_adam(optimizer: Adam) -> dict[str, Tensor]:
 
 
 def load_adam(optimizer: Adam, tensors: dict[str, Tensor]) -> None:
-    """Take up what `save_adam` gave; other tensors are left alone."""
+    """Restore what `save_adam` returned; other tensors are left alone."""
     state: dict[int, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         if key.startswith("adam/"):

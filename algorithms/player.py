@@ -28,7 +28,7 @@ class LanePlayer:
         self.previous: Tensor | None = None  # (games, seats), last moves, for policies that are told them
 
     def prepare(self, policy: Policy, like: Tensor) -> None:
-        """Take up the weights of now; `like` holds observations of the kind that follows."""
+        """Adopt the current weights; `like` holds observations of the kind that follows."""
         initial = policy.initial_memory(self.games * self.seats)
         if initial is None:
             self.memory = None

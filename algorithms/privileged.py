@@ -35,7 +35,7 @@ def save_value(network: PrivilegedValue | None) -> dict[str, Tensor]:
 
 
 def load_value(network: PrivilegedValue | None, state: Mapping[str, Tensor]) -> None:
-    """Take up what `save_value` gave; a run that had no privileged value before goes on with a fresh one."""
+    """Restore what `save_value` returned; a run that had no privileged value before goes on with a fresh one."""
     weights = {name.removeprefix(PREFIX): part for name, part in state.items() if name.startswith(PREFIX)}
     if network is not None and weights:
         network.load_state_dict(weights)

@@ -68,7 +68,7 @@ def train_to_file(
         The signal that interrupted the run, 0 if none did.
 
     Raises:
-        OutputError: the place can not be written to, or another process trains to this file.
+        OutputError: the place cannot be written to, or another process trains to this file.
     """
     target = Path(file)
     table = target.with_suffix(".csv")
@@ -91,7 +91,7 @@ def training_lock(file: str | Path) -> AbstractContextManager[FileLock | None]:
     """The lock of a model's file; of a run in several processes the first one holds it.
 
     Raises:
-        OutputError: another process trains to this file, or the place can not be written to.
+        OutputError: another process trains to this file, or the place cannot be written to.
     """
     return FileLock(file) if is_first_process() else nullcontext()
 

@@ -104,7 +104,7 @@ class Sampler:
         return {name: tensor for name, tensor in known.items() if tensor is not None} | self.lanes.state()
 
     def restore(self, state: dict[str, Tensor]) -> None:
-        """Take up what `state` gave; where players of other seats can not go on with their games, the next rollout starts new ones."""
+        """Restore what `state` returned; where players of other seats cannot go on with their games, the next rollout starts new ones."""
         if not self.lanes.restore(state):
             return
         self._returns, self._lengths = state["returns"].numpy().copy(), state["lengths"].numpy().copy()
@@ -225,7 +225,7 @@ class Sampler:
         return self.lanes.rewards(every)
 
     def _close(self, done: Any, rewards: Any) -> tuple[Any, Any]:
-        """Start the next game where one ended; gives returns and lengths of those that did."""
+        """Start the next game where one ended; returns returns and lengths of those that did."""
         self._returns += self.lanes.results(rewards)
         self._lengths += 1
         ended = self._returns[done], self._lengths[done]

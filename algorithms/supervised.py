@@ -56,7 +56,7 @@ class SupervisedConfig(LearnerConfig):
     batch_size: int = 64
     """Decisions per gradient step (and device); networks with memory take whole games of about as many decisions."""
     max_grad_norm: float = 1.0
-    """Longest gradient that is not shortened."""
+    """Maximum gradient norm."""
     patience: int | None = None
     """Stop after so many epochs without a smaller validation loss."""
     checkpoint_dir: str | None = None
@@ -186,7 +186,7 @@ class SupervisedAlgorithm(Algorithm):
         Raises:
             DataError: the dataset is missing, of another game, damaged, changed since the run began, or a split is empty.
             TrainingError: the loss is not finite.
-            OutputError: the folder of the checkpoints can not be written to.
+            OutputError: the folder of the checkpoints cannot be written to.
         """
         if reset_num_timesteps:
             self.num_timesteps, self.position = 0, Position()

@@ -54,7 +54,7 @@ def backward(
     parameters: Sequence[Tensor],
     rows_per_thread: int = BACKWARD_ROWS,
 ) -> Tensor:
-    """Write the gradient of the first loss to `parameters` (None where it does not depend on one); gives all losses, (K,), without gradients.
+    """Write the gradient of the first loss to `parameters` (None where it does not depend on one); returns all losses, (K,), without gradients.
 
     losses: (start, stop) -> what rows start to stop of `count` contribute to each loss, the one to differentiate first;
         contributions add up.

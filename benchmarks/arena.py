@@ -41,7 +41,7 @@ BARS = {"engine": 800_000, "sampler": 200_000}
 
 
 def run(argv: list[str]) -> int:
-    """Measure, print, write; gives the exit code."""
+    """Measure, print, write; returns the exit code."""
     parser = argparse.ArgumentParser("ludory bench arena", description=__doc__)
     parser.add_argument("--seconds", type=float, default=3.0, help="of a measurement (default 3)")
     parser.add_argument("--repeats", type=int, default=5, help="measurements, the median counts (default 5)")

@@ -38,7 +38,7 @@ SETTINGS: dict[str, Any] = {
 
 
 def run(argv: list[str]) -> int:
-    """Record, train, evaluate, write; gives the exit code.
+    """Record, train, evaluate, write; returns the exit code.
 
     Raises:
         OptionError: no style is left to clone.

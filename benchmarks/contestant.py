@@ -14,7 +14,7 @@ from .worker_process import MissingContestant, WorkerProcess, peer_command
 Section = Literal["engine", "gym", "training"]
 SECTIONS: tuple[Section, ...] = get_args(Section)
 Start = Callable[[], WorkerProcess]
-"""Starts a contestant's process; raises `MissingContestant` with the reason where it can not."""
+"""Starts a contestant's process; raises `MissingContestant` with the reason where it cannot."""
 
 
 @dataclass(frozen=True, slots=True)

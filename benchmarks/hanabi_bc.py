@@ -41,7 +41,7 @@ BATCH = 8192
 
 
 def run(argv: list[str]) -> int:
-    """Record, train, evaluate, write; gives the exit code."""
+    """Record, train, evaluate, write; returns the exit code."""
     arguments = _parser().parse_args(argv)
     started_from, folder = origin(), Path(arguments.out)
     games = folder / "games"

@@ -81,7 +81,7 @@ class Tally:
 
 
 def run(argv: list[str]) -> int:
-    """Play, compare, write; gives the exit code.
+    """Play, compare, write; returns the exit code.
 
     Raises:
         OptionError: a number is out of range, or the agent is no blueprint.

@@ -67,7 +67,7 @@ LEAST = {
 
 
 def run(argv: list[str]) -> int:
-    """Record, train, evaluate, write; gives the exit code."""
+    """Record, train, evaluate, write; returns the exit code."""
     arguments = _parser().parse_args(argv)
     for name, least in LEAST.items():
         check_count(f"--{name.replace('_', '-')}", getattr(arguments, name), least)

@@ -49,7 +49,7 @@ FOREVER = 10**12
 
 
 def run(argv: list[str]) -> int:
-    """Train, evaluate, write; gives the exit code."""
+    """Train, evaluate, write; returns the exit code."""
     arguments = _parser().parse_args(argv)
     folder = Path(arguments.out)
     started_from = origin()  # before the work: the commit may move while it runs

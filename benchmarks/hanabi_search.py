@@ -35,7 +35,7 @@ WIDTH = 120
 
 
 def run(argv: list[str]) -> int:
-    """Play what is not played yet, summarise, write; gives the exit code.
+    """Play what is not played yet, summarise, write; returns the exit code.
 
     Raises:
         OptionError: an option is not allowed.
@@ -117,7 +117,7 @@ def _read(folder: Path, setting: Setting) -> dict[Task, dict[str, Any]]:
     """What is played already; a line that was cut off is taken away.
 
     Raises:
-        DataError: it was played with other settings, or a line can not be read.
+        DataError: it was played with other settings, or a line cannot be read.
     """
     stamp, file = folder / "setting.json", folder / RESULTS
     wanted = setting._asdict()

@@ -40,7 +40,7 @@ class Candidate:
     name: str
     includes: str
     start: Callable[[], Callable[[], int]]
-    """Gives what to measure, which gives how much it did; raises `MissingContestant` with the reason where it can not."""
+    """Returns what to measure, which gives how much it did; raises `MissingContestant` with the reason where it cannot."""
     at_least: float | None = None
     """Calls, or frames, per second that we claim for an idle machine."""
 
@@ -84,11 +84,11 @@ def candidates() -> list[Candidate]:
 
 
 def run(argv: list[str]) -> int:
-    """Measure, print tables, write JSON; gives the exit code.
+    """Measure, print tables, write JSON; returns the exit code.
 
     Raises:
         OptionError: seconds or repeats that are not allowed.
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     options = _parser().parse_args(argv)
     if not options.seconds > 0 or options.repeats < 1:

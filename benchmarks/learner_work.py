@@ -32,7 +32,7 @@ LEGAL, USED = 0.8, 0.6
 """Shares of the values that are legal, and of the heads that have an effect."""
 
 VTrace = Callable[[], Tensor]
-"""Works once on the batch of targets; gives the corrected values, [T, B]."""
+"""Works once on the batch of targets; returns the corrected values, [T, B]."""
 
 
 @dataclass(frozen=True, slots=True)

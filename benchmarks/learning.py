@@ -30,12 +30,12 @@ BC_OPTIONS = (
 
 
 def run(argv: list[str]) -> int:
-    """Train what is not trained yet, write a JSON file and a plot per suite; gives the exit code.
+    """Train what is not trained yet, write a JSON file and a plot per suite; returns the exit code.
 
     Raises:
         OptionError: a number or the checkpoint of --bc is not allowed, or the folder holds curves of other settings.
         TrainingError: a run failed; what had finished is kept.
-        OutputError: the folder can not be written to.
+        OutputError: the folder cannot be written to.
     """
     options = _parser().parse_args(argv)
     for name in ("seeds", "jobs", "steps"):

@@ -30,7 +30,7 @@ class _Process(NamedTuple):
 
 
 def train(runs: Sequence[Run], files: Mapping[str, Path], bc: Path | None, jobs: int) -> Iterator[Run]:
-    """Make the curve of every run, `jobs` at once with one thread each; gives each run when its file is written.
+    """Make the curve of every run, `jobs` at once with one thread each; returns each run when its file is written.
 
     Args:
         runs: what to train, in this order.

@@ -36,7 +36,7 @@ def write_suite(suite: Suite, curves: Sequence[Curve], folder: Path, origin: Map
         origin: of the result.
 
     Raises:
-        OutputError: the folder can not be written to.
+        OutputError: the folder cannot be written to.
     """
     result = summary(suite, curves) | dict(origin)
     data, plot = (folder / f"learning-{suite.key}.{ending}" for ending in ("json", "svg"))

@@ -23,7 +23,7 @@ class StaleSampler(Sampler):
     Args:
         lanes: as `Sampler`.
         lag: iterations, 0: none.
-        taken_for_fresh: give the log-probabilities and values of the policy of now in place of those of the policy that played,
+        taken_for_fresh: give the log-probabilities and values of the current policy in place of those of the policy that played,
             so that a learner makes no correction.
     """
 

@@ -37,7 +37,7 @@ def this_machine(cpuinfo: Path = CPUINFO) -> Machine:
 
 
 def usable_cores() -> list[int]:
-    """Numbers of the cores that this process may use; empty where processes can not be tied to cores."""
+    """Numbers of the cores that this process may use; empty where processes cannot be tied to cores."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 

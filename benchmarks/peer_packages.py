@@ -35,7 +35,7 @@ def peer_python() -> str:
     """Interpreter of the peers' environment, which is made if it is not there.
 
     Raises:
-        MissingContestant: it can not be made.
+        MissingContestant: it cannot be made.
     """
     python = _python_path()
     if not python.exists():

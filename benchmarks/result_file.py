@@ -13,7 +13,7 @@ def write_result(file: str | Path, content: dict[str, Any]) -> None:
     """Write it, whole or not at all.
 
     Raises:
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     with atomic_file(file, "w") as handle:
         json.dump(content, handle, indent=1)

@@ -34,7 +34,7 @@ TOLERANCE = 0.03
 
 
 def run(argv: list[str]) -> int:
-    """Play what is missing, print, write; gives the exit code."""
+    """Play what is missing, print, write; returns the exit code."""
     options = _parser().parse_args(argv)
     for option, least in (("contracts", 0), ("rollouts", 1), ("worlds", 1), ("matches", 0), ("seed", 0)):
         check_count(f"--{option}", getattr(options, option), least)

@@ -71,7 +71,7 @@ def read_part(file: Path, name: PartName) -> list[Any]:
         content = json.loads(file.read_text(encoding="utf-8"))
         settings, rows = content["settings"], content["rows"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{file} can not be read ({error}); delete it, and the same command makes it anew") from error
+        raise DataError(f"{file} cannot be read ({error}); delete it, and the same command makes it anew") from error
     if settings != name.settings:
         raise DataError(f"{file} was made with {settings}, asked for {name.settings}; name another folder with --out")
     return list(rows)

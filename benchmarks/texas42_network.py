@@ -60,7 +60,7 @@ RECIPES = {
 
 
 def run(argv: list[str]) -> int:
-    """Label, train, score, write; gives the exit code."""
+    """Label, train, score, write; returns the exit code."""
     arguments = _parser().parse_args(argv)
     recipe = RECIPES[arguments.recipe]
     if arguments.processes < 1:

@@ -54,7 +54,7 @@ class Work(NamedTuple):
 
 
 def run(argv: list[str]) -> int:
-    """Measure, print, write; gives the exit code."""
+    """Measure, print, write; returns the exit code."""
     parser = argparse.ArgumentParser("ludory bench texas42-speed", description=__doc__)
     parser.add_argument("--seconds", type=float, default=3.0, help="of a measurement (default 3)")
     parser.add_argument("--repeats", type=int, default=5, help="measurements, the median counts (default 5)")

@@ -48,7 +48,7 @@ ANCHORS = (
 
 
 def run(argv: list[str]) -> int:
-    """Play what is missing, print, write; gives the exit code."""
+    """Play what is missing, print, write; returns the exit code."""
     parser = argparse.ArgumentParser("ludory bench texas42-strength", description=__doc__)
     parser.add_argument("agent", nargs="?", help="spec, e.g. 'texas42/pimc(worlds=50)'; none: --anchors")
     parser.add_argument("--rival", default=PIMC, help=f"spec (default {PIMC}, which draws 10 worlds)")

@@ -22,11 +22,11 @@ from .worker_process import MissingContestant
 
 
 def run(argv: list[str]) -> int:
-    """Measure, print tables, write JSON and a bar chart; gives the exit code.
+    """Measure, print tables, write JSON and a bar chart; returns the exit code.
 
     Raises:
-        OptionError: seconds or repeats that are not allowed, or peers that can not be installed.
-        OutputError: the folder can not be written to; found out before anything is measured.
+        OptionError: seconds or repeats that are not allowed, or peers that cannot be installed.
+        OutputError: the folder cannot be written to; found out before anything is measured.
     """
     options = _parser().parse_args(argv)
     if not options.seconds > 0 or options.repeats < 1:
@@ -82,12 +82,12 @@ def _writable(file: Path) -> Path:
     """`file`, after its folder has been made and written to.
 
     Raises:
-        OutputError: it can not be.
+        OutputError: it cannot be.
     """
     probe = file.with_name(f".{file.name}.probe")
     with atomic_file(probe):
         pass
     probe.unlink()
     if file.is_dir():
-        raise OutputError(f"can not write {file}: it is a folder; name another one with --out")
+        raise OutputError(f"cannot write {file}: it is a folder; name another one with --out")
     return file

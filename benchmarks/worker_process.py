@@ -19,7 +19,7 @@ THREADS = ("LUDORY_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL
 
 
 class MissingContestant(Exception):  # noqa: N818 (no fault: it is reported and the others go on)
-    """A contestant can not be measured here; the message says why."""
+    """A contestant cannot be measured here; the message says why."""
 
 
 class Sample(NamedTuple):
@@ -50,7 +50,7 @@ class WorkerProcess:
         cores: the cores that it may use; empty: all.
 
     Raises:
-        MissingContestant: it does not start, or says that it can not play.
+        MissingContestant: it does not start, or says that it cannot play.
     """
 
     def __init__(self, command: Sequence[str], threads: int = 1, cores: Sequence[int] = ()) -> None:

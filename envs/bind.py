@@ -59,8 +59,8 @@ def _make_private(folder: Path) -> str:
         if folder.stat().st_mode & 0o077:
             folder.chmod(0o700)
     except OSError as error:
-        return f"can not be made private ({error.strerror})"
-    return "" if os.access(folder, os.W_OK) else "can not be written to"
+        return f"cannot be made private ({error.strerror})"
+    return "" if os.access(folder, os.W_OK) else "cannot be written to"
 
 
 def _foreign(folder: Path) -> str:

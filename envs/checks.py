@@ -84,7 +84,7 @@ def check_started(facts: GameFacts, started: NDArray[np.bool_], rows: NDArray[np
 def check_redeal(game: Game) -> None:
     """Refuse a game that has no `redeal` kernel."""
     if not game.redeals:
-        raise OptionError(f"{game.facts.name} with options {dict(game.options)} can not be redealt")
+        raise OptionError(f"{game.facts.name} with options {dict(game.options)} cannot be redealt")
 
 
 def critic_spec(game: Game) -> ObservationSpec:

@@ -66,7 +66,7 @@ def find_device(name: str) -> Device:
 
     Raises:
         PluginError: numba-cuda is not installed.
-        OptionError: no such name, numba-cuda can not be used, or there is no such GPU; the message says what to type.
+        OptionError: no such name, numba-cuda cannot be used, or there is no such GPU; the message says what to type.
     """
     if not re.fullmatch(r"cuda(:\d+)?", name):
         raise OptionError(f"device={name!r}: must be 'cpu', 'cuda' or 'cuda:<number>'")
@@ -97,7 +97,7 @@ def _checked_numba_cuda(name: str) -> Any:
     except Exception as error:  # numba-cuda reaches into Numba, and breaks in many ways when the versions do not fit
         versions = " with ".join(f"{package} {metadata.version(package)}" for package in ("numba-cuda", "numba"))
         raise OptionError(
-            f'device={name!r}: {versions} can not be imported ({error}); type: pip install --upgrade "ludory[cuda]"'
+            f'device={name!r}: {versions} cannot be imported ({error}); type: pip install --upgrade "ludory[cuda]"'
         ) from error
     return config
 

@@ -330,7 +330,7 @@ class CudaEngine:
         return {**mine, "_started": self._started}
 
     def load_fields(self, fields: Mapping[str, Any], check: bool = True) -> None:
-        """Take up what `fields` gave, on this or another device; see `Engine.load_fields`."""
+        """Restore what `fields` returned, on this or another device; see `Engine.load_fields`."""
         if check:
             check_fields(self.game, fields)
         count = len(fields["to_move"])

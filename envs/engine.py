@@ -117,7 +117,7 @@ class Engine(Protocol):
         """All that a restored batch needs, by name; the arrays are live."""
 
     def load_fields(self, fields: Mapping[str, Array], check: bool = True) -> None:
-        """Take up what `fields` gave; the number of games becomes that of the arrays.
+        """Restore what `fields` returned; the number of games becomes that of the arrays.
 
         check: False only for the state of an engine of this process, as searches have it: values out of bounds end the process.
 

@@ -264,7 +264,7 @@ class Game:
     consistent: Callable[[State], NDArray[np.bool_]] | None = None
     """`consistent(state)`: bool (N,), whether started games of a saved state (NumPy arrays), all within their bounds, can be played on.
 
-    For what bounds of single fields can not say and a kernel relies on; None: nothing.
+    For what bounds of single fields cannot say and a kernel relies on; None: nothing.
     """
     progress: Callable[[State], Any] | None = None
     """`progress(state)`: float (N, P), how far each seat has come by what it did; training may reward its changes (`shaping`), results never do."""

@@ -316,7 +316,7 @@ class KernelEngine:
         return {name: self._records[name] for name in own_fields(self.game.fields)} | {"_started": self._started}
 
     def load_fields(self, fields: Mapping[str, NDArray[Any]], check: bool = True) -> None:
-        """Take up what `fields` gave; see `Engine.load_fields`."""
+        """Restore what `fields` returned; see `Engine.load_fields`."""
         if check:
             check_fields(self.game, fields)
         records = new_records(self.game.fields, len(fields["to_move"]))

@@ -78,7 +78,7 @@ class Table:
         return {name: array for name, array in self._arrays().items() if array.dtype != object}
 
     def restore(self, state: Mapping[str, Array]) -> bool:
-        """Take up what `state` gave; False if it lacks something that these players remember, and games must start anew."""
+        """Restore what `state` returned; False if it lacks something that these players remember, and games must start anew."""
         self.memories = self._new_memories(np.arange(self.engine.num_games))
         known = self._arrays()
         if any(name not in state or state[name].shape != array.shape for name, array in known.items()):

@@ -35,7 +35,7 @@ class Command(Protocol):
     """Module of a verb of the command line."""
 
     def run(self, argv: list[str]) -> int:
-        """Do it; gives the exit code."""
+        """Do it; returns the exit code."""
 
 
 def _is_class(loaded: object) -> bool:

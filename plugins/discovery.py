@@ -20,10 +20,10 @@ GROUPS = (
 
 
 class Broken(NamedTuple):
-    """An offer that can not be listed as an entry."""
+    """An offer that cannot be listed as an entry."""
 
     group: str
-    """Entry-point group, "" if the package's metadata as a whole can not be read."""
+    """Entry-point group, "" if the package's metadata as a whole cannot be read."""
     distribution: str
     problem: str
 
@@ -53,7 +53,7 @@ def discover() -> Discovered:
             if "ludory." in text and _is_active(distribution, text):
                 _add(found, distribution)
         except Exception as error:  # a package that someone else broke must not hide the others
-            found.broken.append(Broken("", _name(distribution), f"its metadata can not be read: {error!r}"))
+            found.broken.append(Broken("", _name(distribution), f"its metadata cannot be read: {error!r}"))
     for entries in found.entries.values():
         entries.sort(key=lambda entry: (entry.distribution, entry.id))
     return found
@@ -68,7 +68,7 @@ def _name(distribution: metadata.Distribution) -> str:
     try:
         return str(distribution.metadata["Name"])
     except Exception:
-        return "a package whose name can not be read"
+        return "a package whose name cannot be read"
 
 
 def _add(found: Discovered, distribution: metadata.Distribution) -> None:

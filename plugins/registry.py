@@ -70,7 +70,7 @@ class Registry(Generic[T]):
         return [id for id in self._offers if id.endswith(":")]
 
     def broken(self) -> list[Broken]:
-        """Offers of this kind that have no usable id, and packages whose metadata can not be read."""
+        """Offers of this kind that have no usable id, and packages whose metadata cannot be read."""
         return [offer for offer in self._discovered().broken if offer.group in ("", self.group)]
 
     def get(self, id: str) -> Entry:

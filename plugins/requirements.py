@@ -23,7 +23,7 @@ _OTHER_NAMES = {
 def missing_dependency(
     what: str, module: str, distribution: str = "ludory", extras: tuple[str, ...] = ()
 ) -> PluginError:
-    """The error that says how to install `module`, without which `what` can not be used.
+    """The error that says how to install `module`, without which `what` cannot be used.
 
     Args:
         what: e.g. "agent 'texas42/net'".

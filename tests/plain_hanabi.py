@@ -90,7 +90,7 @@ class PlainHanabi:
         return discards | plays | hints
 
     def play(self, action: int) -> int:
-        """Play a legal id; gives the reward."""
+        """Play a legal id; returns the reward."""
         o, seat, before = self.options, self.to_move, self.score
         if not self.deck:
             self.turns_left -= 1

@@ -24,7 +24,7 @@ DIGESTS = OLD / "digests.json"
 READERS: dict[str, tuple[str, str]] = {  # what -> format, folder
     "recorded": ("shard", "recorded"),
     "searched": ("search log", "searched"),
-    "recorder": ("recorder", "recorder/recorder"),
+    "recorder": ("recorder", "recorder"),
     "league players": ("league player", "league"),
     "labels": ("texas42 labels", "labels"),
     "states": ("texas42 shard", "states"),

@@ -37,7 +37,7 @@ class Watched:
         return Seat(self.engine, self.seat, i, self.histories[i])
 
     def moves(self) -> Iterator[int]:
-        """Play all games move by move; gives every running game after each of its moves."""
+        """Play all games move by move; returns every running game after each of its moves."""
         while (self.engine.to_move >= 0).any():
             self._move()
             for i in np.flatnonzero(self.engine.to_move >= 0):

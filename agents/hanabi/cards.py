@@ -1,4 +1,4 @@
-"""What Hanabi's rule bots ask about cards: sets of card ids as bit sets, and counts of the copies a seat can not see."""
+"""What Hanabi's rule bots ask about cards: sets of card ids as bit sets, and counts of the copies a seat cannot see."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 

@@ -36,7 +36,7 @@ class HandBelief:
         self._last = self.catch_up(seat), move
 
     def catch_up(self, seat: Seat) -> Record:
-        """Draw the conclusions from the last move, now that its outcome is seen; gives the game as the seat knows it."""
+        """Draw the conclusions from the last move, now that its outcome is seen; returns the game as the seat knows it."""
         now = known_record(seat)
         if self._last:
             self.range.advance(*self._last, now)

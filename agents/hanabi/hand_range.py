@@ -34,7 +34,7 @@ from .hand_sets import (
 from .known_cards import EmptyRangeError, Record, allowed_cards, as_known_to, own_hands, unseen_counts
 
 MOST_TRIED = 20_000
-"""Hands that are drawn to find some that agree, where they can not all be listed."""
+"""Hands that are drawn to find some that agree, where they cannot all be listed."""
 NOBODY = -1
 
 

@@ -49,7 +49,7 @@ def count_hands(counts: Counts, allowed: NDArray[np.int64], most: int = 1 << 62)
 
 
 def ways(hands: Hands, held: int, counts: Counts) -> NDArray[np.int64]:
-    """In how many ways each hand can be made of physical copies: 0 if it can not."""
+    """In how many ways each hand can be made of physical copies: 0 if it cannot."""
     found = np.empty(len(hands), np.int64)
     _count_ways(hands, held, counts.copy(), found)
     return found

@@ -47,7 +47,7 @@ def allowed_cards(record: Record, seat: int) -> NDArray[np.int64]:
 
 
 def as_known_to(record: Record, seat: int) -> Record:
-    """The same for any two records between which `seat` can not tell: what is hidden from it is put in order.
+    """The same for any two records between which `seat` cannot tell: what is hidden from it is put in order.
 
     `seat` then holds the first hand that fits its hints.
 

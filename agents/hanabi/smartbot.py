@@ -69,7 +69,7 @@ def choose_smartbot(state, i, seat, memory):
 
 @kernel
 def unlocated_cards(state, i, seat, memory):
-    """Bit set of the cards that a seat can not place: some copy is neither gone nor in another hand nor known in its own."""
+    """Bit set of the cards that a seat cannot place: some copy is neither gone nor in another hand nor known in its own."""
     ones, twos = unseen_copies(state, i, seat)
     for slot in range(int(state.held[i, seat])):
         cards = belief(state, memory, seat, slot)

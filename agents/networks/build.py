@@ -51,7 +51,7 @@ def complete(spec: PolicySpec, wishes: Mapping[str, Any]) -> PolicySpec:
     """`spec` with every argument named: its own, else that of `wishes` (where one is given), else the policy's default.
 
     Raises:
-        OptionError: a wish that the policy can not fulfil.
+        OptionError: a wish that the policy cannot fulfil.
     """
     defaults = _defaults(spec.id)
     wanted = {key: value for key, value in wishes.items() if value}

@@ -101,7 +101,7 @@ class Workspace:
 
 
 class CompiledForward:
-    """`policy(observation)` with the weights of now, without gradients; what a sampler calls thousands of times.
+    """`policy(observation)` with the current weights, without gradients; what a sampler calls thousands of times.
 
     Args:
         policy: one that `can_compile`.

@@ -106,7 +106,7 @@ def export_hanabi_gru(
 
     Raises:
         OptionError: an argument is not allowed, or that project has no such network.
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     _check_order(action_order)
     tensors = to_state_dict(policy, game.facts, action_order)

@@ -218,7 +218,7 @@ def forward(weights, shape, sums, x, out):  # type: ignore[no-untyped-def]
 
 @cached_kernel(**_FLAGS)
 def _layer(weights, at, x, out):  # type: ignore[no-untyped-def]
-    """Write weight @ x + bias of the layer that begins at `at`; gives where the next one begins."""
+    """Write weight @ x + bias of the layer that begins at `at`; returns where the next one begins."""
     size, inner = out.shape[0], x.shape[0]
     after = at + size * inner
     for n in range(size):

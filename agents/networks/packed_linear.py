@@ -84,7 +84,7 @@ _COUNT = np.array([v.bit_count() for v in range(256)], np.int32)
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def differences(row, usual, places):  # type: ignore[no-untyped-def]
-    """Write the places where a packed row differs from the usual one; gives how many. No branch depends on the data."""
+    """Write the places where a packed row differs from the usual one; returns how many. No branch depends on the data."""
     count = 0
     for byte in range(row.shape[0]):
         value = row[byte] ^ usual[byte]

@@ -34,7 +34,7 @@ class Blueprint(ABC):
         searcher: who asks, for errors.
 
     Raises:
-        OptionError: the agent sees what its seat can not, or the game has several heads.
+        OptionError: the agent sees what its seat cannot, or the game has several heads.
     """
 
     memory_dtype: type[np.generic] = np.int32

@@ -25,7 +25,7 @@ MOST_BATCHES = 10
 
 
 class Past(NamedTuple):
-    """A move, a state before it that the seat can not tell from the true one, and what the seat saw after it."""
+    """A move, a state before it that the seat cannot tell from the true one, and what the seat saw after it."""
 
     before: NDArray[Any]
     move: Move
@@ -50,14 +50,14 @@ class ParticleBelief:
     These are independent draws from the posterior. Where no world explains all moves, those with the fewest unexplained ones count:
     the limit of a likelihood that grants each move a small chance of being another player's.
 
-    New worlds are dealt by `redeal` at the state of now and told the past by `rewind`; without it, they are dealt at the start of the
+    New worlds are dealt by `redeal` at the current state and told the past by `rewind`; without it, they are dealt at the start of the
     game and played up to now, so that few are left late in a game in which much is revealed.
 
     Args:
         blueprint: what all others play.
         seat: who believes.
         count: worlds that are kept.
-        rewind: takes worlds of now back to an earlier state; None: not known for this game.
+        rewind: takes current worlds back to an earlier state; None: not known for this game.
     """
 
     def __init__(self, blueprint: Blueprint, seat: int, count: int = 1000, rewind: Rewind | None = None) -> None:
@@ -139,7 +139,7 @@ class ParticleBelief:
         return particles
 
     def _told(self, particles: Particles) -> Particles:
-        """Worlds of now, with what their past says about them."""
+        """Current worlds, with what their past says about them."""
         for past in self._past:
             assert self._rewind is not None
             then = self._rewind(past.before, particles.worlds)

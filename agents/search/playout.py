@@ -46,7 +46,7 @@ def notice_rows(state, action, memory, start, stop):
 
 @batch_kernel
 def play_out(state, i, memory, seat):
-    """Play world i to its end, in place; gives what `seat` gets from here on. memory [P, M]."""
+    """Play world i to its end, in place; returns what `seat` gets from here on. memory [P, M]."""
     total = 0.0
     while not (state.terminated[i] or state.truncated[i]):
         mover = int(state.to_move[i])

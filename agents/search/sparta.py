@@ -64,7 +64,7 @@ class Sparta(Searcher):
         seed: of the draws.
         seconds: stop a search after this time as well.
         confirm: compare the action found with the blueprint's once more in fresh worlds, so that `Decision.gain` is unbiased.
-        particles: worlds that are kept where hidden states can not be listed.
+        particles: worlds that are kept where hidden states cannot be listed.
         unsound: let more than one seat of a game search on its own, each taking the others for the blueprint.
         device: where rollouts of a rule bot are played: "cpu", or "cuda" for large batches.
 
@@ -156,7 +156,7 @@ def belief_maker(blueprint: Blueprint, searcher: str, particles: int) -> Callabl
     """Makes the belief of a seat.
 
     Raises:
-        OptionError: the game can not draw anew what a seat does not know, or `particles` is below 1.
+        OptionError: the game cannot draw anew what a seat does not know, or `particles` is below 1.
     """
     from ludory.envs.hanabi.rules import step
 
@@ -167,7 +167,7 @@ def belief_maker(blueprint: Blueprint, searcher: str, particles: int) -> Callabl
         return lambda seat: HandBelief(blueprint, seat)
     if not game.redeals:
         raise OptionError(
-            f"{searcher} draws what a seat does not know, which {game.id or game.facts.name} can not do (it has no `redeal`); "
+            f"{searcher} draws what a seat does not know, which {game.id or game.facts.name} cannot do (it has no `redeal`); "
             "try Hanabi2P-v0"
         )
     if not isinstance(particles, int) or particles < 1:
@@ -200,7 +200,7 @@ def make(
     if seconds is not None or confirm or unsound or device != "cpu":
         raise OptionError(
             "sparta(joint=True) takes rollouts, threshold, errors, seed and range_max; a search must come out the same in both seats, "
-            "so it can not be cut short by seconds"
+            "so it cannot be cut short by seconds"
         )
     from ..hanabi.joint_search import JointSparta
 

@@ -114,7 +114,7 @@ def make(game: Game, play: Any = "texas42/pimc", **options: Any) -> BidderAgent:
 
     Raises:
         OptionError: the game is not Texas 42 or has no auction, or an option is not allowed.
-        DataError: the file of the calibration can not be read.
+        DataError: the file of the calibration cannot be read.
     """
     known = ("mode", "samples", "threshold", "against", "marks", "calibration", "seed")
     for option in options:

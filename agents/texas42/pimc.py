@@ -66,7 +66,7 @@ class PimcAgent(SeatAgent):
         return np.array(self._actions(state, rows, seat, masks, [self._key(one) for one in seen]), np.int64)
 
     def decide(self, seat: Seat, own: Any) -> int:
-        """A bid, a declaration, or a tile; everything but the own hand is read from a world that the seat can not tell from the game."""
+        """A bid, a declaration, or a tile; everything but the own hand is read from a world that the seat cannot tell from the game."""
         key = self._key(seat.observation)
         world = on_cpu(seat.worlds(1, key).state)
         return self._actions(world, [0], seat.number, seat.mask[None], [key])[0]

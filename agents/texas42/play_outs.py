@@ -104,7 +104,7 @@ def weigh_rows(origin, scratch, origin_bytes, scratch_bytes, worlds, me, bid_tau
 
 @cached_batch_kernel
 def play_on(scratch, key, x):
-    """Play the game to where its contract is decided; gives the result."""
+    """Play the game to where its contract is decided; returns the result."""
     result = NOT_OVER
     while result == NOT_OVER:
         seat = int(scratch.to_move[0])

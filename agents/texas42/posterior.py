@@ -85,7 +85,7 @@ class Advantages(NamedTuple):
 def advantages(
     solver: Solver, decision: Decision, held: NDArray[np.int32], plays: Sequence[PastPlay]
 ) -> list[Advantages]:
-    """Of each play, in worlds of now; held: (n, 4) masks of all seats.
+    """Of each play, in current worlds; held: (n, 4) masks of all seats.
 
     Raises:
         RuntimeError: a tile that was played could not be played in some world, so the worlds are not of this game.

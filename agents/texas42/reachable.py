@@ -10,7 +10,7 @@ from .tabulate import UNREACHED, answers, subsets_of_size
 
 @cached_batch_kernel
 def list_positions(table, slots, subsets, hands, leaders):
-    """Fill hands (28 bits, seat 0 lowest) and leaders with all reached positions between tricks; gives their number."""
+    """Fill hands (28 bits, seat 0 lowest) and leaders with all reached positions between tricks; returns their number."""
     count = 0
     for tricks in range(8):
         size, at = subsets_of_size(tricks, subsets), slots.base[tricks]
@@ -30,7 +30,7 @@ def list_positions(table, slots, subsets, hands, leaders):
 
 @cached_batch_kernel
 def list_states(hands, leader, first, second, third, follow, out):
-    """Fill `out` with the states that follow when the tiles with these local indices (7: none) are played; gives their number.
+    """Fill `out` with the states that follow when the tiles with these local indices (7: none) are played; returns their number.
 
     hands: positions before the trick in which `leader` holds the first tile; ascending, and then so are the states.
     follow: as in `tabulate.py`.

@@ -78,7 +78,7 @@ def at_least_rows(task, rules, work, bounds, answers, start, stop):
 
 @batch_kernel
 def move(rules, work, decl, before, bit):
-    """Put the position after a tile in `work`; gives what Team 0 gains by it."""
+    """Put the position after a tile in `work`; returns what Team 0 gains by it."""
     follows, wins, counts, level = rules.follows[decl], rules.wins[decl], rules.counts[decl], rules.level[decl]
     left, seat, at, follow, able, top, owner, points, rest, tricks = before
     after = play(

@@ -4,7 +4,7 @@ With k tricks left a position has one of C = C(7, k) subsets of each dealt hand,
 slot base[k] + (((r3 C + r2) C + r1) C + r0) 4 + leader. Tiles are numbered 7 seat + local index.
 
 `deal` is a `tabulator.Deal`: follow int64 [28, 4] (by the tile led, 7-bit mask of each seat's tiles that follow), able int64 [28, 28]
-(by the tile led: strength of every tile, 0 can not win), counts int64 [28]. `slots` a `tabulator.Slots`: number int64 [128] of a subset, base int64 [9],
+(by the tile led: strength of every tile, 0 cannot win), counts int64 [28]. `slots` a `tabulator.Slots`: number int64 [128] of a subset, base int64 [9],
 sizes int64 [8] (C by k). Working memory of a call: `held` int64 [4], `given` int64 [4], `offsets` int64 [28], the part of the slot, one
 trick later, when that tile is played.
 """
@@ -22,7 +22,7 @@ _LOWEST = np.array([0] + [(mask & -mask).bit_length() - 1 for mask in range(1, 1
 
 @batch_kernel
 def set_offsets(held, tricks, slots, offsets):
-    """Fill `offsets` for the hands `held` [4] with `tricks` tricks left; gives the slot of leader 0 after none is played."""
+    """Fill `offsets` for the hands `held` [4] with `tricks` tricks left; returns the slot of leader 0 after none is played."""
     scale, size = 4, slots.sizes[tricks - 1]
     for seat in range(4):
         for local in range(7):

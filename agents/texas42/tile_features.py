@@ -58,7 +58,7 @@ def _fives(tiles):
 
 @kernel
 def _holds_top(decl, own, unseen):
-    """Whether one of the trumps `own` can not be beaten by an unseen one."""
+    """Whether one of the trumps `own` cannot be beaten by an unseen one."""
     tops = 0
     for tile in range(28):
         tops += (own >> tile) & 1 if int(BEATERS[decl, CALLED, tile]) & unseen == 0 else 0

@@ -41,7 +41,7 @@ class DistillConfig(OfflineConfig):
     weight_decay: float = 0.0
     """Of AdamW; 0 is Adam."""
     max_grad_norm: float = 0.5
-    """Longest gradient that is not shortened."""
+    """Maximum gradient norm."""
     lambda_move: float | None = None
     """Weight of the cross-entropy to the moves; none: 0.1 with a blueprint network (init_from or teacher), which `lambda_q` improves, else 1."""
     lambda_value: float = 0.5

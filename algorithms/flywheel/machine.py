@@ -154,7 +154,7 @@ def start_flywheel(config: FlywheelConfig, folder: str | Path) -> Flywheel:
 
     Raises:
         OutputError: the folder holds one already.
-        LudoryError: searcher or learner can not be made as asked for.
+        LudoryError: searcher or learner cannot be made as asked for.
     """
     target, state = Path(folder).resolve(), FlywheelState(with_whole_paths(config), config.blueprint)
     check_free(target, state)

@@ -138,7 +138,7 @@ class Turns(Generic[State]):
         """A new one, with its state on disk.
 
         Raises:
-            OutputError: the folder holds one already, or can not be written to.
+            OutputError: the folder holds one already, or cannot be written to.
         """
         check_free(folder, state)
         flywheel = cls(folder, state)

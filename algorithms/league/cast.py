@@ -63,7 +63,7 @@ class Actor(Protocol):
     entrant: Entrant
 
     def prepare(self, like: Tensor) -> None:
-        """Take up the weights of now; `like` holds observations of the kind that follows."""
+        """Adopt the current weights; `like` holds observations of the kind that follows."""
 
     def choose(self, seats: Seats, at: Tensor, games: Tensor, chairs: Tensor, generator: torch.Generator) -> Tensor:
         """Actions (m, H) of seats (games, chairs); `at` (m,) says where in `seats` these games stand."""
@@ -203,7 +203,7 @@ class Cast:
         self._typical: Tensor | None = None
 
     def prepare(self, playing: Iterable[str], typical: Tensor) -> None:
-        """Take up the current weights of those who play; whoever plays no more, or has started anew, is forgotten."""
+        """Adopt the current weights of those who play; whoever plays no more, or has started anew, is forgotten."""
         self._typical, names = typical, sorted(playing)
         for name, actor in list(self._actors.items()):
             if name not in names or actor.entrant is not self._entrant(name):

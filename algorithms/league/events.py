@@ -158,7 +158,7 @@ class EventLog:
         raise OutputError(f"{self.file}: {problem}; {self._written_again()}")
 
     def _written_again(self) -> str:
-        """Write all events once more, beside a file that is in the way; gives what to type next."""
+        """Write all events once more, beside a file that is in the way; returns what to type next."""
         data = b"".join(map(_line, self.events))
         kept = self.file.with_name(KEPT) if self.file.exists() else self.file
         resume = f"`ludory league resume {self.file.parent}` goes on from its last commit"
@@ -227,7 +227,7 @@ def _whole_lines(file: Path) -> bytes:
     try:
         data = file.read_bytes()
     except OSError as error:
-        raise DataError(f"{file}: can not be read ({error.strerror})") from error
+        raise DataError(f"{file}: cannot be read ({error.strerror})") from error
     return data[: data.rfind(b"\n") + 1]
 
 
@@ -274,7 +274,7 @@ def _check_head(file: Path, data: bytes, lines: int) -> None:
         found = json.loads(head.read_text(encoding="utf-8"))
         seq, size, sha256 = int(found["seq"]), int(found["bytes"]), str(found["sha256"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{head}: can not be read ({error!r}); remove it to go on with the log as it is") from error
+        raise DataError(f"{head}: cannot be read ({error!r}); remove it to go on with the log as it is") from error
     cure = f"put the old file back; to go on with what is left remove {head}"
     if len(data) < size:
         raise DataError(

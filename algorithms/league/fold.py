@@ -31,7 +31,7 @@ def write_state(folder: Path, state: LeagueState, seq: int) -> None:
 def folded(folder: Path, events: Sequence[Event], decay: float) -> LeagueState:
     """The state that `events` (those that stand) add up to, from the newest snapshot that is one of them.
 
-    A snapshot that can not be read is passed over: the events say the same.
+    A snapshot that cannot be read is passed over: the events say the same.
     """
     standing = {event.seq for event in events}
     for seq in reversed(_snapshots(folder)):

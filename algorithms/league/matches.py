@@ -68,7 +68,7 @@ class OpenMatches:
         return torch.frombuffer(bytearray(text.encode()), dtype=torch.uint8)
 
     def restore(self, state: Tensor) -> None:
-        """Take up what `state` gave."""
+        """Restore what `state` returned."""
         known: dict[str, Any] = json.loads(bytes(state.tolist()))
         self._current, self._open = known["current"], {}
         for match in known["open"]:

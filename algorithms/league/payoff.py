@@ -131,7 +131,7 @@ class Payoff:
         pair.waiting.append(outcomes if home < away else outcomes.translate(_MIRRORED))
 
     def grow(self) -> int:
-        """Add a player without games; gives its number."""
+        """Add a player without games; returns its number."""
         self._rows.append({})
         return len(self) - 1
 

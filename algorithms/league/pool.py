@@ -115,7 +115,7 @@ def file_hash(file: Path) -> str:
         raise CheckpointError(f"{file}: missing, but the log of the league names it; put it back") from error
     except OSError as error:
         raise CheckpointError(
-            f"{file}: can not be read ({error.strerror}), but the log of the league names it"
+            f"{file}: cannot be read ({error.strerror}), but the log of the league names it"
         ) from error
 
 

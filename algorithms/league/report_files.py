@@ -21,10 +21,10 @@ FILES = ("report.json", "players.parquet", "payoff.parquet", "curves.parquet", "
 
 
 def write_report(report: LeagueReport, folder: str | Path) -> list[Path]:
-    """Write all files of a report into `folder`; gives their paths.
+    """Write all files of a report into `folder`; returns their paths.
 
     Raises:
-        OutputError: the folder can not be written to.
+        OutputError: the folder cannot be written to.
     """
     from .report_page import report_page
 

@@ -65,7 +65,7 @@ def scale(low: float, high: float, start: float, stop: float, count: int = 5) ->
 
 
 def svg(width: float, height: float, name: str, parts: Iterable[str]) -> str:
-    """A picture with a name for those who can not see it; its numbers are in the table below it."""
+    """A picture with a name for those who cannot see it; its numbers are in the table below it."""
     box = f"viewBox='0 0 {width:.0f} {height:.0f}' width='{width:.0f}' height='{height:.0f}'"
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' role='img' aria-label='{quoted(name)}' {box}>{''.join(parts)}</svg>"

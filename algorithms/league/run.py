@@ -146,11 +146,11 @@ class League:
         return self.state.seconds >= 60 * config.minutes
 
     def stop(self) -> None:
-        """End `run` after the slice of now."""
+        """End `run` after the current slice."""
         self._stopping = True
 
     def run(self, on_slice: Callable[[League], None] | None = None) -> bool:
-        """Train until the budget is used up or `stop` is called; gives True when it is used up.
+        """Train until the budget is used up or `stop` is called; returns True when it is used up.
 
         At the end every main that has learnt for half a unit since it was last copied is copied once more. Before that the
         last copy stands for it: another would be the same player twice, and its games against itself a measure of nothing.
@@ -256,7 +256,7 @@ def start_league(config: LeagueConfig, folder: str | Path) -> League:
 
     Raises:
         OptionError: the game is not one that leagues play.
-        OutputError: the folder holds a league already, or can not be written to.
+        OutputError: the folder holds a league already, or cannot be written to.
         CheckpointError: the teacher is unreadable, or of another game.
     """
     target = Path(folder)

@@ -30,11 +30,11 @@ class SeedMatch(NamedTuple):
 
 
 def write_seed_report(league_state: str | Path, matches: str | Path, output: str | Path) -> dict[str, Any]:
-    """Write the report of two files to `output`; gives what was written.
+    """Write the report of two files to `output`; returns what was written.
 
     Raises:
         DataError: a file is missing or damaged; of matches the number of the line.
-        OutputError: the output can not be written.
+        OutputError: the output cannot be written.
     """
     found = seed_report(_players(Path(league_state)), read_matches(matches))
     with atomic_file(output, "w") as handle:
@@ -83,7 +83,7 @@ def read_matches(file: str | Path) -> list[SeedMatch]:
     try:
         lines = Path(file).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{file}: can not be read ({error}); name the league's matches.jsonl") from error
+        raise DataError(f"{file}: cannot be read ({error}); name the league's matches.jsonl") from error
     return [_match(file, number, line) for number, line in enumerate(lines, 1) if line.strip()]
 
 

@@ -113,7 +113,7 @@ class CompiledUpdate:
         return np.array([loss, policy, value, entropy, kl, clipped, 0.0])
 
     def step(self) -> float:
-        """Move the weights along the gradient that was taken; gives its norm before it is shortened."""
+        """Move the weights along the gradient that was taken; returns its norm before it is shortened."""
         group, gradient = self.optimizer.param_groups[0], self.work[0].gradient
         self.steps += 1
         moments = self.moments, self.squares, self.steps

@@ -95,7 +95,7 @@ def _loss(heads, masks, actions, old, advantages, returns, rows, share, coeffici
 
 @cached_kernel(**_FLAGS)
 def _probabilities(mask, at, size, out, p, i):  # type: ignore[no-untyped-def]
-    """Turn logits `out[at : at + size, i]` into log-probabilities, write probabilities to `p`; gives the entropy."""
+    """Turn logits `out[at : at + size, i]` into log-probabilities, write probabilities to `p`; returns the entropy."""
     highest = _ILLEGAL
     for a in range(at, at + size):
         if mask[a >> 3] >> (7 - (a & 7)) & 1:

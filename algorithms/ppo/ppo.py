@@ -97,7 +97,7 @@ class PPO(Algorithm):
         return save_adam(self.optimizer) | moments | save_value(self.value)
 
     def restore_training_state(self, state: dict[str, Tensor]) -> None:
-        """Take up what `training_state` gave."""
+        """Restore what `training_state` returned."""
         load_adam(self.optimizer, state)
         load_value(self.value, state)
         self.return_moments = RunningMoments.of(state["return_moments"])
@@ -172,7 +172,7 @@ class PPO(Algorithm):
         return next((reason for reason, holds in reasons.items() if holds), "")
 
     def _passes(self, update: CompiledUpdate | TorchUpdate) -> dict[str, float]:
-        """Step along minibatches of everything, `n_epochs` times; gives the mean losses."""
+        """Step along minibatches of everything, `n_epochs` times; returns the mean losses."""
         config, done = self.config, 1 - self.progress_remaining
         for group in self.optimizer.param_groups:
             group["lr"] = linear(config.learning_rate, config.final_learning_rate, done)

@@ -78,7 +78,7 @@ class TorchUpdate:
         return backward(lambda start, stop: self.losses(batch, start, stop), rows, self.parameters, per_thread)
 
     def step(self) -> Tensor:
-        """Move the weights along the gradient that was taken; gives its norm before it is shortened."""
+        """Move the weights along the gradient that was taken; returns its norm before it is shortened."""
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm)
         self.optimizer.step()
         return norm

@@ -46,7 +46,7 @@ class SB3PPOConfig(AlgorithmConfig):
     vf_coef: float = 0.5
     """Weight of the value loss."""
     max_grad_norm: float = 0.5
-    """Longest gradient that is not shortened."""
+    """Maximum gradient norm."""
     target_kl: float | None = None
     """Stop the passes of an iteration when the policy moved further than 1.5 times this."""
 

@@ -36,7 +36,7 @@ def export_sb3(model: Algorithm, file: str | Path) -> None:
 
     Raises:
         OptionError: the network is not an `MlpPolicy`.
-        OutputError: the place can not be written to.
+        OutputError: the place cannot be written to.
     """
     network = network_of(model.policy, model.game.id)
     env = to_sb3(make_vector_env(model.game, num_envs=1))
@@ -68,7 +68,7 @@ def write_sb3(model: Model, file: str | Path) -> None:
     """Save a model of Stable-Baselines3, atomically.
 
     Raises:
-        OutputError: the place can not be written to.
+        OutputError: the place cannot be written to.
     """
     whole = io.BytesIO()
     model.save(whole)

@@ -47,7 +47,7 @@ class SB3Games:
         return {name: torch.from_numpy(np.array(value)) for name, value in self.env.running().items()}
 
     def restore(self, state: dict[str, Tensor]) -> None:
-        """Take up what `state` gave."""
+        """Restore what `state` returned."""
         self._resumed, self.started = self.env.resume({name: part.numpy() for name, part in state.items()}), True
 
 

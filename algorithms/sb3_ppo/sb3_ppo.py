@@ -130,7 +130,7 @@ class SB3PPO(Algorithm):
         """Write the model as Stable-Baselines3 itself does, with its optimiser and options: `MaskablePPO.load(file, env=...)`.
 
         Raises:
-            OutputError: the place can not be written to.
+            OutputError: the place cannot be written to.
         """
         self.sb3.num_timesteps = self.num_timesteps
         write_sb3(self.sb3, file)

@@ -14,10 +14,10 @@ from ludory.envs.texas42.tiles import TILE_NAMES, mask_of
 
 
 def make_bids(file: str | Path, name: BidName) -> int:
-    """Find the chances of a hand and write them; gives the number of hands, 1.
+    """Find the chances of a hand and write them; returns the number of hands, 1.
 
     Raises:
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     hand, found = seed_deal(name.seed)[0], chances_of(name)
     names = ",".join(TILE_NAMES[tile] for tile in hand)

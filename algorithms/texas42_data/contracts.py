@@ -24,10 +24,10 @@ SPREAD = 1.0
 
 
 def make_contracts(file: str | Path, name: ContractsName) -> int:
-    """Play the contracts of a file and write them; gives their number.
+    """Play the contracts of a file and write them; returns their number.
 
     Raises:
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     contracts = play_contracts(range(name.first_seed, name.first_seed + CONTRACTS), name.worlds)
     write_contracts(file, name, contracts)

@@ -99,10 +99,10 @@ def eq_names(seeds: range | None, start: int = 0) -> Iterator[EqName]:
 
 
 def make_eq(file: str | Path, name: EqName, settings: EqSettings, solver: Solver) -> int:
-    """Play a deal and write its record; gives the number of decisions.
+    """Play a deal and write its record; returns the number of decisions.
 
     Raises:
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     game = record_game(name.seed, settings, solver)
     write_eq(file, game)

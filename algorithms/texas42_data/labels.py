@@ -35,10 +35,10 @@ def label_names(seeds: range | None, start: int = 0) -> Iterator[LabelsName]:
 
 
 def make_labels(file: str | Path, name: LabelsName, settings: LabelSettings) -> int:
-    """Play the deals of a file and write its labels; gives their number.
+    """Play the deals of a file and write its labels; returns their number.
 
     Raises:
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     labels = play_and_label(name.seeds, settings)
     write_labels(file, name, settings, labels)
@@ -106,7 +106,7 @@ def pack_states(state: State, deal: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def verify_labels(file: str | Path, every: int = 50) -> int:
-    """Read labels from end to end and solve one of `every` anew; gives their number.
+    """Read labels from end to end and solve one of `every` anew; returns their number.
 
     Raises:
         DataError: damaged, foreign, or a value is wrong.

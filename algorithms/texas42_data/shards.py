@@ -39,12 +39,12 @@ def shard_names(seeds: range | None, start: int = 0, decl: Asked = None, opp_see
 
 
 def make_shard(file: str | Path, name: ShardName, max_states: int | None = None) -> int:
-    """Write the shard of a deal and declaration; gives the number of rows.
+    """Write the shard of a deal and declaration; returns the number of rows.
 
     max_states: keep so many states at most, the root and others drawn uniformly; the same ones every time.
 
     Raises:
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     table = Tabulation(name.deal, name.decl)
     parts = table.reachable()
@@ -68,7 +68,7 @@ def _thinned(parts: Iterator[NDArray[np.int64]], states: int, keep: int, key: li
 
 
 def verify_shard(file: str | Path) -> int:
-    """Read a shard from end to end and compare its root with the solver; gives the number of rows.
+    """Read a shard from end to end and compare its root with the solver; returns the number of rows.
 
     Raises:
         DataError: damaged; rows are not ascending; V is not the best of q; or the root, which every shard has, is not there or is worth

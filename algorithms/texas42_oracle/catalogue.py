@@ -39,7 +39,7 @@ def promote(model: Texas42Oracle, folder: str | Path, scores: dict[str, Any], da
 
     Raises:
         CheckpointError: the catalogue is damaged, or the network has learnt nothing.
-        OutputError: it has this name already, or the folder can not be written to.
+        OutputError: it has this name already, or the folder cannot be written to.
     """
     if not model.num_timesteps:
         raise CheckpointError("the network has learnt from no state yet; train it first")

@@ -315,7 +315,7 @@ def start_oracle_flywheel(config: OracleFlywheelConfig, folder: str | Path) -> O
 
     Raises:
         OutputError: the folder holds one already.
-        CheckpointError: the network can not be read, or is another algorithm's.
+        CheckpointError: the network cannot be read, or is another algorithm's.
     """
     target = Path(folder).resolve()
     state = OracleFlywheelState(dataclasses.replace(config, start=str(Path(config.start).resolve())), FIRST)

@@ -37,11 +37,11 @@ LAYERS = {"project": "input_proj", "encoder": "transformer", "q_head": "output_p
 
 
 def export_lightning(model: Texas42Oracle, file: str | Path) -> int:
-    """Write the network; gives the number of its tensors.
+    """Write the network; returns the number of its tensors.
 
     Raises:
         OptionError: it reads tokens of version 2, which the first pipeline does not have.
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     content = to_lightning(model)
     with atomic_file(file) as handle:

@@ -68,7 +68,7 @@ def export_onnx(model: Texas42Oracle, file: str | Path) -> Compared:
     Raises:
         PluginError: onnx or onnxruntime is not installed.
         CheckpointError: the answers differ.
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     onnx = _needed("onnx")
     _needed("onnxruntime")
@@ -113,7 +113,7 @@ def compare(file: str | Path, network: DominoTransformer, states: Tokens) -> Com
 
     Raises:
         PluginError: onnxruntime is not installed.
-        CheckpointError: the file can not be read, or is not of this kind of network.
+        CheckpointError: the file cannot be read, or is not of this kind of network.
     """
     runtime = _needed("onnxruntime")
     inputs = _inputs(network, states)

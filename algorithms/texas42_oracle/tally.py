@@ -107,7 +107,7 @@ def scores(counted: Tally, player: int = 0, by: str = "all") -> list[dict[str, f
 
     q_gap: mean regret in points, with q_gap_p99 and q_gap_max; q_gap_states (not by decision): the same weighted as the states that deals can
     reach, `REACHED`, so that it compares with networks that were scored on states drawn uniformly from shards; zero_regret, blunder: shares; for the network also q_mae, value_mae (points),
-    accuracy (the first best tile) and tie_ceiling (the best accuracy of who can not tell ties). Where several decisions are put together, each counts
+    accuracy (the first best tile) and tie_ceiling (the best accuracy of who cannot tell ties). Where several decisions are put together, each counts
     the same in all but q_gap_states, however many states there are of it. {} where there is nothing.
     """
     if by == "declaration":

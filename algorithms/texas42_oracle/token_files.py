@@ -19,10 +19,10 @@ CHUNK = 50_000
 
 def write_tokens(data: OracleData, folder: str | Path, split: Split, version: int) -> int:
     """Write tokens.npy, masks.npy, players.npy, legal.npy, qvals.npy (Team 0's side), values.npy, targets.npy (first best tile), decisions.npy,
-    decls.npy and manifest.json to `folder`/`split`; gives the number of states.
+    decls.npy and manifest.json to `folder`/`split`; returns the number of states.
 
     Raises:
-        OutputError: there are tokens already, or the folder can not be written to.
+        OutputError: there are tokens already, or the folder cannot be written to.
     """  # noqa: D205
     place, n = Path(folder) / split, len(data.state)
     if (place / "manifest.json").exists():

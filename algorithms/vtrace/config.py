@@ -32,7 +32,7 @@ class VTraceConfig(AlgorithmConfig, LossWeights):
     learning_rate: float = 2e-4
     """Step size of Adam."""
     max_grad_norm: float = 1.0
-    """Longest gradient that is not shortened."""
+    """Maximum gradient norm."""
     n_steps: int = 64
     """Decisions of a lane in one sequence."""
     batch_columns: int = 512

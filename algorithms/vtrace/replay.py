@@ -81,7 +81,7 @@ class SequenceReplay:
         return state
 
     def restore(self, state: dict[str, Tensor], device: torch.device) -> None:
-        """Take up what `state` gave."""
+        """Restore what `state` returned."""
         self._stored = []
         while parts := {
             key.split("/")[2]: part for key, part in state.items() if key.startswith(f"replay/{len(self._stored)}/")

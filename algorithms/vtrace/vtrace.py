@@ -55,7 +55,7 @@ class VTrace(Algorithm):
         return save_adam(self.optimizer) | save_value(self.value) | known | self.replay.state()
 
     def restore_training_state(self, state: dict[str, Tensor]) -> None:
-        """Take up what `training_state` gave."""
+        """Restore what `training_state` returned."""
         load_adam(self.optimizer, state)
         load_value(self.value, state)
         self.version = int(state["version"])
@@ -92,7 +92,7 @@ class VTrace(Algorithm):
         return metrics
 
     def update(self, rollout: Rollout) -> dict[str, float]:
-        """One gradient step on sequences of any age; gives what the step was made of."""
+        """One gradient step on sequences of any age; returns what the step was made of."""
         with precise(self.device, self.config.precision):
             output = outputs_in_time(self.policy, rollout, self.game.facts.players)
             if self.value is not None:
@@ -157,7 +157,7 @@ def rows_to_learn(rollout: Rollout) -> Tensor:
 
 
 def replayed_steps(rollout: Rollout, values: Tensor) -> Steps:
-    """The steps of stored sequences under the values of now, [T, B].
+    """The steps of stored sequences under the current values, [T, B].
 
     The last decision of a column has no successor in it, so it only gives its predecessor's; unless its game ended there.
     """
@@ -170,7 +170,7 @@ def replayed_steps(rollout: Rollout, values: Tensor) -> Steps:
 
 
 def outputs_in_time(policy: Policy, rollout: Rollout, players: int) -> PolicyOutput:
-    """Logits [T, B, A] and values [T, B] of the policy of now, in the order in which the decisions were made.
+    """Logits [T, B, A] and values [T, B] of the current policy, in the order in which the decisions were made.
 
     With memory, the decisions of each seat are unrolled by themselves, from the memory with which the seat came in.
     """

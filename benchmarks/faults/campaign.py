@@ -58,11 +58,11 @@ class Piece(NamedTuple):
 
 
 def run(argv: list[str]) -> int:
-    """Try what is not tried yet, print, write; gives 0 without findings, else 1.
+    """Try what is not tried yet, print, write; returns 0 without findings, else 1.
 
     Raises:
         OptionError: a number, part or case is not allowed.
-        OutputError: the folder can not be written to.
+        OutputError: the folder cannot be written to.
     """
     options = _parser().parse_args(argv)
     for name, least in (("rounds", 1), ("seed", 0), ("jobs", 1)):

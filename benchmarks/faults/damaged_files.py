@@ -58,7 +58,7 @@ def _case(name: str, form: Format) -> Case:
             )
             outcomes = [json.loads(line) for line in (place.scratch / LOG).read_text().splitlines()]
             if not outcomes:
-                raise LudoryError(f"{name}: the good file can not be read: {ended.err[-600:]}")
+                raise LudoryError(f"{name}: the good file cannot be read: {ended.err[-600:]}")
             for attempt, (outcome, told) in zip(attempts[done:], outcomes[1:], strict=False):
                 _count(name, form, attempt, outcome, told, tally)
             done += len(outcomes) - 1
@@ -87,7 +87,7 @@ def _sample(name: str, form: Format, place: Place) -> Path:
             [name, str(unfinished)], place.scratch, function="ludory.benchmarks.faults.formats:write_sample"
         )
         if ended.code != 0:
-            raise LudoryError(f"the sample of {name} can not be written: {ended.err[-600:]}")
+            raise LudoryError(f"the sample of {name} cannot be written: {ended.err[-600:]}")
         unfinished.rename(folder)
     return folder
 

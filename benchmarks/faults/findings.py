@@ -50,7 +50,7 @@ class Tally:
             self.add("traceback", f"{what}: {last_line(ended.err)}")
 
     def add_difference(self, expected: Items, found: Items, what: str) -> bool:
-        """Note what is lost, double or different beside an undisturbed run; gives whether anything is."""
+        """Note what is lost, double or different beside an undisturbed run; returns whether anything is."""
         counts, wanted, got = Counter(key for key, _ in found), dict(expected), dict(found)
         faults: dict[Kind, list[str]] = {
             "lost": [key for key in wanted if key not in got],

@@ -173,11 +173,18 @@ FORMATS = {
         BAD_NUMBERS | {"line doubled"},  # not "line lost": logs without the moves of a seat are part of the format
     ),
     "recorder": Format(
-        samples.recorder,
-        "Arena2P-v0-3-00000000_player_0.jsonl.gz",
-        _sequences,
+        "ticks",
+        "recorder/*_player_0.jsonl.gz",
+        lambda folder: _sequences(folder / "recorder"),
         {**ANY, **packed({**TEXT, **LINES, **json_values(True)})},
         BAD_NUMBERS | SERIES | WHOLE,
+    ),
+    "recorder of others": Format(
+        samples.recorder,
+        "ep_bot.jsonl.gz",
+        _sequences,
+        {**ANY, **packed({**TEXT, **LINES, **json_values(True)})},
+        BAD_NUMBERS | (SERIES - {"line lost"}) | WHOLE,  # they may begin at any tick
     ),
     "feedback stream": Format(
         samples.feedback, "feedback_training/run1/feedback_stream.jsonl", _sequences, _LOG, BAD_NUMBERS

@@ -66,6 +66,7 @@ INPUTS_MADE = {
     "imitated": f"record hanabi/iggi --game {TINY} --games 60 --seed 1 --out {INPUTS}/imitated",
     "searched": f"record sparta(hanabi/smartbot,rollouts=16,threshold=0,errors=0) --game {TINY} --games 16 --seed 3 "
     f"--format jsonl --out {INPUTS}/searched",
+    "ticks": f"record arena/random arena/rusher --game {DUEL} --games 1 --seed 3 --format recorder --out {INPUTS}/ticks",
     "labels": f"texas42 labels --seeds 0-99 --paths 1 --worlds 1 --out {INPUTS}/labels",
     "validation": f"texas42 labels --seeds 900-949 --paths 1 --worlds 1 --out {INPUTS}/labels",
     "states": f"texas42 generate --seeds 2 --max-states 300 --out {INPUTS}/states",
@@ -213,7 +214,7 @@ def prepared(job: Job, folder: Path, inputs: Path, commands: Commands) -> Path:
 
 
 def ran(job: Job, folder: Path, inputs: Path, commands: Commands) -> float:
-    """Do a job undisturbed; gives the seconds that it took.
+    """Do a job undisturbed; returns the seconds that it took.
 
     Raises:
         LudoryError: it failed.

@@ -46,7 +46,7 @@ def _case(job: Job) -> Case:
 def _one_life(
     job: Job, folder: Path, place: Place, draw: random.Random, seconds: float, kills: int, tally: Tally
 ) -> bool:
-    """From an empty folder to the end, with up to `kills` signals; gives whether it came to its end."""
+    """From an empty folder to the end, with up to `kills` signals; returns whether it came to its end."""
     sent: list[str] = []
     while True:
         number = draw.choice(SIGNALS) if len(sent) < kills else None
@@ -72,6 +72,6 @@ def _compare(job: Job, whole: Path, killed: Path, tally: Tally) -> None:
     try:
         tally.add_difference(job.result(whole), job.result(killed), told)
     except (LudoryError, OSError, ValueError, KeyError) as error:
-        tally.add("lost", f"{told}: its result can not be read: {error!r}")
+        tally.add("lost", f"{told}: its result cannot be read: {error!r}")
     if left := left_behind(job, files(whole), killed):
         tally.add("left behind", f"{told}: {len(left)} files, such as {', '.join(left[:3])}")

@@ -31,7 +31,7 @@ def full_disk() -> dict[str, Case]:
 
 
 def read_only() -> dict[str, Case]:
-    """The place can not be written to, at the beginning or later on."""
+    """The place cannot be written to, at the beginning or later on."""
     return {name: _case(job, _on_read_only) for name, job in JOBS.items()}
 
 
@@ -62,7 +62,7 @@ def _case(job: Job, trial: Trial) -> Case:
 
 @contextmanager
 def small_disk(folder: Path, size: int) -> Iterator[bool]:
-    """A file system of `size` bytes at `folder`; gives False, and leaves the folder as it is, where none can be mounted."""
+    """A file system of `size` bytes at `folder`; returns False, and leaves the folder as it is, where none can be mounted."""
     folder.mkdir(parents=True, exist_ok=True)
     mounted = _mount("-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder))
     try:
@@ -219,6 +219,6 @@ def _compare(job: Job, whole: Path, target: Path, told: str, tally: Tally, succe
     try:
         found.add_difference(job.result(whole), job.result(target), told)
     except (LudoryError, OSError, ValueError, KeyError) as error:
-        found.add("lost", f"{told}: its result can not be read: {error!r}")
+        found.add("lost", f"{told}: its result cannot be read: {error!r}")
     for one in found.findings:
         tally.add("false success" if success else one.kind, one.what)

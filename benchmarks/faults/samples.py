@@ -64,7 +64,7 @@ def recorder(folder: Path) -> None:
         }
         for number in range(6)
     ]
-    (folder / "Arena2P-v0-3-00000000_player_0.jsonl.gz").write_bytes(gzip.compress(_as_lines(*ticks)))
+    (folder / "ep_bot.jsonl.gz").write_bytes(gzip.compress(_as_lines(*ticks)))
 
 
 def feedback(folder: Path) -> None:

@@ -43,7 +43,7 @@ class Action:
 
 
 class ActionFault(NamedTuple):
-    """A field that can not be encoded: what it holds and what it may hold."""
+    """A field that cannot be encoded: what it holds and what it may hold."""
 
     field: str
     value: Any
@@ -159,7 +159,7 @@ def decode(heads: Any, bins: str | int | Sequence[int] = "default") -> Action:
 
 
 def faults(action: Action, *, strict: bool = True) -> Iterator[ActionFault]:
-    """What can not be encoded, field by field; not strict: what can not even be clamped."""
+    """What cannot be encoded, field by field; not strict: what cannot even be clamped."""
     for field in FIELDS:
         value = getattr(action, field)
         if field == "ability_id" and value is None:

@@ -84,7 +84,7 @@ def _others_hands(state, i, seat, out, at):
 
 @kernel
 def _thermometer(out, at, length, value):
-    """`value` ones, then zeros; gives the index behind."""
+    """`value` ones, then zeros; returns the index behind."""
     part = out[at : at + length]
     for k in range(length):
         part[k] = k < value
@@ -144,7 +144,7 @@ def _last_move(state, i, seat, out, at):
 
 @kernel
 def observe_minimal(state, i, seat, out):
-    """Everything but hint knowledge; gives the length written."""
+    """Everything but hint knowledge; returns the length written."""
     at = _others_hands(state, i, seat, out, 0)
     at = _board(state, i, out, at)
     return _last_move(state, i, seat, out, at)

@@ -1,4 +1,4 @@
-"""`redeal` for Hanabi: own hand and deck order drawn exactly from what a seat can not know."""
+"""`redeal` for Hanabi: own hand and deck order drawn exactly from what a seat cannot know."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 

@@ -106,7 +106,7 @@ def deal_card(state, i, seat):
 
 @kernel
 def take_card(state, i, seat, slot):
-    """Remove a card from a hand and close the gap; gives its id."""
+    """Remove a card from a hand and close the gap; returns its id."""
     card = int(state.hands[i, seat, slot])
     last = int(state.held[i, seat]) - 1
     for s in range(slot, last):

@@ -233,7 +233,7 @@ def outcome(state, i):
 
 @kernel
 def record_result(state, i, result):
-    """Note how a hand ended; gives the marks that Team 0 wins by it (Team 1's if below 0)."""
+    """Note how a hand ended; returns the marks that Team 0 wins by it (Team 1's if below 0)."""
     stake = max(1, int(state.bid[i]) // 42)
     state.last[i, SETTLED] = result
     state.last[i, STAKE] = stake

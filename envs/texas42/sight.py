@@ -114,7 +114,7 @@ def _led(state: State, i: int, decl: int) -> str:
 
 
 def _voids(decl: int, cannot: int) -> tuple[str, ...]:
-    """Names of the suits whose tiles a seat can not hold; under sevens none."""
+    """Names of the suits whose tiles a seat cannot hold; under sevens none."""
     if decl < 0 or decl == SEVENS or not cannot:
         return ()
     suits = (suit for suit in range(8) if FOLLOW[decl, suit])

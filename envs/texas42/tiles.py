@@ -62,7 +62,7 @@ def in_suit(decl: int, suit: int, tile: int) -> bool:
 
 
 def rank(decl: int, suit: int, tile: int) -> int:
-    """Strength of `tile` where `suit` was led: the highest wins, of equals the first played; 0 can not win."""
+    """Strength of `tile` where `suit` was led: the highest wins, of equals the first played; 0 cannot win."""
     pips, double = HIGH[tile] + LOW[tile], HIGH[tile] == LOW[tile]
     if decl == SEVENS:
         return 8 - abs(pips - 7)
@@ -113,7 +113,7 @@ LED = np.array([[led_suit(d, t) for t in _ALL] for d in _DECLS], np.int8)
 FOLLOW = np.array([[mask_of(t for t in _ALL if in_suit(d, s, t)) for s in range(SUITS)] for d in _DECLS], np.int32)
 """int32 [declaration, suit]: mask of the tiles that follow a suit."""
 RANK = np.array([[[rank(d, s, t) for t in _ALL] for s in range(SUITS)] for d in _DECLS], np.int8)
-"""int8 [declaration, led suit, tile]: strength in a trick, 0 can not win."""
+"""int8 [declaration, led suit, tile]: strength in a trick, 0 cannot win."""
 
 DOUBLE_TILES = mask_of(t for t in _ALL if HIGH[t] == LOW[t])
 """Mask of the seven doubles."""

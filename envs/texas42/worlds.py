@@ -65,7 +65,7 @@ def _doubles(state: State, i: int, seat: int) -> int:
 
 @cached_batch_kernel
 def count_table(owners, doubles, sizes, needs, ways):
-    """Fill `ways` [64 (T + 1)]; owners [T]: bit set of the seats that may hold each tile, doubles first; gives their number."""
+    """Fill `ways` [64 (T + 1)]; owners [T]: bit set of the seats that may hold each tile, doubles first; returns their number."""
     tiles = owners.shape[0]
     size_0, size_1, size_2 = sizes[0], sizes[1], sizes[2]
     for k in range(64 * (tiles + 1)):
@@ -102,7 +102,7 @@ def deal_ranks(bits, owners, sizes, ways, ranks, out):
         rank, place = ranks[k], 8 * sizes[0] + sizes[1]
         hand_0, hand_1, hand_2 = 0, 0, 0
         for i in range(tiles):
-            # What can not be, a tile too many or c < 0, has 0 ways in the table, and place stays above 0 as long as a tile is needed.
+            # What cannot be, a tile too many or c < 0, has 0 ways in the table, and place stays above 0 as long as a tile is needed.
             behind = 64 * (i + 1) + place
             first = ways[behind - 8] if owners[i] & 1 and place >= 8 else 0
             if rank < first:
@@ -158,7 +158,7 @@ class Worlds:
     """All worlds that agree with `known`, numbered from 0.
 
     Raises:
-        OptionError: there is none: what is said to be known can not come from a game.
+        OptionError: there is none: what is said to be known cannot come from a game.
     """
 
     def __init__(self, known: Knowledge) -> None:

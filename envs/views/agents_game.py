@@ -109,12 +109,12 @@ class AgentsGame:
         return info
 
     def _credit(self, rewards: NDArray[np.float32]) -> dict[str, float]:
-        """Add rewards (1, P) to the returns; gives them by agent."""
+        """Add rewards (1, P) to the returns; returns them by agent."""
         self._returns += rewards
         return {agent: float(rewards[0, self.seat_of(agent)]) for agent in self.agents}
 
     def _lose(self, seats: list[int], words: str) -> NDArray[np.float32]:
-        """End the game because `seats` acted illegally; gives the rewards (1, P)."""
+        """End the game because `seats` acted illegally; returns the rewards (1, P)."""
         self._forfeit = words
         rewards: NDArray[np.float32] = forfeit_rewards(self.facts, self._returns, seats)
         return rewards

@@ -81,7 +81,7 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[Any], dict[str, Any]]:
-        """Start a game; gives observation and info.
+        """Start a game; returns observation and info.
 
         Raises:
             OptionError: a seed or options that are not allowed.
@@ -97,7 +97,7 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
         return self._side.observe()[0], self._info()
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
-        """Play one action; gives observation, the reward of the policy's seat, terminated, truncated and info.
+        """Play one action; returns observation, the reward of the policy's seat, terminated, truncated and info.
 
         Raises:
             IllegalActionError: the action is no integer (one head) or no H integers; or it is not legal and `illegal` is "raise".

@@ -98,7 +98,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         return self._side.reward_seat
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """Start games in all rows, or in those of `options["reset_mask"]`; gives observations (n, *shape) and info.
+        """Start games in all rows, or in those of `options["reset_mask"]`; returns observations (n, *shape) and info.
 
         Raises:
             OptionError: a seed or options that are not allowed.
@@ -243,7 +243,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         return self._side.restore(state)
 
     def resume(self, returns: Array) -> Array:
-        """Go on with running games that `engine.load_fields` has put in all rows, instead of a reset; gives observations.
+        """Go on with running games that `engine.load_fields` has put in all rows, instead of a reset; returns observations.
 
         Args:
             returns: (n, P) their rewards so far.

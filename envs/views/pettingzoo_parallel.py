@@ -57,7 +57,7 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
         return seen, {agent: self._info() for agent in self.agents}
 
     def step(self, actions: dict[str, Any]) -> Step:
-        """Play one action of every agent in `agents`; gives observations, rewards, terminations, truncations and infos of these.
+        """Play one action of every agent in `agents`; returns observations, rewards, terminations, truncations and infos of these.
 
         Raises:
             IllegalActionError: an agent has no action, or no integer (one head), or no H integers; or one that is not legal and

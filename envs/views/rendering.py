@@ -19,7 +19,7 @@ def checked_render_mode(game: Game, mode: str | None, modes: list[str]) -> str |
     """`mode`, None or one of `modes`.
 
     Raises:
-        OptionError: the game can not be drawn so.
+        OptionError: the game cannot be drawn so.
     """
     if mode is not None and mode not in modes:
         raise OptionError(f"render_mode={mode!r}: {game.facts.name} has {', '.join(map(repr, [None, *modes]))} here")

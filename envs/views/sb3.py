@@ -78,7 +78,7 @@ class GameVecEnv(VecEnv):
         self._start_options = options
 
     def reset(self) -> NDArray[Any]:
-        """Start games in all rows; gives observations (n, *shape)."""
+        """Start games in all rows; returns observations (n, *shape)."""
         observations, _ = self.vector_env.reset(seed=self._seed, options=self._start_options)
         self._seed = self._start_options = None
         self._lengths[:] = 0
@@ -89,7 +89,7 @@ class GameVecEnv(VecEnv):
         self.actions = actions
 
     def step_wait(self) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        """Play the actions; gives observations (n, *shape), rewards (n,), dones (n,) and infos.
+        """Play the actions; returns observations (n, *shape), rewards (n,), dones (n,) and infos.
 
         Raises:
             IllegalActionError: as the vector environment.
@@ -132,9 +132,9 @@ class GameVecEnv(VecEnv):
         return {"returns": _numpy(self.vector_env.running_returns), "lengths": self._lengths} | others
 
     def resume(self, running: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        """Go on with games that the engine has been given, instead of a reset; gives observations (n, *shape).
+        """Go on with games that the engine has been given, instead of a reset; returns observations (n, *shape).
 
-        Where other players can not go on with their games (see `Side.restore`), the next ones start.
+        Where other players cannot go on with their games (see `Side.restore`), the next ones start.
 
         Args:
             running: as `running` gave it.

@@ -32,7 +32,7 @@ def own_seat(facts: GameFacts, seats: Seats) -> int | None:
             return None
         what = "moves at once" if facts.simultaneous else f"has {facts.reward} rewards"
         raise OptionError(
-            f"seats='all': {facts.name} {what}, so one policy can not play every seat; "
+            f"seats='all': {facts.name} {what}, so one policy cannot play every seat; "
             "give seats=0 and others='<agent>', or use the PettingZoo view (ludory.envs.views.make_aec)"
         )
     if not isinstance(seats, int) or isinstance(seats, bool) or not 0 <= seats < facts.players:

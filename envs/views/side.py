@@ -101,7 +101,7 @@ class Side:
         return {"seed": np.array(self._players_seed), "early": self._early} | self._table.state()
 
     def restore(self, state: Mapping[str, Array]) -> bool:
-        """Take up what `state` gave, with the engine as it was then.
+        """Restore what `state` returned, with the engine as it was then.
 
         Returns:
             False if the players lack what they would have to remember of the running games (those of a search are not kept,
@@ -115,7 +115,7 @@ class Side:
         return self._table.restore(state)
 
     def play(self, actions: Array, rows: Array | None = None) -> Array:
-        """Play the policy's actions, (N,) or (N, H), then the players' up to its next decision; gives the rewards (N, P).
+        """Play the policy's actions, (N,) or (N, H), then the players' up to its next decision; returns the rewards (N, P).
 
         rows: play in these games only; `actions` then has len(rows) entries, all other games have reward 0.
 

@@ -70,7 +70,7 @@ def atomic_folder(folder: str | Path) -> Iterator[Path]:
     """
     target = settled_folder(folder)
     if target.exists() and not target.is_dir():
-        raise OutputError(f"can not write the folder {target}: there is a file of that name; name another place")
+        raise OutputError(f"cannot write the folder {target}: there is a file of that name; name another place")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         remove_temporaries(target.parent)
@@ -146,7 +146,7 @@ def _flush(file: Path) -> None:
 def cannot_write(target: Path, error: OSError | ValueError, cure: str) -> OutputError:
     """The error that names `target`, what the system says of it and what to do."""
     said = getattr(error, "strerror", None) or str(error)
-    return OutputError(f"can not write {target}: {said}; {cure}")
+    return OutputError(f"cannot write {target}: {said}; {cure}")
 
 
 def _is_of(error: OSError, temporary: str) -> bool:

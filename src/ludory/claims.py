@@ -20,7 +20,7 @@ WAIT = 0.2
 def share(
     wanted: Iterable[T], file: Callable[[T], Path], is_there: Callable[[T], bool], make: Callable[[T], None]
 ) -> Iterator[T | None]:
-    """Make what is missing, beside other processes that do the same; gives each of `wanted` when its file is there.
+    """Make what is missing, beside other processes that do the same; returns each of `wanted` when its file is there.
 
     What another process has claimed is left for the end: it comes when it is made, or is made here if that process died. While
     there is nothing else to do, gives None from time to time.
@@ -32,7 +32,7 @@ def share(
         make: writes it, whole or not at all (`ludory.atomic.atomic_file`).
 
     Raises:
-        OutputError: the folder can not be written to.
+        OutputError: the folder cannot be written to.
     """
     waiting = wanted
     while True:
@@ -60,13 +60,13 @@ def claimed(file: Path, wait: bool = False) -> Iterator[bool]:
     wait: until nobody else does.
 
     Raises:
-        OutputError: the folder can not be written to.
+        OutputError: the folder cannot be written to.
     """
     claim = file.with_name(f".{file.name}.claim")
     try:
         handle = _locked(claim, wait)
     except OSError as error:
-        raise OutputError(f"can not write {claim}: {error.strerror}; name a folder that you may write to") from error
+        raise OutputError(f"cannot write {claim}: {error.strerror}; name a folder that you may write to") from error
     if handle is None:
         yield False
         return

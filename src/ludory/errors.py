@@ -18,11 +18,11 @@ class NotResetError(LudoryError, RuntimeError):
 
 
 class SnapshotError(LudoryError, ValueError):
-    """A saved engine state can not be restored: unreadable, or of another game."""
+    """A saved engine state cannot be restored: unreadable, or of another game."""
 
 
 class OutputError(LudoryError, OSError):
-    """A file or folder can not be written."""
+    """A file or folder cannot be written."""
 
 
 class UnknownIdError(LudoryError, KeyError):
@@ -69,7 +69,7 @@ class DataError(LudoryError, ValueError):
 
 
 class LogFormatError(DataError):
-    """A foreign log can not be read: up to 20 problems, each with its place, what was got and what is allowed."""
+    """A foreign log cannot be read: up to 20 problems, each with its place, what was got and what is allowed."""
 
 
 class WorkerError(LudoryError, RuntimeError):
@@ -77,4 +77,4 @@ class WorkerError(LudoryError, RuntimeError):
 
 
 class TrainingError(LudoryError, ArithmeticError):
-    """A training run can not go on: a loss, a gradient or a weight is not finite."""
+    """A training run cannot go on: a loss, a gradient or a weight is not finite."""

@@ -35,5 +35,5 @@ def _problem(folder: Path, name: object) -> str | None:
     try:
         inside = (folder / name).resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError):  # RuntimeError: symbolic links in a circle, before Python 3.13
-        return "can not be followed"
+        return "cannot be followed"
     return None if inside else "leads outside through a symbolic link"

@@ -73,7 +73,7 @@ def unpacked(file: str | Path) -> Unpacked:
     """The bytes of a file, those of a gzip file unpacked.
 
     Raises:
-        OSError: it can not be read.
+        OSError: it cannot be read.
     """
     handle = Path(file).open("rb")  # noqa: SIM115
     if handle.peek(2)[:2] != GZIP_MAGIC:
@@ -86,7 +86,7 @@ def unpacked(file: str | Path) -> Unpacked:
 
 
 def _unpack(packed: IO[bytes], target: IO[bytes]) -> str:
-    """Copy what can be unpacked; gives why that is not all."""
+    """Copy what can be unpacked; returns why that is not all."""
     left, member, data = most_unpacked(), zlib.decompressobj(_GZIP), packed.read(_CHUNK)
     while data:
         try:
@@ -214,7 +214,7 @@ def read_json(file: str | Path) -> Any:
     """The value of a file of JSON.
 
     Raises:
-        OSError: it can not be read.
+        OSError: it cannot be read.
         JsonError: as `parse_json`, or the file is larger than the limit of `most_unpacked`.
     """
     with Path(file).open("rb") as handle:

@@ -32,7 +32,7 @@ class Pair:
         self.memories = [agent.initial_memory(games) for agent in self.agents]
 
     def turns(self) -> Iterator[np.ndarray]:
-        """Play to the end; gives the running games before each move."""
+        """Play to the end; returns the running games before each move."""
         while len(running := np.flatnonzero(self.engine.to_move >= 0)):
             yield running
             movers, actions = self.engine.to_move, np.zeros(self.engine.num_games, np.int64)
@@ -123,7 +123,7 @@ def test_one_agent_plays_both_seats() -> None:
     [
         ("sparta(hanabi/smartbot, joint=True)", "Hanabi3P-v0", "Hanabi for two only, got Hanabi3P-v0"),
         ("sparta(hanabi/smartbot, joint=True, range_max=0)", "Hanabi2P-v0", "range_max=0: must be an integer"),
-        ("sparta(hanabi/smartbot, joint=True, seconds=1)", "Hanabi2P-v0", "can not be cut short by seconds"),
+        ("sparta(hanabi/smartbot, joint=True, seconds=1)", "Hanabi2P-v0", "cannot be cut short by seconds"),
         ("sparta(hanabi/cheatbot, joint=True)", "Hanabi2P-v0", "looks at hidden cards"),
     ],
 )

@@ -40,7 +40,7 @@ class Game:
         return Seat(self.engine, 1, i, self.notes[i].history)
 
     def step(self) -> np.ndarray:
-        """Everybody moves once; gives the actions."""
+        """Everybody moves once; returns the actions."""
         movers = self.engine.to_move
         actions = np.zeros(len(movers), np.int64)
         for seat, agent in enumerate([self.bot, self.agent]):
@@ -286,5 +286,5 @@ class TestSeat:
             Sparta(matching(), "random")
 
     def test_games_without_a_belief_are_refused(self) -> None:
-        with pytest.raises(OptionError, match=r"which Nim can not do \(it has no `redeal`\)"):
+        with pytest.raises(OptionError, match=r"which Nim cannot do \(it has no `redeal`\)"):
             Sparta(nim(), make_agent(BOT, SMALL))

@@ -105,7 +105,7 @@ def test_a_later_save_replaces_the_whole_folder(model, folder):
 
 def test_what_fails_leaves_the_folder_of_before(model, folder):
     model.words, model.fails = ("blue",), True
-    with pytest.raises(OutputError, match=r"can not write .*speaker\.ludory: No space left"):
+    with pytest.raises(OutputError, match=r"cannot write .*speaker\.ludory: No space left"):
         model.save(folder)
     assert ludory.load(folder).words == ("green", "two")
     assert hidden(folder) == []

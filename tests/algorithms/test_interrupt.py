@@ -61,7 +61,7 @@ def test_a_second_training_to_the_same_file_is_refused_with_the_first_s_process(
             assert main([*command, "--out", str(file)]) == 2
             assert f"{file}: process {os.getpid()} on " in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []  # neither the locks nor a folder made for them stay
-    with pytest.raises(OutputError, match="can not write"):
+    with pytest.raises(OutputError, match="cannot write"):
         FileLock("/proc/nowhere/m.ludory")
 
 

@@ -187,7 +187,7 @@ def test_the_header_is_plain_json_and_names_what_it_needs(tmp_path):
 
 def test_a_game_that_is_not_installed_is_named(tmp_path):
     PPO("mlp", make_identity(), **SMALL).save(tmp_path / "m.ludory")
-    with pytest.raises(CheckpointError, match=r"m\.ludory: trained on Identity-v0, which can not be made here"):
+    with pytest.raises(CheckpointError, match=r"m\.ludory: trained on Identity-v0, which cannot be made here"):
         PPO.load(tmp_path / "m.ludory")
     assert PPO.load(tmp_path / "m.ludory", env=make_identity()).game.id == "Identity-v0"
 

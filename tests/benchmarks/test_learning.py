@@ -170,7 +170,7 @@ def test_a_curve_repeats_and_may_start_from_a_checkpoint(tmp_path):
 
 
 def stale(lag: int, taken_for_fresh: bool = False, policy: str = "mlp(hidden=(8,))") -> tuple[Any, list[Any]]:
-    """A PPO whose games lag behind, and a list of (policy of now, rollout) that grows as it learns."""
+    """A PPO whose games lag behind, and a list of (current policy, rollout) that grows as it learns."""
     model = make_algorithm("ppo", GAME, policy, **SMALL, seed=3, learning_rate=0.01)
     model.sampler = StaleSampler(model.sampler.lanes, lag, taken_for_fresh)
     seen, collect = [], model.sampler.collect

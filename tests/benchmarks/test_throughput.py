@@ -229,7 +229,7 @@ def test_a_folder_that_can_not_be_written_is_found_out_first(tmp_path, monkeypat
 
     monkeypatch.setattr(environments, "environments", lambda device: pytest.fail("measured"))
     (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="can not write"):
+    with pytest.raises(OutputError, match="cannot write"):
         run(["--out", str(tmp_path / "file")])
 
 

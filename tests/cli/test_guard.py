@@ -49,7 +49,7 @@ def of_system(number: int, *files: str) -> OSError:
 
 
 def of_full_disk() -> OutputError:
-    error = OutputError("can not write a.json: No space left on device; make room")
+    error = OutputError("cannot write a.json: No space left on device; make room")
     error.__cause__ = of_system(errno.ENOSPC)
     return error
 
@@ -203,7 +203,7 @@ def test_a_file_that_finds_no_room_leaves_the_old_one_and_no_rest(tmp_path: Path
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
         with (
-            pytest.raises(OutputError, match=r"can not write .*scores\.json: File too large; make room"),
+            pytest.raises(OutputError, match=r"cannot write .*scores\.json: File too large; make room"),
             atomic_file(file) as handle,
         ):
             handle.write(bytes(100_000))

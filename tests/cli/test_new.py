@@ -88,7 +88,7 @@ def test_a_folder_that_can_not_be_written_is_one_line(tmp_path: Path, capsys: Ca
     blocked = tmp_path / "file"
     blocked.touch()
     assert main(["new", "agent", "Race", "--into", str(blocked)]) == 2
-    assert "can not write" in capsys.readouterr().err
+    assert "cannot write" in capsys.readouterr().err
 
 
 def test_it_says_what_to_type_next(tmp_path: Path, capsys: Capture) -> None:

@@ -172,7 +172,7 @@ def test_one_agent_plays_all_seats() -> None:
         ([TINY, "random", "--seat", "2"], OptionError, "must be all or 0 to 1"),
         ([TINY, "random", "--svg", "x.svg", "--move", "999"], OptionError, "has the positions 0 to"),
         (["NoGame", "random"], UnknownIdError, "NoGame"),
-        (["none.json"], ReplayError, "can not be read as a replay"),
+        (["none.json"], ReplayError, "cannot be read as a replay"),
     ],
 )
 def test_wrong_arguments_of_watch_are_explained(
@@ -193,7 +193,7 @@ def test_a_replay_takes_no_agents_seed_or_options(tmp_path: Path) -> None:
 
 def test_an_unwritable_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="can not write"):
+    with pytest.raises(OutputError, match="cannot write"):
         watch.run([TINY, "random", "--html", str(tmp_path / "file" / "game.html")])
 
 

@@ -69,7 +69,7 @@ def test_bad_input_is_named_before_any_work(arguments, message, tmp_path, capsys
 def test_an_unwritable_place_is_named(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert main([*TINY, "--out", str(tmp_path / "file" / "m.ludory"), *SMALL]) == 2
-    assert "can not write" in capsys.readouterr().err
+    assert "cannot write" in capsys.readouterr().err
 
 
 def test_ctrl_c_saves_what_was_learnt_and_the_run_goes_on(tmp_path):

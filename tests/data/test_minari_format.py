@@ -122,5 +122,5 @@ def test_continuous_actions_are_refused(tmp_path: Path) -> None:
 
 def test_what_is_no_dataset_is_named(tmp_path: Path) -> None:
     pytest.importorskip("minari")
-    with pytest.raises(DataError, match="can not be read as a Minari dataset"):
+    with pytest.raises(DataError, match="cannot be read as a Minari dataset"):
         MinariTrajectories(tmp_path)

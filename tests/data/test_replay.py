@@ -107,7 +107,7 @@ def test_a_replay_that_the_rules_do_not_lead_to_is_refused(change: Any, message:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("not json", "can not be read as a replay"),
+        ("not json", "cannot be read as a replay"),
         ("[1, 2]", "is not a replay"),
         ('{"format": "ludory replay 9"}', "format is 'ludory replay 9', must be 'ludory replay 1'"),
         ('{"format": "ludory replay 1", "game": "Hanabi2P-v0"}', "is a damaged replay"),
@@ -129,8 +129,8 @@ def test_a_file_with_fewer_seats_than_actions_is_damaged(tmp_path: Path) -> None
 
 
 def test_a_missing_file_and_an_unwritable_folder_are_named(tmp_path: Path) -> None:
-    with pytest.raises(ReplayError, match=r"none\.json can not be read"):
+    with pytest.raises(ReplayError, match=r"none\.json cannot be read"):
         read_replay(tmp_path / "none.json")
     (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="can not write"):
+    with pytest.raises(OutputError, match="cannot write"):
         write_replay(tmp_path / "file" / "game.json", record())

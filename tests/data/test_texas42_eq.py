@@ -103,7 +103,7 @@ def test_files_repeat_to_the_byte_and_others_do_not_pass(file, tmp_path):
 def test_damage_is_found(file, tmp_path):
     whole, cut = file.read_bytes(), tmp_path / "cut.safetensors"
     cut.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DataError, match="can not be read"):
+    with pytest.raises(DataError, match="cannot be read"):
         read_eq(cut)
     game = read_eq(file)
     columns = {name: column.copy() for name, column in game.columns.items()}
@@ -143,7 +143,7 @@ def test_dictionaries_of_torch_and_back(file, tmp_path, capsys):
     bad = tmp_path / "bad.pt"
     torch.save({"metadata": print}, bad)
     assert main(["texas42", "eq-convert", str(bad), str(tmp_path / "x.safetensors")]) == 2
-    assert "can not be read" in capsys.readouterr().err
+    assert "cannot be read" in capsys.readouterr().err
 
 
 def test_a_dictionary_of_the_first_pipeline_is_completed_by_playing_it_again(file, tmp_path, capsys):
@@ -171,7 +171,7 @@ def test_a_dictionary_of_the_first_pipeline_is_completed_by_playing_it_again(fil
     for change, message in (
         ({"game_idx": torch.full((28,), 948)}, "may play in the deal of seed 948"),
         ({"e_q_var": torch.zeros(56, 7)}, "one hand a file"),
-        ({"metadata": "null"}, "can not be read"),
+        ({"metadata": "null"}, "cannot be read"),
         ({"metadata": {"seed": "x"}}, "seed 'x' in metadata"),
         ({"metadata": {"seed": 947, "decl_id": 12}}, "decl_id 12 in metadata, must lie in 0..9"),
     ):

@@ -1,4 +1,4 @@
-"""Where the CUDA engine can not run, its error says what is missing and what to type."""
+"""Where the CUDA engine cannot run, its error says what is missing and what to type."""
 
 from __future__ import annotations
 

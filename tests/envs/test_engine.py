@@ -201,7 +201,7 @@ def test_only_bits_can_be_packed():
 def test_a_game_without_redeal_says_so():
     engine = KernelEngine(games.nim(), 1, seed=1)
     engine.reset()
-    with refused(OptionError, "Nim with options {} can not be redealt"):
+    with refused(OptionError, "Nim with options {} cannot be redealt"):
         engine.redeal(0, 1)
 
 

@@ -1,4 +1,4 @@
-"""Hanabi's `redeal`: own hand and deck order, drawn exactly from what a seat can not know."""
+"""Hanabi's `redeal`: own hand and deck order, drawn exactly from what a seat cannot know."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_games_that_were_never_started_and_large_hands_are_refused():
     with pytest.raises(NotResetError, match="never started"):
         KernelEngine(TINY, 2).redeal(0, 1)
     large = make_game(hand_size=9)
-    with pytest.raises(OptionError, match="can not be redealt"):
+    with pytest.raises(OptionError, match="cannot be redealt"):
         KernelEngine(large, 2).redeal(0, 1)
     assert make_game(hand_size=8).kernels.redeal is not None
 

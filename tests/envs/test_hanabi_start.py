@@ -94,7 +94,7 @@ def test_prefixes_can_differ_from_game_to_game(engine):
     assert engine.state.deck[:, 0].tolist() == [3, 1, 0, 2]
 
 
-# --- What can not be played is refused ------------------------------------------------------------------------------------
+# --- What cannot be played is refused ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def test_a_failed_save_leaves_the_old_file(engine, file, monkeypatch):
 
 def test_a_folder_that_can_not_be_made_is_named(engine, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(OutputError, match=r"can not write .*; name a folder that you may write to"):
+    with pytest.raises(OutputError, match=r"cannot write .*; name a folder that you may write to"):
         engine.save(tmp_path / "file" / "games.npz")
 
 

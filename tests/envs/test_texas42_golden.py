@@ -49,7 +49,7 @@ def hands():
 
 
 def excluded(voids, decl):
-    """Masks (N, 4) of the tiles that seats can not hold, from bits 8 * seat + suit (N,)."""
+    """Masks (N, 4) of the tiles that seats cannot hold, from bits 8 * seat + suit (N,)."""
     shown = (voids[:, None] >> np.arange(32)).reshape(-1, 4, 8) & 1
     return np.bitwise_or.reduce(shown * FOLLOW[decl][:, None, :], axis=2)
 

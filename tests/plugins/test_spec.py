@@ -1,4 +1,4 @@
-"""What people type is taken apart; what can not be is answered with what to type."""
+"""What people type is taken apart; what cannot be is answered with what to type."""
 
 from __future__ import annotations
 

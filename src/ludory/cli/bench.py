@@ -8,7 +8,7 @@ from ludory.plugins import benchmarks
 
 
 def run(argv: list[str]) -> int:
-    """Run one benchmark with the arguments that follow its name; gives its exit code."""
+    """Run one benchmark with the arguments that follow its name; returns its exit code."""
     parser = argparse.ArgumentParser(
         "ludory bench", description="Run a benchmark: " + "; ".join(map(_line, benchmarks.ids())) + "."
     )

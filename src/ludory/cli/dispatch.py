@@ -22,7 +22,7 @@ PIPE_CLOSED = 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line `argv` (default: of the process); gives the exit code."""
+    """Run the command line `argv` (default: of the process); returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     if debug:

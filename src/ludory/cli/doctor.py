@@ -174,7 +174,7 @@ def _gpu() -> Iterator[Finding]:
     yield Finding("gpu", "ok", f"{properties.name}, {properties.total_memory / 2**30:.0f} GiB, {capability}")
     if find_spec("numba_cuda") is None:
         command = install_command("ludory", "numba_cuda") or 'pip install "ludory[cuda]"'
-        yield Finding("numba-cuda", "warning", "not installed: games can not run on the GPU", f"type: {command}")
+        yield Finding("numba-cuda", "warning", "not installed: games cannot run on the GPU", f"type: {command}")
         return
     yield Finding("numba-cuda", "ok", metadata.version("numba-cuda"))
     yield _gpu_engine()

@@ -27,7 +27,7 @@ VERBS = {
 
 
 def run(argv: list[str]) -> int:
-    """Dispatch to a verb; gives the exit code."""
+    """Dispatch to a verb; returns the exit code."""
     if not argv or argv[0] in ("-h", "--help"):
         usage = f"usage: ludory flywheel {{{','.join(VERBS)}}} ...; each with --help\n\n"
         print(usage + "\n".join(f"  {verb:8} {summary}" for verb, summary in VERBS.items()))

@@ -21,7 +21,7 @@ class GamesPerSecond(ProgressColumn):
 
 @contextmanager
 def games_bar(total: int, shown: bool = True, title: str = "games") -> Iterator[Callable[[int], None]]:
-    """A bar on the error stream, nothing when that is no terminal; gives what is called with the number of games that came to an end."""
+    """A bar on the error stream, nothing when that is no terminal; returns what is called with the number of games that came to an end."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),

@@ -11,7 +11,7 @@ from .options import add_options, file_with_suffix, parse_options
 
 
 def run(argv: list[str]) -> int:
-    """Do one of the jobs; gives the exit code."""
+    """Do one of the jobs; returns the exit code."""
     parser = argparse.ArgumentParser("ludory hanabi", description="Jobs that only Hanabi has.")
     jobs = parser.add_subparsers(dest="job", required=True)
     _add_import(jobs.add_parser("import-gru", help="turn a checkpoint of HIKARU's PPO-GRU into one of Ludory"))

@@ -20,7 +20,7 @@ USAGE = "usage: ludory league {" + ",".join(VERBS) + "} ...; each with --help"
 
 
 def run(argv: list[str]) -> int:
-    """Dispatch to a verb; gives the exit code."""
+    """Dispatch to a verb; returns the exit code."""
     if not argv or argv[0] in ("-h", "--help"):
         print(f"{USAGE}\n\n" + "\n".join(f"  {verb:8} {_summary(verb)}" for verb in VERBS))
         return 0 if argv else 2

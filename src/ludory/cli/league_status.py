@@ -22,7 +22,7 @@ FROZEN = 20
 
 
 def status(argv: list[str]) -> int:
-    """Print the state of a league; gives the exit code."""
+    """Print the state of a league; returns the exit code."""
     parser = argparse.ArgumentParser(prog="ludory league status", description="How far a league is.")
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--json", action="store_true", help="for programs")

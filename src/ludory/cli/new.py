@@ -34,11 +34,11 @@ def run(argv: list[str]) -> int:
 
 
 def write_package(scaffold: Scaffold, name: str, into: Path) -> tuple[Path, str]:
-    """Write the files of `scaffold` for `name` to a new folder in `into`; gives that folder and the id.
+    """Write the files of `scaffold` for `name` to a new folder in `into`; returns that folder and the id.
 
     Raises:
-        OptionError: the name can not be part of an id and of a module's name.
-        OutputError: the folder is there already or can not be written.
+        OptionError: the name cannot be part of an id and of a module's name.
+        OutputError: the folder is there already or cannot be written.
     """
     if not _NAME.fullmatch(name) or _VERSIONED.fullmatch(name):
         raise OptionError(f"name {name!r}: must be letters, digits and single dashes, without a version, e.g. Race")

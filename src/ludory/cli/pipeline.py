@@ -16,7 +16,7 @@ DEMONSTRATORS = "arena/rusher,arena/sniper,arena/turtle,arena/looter,arena/miner
 
 
 def pipeline(argv: list[str]) -> int:
-    """Run the steps that are not done yet; gives the exit code of the first that fails, 0 if all are done."""
+    """Run the steps that are not done yet; returns the exit code of the first that fails, 0 if all are done."""
     arguments = _parser().parse_args(argv)
     tell_what_is_missing()
     for number, (title, command) in enumerate(_steps(arguments), 1):

@@ -17,7 +17,7 @@ LOGS = ("jsonl", "json")
 
 
 def run(argv: list[str]) -> int:
-    """Play, or go on with a recording; gives the exit code."""
+    """Play, or go on with a recording; returns the exit code."""
     chosen = _parser().parse_args(argv)
 
     from ludory.algorithms.interrupt import exit_code, stop_on_interrupt

@@ -36,7 +36,7 @@ VERBS = {
 
 
 def run(argv: list[str]) -> int:
-    """Do one of the jobs; gives the exit code."""
+    """Do one of the jobs; returns the exit code."""
     if not argv or argv[0] in ("-h", "--help"):
         print(help_text())
         return 0 if argv else 2

@@ -20,7 +20,7 @@ DRAWN = (".svg", ".png", ".pdf")
 
 
 def run(argv: list[str]) -> int:
-    """Print what the hand can bid; gives the exit code."""
+    """Print what the hand can bid; returns the exit code."""
     chosen = _parser().parse_args(argv)
     if chosen.poster and chosen.poster.suffix.lower() not in DRAWN:
         raise OptionError(f"--poster {chosen.poster}: the name must end in {', '.join(DRAWN)}")
@@ -32,7 +32,7 @@ def run(argv: list[str]) -> int:
 
     held, decls = mask_of(chosen.hand), STRAIGHT if chosen.decl is None else (chosen.decl,)
     if any(decl not in STRAIGHT for decl in decls):
-        raise OptionError("--decl: doubles as a suit without trump power can not be declared; name another")
+        raise OptionError("--decl: doubles as a suit without trump power cannot be declared; name another")
     if chosen.investigate:
         for option, given in (("--poster", chosen.poster), ("--json", chosen.json), ("--beside", chosen.beside)):
             if given:

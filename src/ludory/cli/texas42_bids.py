@@ -22,7 +22,7 @@ BYTES = 160e3
 
 
 def run(argv: list[str]) -> int:
-    """Fill gaps, or say which there are; gives the exit code."""
+    """Fill gaps, or say which there are; returns the exit code."""
     chosen = _parser().parse_args(argv)
 
     from ludory.algorithms.texas42_data.bids import make_bids
@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def converge(argv: list[str]) -> int:
-    """Print how good P(make) is after fewer samples; gives the exit code."""
+    """Print how good P(make) is after fewer samples; returns the exit code."""
     parser = argparse.ArgumentParser(
         "ludory texas42 bids-converge",
         description="How good P(make) is after fewer hands: disjoint parts of samples against the whole of them. Reads tables of "

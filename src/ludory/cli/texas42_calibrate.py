@@ -13,7 +13,7 @@ from .texas42_filling import fill_folder
 
 
 def run(argv: list[str]) -> int:
-    """Play what is missing, then fit; gives the exit code."""
+    """Play what is missing, then fit; returns the exit code."""
     chosen = _parser().parse_args(argv)
 
     from ludory.agents.texas42.calibrated import calibration_json

@@ -13,7 +13,7 @@ ENDINGS = (".parquet", ".safetensors")
 
 
 def run(argv: list[str]) -> int:
-    """Check files and folders; gives the exit code, 1 if something is wrong."""
+    """Check files and folders; returns the exit code, 1 if something is wrong."""
     parser = argparse.ArgumentParser(
         "ludory texas42 check",
         description="Read files of Texas 42 from end to end: shards and labels whole, in order, consistent, their roots solved anew; recorded hands "

@@ -36,7 +36,7 @@ PRESETS = {
 
 
 def run(argv: list[str]) -> int:
-    """Fill gaps, or say which there are; gives the exit code."""
+    """Fill gaps, or say which there are; returns the exit code."""
     chosen = parse(argv)
 
     from ludory.agents.texas42.solver import Solver
@@ -175,7 +175,7 @@ within: share in which that is at most one deviation; other N, lost: how often N
 
 
 def analyse(argv: list[str]) -> int:
-    """Print figures of recorded hands; gives the exit code."""
+    """Print figures of recorded hands; returns the exit code."""
     parser = argparse.ArgumentParser(
         "ludory texas42 eq-analyse", description="How far tiles lie apart in recorded hands, and how sure that is."
     )

@@ -11,7 +11,7 @@ ENDINGS = (".safetensors", ".pt")
 
 
 def run(argv: list[str]) -> int:
-    """Convert one file; gives the exit code."""
+    """Convert one file; returns the exit code."""
     parser = argparse.ArgumentParser(
         "ludory texas42 eq-convert", description="Convert a record of E[Q]; nothing in the file is executed."
     )

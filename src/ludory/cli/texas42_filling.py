@@ -115,7 +115,7 @@ def _size(number: float) -> str:
 def show_missing(
     chosen: argparse.Namespace, wanted: Iterable[Name], check: Callable[[Path, Name], None], bytes_each: float
 ) -> int:
-    """The dry run: what is missing in each split, and about how big it will be; gives the exit code."""
+    """The dry run: what is missing in each split, and about how big it will be; returns the exit code."""
     from ludory.data.texas42.jobs import missing
     from ludory.data.texas42.names import SPLITS
 

@@ -16,7 +16,7 @@ BYTES, BYTES_A_STATE = 165e6, 5.5
 
 
 def run(argv: list[str]) -> int:
-    """Fill gaps, or say which there are; gives the exit code."""
+    """Fill gaps, or say which there are; returns the exit code."""
     parser = _parser()
     chosen = parser.parse_args(argv)
     opp_seeds = (3 if chosen.n_opp_seeds is None else chosen.n_opp_seeds) if chosen.marginalized else 0

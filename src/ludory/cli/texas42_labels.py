@@ -12,7 +12,7 @@ BYTES = 45e3
 
 
 def run(argv: list[str]) -> int:
-    """Fill gaps, or say which there are; gives the exit code."""
+    """Fill gaps, or say which there are; returns the exit code."""
     chosen = _parser().parse_args(argv)
 
     from ludory.algorithms.texas42_data.labels import label_names, make_labels

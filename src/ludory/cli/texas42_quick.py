@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def run(argv: list[str]) -> int:
-    """Play what is missing, fit, write; gives the exit code."""
+    """Play what is missing, fit, write; returns the exit code."""
     from rich.console import Console
     from rich.progress import Progress
 

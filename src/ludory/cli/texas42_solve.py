@@ -10,7 +10,7 @@ from .texas42_words import declaration, hand, seeds
 
 
 def run(argv: list[str]) -> int:
-    """Print the values; gives the exit code."""
+    """Print the values; returns the exit code."""
     chosen = _parser().parse_args(argv)
 
     from ludory.agents.texas42.solver import Solver, positions

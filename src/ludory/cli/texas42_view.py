@@ -28,7 +28,7 @@ KEYS = (
 
 
 def run(argv: list[str]) -> int:
-    """Show or write a record; gives the exit code."""
+    """Show or write a record; returns the exit code."""
     chosen = _parser().parse_args(argv)
 
     from ludory.data.texas42.eq_records import read_eq
@@ -217,7 +217,7 @@ def _sparks(slot: SlotView) -> str:
 
 
 def worlds_text(view: DecisionView, state: State, which: str) -> str:
-    """Some worlds that the mover can not tell apart; or what each tile is worth in one of them, `which`."""
+    """Some worlds that the mover cannot tell apart; or what each tile is worth in one of them, `which`."""
     import numpy as np
 
     from ludory.agents.texas42.choice import question_of

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def run(argv: list[str]) -> int:
-    """Train, or go on with a run; gives the exit code."""
+    """Train, or go on with a run; returns the exit code."""
     if argv[:1] == ["pipeline"]:
         from .pipeline import pipeline
 

@@ -47,7 +47,7 @@ class TrajectoryDataset:
         header: what was recorded.
         num_games: in the split.
         skipped: with `skip_bad`, what was left out and why.
-        skipped_games: how many games that are; those of files that can not be read at all are not counted.
+        skipped_games: how many games that are; those of files that cannot be read at all are not counted.
 
     Raises:
         DataError: a problem, naming file, row and field; or no game is in the split.

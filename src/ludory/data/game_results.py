@@ -30,7 +30,7 @@ def write_game_results(folder: Path, manifest: Manifest, game: Game) -> None:
 
     Raises:
         DataError: a game does not go as recorded.
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     rows: list[dict[str, Any]] = []
     for shard in range(manifest.shards):

@@ -122,7 +122,7 @@ def header_to_json(header: TrajectoryHeader) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} can not be written in a header")
+    raise TypeError(f"{type(value).__name__} cannot be written in a header")
 
 
 def header_from_json(content: Any, file: object) -> TrajectoryHeader:

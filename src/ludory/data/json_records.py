@@ -33,7 +33,7 @@ class Problems:
         """How many problems belong to no game in particular."""
 
     def add(self, place: str, field: str, got: Any, allowed: str, game: Any = None) -> None:
-        """Note a problem; `game`: which game to leave out for it, None if it can not be said."""
+        """Note a problem; `game`: which game to leave out for it, None if it cannot be said."""
         self.texts.append(f"{place}, field {field!r}: got {got}, must be {allowed}")
         if game is None:
             self.of_no_game += 1

@@ -55,7 +55,7 @@ class MinariTrajectories:
 
     Raises:
         PluginError: minari is not installed.
-        DataError: there is no such dataset, or its spaces can not be read.
+        DataError: there is no such dataset, or its spaces cannot be read.
     """
 
     def __init__(self, source: str | Path) -> None:
@@ -150,7 +150,7 @@ class MinariTrajectories:
 
 
 def write_minari(dataset: TrajectoryDataset, folder: str | Path, name: str = "ludory/trajectories-v0") -> int:
-    """Write a set as a Minari dataset in `folder`, one episode for each seat of each game; gives the number of episodes.
+    """Write a set as a Minari dataset in `folder`, one episode for each seat of each game; returns the number of episodes.
 
     Read it with `minari.MinariDataset(folder / "data")`, or put the folder where `minari.load_dataset(name)` looks. Minari wants an
     observation after the last action, which is not recorded: the last one stands there again. Extra columns are left out.
@@ -234,7 +234,7 @@ def _damage_told(source: str | Path) -> Iterator[None]:
         raise
     except Exception as error:
         raise DataError(
-            f"{source} can not be read as a Minari dataset ({type(error).__name__}: {error}); name its folder, or fetch it with "
+            f"{source} cannot be read as a Minari dataset ({type(error).__name__}: {error}); name its folder, or fetch it with "
             f"`minari download {source}`"
         ) from error
 

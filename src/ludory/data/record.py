@@ -73,13 +73,13 @@ def record(
         seed: of the deals, and of agents that draw.
         shard_games: games in one file.
         progress: called after each shard, or game that was searched, with the number of games in it, and with 0 while this process waits
-            for others; gives True to stop.
+            for others; returns True to stop.
         options: of the game, when it is given by id.
 
     Raises:
         OptionError: wrong number of agents, a number out of range, or as `make_game` and `make_agent`.
         DataError: the folder holds games of other agents, another game, seed or size of shards, or more games than asked for.
-        OutputError: the folder can not be written to, or somebody removed or replaced files of the recording while it ran.
+        OutputError: the folder cannot be written to, or somebody removed or replaced files of the recording while it ran.
     """
     made = make_game(game, **options)
     made.need("a recording", "heads")
@@ -121,7 +121,7 @@ def record(
 
 
 def _steps(folder: Path, manifest: Manifest, game: Game, players: Sequence[Any]) -> Iterator[int]:
-    """Writes what is missing; gives the number of games in each shard, and 0 while only others have work.
+    """Writes what is missing; returns the number of games in each shard, and 0 while only others have work.
 
     Raises:
         OutputError: shards that were written or found are gone or other ones: looked for after each among the last, at the end among all.
@@ -185,7 +185,7 @@ def checkpoint_hashes(names: Sequence[str]) -> dict[str, str]:
                 files[name] = hashlib.sha256(whole.read_bytes()).hexdigest()
             except OSError as error:
                 raise CheckpointError(
-                    f"{spec.name}: can not be read ({error}); name a file that `ludory train` wrote"
+                    f"{spec.name}: cannot be read ({error}); name a file that `ludory train` wrote"
                 ) from error
         arguments = [*spec.args, *spec.kwargs.values()]
         files |= checkpoint_hashes([one for one in arguments if isinstance(one, str) and one])

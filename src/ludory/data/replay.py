@@ -159,7 +159,7 @@ def write_replay(file: str | Path, replay: Replay) -> None:
     """Write a replay as JSON, atomically.
 
     Raises:
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     header = {name: getattr(replay, name) for name in HEADER}
     moves = {"seats": [move.seat for move in replay.moves], "actions": [move.action for move in replay.moves]}
@@ -171,7 +171,7 @@ def write_replay(file: str | Path, replay: Replay) -> None:
 def _as_list(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} can not be written in a replay")
+    raise TypeError(f"{type(value).__name__} cannot be written in a replay")
 
 
 def read_replay(file: str | Path) -> Replay:
@@ -184,7 +184,7 @@ def read_replay(file: str | Path) -> Replay:
     try:
         content = read_json(file)
     except (OSError, ValueError) as error:
-        raise ReplayError(f"{file} can not be read as a replay ({error}); {cure}") from error
+        raise ReplayError(f"{file} cannot be read as a replay ({error}); {cure}") from error
     found = content.get("format") if isinstance(content, dict) else None
     if found != FORMAT:
         raise ReplayError(f"{file} is not a replay: its format is {found!r}, must be {FORMAT!r}; {cure}")

@@ -60,7 +60,7 @@ class SearchRecording:
         self._players = [_as_partner(player, number, players, manifest) for number, player in enumerate(players)]
 
     def steps(self) -> Iterator[int]:
-        """Plays what is missing and nobody else is playing; gives the numbers of games that have come to be on disk.
+        """Plays what is missing and nobody else is playing; returns the numbers of games that have come to be on disk.
 
         That is of each shard what is there, then 1 for each game, and 0 while only others have work.
 

@@ -65,7 +65,7 @@ class ShardIndex(NamedTuple):
     """What is in a shard, by game in the order of the file."""
 
     header: TrajectoryHeader | None
-    """None: the file can not be used at all."""
+    """None: the file cannot be used at all."""
     games: NDArray[np.int64]
     seeds: NDArray[np.int64]
     rows: NDArray[np.int64]
@@ -107,7 +107,7 @@ def read_manifest(folder: str | Path) -> Manifest:
     try:
         content = read_json(file)
     except (OSError, ValueError) as error:
-        raise DataError(f"{file} can not be read ({error}); {cure}") from error
+        raise DataError(f"{file} cannot be read ({error}); {cure}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         found = content.get("format") if isinstance(content, dict) else content
         raise DataError(f"{file}, field 'format': got {shown(found)}, must be {FORMAT!r}; {cure}")
@@ -125,7 +125,7 @@ def write_shard(file: str | Path, header: TrajectoryHeader, columns: Columns) ->
     """Write whole games, each with its rows together, as one file.
 
     Raises:
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     write_table(file, header, to_table(columns, header))
 
@@ -134,7 +134,7 @@ def write_table(file: str | Path, header: TrajectoryHeader, table: pa.Table) -> 
     """As `write_shard`, of a table of `schema_of(header)`.
 
     Raises:
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     with atomic_file(file) as handle, pq.ParquetWriter(handle, table.schema, **_options(header)) as writer:
         for start, stop in _units(table["game"].to_numpy(), _row_bytes(header)):
@@ -144,11 +144,11 @@ def write_table(file: str | Path, header: TrajectoryHeader, table: pa.Table) -> 
 def write_dataset(
     folder: str | Path, header: TrajectoryHeader, parts: Iterable[Columns], shard_games: int = 1000
 ) -> Manifest:
-    """Write whole games as a dataset: shards of `shard_games` games, `dataset.json` last, so that half a set can not be read.
+    """Write whole games as a dataset: shards of `shard_games` games, `dataset.json` last, so that half a set cannot be read.
 
     Raises:
         DataError: there is a dataset in the folder, or there are no games.
-        OutputError: the folder can not be written to.
+        OutputError: the folder cannot be written to.
     """
     target, shard, games = Path(folder), 0, 0
     if (target / MANIFEST).exists():

@@ -32,7 +32,7 @@ def write_sparta_log(
     form: Form = "jsonl",
     legal: Literal["mask", "ids"] = "mask",
 ) -> int:
-    """Write whole games, each with its rows together; gives the number of records. `read_sparta_log` reads the same back.
+    """Write whole games, each with its rows together; returns the number of records. `read_sparta_log` reads the same back.
 
     Every record has the move's own reward, for all seats, under the bomb convention that it names, and Ludory's action ids.
     Q values are mean returns from the decision on; null where an action was not tried.
@@ -47,7 +47,7 @@ def write_sparta_log(
     Raises:
         OptionError: an argument is not allowed, or the game is not Hanabi.
         DataError: there is no game, or one whose moves are not all there.
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     for name, value, allowed in (("form", form, FORMS), ("legal", legal, ("mask", "ids"))):
         if value not in allowed:

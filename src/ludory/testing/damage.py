@@ -1,4 +1,4 @@
-"""Ways to damage a file, drawn from a seed: a reader says what is wrong with the result, or reads what can not be told from a good file."""
+"""Ways to damage a file, drawn from a seed: a reader says what is wrong with the result, or reads what cannot be told from a good file."""
 
 from __future__ import annotations
 

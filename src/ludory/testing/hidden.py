@@ -16,7 +16,7 @@ DRAWN = 3
 
 
 def hidden_information_stays_hidden(trial: Trial) -> str | None:
-    """When only what a seat can not know is drawn anew (`redeal`), its observation, mask, info and pictures do not change."""
+    """When only what a seat cannot know is drawn anew (`redeal`), its observation, mask, info and pictures do not change."""
     reason = not_applicable(trial)
     if reason:
         return reason
@@ -54,7 +54,7 @@ def not_applicable(trial: Trial) -> str | None:
         return "the game hides nothing"
     if trial.facts.privileged_observation:
         return "the observation shows hidden information on purpose"
-    return "the game has no redeal, so leaks can not be looked for" if not trial.game.redeals else None
+    return "the game has no redeal, so leaks cannot be looked for" if not trial.game.redeals else None
 
 
 def _redealt(trial: Trial, engine: Engine, seat: int) -> Engine:

@@ -45,7 +45,7 @@ def kernels_stay_in_their_row(trial: Trial) -> None:
 
 
 def _guarded(engine: Engine, call: Callable[..., Any], where: str, *args: Any) -> dict[str, Array]:
-    """Call a kernel on a guarded copy of the state; gives the fields afterwards."""
+    """Call a kernel on a guarded copy of the state; returns the fields afterwards."""
     names = engine.state._fields
     arrays = {name: to_numpy(getattr(engine.state, name)) for name in names}
     shared = engine.game.shared_names

@@ -73,7 +73,7 @@ def cuda_simulator_agrees(trial: Trial) -> str | None:
 
 
 def address_of(game: Game) -> GameAddress | None:
-    """Where another process finds `game`, None if it can not."""
+    """Where another process finds `game`, None if it cannot."""
     if game.id in games.ids():
         return GameAddress(game.id, dict(game.options), "", "")
     name = game.needed_kernels("the CUDA simulator").step.__module__

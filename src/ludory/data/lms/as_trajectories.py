@@ -48,7 +48,7 @@ def as_trajectories(data: SequenceSet, game: Game | None = None) -> Converted:
         DataError: mixed features; a game that the set does not fit; or two sequences for one seat of one game.
     """
     if data.features == MIXED:
-        raise DataError("mixed features can not be told apart later; convert recorder files and feedback streams apart")
+        raise DataError("mixed features cannot be told apart later; convert recorder files and feedback streams apart")
     places = _places(data.sequences)
     order = sorted(range(len(places)), key=lambda number: places[number])
     sequences, games = [data.sequences[number] for number in order], [places[number] for number in order]

@@ -46,7 +46,7 @@ def write_recorder(recording: str | Path | TrajectoryDataset, folder: str | Path
     Raises:
         DataError: the recording is of another game, or nothing says which random numbers it drew.
         ReplayError: a game does not go as recorded under the rules of this version.
-        OutputError: a file can not be written, or is gone or another one at the end.
+        OutputError: a file cannot be written, or is gone or another one at the end.
     """
     dataset = recording if isinstance(recording, TrajectoryDataset) else TrajectoryDataset(recording)
     header = dataset.header

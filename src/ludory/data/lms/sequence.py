@@ -110,7 +110,7 @@ def require_log_probs(sequences: Sequence[TrajectorySequence]) -> None:
 
 
 def check_heads(sequence: TrajectorySequence, sizes: Mapping[str, int]) -> None:
-    """Refuse actions that heads of these sizes can not take.
+    """Refuse actions that heads of these sizes cannot take.
 
     Raises:
         DataError: an unknown or missing head, or a bin outside its head, naming head, value, what is allowed, and the `bins=` that

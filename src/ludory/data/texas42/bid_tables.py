@@ -76,7 +76,7 @@ def write_bids(file: str | Path, name: BidName, table: BidTable) -> None:
     """Write one file, whole or not at all.
 
     Raises:
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     row: dict[str, Any] = {
         "seed": name.seed,

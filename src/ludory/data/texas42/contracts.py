@@ -71,7 +71,7 @@ def write_contracts(file: str | Path, name: ContractsName, contracts: Contracts)
     """Write one file, whole or not at all.
 
     Raises:
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     columns = [
         pa.array(contracts.seed),

@@ -142,7 +142,7 @@ def write_eq(file: str | Path, game: EqGame) -> None:
     """Write a hand, whole or not at all; the same hand gives the same bytes.
 
     Raises:
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     header = {"format": FORMAT, "version": VERSION} | game.header | {DIGEST: _digest(game.columns)}
     metadata = {HEADER: json.dumps(header, sort_keys=True)}  # one entry only: safetensors writes several in any order
@@ -163,7 +163,7 @@ def read_eq(file: str | Path) -> EqGame:
     except DataError:
         raise
     except (OSError, SafetensorError, ValueError) as error:
-        raise DataError(f"{file} can not be read ({error}): must be a file of `ludory texas42 eq`") from error
+        raise DataError(f"{file} cannot be read ({error}): must be a file of `ludory texas42 eq`") from error
     told = header.pop(DIGEST, None)
     game = EqGame(header, columns)
     check_game(game, file)

@@ -35,7 +35,7 @@ def write_pt(file: str | Path, game: EqGame) -> None:
     """Write a dictionary: the tensors by name, and `metadata`, JSON.
 
     Raises:
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     import torch
 
@@ -48,7 +48,7 @@ def read_pt(file: str | Path) -> EqGame:
     """The hand in such a dictionary; one without a deal is of the first pipeline, and what that did not write is found by playing it again.
 
     Raises:
-        DataError: the file can not be read without executing it, or breaks the schema.
+        DataError: the file cannot be read without executing it, or breaks the schema.
     """
     import torch
 
@@ -75,7 +75,7 @@ def read_pt(file: str | Path) -> EqGame:
         struct.error,
     ) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise DataError(f"{file} can not be read ({reason}): must be a dictionary of tensors and metadata") from error
+        raise DataError(f"{file} cannot be read ({reason}): must be a dictionary of tensors and metadata") from error
     if "deal" not in header:
         header, columns = _completed(header, columns, file)
     game = EqGame(header, columns)

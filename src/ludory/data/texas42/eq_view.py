@@ -80,7 +80,7 @@ def decisions(game: EqGame) -> Iterator[tuple[DecisionView, State]]:
         seat = int(game.columns["seat"][number])
         if seat != int(engine.to_move[0]) or not engine.legal()[0][tile]:
             raise DataError(
-                f"decision {number}: seat {seat} can not play {TILE_NAMES[tile]} there; the record is damaged"
+                f"decision {number}: seat {seat} cannot play {TILE_NAMES[tile]} there; the record is damaged"
             )
         yield _view(game, number, engine.state), engine.state
         engine.step(np.array([tile]))

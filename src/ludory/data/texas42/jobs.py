@@ -72,7 +72,7 @@ def fill(
 
     Raises:
         DataError: as `check`.
-        OutputError: the folder can not be written to, or a file that was made or found is gone or another one: looked for after every
+        OutputError: the folder cannot be written to, or a file that was made or found is gone or another one: looked for after every
             file among the last ones, and at the end among all.
     """
     for place in (Path(folder), *sorted(Path(folder).glob("*/"))):

@@ -119,7 +119,7 @@ def write_labels(file: str | Path, name: LabelsName, settings: LabelSettings, la
     """Write one file, whole or not at all.
 
     Raises:
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     columns = [
         pa.array(labels.seed),

@@ -77,7 +77,7 @@ def schema_of(name: ShardName, states: int, max_states: int | None) -> pa.Schema
 def write_shard(
     file: str | Path, name: ShardName, parts: Iterable[Rows], states: int, max_states: int | None = None
 ) -> int:
-    """Write one shard, whole or not at all; gives the number of rows.
+    """Write one shard, whole or not at all; returns the number of rows.
 
     Args:
         file: to write.
@@ -87,7 +87,7 @@ def write_shard(
         max_states: how many at most `parts` hold; None: all.
 
     Raises:
-        OutputError: the file can not be written.
+        OutputError: the file cannot be written.
     """
     schema, count = schema_of(name, states, max_states), 0
     options = {"compression": "snappy", "write_page_checksum": True}
@@ -171,7 +171,7 @@ def read_shard(file: str | Path) -> Iterator[Rows]:
     """The rows of a shard, a row group at a time.
 
     Raises:
-        DataError: as `shard_info`; a page is damaged; or a row can not be: null, out of range, not ascending, or V is not the best of q.
+        DataError: as `shard_info`; a page is damaged; or a row cannot be: null, out of range, not ascending, or V is not the best of q.
     """
     with _opened(file) as (opened, info):
         last, first_row = -1, 0
