@@ -163,7 +163,13 @@ _CHECKED = WHOLE | {name for name in CHECKPOINT if name.startswith(("tensors", "
 FORMATS = {
     "checkpoint": Format(samples.checkpoint, "model.ludory", _load, {**ANY, **CHECKPOINT}, _CHECKED),
     "engine snapshot": Format(samples.snapshot, "games.npz", _restore, {**ANY, **ARRAYS}, WHOLE | {"to_move outside"}),
-    "shard": Format("imitated", "part-00000.parquet", _trajectories, _PARQUET, WHOLE | ROWS),
+    "shard": Format(
+        "imitated",
+        "part-00000.parquet",
+        _trajectories,
+        _PARQUET,
+        WHOLE | ROWS - {"null"} | {"null for a value"},  # a null of an extra column says that the value is not known
+    ),
     "dataset.json": Format("imitated", "dataset.json", _trajectories, _JSON, BAD_NUMBERS),
     "search log": Format(
         "searched",
