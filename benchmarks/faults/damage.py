@@ -330,15 +330,15 @@ def _column(table: pa.Table, draw: random.Random) -> tuple[int, pa.Field, list[A
 
 
 def _with_value(value: Any, required: bool = False) -> Change:
-    """One value of a column of numbers, or null in any column; `required`: in one that says that it has no nulls."""
+    """One value of a column of numbers, or null in any column; `required`: in one that says that no value is unknown."""
 
     def change(table: pa.Table, draw: random.Random) -> pa.Table:
         numbers = [
             k for k, one in enumerate(table.schema.types) if pa.types.is_integer(one) or pa.types.is_floating(one)
         ]
-        every = range(table.num_columns)
-        strict = [k for k in every if not table.schema.field(k).nullable]
-        place = draw.choice(numbers if value is not None else strict if required and strict else every)
+        allowed = numbers if value is not None else range(table.num_columns)
+        strict = [k for k in allowed if required and not table.schema.field(k).nullable]
+        place = draw.choice(strict or allowed)
         one, values = table.schema.field(place), table.column(place).to_pylist()
         values[draw.randrange(len(values))] = value
         try:
@@ -372,7 +372,7 @@ def _row_doubled(table: pa.Table, draw: random.Random) -> pa.Table:
 TABLE: dict[str, Change] = {
     "null": _with_value(None),
     "null for a value": _with_value(None, required=True),
-    "NaN": _with_value(float("nan")),
+    "NaN": _with_value(float("nan"), required=True),
     "huge": _with_value(10**9),
     "negative": _with_value(-(10**6)),
     "column lost": _table(_column_lost),
