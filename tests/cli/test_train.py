@@ -124,3 +124,13 @@ def test_help_shows_the_options_of_the_algorithm(capsys):
     assert "--timesteps" in out
     assert "--gae-lambda" in out
     assert "Mixes one-step" in out
+
+
+def test_a_learner_that_lets_others_learn_is_made_with_its_own_options(tmp_path, capsys):
+    folder = str(tmp_path / "league")
+    assert main(["train", "league", "--env", "HanabiTiny2P-v0", "--out", folder]) == 2
+    assert "a league plays zero-sum games" in capsys.readouterr().err
+    behind = ["--", "--num-envs", "4", "--n-steps", "8"]
+    small = ["--learner", "ppo", "--evaluation-games", "2", "--slice-steps", "64", "--games-per-match", "1"]
+    assert main(["train", "league", "--env", "Arena2P-v0", *small, "--timesteps", "64", "--out", folder, *behind]) == 0
+    assert "trained:" in capsys.readouterr().out

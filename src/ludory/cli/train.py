@@ -185,11 +185,9 @@ def _model(arguments: argparse.Namespace, rest: list[str]) -> Any:
         raise UnknownIdError(
             "--env is missing: name a game, see `ludory list games`; or recorded games to learn from, with --data"
         )
-    from ludory.algorithms.config import make_config
-
     game = _game(arguments)
     suited = kind.suited_to(game)
-    config = _config(kind, arguments, rest, make_config(kind.config_class, suited))
+    config = _config(kind, arguments, rest, kind.config_class(**suited))
     if suited:
         told = ", ".join(f"{name}={config[name]}" for name in suited)
         print(f"{arguments.algorithm} for {game.name}: {told}", flush=True)
