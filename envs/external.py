@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -202,7 +203,9 @@ class ExternalEngine(ABC):
         check_started(self.facts, self._started, rows)
         if self.facts.box is not None:
             return self._checked_numbers(given, rows)
-        cube = np.ascontiguousarray(given, np.int64).reshape(len(rows), -1, len(self.facts.heads))
+        cube = np.ascontiguousarray(given, np.int64).reshape(
+            len(rows), self.facts.players if self.facts.simultaneous else 1, len(self.facts.heads)
+        )
         fault = self._first_illegal(cube, rows)
         if fault >= 0:
             raise illegal_action(self.game, fault, rows, cube, self.state.legal, self.state.to_move)
@@ -256,7 +259,7 @@ class ExternalEngine(ABC):
         players = self.facts.players
         turned = (seats[:, None] + np.arange(players)) % players
         seen: NDArray[Any] = self.state.observations[rows[:, None], turned]
-        return seen.reshape(len(rows), -1)
+        return seen.reshape(len(rows), math.prod(seen.shape[1:]))
 
     def _rows_and_seats(self, seat: Any, rows: Any) -> tuple[Rows, NDArray[np.int64] | None]:
         """Games and the seat that looks in each; None: every seat."""

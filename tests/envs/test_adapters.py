@@ -11,6 +11,7 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 import ludory
+from ludory.cli import main
 from ludory.envs.adapters.engine import default_workers, png
 from ludory.envs.adapters.spaces import Actions, Observations
 from ludory.errors import CheckpointError, OptionError, UnknownIdError
@@ -409,3 +410,8 @@ def test_a_png_is_read_back_as_it_was():
 def test_cheap_environments_are_played_in_this_process():
     assert default_workers(64, 1e-5) == 0
     assert default_workers(2, 1.0) == 0
+
+
+def test_an_environment_keeps_the_contract_also_where_nothing_can_draw_it(capsys):
+    assert main(["check", "gymnasium:CartPole-v1", "--games", "2"]) == 0
+    assert "gymnasium:CartPole-v1 keeps the contract" in capsys.readouterr().out

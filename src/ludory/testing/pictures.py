@@ -6,6 +6,7 @@ from collections.abc import Callable
 from xml.etree import ElementTree
 
 from ludory.envs.game import Game, State
+from ludory.errors import OptionError
 
 from .trial import Trial, require
 
@@ -18,18 +19,28 @@ def drawn(game: Game) -> dict[str, Draw]:
 
 
 def pictures_are_drawn(trial: Trial) -> str | None:
-    """`text` gives a text and `svg` a well-formed SVG document, for every seat and with all cards face up, at every stage."""
-    pictures = drawn(trial.game)
+    """`text` returns a text and `svg` a well-formed SVG document, for every seat and with all cards face up, at every stage.
+
+    A game whose rules run elsewhere may lack a package that draws: its OptionError is a remark.
+    """
+    pictures, refused = drawn(trial.game), dict[str, OptionError]()
     for step, engine in trial.positions(6):
         for name, draw in pictures.items():
             for seat in (None, *range(trial.facts.players)):
-                picture = draw(engine.state, 0, seat)
+                try:
+                    picture = draw(engine.state, 0, seat)
+                except OptionError as error:
+                    if trial.game.engine is None:
+                        raise
+                    refused[name] = error
+                    continue
                 where = f"step {step}, {name} for {'everybody' if seat is None else f'seat {seat}'}"
                 require(isinstance(picture, str) and picture.strip(), f"{where} is {picture!r}")
                 if name == "svg":
                     _check_svg(picture, where)
     missing = [name for name in ("text", "svg") if name not in pictures]
-    return f"the game has no {' and no '.join(missing)}" if missing else None
+    remarks = [f"the game has no {' and no '.join(missing)}"] if missing else []
+    return "; ".join([*remarks, *(f"{name} cannot be drawn here: {error}" for name, error in refused.items())]) or None
 
 
 NONSENSE = ("", "\n", "no action of any game", "<answer></answer>", "9" * 400)
