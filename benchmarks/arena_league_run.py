@@ -34,7 +34,10 @@ TEACHERS_STYLES = ("arena/rusher", "arena/turtle", "arena/miner", "arena/zone")
 STYLES = (*TEACHERS_STYLES, *HELD_OUT)
 LEARNER: dict[str, Any] = {
     "hidden": (128, 128),
+    "num_envs": 128,
     "privileged_value": True,
+    "value_warm_up": 60_000,
+    "c_upgo": 0.0,
     "batch_columns": 32,
     "learning_rate": 3e-4,
     "c_kl": 0.01,
@@ -73,6 +76,10 @@ CONTENDERS = {
     "league, exploiters with KL": Contender(
         "as the league, but exploiters stay as close to the teacher as the main", {**_LEAGUE, "exploiter_kl": None}
     ),
+    "league, long units": Contender(
+        "as the league, but with units of a 16th of the steps, so that exploiters learn four times as long before they start anew",
+        {**_LEAGUE, "unit": -16},
+    ),
     "league, styles": Contender(
         "as the league, and the teacher's four styles among the frozen players",
         {**_LEAGUE, "matchmaking": Matchmaking(anchors_in_pfsp=True)},
@@ -97,6 +104,8 @@ def league_config(contender: str, seed: int, steps: int, teacher: str) -> League
         "evaluation_games": EVALUATION_GAMES,
         "evaluation_every": 2**30,
     } | CONTENDERS[contender].changes
+    if options.get("unit", 0) < 0:
+        options["unit"] = steps // -options["unit"]
     if "unit" in options:
         options["slice_steps"] = max(50_000, steps // 64) // 8
     return LeagueConfig(env=GAME, teacher=teacher, budget_steps=steps, seed=seed, **options)

@@ -49,6 +49,8 @@ class VTraceConfig(AlgorithmConfig, LossWeights):
     """"split": a ratio per head, or "joint": one for the whole action."""
     privileged_value: bool = False
     """Learn the value by a network of its own that sees the whole game, hidden things too; the policy does not."""
+    value_warm_up: int = 0
+    """Timesteps at the start in which only the privileged value learns, so that the policy is not led by a value that knows nothing yet."""
     teacher: str | None = None
     """Checkpoint of a frozen policy to stay close to; its weights' SHA-256 is kept in every checkpoint."""
 
@@ -64,6 +66,12 @@ class VTraceConfig(AlgorithmConfig, LossWeights):
         if self.n_steps < 2:
             raise OptionError(
                 f"n_steps={self.n_steps}: must be at least 2; a sequence's last decision only gives a value"
+            )
+        if self.value_warm_up < 0:
+            raise OptionError(f"value_warm_up={self.value_warm_up}: must be at least 0")
+        if self.value_warm_up and not self.privileged_value:
+            raise OptionError(
+                "value_warm_up: needs privileged_value=True; a value that shares layers would change the policy"
             )
         if self.max_lag < 0:
             raise OptionError(f"max_lag={self.max_lag}: must be at least 0")

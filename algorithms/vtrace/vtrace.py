@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -48,6 +49,7 @@ class VTrace(Algorithm):
         self.replay = SequenceReplay(config.replay_rollouts, config.reuse, config.max_lag)
         self.version = 0
         """Gradient steps made."""
+        self.value_only = dataclasses.replace(config, c_pg=0.0, c_upgo=0.0, c_kl=0.0, c_entropy=0.0)
 
     def training_state(self) -> dict[str, Tensor]:
         """Adam's moments, the privileged value, the number of steps, and sequences that are still to be used."""
@@ -121,7 +123,7 @@ class VTrace(Algorithm):
             rollout.log_probs,
             head_mask,
             teacher,
-            config,
+            self.value_only if self.num_timesteps <= config.value_warm_up else config,
             config.ratios,
             rollout.decided,
             config.discount_per,

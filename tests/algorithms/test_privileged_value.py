@@ -123,3 +123,20 @@ def test_a_run_without_one_can_go_on_with_one(tmp_path):
     model.save(tmp_path / "seeing.ludory")
     again = PPO.load(tmp_path / "seeing.ludory")
     assert torch.equal(again.value.value.weight, model.value.value.weight)
+
+
+def test_a_value_that_warms_up_leaves_the_policy_alone():
+    options = SMALL | {"privileged_value": True, "hidden": (), "batch_columns": 4}
+    model = VTrace("mlp", "HanabiTiny2P-v0", value_warm_up=64, **options)
+    policy = [weight.clone() for weight in model.policy.parameters()]
+    value = [weight.clone() for weight in model.value.parameters()]
+    model.learn(64)
+    assert all(map(torch.equal, policy, model.policy.parameters()))
+    assert not all(map(torch.equal, value, model.value.parameters()))
+    model.learn(128, reset_num_timesteps=False)
+    assert not all(map(torch.equal, policy, model.policy.parameters()))
+
+
+def test_a_value_that_shares_layers_cannot_warm_up():
+    with pytest.raises(OptionError, match="privileged_value=True"):
+        VTrace("mlp", "HanabiTiny2P-v0", value_warm_up=64, **SMALL)
