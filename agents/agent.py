@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ludory.envs.bind import bind
-from ludory.envs.engine import Array, Engine
-from ludory.envs.kernel_engine import KernelEngine
-from ludory.envs.player import Memory, put
+from ludory.envs.engine.binding.bind import bind
+from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs.engine.protocol import Array, Engine
+from ludory.envs.seats.player import Memory, put
 from ludory.errors import OptionError
 
 from .draws import Draws, Keys

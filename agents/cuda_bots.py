@@ -10,10 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ludory.envs.bind import bind
-from ludory.envs.cuda_engine import CudaEngine
-from ludory.envs.engine import Array, Engine
-from ludory.envs.player import Memory
+from ludory.envs.engine.binding.bind import bind
+from ludory.envs.engine.cuda_engine import CudaEngine
+from ludory.envs.engine.protocol import Array, Engine
+from ludory.envs.seats.player import Memory
 from ludory.errors import OptionError
 
 Kernels = Mapping[str, Callable[..., Any]]

@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.cached_kernel import cached_kernel
 from ludory.envs.chance import hash_rows, mix
+from ludory.envs.engine.binding.cached_kernel import cached_kernel
 
 Keys = NDArray[np.int64]
 """(m,) one 64-bit number for each game."""

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from ludory.envs.engine import Array, Engine, on_host
-from ludory.envs.player import Memory
+from ludory.agents.networks.fast.sampling import pick_heads
+from ludory.agents.networks.policy import Policy, PolicyOutput, from_seat, numpy_to_bits
+from ludory.envs.engine.protocol import Array, Engine, on_host
+from ludory.envs.seats.player import Memory
 
 from .agent import Agent
 from .draws import ONE_MORE, Draws, Keys, undrawn, uniforms
-from .networks.policy import Policy, PolicyOutput, from_seat, numpy_to_bits
-from .networks.sampling import pick_heads
 
 
 class NeuralAgent(Agent):

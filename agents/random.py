@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.engine import Array, on_host
+from ludory.envs.engine.protocol import Array, on_host
 from ludory.envs.game import Game, GameFacts
-from ludory.envs.player import Memory
+from ludory.envs.seats.player import Memory
 
 from .agent import Agent
 from .draws import ONE_MORE, Draws, Keys, undrawn, uniforms

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.engine import Array, Engine, on_host
+from ludory.envs.engine.protocol import Array, Engine, on_host
 from ludory.envs.game import Game, GameFacts
-from ludory.envs.player import Memory
+from ludory.envs.seats.player import Memory
 from ludory.errors import OptionError
 
 from .agent import Agent

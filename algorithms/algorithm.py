@@ -14,27 +14,27 @@ from torch import Tensor
 from typing_extensions import Self
 
 from ludory.agents.networks.build import PolicySpec, build_policy, complete, parse_policy
+from ludory.agents.networks.import_sb3 import copy_weights, is_sb3_file, read_sb3
 from ludory.agents.networks.policy import Policy, numpy_to_bits
-from ludory.agents.networks.sb3_weights import copy_weights, is_sb3_file, read_sb3
 from ludory.agents.neural import NeuralAgent
+from ludory.algorithms.running.checkpoint import read_checkpoint, saved_policy, write_checkpoint
+from ludory.algorithms.running.checkpoint_folder import write_folder
+from ludory.algorithms.running.divergence import check_finite, check_savable
+from ludory.algorithms.sampling.lanes import Lanes, make_lanes
+from ludory.algorithms.sampling.privileged import save_value
+from ludory.algorithms.sampling.sampler import Sampler
+from ludory.algorithms.sampling.shaping import Shaping
+from ludory.algorithms.sampling.teacher import Teacher, load_teacher, take_weights
 from ludory.data.header import header_of, header_to_json
-from ludory.envs.checks import checked_seats
-from ludory.envs.engine import Engine
+from ludory.envs.engine.checks import checked_seats
+from ludory.envs.engine.protocol import Engine
 from ludory.envs.make import make_engine
 from ludory.envs.recorded_game import package_of
 from ludory.errors import CheckpointError, OptionError, SnapshotError
 from ludory.plugins import algorithms, networks
 
-from .checkpoint import read_checkpoint, saved_policy, write_checkpoint
-from .checkpoint_folder import write_folder
 from .config import AlgorithmConfig, LearnerConfig, make_config
-from .divergence import check_finite, check_savable
-from .lanes import Lanes, make_lanes
 from .learner import Learner, game_of, needed_game, saved_game
-from .privileged import save_value
-from .sampler import Sampler
-from .shaping import Shaping
-from .teacher import Teacher, load_teacher, take_weights
 
 
 class Algorithm(Learner):

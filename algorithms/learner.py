@@ -13,14 +13,13 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList, Conve
 from stable_baselines3.common.logger import Logger, configure
 from typing_extensions import Self
 
+from ludory.algorithms.running.checkpoint import install_hint
+from ludory.algorithms.running.divergence import diverging
+from ludory.algorithms.running.progress import Progress
 from ludory.data.header import header_from_json
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
-
-from .checkpoint import install_hint
-from .divergence import diverging
-from .progress import Progress
 
 MaybeCallback = BaseCallback | Callable[[dict[str, Any], dict[str, Any]], bool] | list[BaseCallback] | None
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from ludory.agents.networks.build import PolicySpec
+from ludory.algorithms.running.checkpoint import install_hint, read_header
+from ludory.algorithms.running.folder_learner import algorithm_of
 from ludory.errors import CheckpointError, PluginError, UnknownIdError
 from ludory.plugins import algorithms
 
 from .algorithm import Algorithm
-from .checkpoint import install_hint, read_header
-from .folder_learner import algorithm_of
 from .learner import Learner
 
 

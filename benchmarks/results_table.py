@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ludory.atomic import atomic_file
-
-from .arena_league import exploitability, percent
-from .texas42_speed import rows as speed_rows
+from ludory.benchmarks.arena.league import exploitability, percent
+from ludory.benchmarks.texas42.speed import rows as speed_rows
 
 START, END = "<!-- results:", "<!-- end of results -->"
 

@@ -276,7 +276,7 @@ class Game:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Id and keyword options that `make_engine` was called with: enough to build the same game again."""
     engine: Callable[..., Any] | None = None
-    """Makes the `Engine` of a game whose rules run elsewhere, usually a subclass of `ludory.envs.external.ExternalEngine`.
+    """Makes the `Engine` of a game whose rules run elsewhere, usually a subclass of `ludory.envs.engine.external.ExternalEngine`.
 
     Called as `engine(game, num_games=, seed=, first_game=, threads=, device=, **engine_options)`.
     """

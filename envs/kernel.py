@@ -5,7 +5,7 @@ from typing import Any, TypeVar, cast
 
 from numba import njit
 
-from .checked_cache import CheckedCache
+from ludory.envs.engine.binding.checked_cache import CheckedCache
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs.engine.protocol import Array, Engine
 from ludory.errors import OptionError, PluginError
 from ludory.plugins import Entry, games
 from ludory.plugins.call import call
 
-from .engine import Array, Engine
 from .game import Game
-from .kernel_engine import KernelEngine
 
 
 def make_game(id: str | Game, **options: Any) -> Game:
@@ -134,6 +134,6 @@ def make_engine(
         return made
     if place == "cpu":
         return KernelEngine(game, num_games, seed, first_game, threads)
-    from .cuda_engine import CudaEngine  # imports torch, which the CPU engine does without
+    from ludory.envs.engine.cuda_engine import CudaEngine  # imports torch, which the CPU engine does without
 
     return CudaEngine(game, num_games, seed, first_game, place)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from .views.pettingzoo_aec import make_aec
-from .views.pettingzoo_parallel import make_parallel
+from ludory.envs.views.pettingzoo_aec import make_aec
+from ludory.envs.views.pettingzoo_parallel import make_parallel
 
 env = partial(make_aec, "Texas42Match-v0")
 """Seats move in turn; an `AECEnv`."""

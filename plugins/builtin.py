@@ -53,11 +53,13 @@ AGENTS = (
     Entry("random", "ludory.agents.random:make", "uniform over legal moves (seed=)"),
     Entry("human", "ludory.agents.human:make", "a person at this terminal"),
     Entry("mixture", "ludory.agents.mixture:make", "one of several agents in every game: mixture(a, b)"),
-    Entry("hanabi/iggi", "ludory.agents.hanabi.bots:make_iggi", "Hanabi rule bot: IGGI"),
-    Entry("hanabi/piers", "ludory.agents.hanabi.bots:make_piers", "Hanabi rule bot: Piers"),
-    Entry("hanabi/smartbot", "ludory.agents.hanabi.bots:make_smartbot", "Hanabi rule bot: conventions and memory"),
+    Entry("hanabi/iggi", "ludory.agents.hanabi.bots.agents:make_iggi", "Hanabi rule bot: IGGI"),
+    Entry("hanabi/piers", "ludory.agents.hanabi.bots.agents:make_piers", "Hanabi rule bot: Piers"),
+    Entry(
+        "hanabi/smartbot", "ludory.agents.hanabi.bots.agents:make_smartbot", "Hanabi rule bot: conventions and memory"
+    ),
     Entry("sparta", "ludory.agents.search.sparta:make", "search over a rule bot, as in sparta(hanabi/smartbot)"),
-    Entry("hanabi/cheatbot", "ludory.agents.hanabi.bots:make_cheatbot", "Hanabi ceiling: sees its own hand"),
+    Entry("hanabi/cheatbot", "ludory.agents.hanabi.bots.agents:make_cheatbot", "Hanabi ceiling: sees its own hand"),
     Entry("arena/random", "ludory.agents.arena.bots:make_random", "arena style: uniform over legal moves (seed=)"),
     Entry("arena/rusher", _STYLE, "arena style: runs at the nearest rival and bursts", {"style": "rusher"}),
     Entry("arena/sniper", _STYLE, "arena style: keeps its distance and shoots", {"style": "sniper"}),
@@ -65,22 +67,34 @@ AGENTS = (
     Entry("arena/looter", _STYLE, "arena style: lives on crates", {"style": "looter"}),
     Entry("arena/miner", _STYLE, "arena style: gives way, leaves mines", {"style": "miner"}),
     Entry("arena/zone", _STYLE, "arena style: holds the middle", {"style": "zone"}),
-    Entry("texas42/pimc", "ludory.agents.texas42.pimc:make", "Texas 42: best on average over worlds solved exactly"),
     Entry(
-        "texas42/response", "ludory.agents.texas42.response:make", "Texas 42: best where all play on with hidden hands"
+        "texas42/pimc", "ludory.agents.texas42.play.pimc:make", "Texas 42: best on average over worlds solved exactly"
     ),
-    Entry("texas42/quick", "ludory.agents.texas42.quick:make", "Texas 42: guesses what texas42/pimc plays (seed=)"),
+    Entry(
+        "texas42/response",
+        "ludory.agents.texas42.play.response:make",
+        "Texas 42: best where all play on with hidden hands",
+    ),
+    Entry(
+        "texas42/quick",
+        "ludory.agents.texas42.play.fast_policy:make",
+        "Texas 42: guesses what texas42/pimc plays (seed=)",
+    ),
     Entry("texas42/bid30", "ludory.agents.texas42.bots:make_bid30", "Texas 42: always bids 30; another agent plays"),
     Entry(
-        "texas42/bidder", "ludory.agents.texas42.bidder:make", "Texas 42: bids what its hand makes; another agent plays"
+        "texas42/bidder",
+        "ludory.agents.texas42.bidding.bidder:make",
+        "Texas 42: bids what its hand makes; another agent plays",
     ),
     Entry(
-        "texas42/seat", "ludory.agents.texas42.two_in_one:make", "Texas 42: one agent bids, another plays (bid=, play=)"
+        "texas42/seat",
+        "ludory.agents.texas42.play.split_agent:make",
+        "Texas 42: one agent bids, another plays (bid=, play=)",
     ),
     Entry("texas42/seer", "ludory.agents.texas42.bots:make_seer", "Texas 42 ceiling: sees all hands, plays exactly"),
 )
 
-_NETWORKS = "ludory.agents.networks."
+_NETWORKS = "ludory.agents.networks.policies."
 
 NETWORKS = (
     Entry("mlp", f"{_NETWORKS}mlp:MlpPolicy", "hidden layers; the default"),
@@ -94,7 +108,7 @@ NETWORKS = (
 ALGORITHMS = (
     Entry("bc-v1", "ludory.algorithms.bc:BC", "behaviour cloning of recorded games"),
     Entry("distill-v1", "ludory.algorithms.distill:Distill", "a network that learns what a search found"),
-    Entry("texas42_oracle-v1", "ludory.algorithms.texas42_oracle:Texas42Oracle", "Texas 42 networks from exact values"),
+    Entry("texas42_oracle-v1", "ludory.algorithms.texas42.oracle:Texas42Oracle", "Texas 42 networks from exact values"),
     Entry("ppo-v1", "ludory.algorithms.ppo:PPO", "proximal policy optimisation with legal masks"),
     Entry("vtrace-v1", "ludory.algorithms.vtrace:VTrace", "V-trace, TD(lambda) and UPGO on replayed sequences"),
     Entry(
@@ -111,35 +125,41 @@ ALGORITHMS = (
 )
 
 BENCHMARKS = (
-    Entry("arena", "ludory.benchmarks.arena:run", "duels per second: engine, scripts, sampler, evaluation"),
-    Entry("arena-clones", "ludory.benchmarks.arena_clones:run", "clones of the arena's styles against the styles"),
-    Entry("arena-league", "ludory.benchmarks.arena_league:run", "leagues of duels beside plain self-play"),
-    Entry("texas42-network", "ludory.benchmarks.texas42_network:run", "a Texas 42 network trained on exact values"),
+    Entry("arena", "ludory.benchmarks.arena.speed:run", "duels per second: engine, scripts, sampler, evaluation"),
+    Entry("arena-clones", "ludory.benchmarks.arena.clones:run", "clones of the arena's styles against the styles"),
+    Entry("arena-league", "ludory.benchmarks.arena.league:run", "leagues of duels beside plain self-play"),
+    Entry("texas42-network", "ludory.benchmarks.texas42.network:run", "a Texas 42 network trained on exact values"),
     Entry(
         "faults",
         "ludory.benchmarks.faults.campaign:run",
         "kills, damaged files, full disks: what is lost, and how it is told",
     ),
     Entry(
-        "own-envs", "ludory.benchmarks.own_envs:run", "steps per second of Gymnasium environments beside SubprocVecEnv"
+        "own-envs",
+        "ludory.benchmarks.throughput.own_envs:run",
+        "steps per second of Gymnasium environments beside SubprocVecEnv",
     ),
-    Entry("throughput", "ludory.benchmarks.throughput:run", "steps per second beside other engines"),
-    Entry("hanabi-bc", "ludory.benchmarks.hanabi_bc:run", "a clone of a Hanabi bot beside the bot"),
-    Entry("hanabi-ppo", "ludory.benchmarks.hanabi_ppo:run", "a Hanabi agent trained for a given time, and its score"),
-    Entry("hanabi-distill", "ludory.benchmarks.hanabi_distill:run", "what a search teaches a network, round by round"),
-    Entry("hanabi-search", "ludory.benchmarks.hanabi_search:run", "search over a Hanabi bot, on the same decks"),
+    Entry("throughput", "ludory.benchmarks.throughput.throughput:run", "steps per second beside other engines"),
+    Entry("hanabi-bc", "ludory.benchmarks.hanabi.bc:run", "a clone of a Hanabi bot beside the bot"),
+    Entry("hanabi-ppo", "ludory.benchmarks.hanabi.ppo:run", "a Hanabi agent trained for a given time, and its score"),
+    Entry("hanabi-distill", "ludory.benchmarks.hanabi.distill:run", "what a search teaches a network, round by round"),
+    Entry("hanabi-search", "ludory.benchmarks.hanabi.search:run", "search over a Hanabi bot, on the same decks"),
     Entry(
-        "hanabi-belief", "ludory.benchmarks.hanabi_belief:run", "whether beliefs about hands come true as often as said"
+        "hanabi-belief", "ludory.benchmarks.hanabi.belief:run", "whether beliefs about hands come true as often as said"
     ),
-    Entry("learner", "ludory.benchmarks.learner:run", "targets and steps of a learner, beside other libraries'"),
-    Entry("learning", "ludory.benchmarks.learning:run", "learning curves of algorithms, over several seeds"),
-    Entry("texas42-bidding", "ludory.benchmarks.texas42_bidding:run", "Texas 42: P(make) against played contracts"),
     Entry(
-        "texas42-speed", "ludory.benchmarks.texas42_speed:run", "Texas 42: engine, solver, worlds and players on a core"
+        "learner",
+        "ludory.benchmarks.learning.learner_speed:run",
+        "targets and steps of a learner, beside other libraries'",
+    ),
+    Entry("learning", "ludory.benchmarks.learning.learning:run", "learning curves of algorithms, over several seeds"),
+    Entry("texas42-bidding", "ludory.benchmarks.texas42.bidding:run", "Texas 42: P(make) against played contracts"),
+    Entry(
+        "texas42-speed", "ludory.benchmarks.texas42.speed:run", "Texas 42: engine, solver, worlds and players on a core"
     ),
     Entry(
         "texas42-strength",
-        "ludory.benchmarks.texas42_strength:run",
+        "ludory.benchmarks.texas42.strength:run",
         "Texas 42: the same contracts played by two players",
     ),
 )
@@ -154,10 +174,10 @@ COMMANDS = (
     Entry("eval", "ludory.cli.eval", "scores of agents with each other, with intervals"),
     Entry("bench", "ludory.cli.bench", "run a benchmark"),
     Entry("check", "ludory.cli.check", "prove that a game keeps the contract"),
-    Entry("league", "ludory.cli.league", "train a league of players, and report on it"),
+    Entry("league", "ludory.cli.league.command", "train a league of players, and report on it"),
     Entry("flywheel", "ludory.cli.flywheel", "search, learn from it, promote what is better, again and again"),
     Entry("hanabi", "ludory.cli.hanabi", "jobs that only Hanabi has"),
-    Entry("texas42", "ludory.cli.texas42", "jobs that only Texas 42 has"),
-    Entry("new", "ludory.cli.new", "write the package of a new game, agent or algorithm"),
+    Entry("texas42", "ludory.cli.texas42.command", "jobs that only Texas 42 has"),
+    Entry("new", "ludory.cli.new.command", "write the package of a new game, agent or algorithm"),
     Entry("doctor", "ludory.cli.doctor", "say what works on this machine and what does not"),
 )

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ludory.envs.arena import make_game
 from ludory.envs.arena.state import ABILITY, AIM_X, AIM_Y, HEADS, INTERACT, MOVE_X, MOVE_Y, SHOOT
-from ludory.envs.storage import new_records, views
-from ludory.testing.interpreted import interpreted
+from ludory.envs.engine.storage import new_records, views
+from ludory.testing.kernels.interpreted import interpreted
 
 U = 1200
 ABILITIES = {"": 0, "dash": 1, "shield": 2, "nova": 3, "mine": 4}

@@ -20,8 +20,8 @@ from golden_hanabi import FILES, differences, load, to_numpy
 from numpy.typing import NDArray
 
 from ludory.agents.agent import BotKernels, KernelAgent
-from ludory.agents.hanabi.bots import make_iggi, make_piers
-from ludory.envs.engine import Engine
+from ludory.agents.hanabi.bots.agents import make_iggi, make_piers
+from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Game
 from ludory.envs.hanabi import make_game
 from ludory.envs.kernel import kernel
@@ -238,7 +238,7 @@ def main(folder: Path) -> None:
 
     Restores `folder`/<case>.cpu.state, which a CPU engine saved, and saves `folder`/<case>.cuda.state for one to restore.
     """
-    from ludory.envs.cuda_engine import CudaEngine
+    from ludory.envs.engine.cuda_engine import CudaEngine
 
     sys.setswitchinterval(5e-4)  # the simulator's threads are many and wait for one another in loops
     for name, case in cases().items():

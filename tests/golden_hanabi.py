@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.engine import Engine
+from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Segment
 
 FOLDER = Path(__file__).parent / "golden" / "hanabi"

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from ludory.algorithms.league.events import Event
+from ludory.algorithms.league.log.events import Event
 
 
 class LeagueLog:

@@ -10,9 +10,9 @@ import numpy as np
 
 from ludory.agents.agent import Agent
 from ludory.agents.seat import Move
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import Game
 from ludory.envs.hanabi.rules import copies_of
-from ludory.envs.kernel_engine import KernelEngine
 
 
 class OwnDraws:

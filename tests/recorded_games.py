@@ -11,8 +11,8 @@ import numpy as np
 from ludory.agents.agent import Agent
 from ludory.data.columns import WEIGHT, Columns
 from ludory.data.header import header_of
+from ludory.data.recording.decision_recorder import EARNED, Witness
 from ludory.data.shards import Manifest, shard_file, write_manifest, write_shard
-from ludory.data.witness import EARNED, Witness
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine
 

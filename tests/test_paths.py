@@ -9,7 +9,7 @@ import pytest
 
 from ludory.algorithms.flywheel.config import FlywheelConfig
 from ludory.algorithms.flywheel.state import STATE, FlywheelState, read_state
-from ludory.algorithms.texas42_oracle.catalogue import FILE, FORMAT, list_cards
+from ludory.algorithms.texas42.oracle.catalogue import FILE, FORMAT, list_cards
 from ludory.errors import CheckpointError, DataError
 from ludory.paths import path_inside
 

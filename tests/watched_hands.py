@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from plain_hand_posterior import OwnDraws
 
-from ludory.agents.hanabi.hand_belief import HandBelief
-from ludory.agents.hanabi.hand_sets import unpack
+from ludory.agents.hanabi.beliefs.hand_belief import HandBelief
+from ludory.agents.hanabi.beliefs.hand_sets import unpack
 from ludory.agents.make import make_agent
 from ludory.agents.search.blueprint import make_blueprint
 from ludory.agents.seat import Move, Seat
-from ludory.envs.kernel_engine import KernelEngine
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 
 

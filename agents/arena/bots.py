@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ludory.agents.agent import BotKernels, KernelAgent
 from ludory.envs.arena.rules import step
 from ludory.envs.game import Game
 from ludory.errors import OptionError
 
-from ..agent import BotKernels, KernelAgent
 from .random_moves import MEMORY, choose_random
-from .styles import (
-    choose_looter,
-    choose_miner,
-    choose_rusher,
-    choose_sniper,
-    choose_turtle,
-    choose_zone,
-)
+from .styles import choose_looter, choose_miner, choose_rusher, choose_sniper, choose_turtle, choose_zone
 
 STYLES: dict[str, Callable[..., None]] = {
     "rusher": choose_rusher,

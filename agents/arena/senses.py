@@ -2,9 +2,9 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.arena.crates import nearest_crate
+from ludory.envs.arena.constants import REACH, UNIT_LENGTH, VISION
 from ludory.envs.arena.legality import can_fire, can_interact, can_use, is_free
-from ludory.envs.arena.numbers import REACH, UNIT_LENGTH, VISION
+from ludory.envs.arena.phases.crates import nearest_crate
 from ludory.envs.kernel import kernel
 
 

@@ -6,25 +6,17 @@ n the vector across e on the side to which the body already moves. Lengths in su
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.arena.bins import lead, side
-from ludory.envs.arena.crates import ANY_KIND, NO_CRATE
+from ludory.envs.arena.constants import DASH, HEALTH, MINE, NOVA, SHIELD, SUPPLY, UNIT_LENGTH
+from ludory.envs.arena.direction_bins import lead, side
 from ludory.envs.arena.geometry import scale
-from ludory.envs.arena.numbers import DASH, HEALTH, MINE, NOVA, SHIELD, SUPPLY, UNIT_LENGTH
-from ludory.envs.arena.sight import NOBODY, nearest_rival
+from ludory.envs.arena.observe.sight import NOBODY, nearest_rival
+from ludory.envs.arena.phases.crates import ANY_KIND, NO_CRATE
 from ludory.envs.arena.state import ABILITY, INTERACT, SHOOT
 from ludory.envs.arena.tables import ONE
 from ludory.envs.kernel import kernel
 
 from .aim import aim_at, go, length, stay
-from .senses import (
-    ability_ready,
-    beyond,
-    crate_ready,
-    in_reach,
-    near_edge,
-    shot_ready,
-    visible_crate,
-)
+from .senses import ability_ready, beyond, crate_ready, in_reach, near_edge, shot_ready, visible_crate
 
 U = UNIT_LENGTH
 STUNNED = 1

@@ -15,22 +15,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.agents.agent import KernelAgent
+from ludory.agents.hanabi.beliefs.hand_belief import known_record
+from ludory.agents.hanabi.beliefs.hand_range import HandRange
+from ludory.agents.hanabi.beliefs.hand_sets import Hands
+from ludory.agents.make import make_agent
+from ludory.agents.search.belief import Draw
+from ludory.agents.search.kernel_blueprint import KernelBlueprint
+from ludory.agents.search.rollouts import Decision, Found, RolloutSearch
+from ludory.agents.search.searcher import Searcher
+from ludory.agents.seat import Move, Seat
 from ludory.envs.chance import hash_rows
 from ludory.envs.game import Game
 from ludory.envs.hanabi.rules import step
 from ludory.envs.hanabi.state import CARD, HINT_COLOR, HINT_RANK, KIND, TOUCHED
 from ludory.errors import OptionError
 
-from ..agent import KernelAgent
-from ..make import make_agent
-from ..search.belief import Draw
-from ..search.kernel_blueprint import KernelBlueprint
-from ..search.rollouts import Decision, Found, RolloutSearch
-from ..search.searcher import Searcher
-from ..seat import Move, Seat
-from .hand_belief import known_record
-from .hand_range import HandRange
-from .hand_sets import Hands
 from .known_cards import EmptyRangeError, Record, if_held, own_hands
 
 REPEATED, FEWEST = 200_000, 20

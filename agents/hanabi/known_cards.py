@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.agents.hanabi.beliefs.hand_sets import Counts, Hands, first_hand, pack, unpack
 from ludory.errors import LudoryError
-
-from .hand_sets import Counts, Hands, first_hand, pack, unpack
 
 Record = NDArray[Any]
 """One game, [1]; of cards hidden from the seat that asks, only the kinds and numbers matter."""

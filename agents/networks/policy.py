@@ -9,11 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ludory.agents.networks.fast.sampling import sample_heads
+from ludory.agents.networks.layers.distribution import DiagonalGaussian, MaskedHeads
 from ludory.envs.game import GameFacts, ObservationSpec
 from ludory.errors import CheckpointError
-
-from .distribution import DiagonalGaussian, MaskedHeads
-from .sampling import sample_heads
 
 
 class PolicyOutput(NamedTuple):

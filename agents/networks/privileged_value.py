@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
+from ludory.agents.networks.layers.encoders import dense_encoder
+from ludory.agents.networks.policies.mlp import ACTIVATIONS, check_layers
 from ludory.envs.game import GameFacts
-
-from .encoders import dense_encoder
-from .mlp import ACTIVATIONS, check_layers
 
 WIDTHS = (256, 256)
 

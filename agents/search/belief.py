@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
-from ..seat import Move, Seat
+from ludory.agents.seat import Move, Seat
 
 
 class Draw(NamedTuple):

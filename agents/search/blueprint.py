@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.bind import bind
+from ludory.agents.agent import Agent, KernelAgent
 from ludory.envs.chance import draw
-from ludory.envs.engine import Engine
+from ludory.envs.engine.binding.bind import bind
+from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Game
-from ludory.envs.kernel_engine import KernelEngine
 from ludory.errors import OptionError
 
-from ..agent import Agent, KernelAgent
 from .belief import Draw
 
 Memories = NDArray[Any]
@@ -117,7 +117,8 @@ def make_blueprint(agent: Agent, game: Game, searcher: str, device: str = "cpu")
             f"{searcher} plays rollouts of rule bots on device={device!r}, not of {agent.name}; leave device out"
         )
     if getattr(agent, "policy", None) is not None:  # only then is torch needed
-        from ..neural import NeuralAgent
+        from ludory.agents.neural import NeuralAgent
+
         from .network_blueprint import NetworkBlueprint
 
         if isinstance(agent, NeuralAgent) and agent.deterministic:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.cuda_device import find_device
-from ludory.envs.cuda_engine import CudaEngine
-from ludory.envs.engine import on_host
+from ludory.agents.agent import Agent
+from ludory.envs.engine.cuda_device import find_device
+from ludory.envs.engine.cuda_engine import CudaEngine
+from ludory.envs.engine.protocol import on_host
 from ludory.envs.game import Game
 
-from ..agent import Agent
 from .belief import Draw
 from .blueprint import fields_of
 from .kernel_blueprint import KernelBlueprint

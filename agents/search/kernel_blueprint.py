@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.agents.agent import KernelAgent
+from ludory.envs.engine.parallel import run_parts
 from ludory.envs.kernel import kernel
-from ludory.envs.parallel import run_parts
 
-from ..agent import KernelAgent
 from .belief import Draw
 from .blueprint import Blueprint, Memories
 

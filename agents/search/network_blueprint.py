@@ -9,11 +9,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ludory.envs.engine import Engine
-from ludory.envs.kernel_engine import KernelEngine
+from ludory.agents.networks.policy import from_seat, numpy_to_bits
+from ludory.agents.neural import NeuralAgent
+from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs.engine.protocol import Engine
 
-from ..networks.policy import from_seat, numpy_to_bits
-from ..neural import NeuralAgent
 from .belief import Draw
 from .blueprint import Blueprint, Memories, engine_of
 

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.agents.seat import Move, Seat
 from ludory.envs.chance import COUNTER, KEY, hash_rows
-from ludory.envs.engine import on_host
+from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs.engine.protocol import on_host
 from ludory.envs.game import Game
-from ludory.envs.kernel_engine import KernelEngine
 
-from ..seat import Move, Seat
 from .belief import Draw
 from .blueprint import Blueprint, Memories, engine_of, records_of
 
@@ -181,7 +181,7 @@ def rewind_of(game: Game) -> Rewind | None:
     from ludory.envs.texas42.rules import step, step_play
 
     if game.has_kernel("step", step) or game.has_kernel("step", step_play):
-        from ..texas42.rewind import rewind
+        from ludory.agents.texas42.play.rewind import rewind
 
         return rewind
     return None

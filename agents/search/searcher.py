@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ludory.agents.agent import Agent
+from ludory.agents.draws import Keys
+from ludory.agents.seat import SeatAgent
 from ludory.envs.chance import hash_rows
-from ludory.envs.player import Memory
+from ludory.envs.seats.player import Memory
 
-from ..agent import Agent
-from ..draws import Keys
-from ..seat import SeatAgent
 from .blueprint import Blueprint
 from .rollouts import Decision, RolloutSearch
 

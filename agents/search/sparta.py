@@ -12,14 +12,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ludory.agents.make import make_agent
+from ludory.agents.seat import Move, Seat
 from ludory.envs.chance import hash_rows
-from ludory.envs.engine import Array, Engine
+from ludory.envs.engine.protocol import Array, Engine
 from ludory.envs.game import Game
-from ludory.envs.player import Memory
+from ludory.envs.seats.player import Memory
 from ludory.errors import OptionError
 
-from ..make import make_agent
-from ..seat import Move, Seat
 from .belief import Belief
 from .blueprint import Blueprint, make_blueprint
 from .particles import ParticleBelief, rewind_of
@@ -162,7 +162,7 @@ def belief_maker(blueprint: Blueprint, searcher: str, particles: int) -> Callabl
 
     game = blueprint.game
     if game.has_kernel("step", step):
-        from ..hanabi.hand_belief import HandBelief
+        from ludory.agents.hanabi.beliefs.hand_belief import HandBelief
 
         return lambda seat: HandBelief(blueprint, seat)
     if not game.redeals:
@@ -202,6 +202,6 @@ def make(
             "sparta(joint=True) takes rollouts, threshold, errors, seed and range_max; a search must come out the same in both seats, "
             "so it cannot be cut short by seconds"
         )
-    from ..hanabi.joint_search import JointSparta
+    from ludory.agents.hanabi.joint_search import JointSparta
 
     return JointSparta(game, blueprint, rollouts, threshold, errors, seed, range_max)

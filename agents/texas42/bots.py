@@ -7,21 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.engine import Array, Engine, on_host
+from ludory.agents.agent import Agent
+from ludory.agents.draws import Keys
+from ludory.agents.make import make_agent
+from ludory.agents.texas42.bidding.thirty import bid_thirty
+from ludory.agents.texas42.play.choice import best_by_points, tiles_with_most
+from ludory.agents.texas42.play.pimc import check_texas42, first_tile, on_cpu
+from ludory.agents.texas42.solver.expected import decision_of
+from ludory.agents.texas42.solver.solver import Solver, positions_of
+from ludory.envs.engine.protocol import Array, Engine, on_host
 from ludory.envs.game import Game, State
-from ludory.envs.player import Memory
+from ludory.envs.seats.player import Memory
 from ludory.envs.texas42.state import PLAYING
 from ludory.envs.texas42.tiles import mask_of
 from ludory.errors import OptionError
-
-from ..agent import Agent
-from ..draws import Keys
-from ..make import make_agent
-from .choice import best_by_points, tiles_with_most
-from .expected import decision_of
-from .pimc import check_texas42, first_tile, on_cpu
-from .solver import Solver, positions_of
-from .thirty import bid_thirty
 
 
 class ThirtyBidder(Agent):

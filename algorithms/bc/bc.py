@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from rich.console import RenderableType
 
-from ludory.algorithms.offline import OfflineAlgorithm
+from ludory.algorithms.offline.algorithm import OfflineAlgorithm
 from ludory.data.columns import USED
 
 from .config import BCConfig

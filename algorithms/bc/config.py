@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ludory.algorithms.offline.algorithm import OfflineConfig
 from ludory.errors import OptionError
-
-from ..offline import OfflineConfig
 
 
 @dataclass(frozen=True, slots=True)

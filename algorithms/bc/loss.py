@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ludory.agents.networks.distribution import MaskedHeads
+from ludory.agents.networks.layers.distribution import MaskedHeads
 
 
 class LossTerms(NamedTuple):

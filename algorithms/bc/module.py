@@ -10,13 +10,22 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from ludory.agents.networks.policy import Policy
-from ludory.algorithms.supervised_module import Course, SupervisedModule
+from ludory.algorithms.offline.batches import (
+    Batch,
+    Said,
+    ask,
+    distribution,
+    first_samples,
+    num_decisions,
+    own_share,
+    read_batches,
+)
+from ludory.algorithms.offline.supervised_module import Course, SupervisedModule
+from ludory.algorithms.offline.symmetry_augmentation import renamed_batches
 from ludory.data.columns import USED
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.game import Game
 
-from ..batches import Batch, Said, ask, distribution, first_samples, num_decisions, own_share, read_batches
-from ..renaming import renamed_batches
 from .config import BCConfig
 from .loss import LossTerms, imitation_loss, weighted_mean
 from .scores import count_actions, prior_scores, score, uniform_scores

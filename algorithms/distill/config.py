@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
+from ludory.algorithms.offline.algorithm import OfflineConfig
 from ludory.errors import OptionError
 
-from ..offline import OfflineConfig
 from .loss import Weights
 
 SEED: dict[str, Any] = {

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ludory.agents.networks.distribution import MaskedHeads
+from ludory.agents.networks.layers.distribution import MaskedHeads
 
 MOST_ERRORS = 5.0
 """Standard errors of advantage beyond which the weight of an override does not grow."""

@@ -9,15 +9,15 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from ludory.agents.networks.distribution import MaskedHeads
+from ludory.agents.networks.layers.distribution import MaskedHeads
 from ludory.agents.networks.policy import Policy
+from ludory.algorithms.offline.batches import Batch, Said, ask, num_decisions, own_share, read_batches
+from ludory.algorithms.offline.supervised_module import Course, SupervisedModule
+from ludory.algorithms.offline.symmetry_augmentation import renamed_batches
 from ludory.data.dataset import LAST_MOVES
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.game import Game
 
-from ..batches import Batch, Said, ask, num_decisions, own_share, read_batches
-from ..renaming import renamed_batches
-from ..supervised_module import Course, SupervisedModule
 from .config import DistillConfig
 from .loss import Targets, Terms, distill_loss
 from .tally import figures, means, no_sums

@@ -9,8 +9,8 @@ import numpy as np
 from rich.table import Table
 
 from ludory.agents.agent import Agent
-from ludory.agents.evaluate import evaluate, paired_difference
-from ludory.agents.evaluation_result import EvaluationResult
+from ludory.agents.evaluation.evaluate import evaluate, paired_difference
+from ludory.agents.evaluation.evaluation_result import EvaluationResult
 from ludory.envs.game import Game
 
 COLUMNS = {

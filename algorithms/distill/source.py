@@ -7,8 +7,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from ludory.data.formats.sparta.log import read_sparta_log
 from ludory.data.shards import write_dataset
-from ludory.data.sparta_log import read_sparta_log
 from ludory.envs.game import Game
 from ludory.errors import DataError, OptionError
 

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 from ludory.agents.agent import Agent
 from ludory.agents.make import make_agent
 from ludory.algorithms.config import make_options
-from ludory.algorithms.folder_learner import FolderLearner
 from ludory.algorithms.learner import needed_game
+from ludory.algorithms.running.folder_learner import FolderLearner
 from ludory.errors import OptionError
 
 from .config import FlywheelConfig, FlywheelOptions

@@ -9,8 +9,8 @@ from typing import Any
 
 from ludory.agents.make import make_agent
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.checkpoint import read_header, saved_policy
 from ludory.algorithms.make import make_algorithm
+from ludory.algorithms.running.checkpoint import read_header, saved_policy
 from ludory.atomic import atomic_file
 from ludory.data.split import SPLITS, in_split_by_number
 from ludory.envs.game import Game

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from typing_extensions import Self
 
-from ludory.algorithms.folder_lock import FolderLock
+from ludory.algorithms.running.folder_lock import FolderLock
 from ludory.atomic import atomic_file
 from ludory.errors import DataError, OptionError, OutputError
 from ludory.paths import path_inside

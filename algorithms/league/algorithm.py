@@ -11,20 +11,20 @@ from typing import Any, ClassVar
 from ludory.agents.networks.build import PolicySpec
 from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.config import make_options
-from ludory.algorithms.folder_learner import FolderLearner
+from ludory.algorithms.league.log.events import FILE
+from ludory.algorithms.league.log.recorded import START
+from ludory.algorithms.league.matchmaking.opponent_choice import Matchmaking
+from ludory.algorithms.league.matchmaking.snapshots import SnapshotRules
 from ludory.algorithms.learner import needed_game
 from ludory.algorithms.make import make_algorithm
-from ludory.algorithms.threads import one_thread
+from ludory.algorithms.running.folder_learner import FolderLearner
+from ludory.algorithms.running.threads import one_thread
 from ludory.errors import CheckpointError, OptionError
 
 from .config import LeagueConfig, LeagueRules
-from .events import FILE
 from .learner import check_learner
-from .matchmaking import Matchmaking
 from .opened import OpenedLeague, open_league
-from .recorded import START
 from .run import League, check_game, resume_league, start_league
-from .snapshots import SnapshotRules
 
 
 class LeagueLearner(FolderLearner):

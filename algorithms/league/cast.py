@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from ludory.agents.agent import Agent
+from ludory.agents.networks.fast.sampling import sample_heads
 from ludory.agents.networks.policy import Policy
-from ludory.agents.networks.sampling import sample_heads
-from ludory.algorithms.lanes import played
-from ludory.algorithms.player import LanePlayer
-from ludory.envs.engine import Engine, on_host
-from ludory.envs.player import memory_of_new_games, named_arrays, put
+from ludory.algorithms.sampling.lanes import played
+from ludory.algorithms.sampling.policy_runner import LanePlayer
+from ludory.envs.engine.protocol import Engine, on_host
+from ludory.envs.seats.player import memory_of_new_games, named_arrays, put
 
 Entrant = Policy | Agent
 """What a player id stands for."""

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ludory.algorithms.league.matchmaking.opponent_choice import Matchmaking
+from ludory.algorithms.league.matchmaking.snapshots import SnapshotRules, default_unit
 from ludory.errors import OptionError
-
-from .matchmaking import Matchmaking
-from .snapshots import SnapshotRules, default_unit
 
 STEPS_PER_MINUTE = 1_500_000
 """Agent steps that a budget in minutes is taken for where a number of steps is needed: two cores, a network of 128-128."""

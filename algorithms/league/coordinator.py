@@ -5,22 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ludory.algorithms.league.log.events import EventLog
+from ludory.algorithms.league.log.state import LeagueState, PlayerRecord
+from ludory.algorithms.league.matchmaking.keyed_random import keyed_hash
+from ludory.algorithms.league.matchmaking.opponent_choice import draw_opponent, opponent_branches
+from ludory.algorithms.league.matchmaking.payoff import mirrored_pairs
+from ludory.algorithms.league.matchmaking.snapshots import decide, opponents_to_beat, smallest_rate
+
 from .config import LeagueConfig
-from .events import EventLog
-from .keyed import keyed_hash
-from .matchmaking import draw_opponent, opponent_branches
-from .messages import (
-    Assignment,
-    EvaluationOrder,
-    EvaluationResult,
-    MatchResult,
-    Progress,
-    ResetOrder,
-    SnapshotOrder,
-)
-from .payoff import mirrored_pairs
-from .snapshots import decide, opponents_to_beat, smallest_rate
-from .state import LeagueState, PlayerRecord
+from .messages import Assignment, EvaluationOrder, EvaluationResult, MatchResult, Progress, ResetOrder, SnapshotOrder
 
 
 class Coordinator:

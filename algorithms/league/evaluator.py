@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ludory.algorithms.lanes import played
-from ludory.envs.engine import Engine
+from ludory.algorithms.sampling.lanes import played
+from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Game
 from ludory.envs.make import start_games
 

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ludory.algorithms.lanes import EngineLanes, Lanes, SelfPlayLanes, on_engine, played
-from ludory.envs.engine import Array, Engine, on_host
+from ludory.algorithms.sampling.lanes import EngineLanes, Lanes, SelfPlayLanes, on_engine, played
+from ludory.envs.engine.protocol import Array, Engine, on_host
 from ludory.envs.game import Game, GameFacts
 from ludory.errors import OptionError
 

@@ -16,9 +16,9 @@ from stable_baselines3.common.logger import KVWriter, Logger
 
 from ludory.agents.networks.policy import Policy
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.checkpoint import read_header, saved_policy
 from ludory.algorithms.config import AlgorithmConfig
 from ludory.algorithms.make import make_algorithm
+from ludory.algorithms.running.checkpoint import read_header, saved_policy
 from ludory.envs.game import Game
 from ludory.errors import OptionError, TrainingError
 from ludory.plugins import algorithms

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
+from ludory.algorithms.league.log.events import read_events, standing
+from ludory.algorithms.league.log.recorded import recorded_config
+from ludory.algorithms.league.log.state import LeagueState
+from ludory.algorithms.league.log.state_snapshots import folded
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 
 from .config import LeagueConfig
-from .events import read_events, standing
-from .fold import folded
-from .pool import Pool
-from .recorded import recorded_config
-from .state import LeagueState
+from .player_files import Pool
 
 
 class OpenedLeague(NamedTuple):

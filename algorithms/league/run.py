@@ -13,11 +13,15 @@ from typing import Any
 import torch
 from typing_extensions import Self
 
-from ludory.algorithms.checkpoint import read_header
-from ludory.algorithms.checkpoint_header import LIBRARIES
-from ludory.algorithms.folder_lock import FolderLock
-from ludory.algorithms.teacher import load_teacher
-from ludory.algorithms.threads import one_thread
+from ludory.algorithms.league.log.events import FILE, EventLog, read_events, standing
+from ludory.algorithms.league.log.recorded import START, TEACHER, recorded_config, with_copies
+from ludory.algorithms.league.log.state import LeagueState
+from ludory.algorithms.league.log.state_snapshots import folded, write_state
+from ludory.algorithms.running.checkpoint import read_header
+from ludory.algorithms.running.checkpoint_header import LIBRARIES
+from ludory.algorithms.running.folder_lock import FolderLock
+from ludory.algorithms.running.threads import one_thread
+from ludory.algorithms.sampling.teacher import load_teacher
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.errors import CheckpointError, DataError, OptionError, OutputError
@@ -26,13 +30,9 @@ from ludory.paths import path_inside
 from .config import LeagueConfig
 from .coordinator import Coordinator
 from .evaluator import Evaluator
-from .events import FILE, EventLog, read_events, standing
-from .fold import folded, write_state
 from .learner import ActivePlayer, check_learner
 from .messages import EvaluationOrder, Progress, ResetOrder
-from .pool import CHECKPOINTS, PLAYERS, Pool, check_file, file_hash, player_file
-from .recorded import START, TEACHER, recorded_config, with_copies
-from .state import LeagueState
+from .player_files import CHECKPOINTS, PLAYERS, Pool, check_file, file_hash, player_file
 
 BEGINNING = ("created", "player_added", "snapshot", "evaluated")
 """Events before the first commit."""

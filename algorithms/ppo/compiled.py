@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.optim import Adam
 
-from ludory.agents.networks.compiled_mlp import CompiledMlp, Workspace
-from ludory.agents.networks.mlp import MlpPolicy
-from ludory.agents.networks.mlp_kernels import base_row
-from ludory.agents.networks.packed_linear import usual_row
-from ludory.algorithms.rollout import Rollout
-from ludory.envs.parallel import part_count, run_parts, thread_count
+from ludory.agents.networks.fast.compiled_mlp import CompiledMlp, Workspace
+from ludory.agents.networks.fast.mlp_kernels import base_row
+from ludory.agents.networks.layers.packed_linear import usual_row
+from ludory.agents.networks.policies.mlp import MlpPolicy
+from ludory.algorithms.sampling.rollout import Rollout
+from ludory.envs.engine.parallel import part_count, run_parts, thread_count
 
 from .config import PPOConfig
 from .kernels import TWIN_OF, adam_step, add_gradient, normalise

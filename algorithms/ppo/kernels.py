@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ludory.agents.networks.mlp_kernels import LANES, backward, encode, encoder_gradient, forward
-from ludory.envs.cached_kernel import cached_kernel
+from ludory.agents.networks.fast.mlp_kernels import LANES, backward, encode, encoder_gradient, forward
+from ludory.envs.engine.binding.cached_kernel import cached_kernel
 
 TWIN_OF = "7a9657cc55cc158a"
 """Hash of the code of `ppo_loss` that `_loss` stands for, see `compiled.code_hash`."""

@@ -10,15 +10,15 @@ import torch
 from torch import Tensor
 
 from ludory.agents.networks.build import PolicySpec
-from ludory.agents.networks.compiled_mlp import can_compile
-from ludory.agents.networks.distribution import MaskedHeads
-from ludory.agents.networks.encoders import scale_inputs
+from ludory.agents.networks.fast.compiled_mlp import can_compile
+from ludory.agents.networks.layers.distribution import MaskedHeads
+from ludory.agents.networks.layers.encoders import scale_inputs
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.optimiser_state import load_adam, save_adam
-from ludory.algorithms.privileged import load_value, make_privileged_value, save_value
-from ludory.algorithms.returns import affine_scan
-from ludory.algorithms.rollout import Rollout, by_seat
-from ludory.algorithms.running import RunningMoments
+from ludory.algorithms.losses.returns import affine_scan
+from ludory.algorithms.running.optimiser_state import load_adam, save_adam
+from ludory.algorithms.sampling.privileged import load_value, make_privileged_value, save_value
+from ludory.algorithms.sampling.rollout import Rollout, by_seat
+from ludory.algorithms.sampling.running_moments import RunningMoments
 from ludory.algorithms.schedule import linear
 from ludory.envs.game import Game
 from ludory.errors import OptionError

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 from torch.optim import Adam
 
-from ludory.agents.networks.packed_linear import unpack
+from ludory.agents.networks.layers.packed_linear import unpack
 from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.agents.networks.privileged_value import PrivilegedValue
-from ludory.algorithms.privileged import check_seen
-from ludory.algorithms.rollout import Rollout
-from ludory.algorithms.threads import backward, precise
+from ludory.algorithms.running.threads import backward, precise
+from ludory.algorithms.sampling.privileged import check_seen
+from ludory.algorithms.sampling.rollout import Rollout
 
 from .config import PPOConfig
 from .loss import Coefficients, Decisions, Loss, PPOLoss, ppo_loss

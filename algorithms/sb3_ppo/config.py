@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ludory.algorithms.config import AlgorithmConfig
 from ludory.errors import OptionError
-
-from ..config import AlgorithmConfig
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecEnv
 
-from ludory.agents.networks.mlp import ACTIVATIONS
-from ludory.agents.networks.sb3_weights import GAME, Sb3Network, network_of, to_sb3_policy
+from ludory.agents.networks.import_sb3 import GAME, Sb3Network, network_of, to_sb3_policy
+from ludory.agents.networks.policies.mlp import ACTIVATIONS
 from ludory.algorithms.algorithm import Algorithm
 from ludory.atomic import atomic_file
 from ludory.envs.views.gymnasium_vector import make_vector_env

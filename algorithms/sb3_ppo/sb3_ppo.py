@@ -16,12 +16,12 @@ from stable_baselines3.common.utils import safe_mean
 from torch import Tensor
 
 from ludory.agents.networks.build import PolicySpec, parse_policy
-from ludory.agents.networks.mlp import MlpPolicy
-from ludory.agents.networks.sb3_weights import copy_weights, is_sb3_file, network_of, read_sb3
+from ludory.agents.networks.import_sb3 import copy_weights, is_sb3_file, network_of, read_sb3
+from ludory.agents.networks.policies.mlp import MlpPolicy
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.checkpoint import read_checkpoint, read_header
-from ludory.algorithms.optimiser_state import load_adam, save_adam
-from ludory.algorithms.teacher import policy_of
+from ludory.algorithms.running.checkpoint import read_checkpoint, read_header
+from ludory.algorithms.running.optimiser_state import load_adam, save_adam
+from ludory.algorithms.sampling.teacher import policy_of
 from ludory.envs.views.gymnasium_vector import make_vector_env
 from ludory.envs.views.sb3 import GameVecEnv, to_sb3
 from ludory.errors import CheckpointError, OptionError

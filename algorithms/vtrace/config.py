@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from ludory.algorithms.actor_critic_loss import LossWeights
+from ludory.algorithms.config import AlgorithmConfig
+from ludory.algorithms.losses.actor_critic import LossWeights
 from ludory.errors import OptionError
-
-from ..config import AlgorithmConfig
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {

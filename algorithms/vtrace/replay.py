@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ludory.algorithms.rollout import Rollout
+from ludory.algorithms.sampling.rollout import Rollout
 
 
 @dataclass

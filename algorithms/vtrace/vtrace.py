@@ -11,15 +11,15 @@ import torch
 from torch import Tensor
 
 from ludory.agents.networks.build import PolicySpec
-from ludory.agents.networks.packed_linear import unpack
+from ludory.agents.networks.layers.packed_linear import unpack
 from ludory.agents.networks.policy import Policy, PolicyOutput
-from ludory.algorithms.actor_critic_loss import actor_critic_loss
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.optimiser_state import load_adam, save_adam
-from ludory.algorithms.privileged import load_value, make_privileged_value, save_value, values_of
-from ludory.algorithms.returns import Steps
-from ludory.algorithms.rollout import Rollout, by_seat, seat_index
-from ludory.algorithms.threads import precise
+from ludory.algorithms.losses.actor_critic import actor_critic_loss
+from ludory.algorithms.losses.returns import Steps
+from ludory.algorithms.running.optimiser_state import load_adam, save_adam
+from ludory.algorithms.running.threads import precise
+from ludory.algorithms.sampling.privileged import load_value, make_privileged_value, save_value, values_of
+from ludory.algorithms.sampling.rollout import Rollout, by_seat, seat_index
 
 from .config import VTraceConfig
 from .replay import SequenceReplay

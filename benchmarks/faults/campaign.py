@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from ludory.agents.evaluate import check_count
+from ludory.agents.evaluation.evaluate import check_count
+from ludory.benchmarks.harness.machine import origin
+from ludory.benchmarks.harness.result_file import write_result
 from ludory.errors import LudoryError, OptionError
 
-from ..machine import origin
-from ..result_file import write_result
 from . import damaged_files, kills, places, processes
 from .commands import Commands
 from .findings import KINDS, Case, Place, Tally, total

@@ -29,18 +29,18 @@ MODULES = (
     "numba",
     "pyarrow.parquet",
     "tyro",
-    "ludory.agents.evaluate",
+    "ludory.agents.evaluation.evaluate",
     "ludory.algorithms.bc",
     "ludory.algorithms.distill",
     "ludory.algorithms.flywheel.machine",
     "ludory.algorithms.league.exploit",
     "ludory.algorithms.league.run",
     "ludory.algorithms.ppo",
-    "ludory.algorithms.texas42_oracle",
+    "ludory.algorithms.texas42.oracle",
     "ludory.algorithms.vtrace",
-    "ludory.data.lms",
-    "ludory.data.record",
-    "ludory.data.sparta_log",
+    "ludory.data.formats.last_man_standing",
+    "ludory.data.recording.record",
+    "ludory.data.formats.sparta.log",
 )
 """What the parent imports."""
 PATIENCE = 10.0

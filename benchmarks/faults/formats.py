@@ -73,14 +73,14 @@ def _trajectories(folder: Path) -> Any:
 
 
 def _search_log(folder: Path) -> Any:
-    from ludory.data.sparta_log import read_sparta_log
+    from ludory.data.formats.sparta.log import read_sparta_log
 
     log = read_sparta_log(folder / "sparta_games.jsonl", samples.GAME)
     return log.columns
 
 
 def _sequences(folder: Path) -> Any:
-    from ludory.data.lms import load_sequences
+    from ludory.data.formats.last_man_standing import load_sequences
 
     return [
         {name: getattr(one, name) for name in getattr(one, "__slots__", one.__dict__)}
@@ -89,7 +89,7 @@ def _sequences(folder: Path) -> Any:
 
 
 def _battles(folder: Path) -> Any:
-    from ludory.data.battle_jsonl import BattleTrajectories
+    from ludory.data.formats.battles import BattleTrajectories
 
     return list(BattleTrajectories(folder / "battles.jsonl").parts())
 
@@ -130,31 +130,31 @@ def _flywheel(folder: Path) -> Any:
 
 
 def _oracle(folder: Path) -> Any:
-    from ludory.algorithms.texas42_oracle.data import read_split
+    from ludory.algorithms.texas42.oracle.data import read_split
 
     return read_split(folder, "train", 100, 0)
 
 
 def _hands(folder: Path) -> Any:
-    from ludory.data.texas42.eq_records import read_eq
+    from ludory.data.formats.texas42.eq_records import read_eq
 
     return [read_eq(file) for file in sorted(folder.rglob("*.safetensors"))]
 
 
 def _bids(folder: Path) -> Any:
-    from ludory.data.texas42.bid_tables import read_bids
+    from ludory.data.formats.texas42.bid_tables import read_bids
 
     return read_bids(folder / samples.NAME.path, samples.NAME)
 
 
 def _calibration(folder: Path) -> Any:
-    from ludory.agents.texas42.calibrated import read_calibration
+    from ludory.agents.texas42.bidding.fitted_make_probability import read_calibration
 
     return read_calibration(folder / "calibration.json")
 
 
 def _minari(folder: Path) -> Any:
-    from ludory.data.minari_format import MinariTrajectories
+    from ludory.data.formats.minari_sets import MinariTrajectories
 
     return list(MinariTrajectories(folder).parts())
 

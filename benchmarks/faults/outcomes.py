@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow.parquet as pq
 from safetensors.torch import load_file
 
-from ludory.algorithms.checkpoint import read_checkpoint
-from ludory.algorithms.league.events import read_events, standing
+from ludory.algorithms.league.log.events import read_events, standing
+from ludory.algorithms.running.checkpoint import read_checkpoint
 
 from .findings import Items
 

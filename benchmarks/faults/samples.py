@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ludory.agents.texas42 import calibrated
+from ludory.agents.texas42.bidding import fitted_make_probability as calibrated
 from ludory.algorithms.league.exploitation import Exploitation, write_exploitations
 from ludory.algorithms.make import make_algorithm
-from ludory.data.texas42.bid_tables import BidName
+from ludory.data.formats.texas42.bid_tables import BidName
 from ludory.envs.make import make_engine
 
 GAME = "HanabiTiny2P-v0"
@@ -115,6 +115,6 @@ def calibration(folder: Path) -> None:
 
 def bids(folder: Path) -> None:
     """P(make) of one dealt hand."""
-    from ludory.algorithms.texas42_data.bids import make_bids
+    from ludory.algorithms.texas42.data.bids import make_bids
 
     make_bids(folder / NAME.path, NAME)

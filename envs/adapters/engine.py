@@ -13,11 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.engine.pool_worker import Environment
+from ludory.envs.engine.pooled_engine import POOL_OPTIONS, PooledEngine
+from ludory.envs.game import Game
 from ludory.errors import OptionError
-
-from ..game import Game
-from ..pool_worker import Environment
-from ..pooled_engine import POOL_OPTIONS, PooledEngine
 
 ENGINE_OPTIONS = {**POOL_OPTIONS, "workers": None}
 """Options of the engine with their defaults; workers=None: as `default_workers` says."""

@@ -15,11 +15,11 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.engine.pool_worker import Row
+from ludory.envs.game import Game, GameFacts
 from ludory.errors import LudoryError, OptionError, PluginError, UnknownIdError
 from ludory.plugins.requirements import missing_dependency
 
-from ..game import Game, GameFacts
-from ..pool_worker import Row
 from .engine import ENGINE_OPTIONS, NO_LIMIT, Adapter, svg_picture, text_picture
 from .spaces import Actions, Observations
 

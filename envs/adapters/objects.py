@@ -11,9 +11,9 @@ from gymnasium.vector import VectorEnv
 from pettingzoo import AECEnv, ParallelEnv
 from stable_baselines3.common.vec_env import VecEnv
 
+from ludory.envs.game import Game
 from ludory.errors import OptionError
 
-from ..game import Game
 from . import gymnasium_game, pettingzoo_game
 from .vector_engine import game_of_vector
 

@@ -17,10 +17,10 @@ import pettingzoo
 from numpy.typing import NDArray
 from pettingzoo import AECEnv, ParallelEnv
 
+from ludory.envs.engine.pool_worker import Row
+from ludory.envs.game import Game, GameFacts, Head
 from ludory.errors import OptionError, UnknownIdError
 
-from ..game import Game, GameFacts, Head
-from ..pool_worker import Row
 from .engine import ENGINE_OPTIONS, NO_LIMIT, Adapter, svg_picture, text_picture
 from .gymnasium_game import MASK, attribute, flat_mask, made
 from .spaces import Actions, Observations

@@ -10,9 +10,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from ludory.envs.game import Box, Head, ObservationSpec, flat_segments
 from ludory.errors import OptionError
-
-from ..game import Box, Head, ObservationSpec, flat_segments
 
 
 class _Leaf(NamedTuple):

@@ -12,10 +12,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
+from ludory.envs.engine.external import ExternalEngine, Rows
+from ludory.envs.game import Game, GameFacts
 from ludory.errors import OptionError
 
-from ..external import ExternalEngine, Rows
-from ..game import Game, GameFacts
 from .engine import NO_LIMIT
 from .gymnasium_game import MASK, flat_mask
 from .spaces import Actions, Observations

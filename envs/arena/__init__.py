@@ -6,13 +6,13 @@ from dataclasses import fields as dataclass_fields
 from functools import partial
 from typing import Any
 
+from ludory.envs.game import Game, GameFacts, Head, Kernels, State
 from ludory.errors import OptionError
 
-from ..game import Game, GameFacts, Head, Kernels, State
-from .full import critic_spec, observe_critic
+from .constants import FULL_HP, LONGEST_GAME, TICKS
 from .legality import legal
-from .numbers import FULL_HP, LONGEST_GAME, TICKS
-from .observation import OBSERVE, observation_spec
+from .observe.full import critic_spec, observe_critic
+from .observe.observation import OBSERVE, observation_spec
 from .redeal import redeal
 from .rules import reset, step
 from .start import start_fields
@@ -117,12 +117,12 @@ def last_move(state: State, i: int) -> str:
 
 
 def _text(state: State, i: int, seat: int | None) -> str:
-    from .text import draw_text
+    from .pictures.text import draw_text
 
     return draw_text(state, i, seat)
 
 
 def _svg(state: State, i: int, seat: int | None) -> str:
-    from .svg import draw_svg
+    from .pictures.svg import draw_svg
 
     return draw_svg(state, i, seat)

@@ -4,8 +4,9 @@
 
 import math
 
-from ..chance import draw
-from ..kernel import kernel
+from ludory.envs.chance import draw
+from ludory.envs.kernel import kernel
+
 from .state import WALL
 from .tables import ANGLES, CIRCLE, ROOT, SECOND, THIRD
 

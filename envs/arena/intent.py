@@ -2,11 +2,11 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ..chance import draw
-from ..kernel import kernel
-from .crates import channel
-from .geometry import pair, q14
-from .numbers import (
+from ludory.envs.arena.phases.crates import channel
+from ludory.envs.chance import draw
+from ludory.envs.kernel import kernel
+
+from .constants import (
     COOLDOWN,
     COST,
     DASH,
@@ -23,6 +23,7 @@ from .numbers import (
     SHOT_STEP,
     WINDUP_TIME,
 )
+from .geometry import pair, q14
 from .state import ABILITY, AIM_BINS, AIM_X, AIM_Y, INTERACT, MOVE_BINS, MOVE_X, MOVE_Y, NOISE, SHOOT
 from .tables import UNIT
 

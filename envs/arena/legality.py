@@ -2,9 +2,10 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ..kernel import kernel
-from .crates import crate_in_reach
-from .numbers import COST, FIRE, MINE, NOVA
+from ludory.envs.arena.phases.crates import crate_in_reach
+from ludory.envs.kernel import kernel
+
+from .constants import COST, FIRE, MINE, NOVA
 from .state import AIM_BINS, MOVE_BINS
 
 

@@ -6,10 +6,11 @@ long its owner cannot fire, and who lives stands on none of the seat's mines.
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ..chance import draw
-from ..kernel import kernel
-from .geometry import draw_in_disc, q14
-from .numbers import (
+from ludory.envs.arena.observe.sight import sees, sees_rival, square_distance
+from ludory.envs.chance import draw
+from ludory.envs.kernel import kernel
+
+from .constants import (
     COOLDOWN,
     CRATE_ABSENCE,
     CRATES,
@@ -33,7 +34,7 @@ from .numbers import (
     WINDUP_TIME,
     ZONE_STILL,
 )
-from .sight import sees, sees_rival, square_distance
+from .geometry import draw_in_disc, q14
 from .state import RADIUS, WALL
 from .tables import ANGLES, CIRCLE
 

@@ -5,16 +5,17 @@ Sizes come from the shapes of the state's arrays and from `setup`, so the same k
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ..chance import begin_episode, draw
-from ..kernel import kernel
-from .crates import count_absences
-from .damage import bury, settle
-from .geometry import draw_in_disc, q14
-from .intent import intend
-from .mines import spring_mines
-from .movement import move
-from .novas import fire_novas
-from .numbers import (
+from ludory.envs.arena.phases.crates import count_absences
+from ludory.envs.arena.phases.damage import bury, settle
+from ludory.envs.arena.phases.mines import spring_mines
+from ludory.envs.arena.phases.movement import move
+from ludory.envs.arena.phases.novas import fire_novas
+from ludory.envs.arena.phases.shots import sweep_shots
+from ludory.envs.arena.phases.zone import close_zone, set_zone
+from ludory.envs.chance import begin_episode, draw
+from ludory.envs.kernel import kernel
+
+from .constants import (
     ANGLE_JITTER,
     CRATE_PERCENT,
     CRATES,
@@ -31,7 +32,8 @@ from .numbers import (
     START_AMMUNITION,
     TICKS_PER_DECISION,
 )
-from .shots import sweep_shots
+from .geometry import draw_in_disc, q14
+from .intent import intend
 from .state import (
     GIVEN_AMMUNITION,
     GIVEN_CENTRE,
@@ -44,7 +46,6 @@ from .state import (
     RADIUS,
 )
 from .tables import ANGLES, CIRCLE
-from .zone import close_zone, set_zone
 
 
 @kernel

@@ -13,16 +13,8 @@ from numpy.typing import NDArray
 
 from ludory.errors import OptionError
 
-from .numbers import CRATES, FULL_AMMUNITION, FULL_ENERGY, FULL_HP
-from .state import (
-    GIVEN_AMMUNITION,
-    GIVEN_CENTRE,
-    GIVEN_CRATES,
-    GIVEN_ENERGY,
-    GIVEN_FACING,
-    GIVEN_HP,
-    GIVEN_POSITION,
-)
+from .constants import CRATES, FULL_AMMUNITION, FULL_ENERGY, FULL_HP
+from .state import GIVEN_AMMUNITION, GIVEN_CENTRE, GIVEN_CRATES, GIVEN_ENERGY, GIVEN_FACING, GIVEN_HP, GIVEN_POSITION
 from .tables import ONE
 from .variants import ArenaOptions
 

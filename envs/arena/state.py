@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..game import Field, elimination, header
-from .numbers import (
+from ludory.envs.game import Field, elimination, header
+
+from .constants import (
     CHANNEL_TIME,
     COOLDOWN,
     CRATE_ABSENCE,

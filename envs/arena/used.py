@@ -2,9 +2,10 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ..kernel import kernel
+from ludory.envs.kernel import kernel
+
+from .constants import DASH, MINE, NOVA, SHIELD
 from .legality import can_fire, can_interact, can_use, is_free
-from .numbers import DASH, MINE, NOVA, SHIELD
 from .state import ABILITY, AIM_X, AIM_Y, INTERACT, MOVE_BINS, MOVE_X, MOVE_Y, SHOOT
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from ludory.errors import OptionError
 
-from .numbers import ARENA_RADIUS, WALL_PERCENT
+from .constants import ARENA_RADIUS, WALL_PERCENT
 
 ObservationName = Literal["ego19", "seed19", "full", "tactical"]
 HeadsName = Literal["default", "seed"]

@@ -6,9 +6,9 @@ from dataclasses import fields as dataclass_fields
 from functools import partial
 from typing import Any
 
+from ludory.envs.game import Game, GameFacts, Head, Kernels, State
 from ludory.errors import OptionError
 
-from ..game import Game, GameFacts, Head, Kernels, State
 from .observation import OBSERVE, observation_spec
 from .redeal import redeal
 from .rules import legal, reset, step
@@ -105,12 +105,12 @@ def public_info(options: HanabiOptions, state: State, i: int) -> dict[str, Any]:
 
 
 def _text(options: HanabiOptions, state: State, i: int, seat: int | None) -> str:
-    from .text import draw_text
+    from .pictures.text import draw_text
 
     return draw_text(options, state, i, seat)
 
 
 def _svg(options: HanabiOptions, state: State, i: int, seat: int | None) -> str:
-    from .svg import draw_svg
+    from .pictures.svg import draw_svg
 
     return draw_svg(options, state, i, seat)

@@ -14,8 +14,9 @@ from typing import Literal
 
 import numpy as np
 
-from ..game import ObservationSpec, flat_segments
-from ..kernel import kernel
+from ludory.envs.game import ObservationSpec, flat_segments
+from ludory.envs.kernel import kernel
+
 from .rules import copies_of, deck_left, rank_count
 from .state import (
     ACTOR,

@@ -2,8 +2,9 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ..chance import draw
-from ..kernel import kernel
+from ludory.envs.chance import draw
+from ludory.envs.kernel import kernel
+
 from .rules import rank_count
 
 

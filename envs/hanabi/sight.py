@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..game import State
+from ludory.envs.game import State
+
 from .state import (
     ACTOR,
     BOMB,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..game import Field, State, header
+from ludory.envs.game import Field, State, header
+
 from .variants import HanabiOptions
 
 EMPTY = -1

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..game import Symmetry
+from ludory.envs.game import Symmetry
+
 from .observation import observation_spec
 from .variants import HanabiOptions
 

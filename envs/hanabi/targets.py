@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ludory.envs.engine.checks import checked_seats
+from ludory.envs.engine.protocol import Array, Engine
 from ludory.errors import OptionError
 
-from ..checks import checked_seats
-from ..engine import Array, Engine
 from .rules import copies_of
 
 PLAYABLE, DEAD, OTHER = 0, 1, 2

@@ -9,34 +9,17 @@ from dataclasses import fields as dataclass_fields
 from functools import partial
 from typing import Any, Literal
 
+from ludory.envs.game import Game, GameFacts, Head, Kernels, State
 from ludory.errors import OptionError
 
-from ..game import Game, GameFacts, Head, Kernels, State
 from .observation import OBSERVE, observation_spec
-from .options import (
-    MOST_ATTEMPTS,
-    NELLO,
-    OBSERVATIONS,
-    FixedContract,
-    ObservationName,
-    Texas42Rules,
-    check_choice,
-)
+from .options import MOST_ATTEMPTS, NELLO, OBSERVATIONS, FixedContract, ObservationName, Texas42Rules, check_choice
+from .pictures.wording import action_name, last_move, public_info, tile_action_name
 from .redeal import redeal
 from .rules import legal, legal_play, reset, reset_play, step, step_play
 from .start import start_hand, start_play
-from .state import (
-    AS_IT_FALLS,
-    AT_THE_END,
-    FIXED,
-    NUM_ACTIONS,
-    ONE_HAND,
-    WHOLE_MATCH,
-    consistent,
-    fields,
-)
+from .state import AS_IT_FALLS, AT_THE_END, FIXED, NUM_ACTIONS, ONE_HAND, WHOLE_MATCH, consistent, fields
 from .tiles import NELLO_HIGH
-from .words import action_name, last_move, public_info, tile_action_name
 
 __all__ = ["FixedContract", "Texas42Rules", "make_hand", "make_match", "make_play"]
 
@@ -178,12 +161,12 @@ def _check_observation(name: str, with_auction: bool) -> None:
 
 
 def _text(state: State, i: int, seat: int | None) -> str:
-    from .text import draw_text
+    from .pictures.text import draw_text
 
     return draw_text(state, i, seat)
 
 
 def _svg(state: State, i: int, seat: int | None) -> str:
-    from .svg import draw_svg
+    from .pictures.svg import draw_svg
 
     return draw_svg(state, i, seat)

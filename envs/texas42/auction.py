@@ -2,7 +2,8 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ..kernel import kernel
+from ludory.envs.kernel import kernel
+
 from .bits import size
 from .options import MOST_MARKS
 from .state import (

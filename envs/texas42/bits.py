@@ -2,7 +2,7 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ..kernel import kernel
+from ludory.envs.kernel import kernel
 
 
 @kernel

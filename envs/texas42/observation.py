@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from ..game import ObservationSpec, flat_segments
-from ..kernel import kernel
+from ludory.envs.game import ObservationSpec, flat_segments
+from ludory.envs.kernel import kernel
+
 from .auction import bid_value
 from .bits import played_tiles
 from .options import ObservationName

@@ -5,8 +5,9 @@ No table is kept: every tile is given by the number of ways to give out the rest
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ..chance import draw
-from ..kernel import kernel
+from ludory.envs.chance import draw
+from ludory.envs.kernel import kernel
+
 from .bits import played_tiles, size
 from .state import PLUNGE, PLUNGE_DOUBLES, SPLASH, SPLASH_DOUBLES
 from .tiles import ALL_TILES, DOUBLE_TILES

@@ -6,8 +6,9 @@ With a fixed contract, which is only played, ids are tiles.
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ..chance import begin_episode, draw
-from ..kernel import kernel
+from ludory.envs.chance import begin_episode, draw
+from ludory.envs.kernel import kernel
+
 from .auction import ask_declaration, clear_auction, declare, legal_bids, legal_declarations, place_bid
 from .bits import size
 from .options import MOST_ATTEMPTS

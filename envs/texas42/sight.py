@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..game import State
+from ludory.envs.game import State
+from ludory.envs.texas42.pictures.wording import action_name, contract_words, last_move
+
 from .state import FORMAT, TARGET, WHOLE_MATCH
 from .tiles import CALLED, COUNT, FOLLOW, LED, NELLO_HIGH, NELLO_LOW, RANK, SEVENS
-from .words import action_name, contract_words, last_move
 
 SUIT_NAMES = ("blanks", "aces", "deuces", "treys", "fours", "fives", "sixes")
 

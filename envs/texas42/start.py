@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs.game import Game
 from ludory.errors import IllegalActionError, OptionError
 
-from ..game import Game
-from ..kernel_engine import KernelEngine
 from .options import check_contract, check_range
 from .state import DEAL, DECLARE_0, PLAY_0, POSITION
 from .tiles import TILE_NAMES, TILES, parse_tile

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.chance import mix
+from ludory.envs.engine.binding.cached_kernel import cached_batch_kernel
+from ludory.envs.game import State
 from ludory.errors import OptionError
 
-from ..cached_kernel import cached_batch_kernel
-from ..chance import mix
-from ..game import State
 from .state import PLUNGE, PLUNGE_DOUBLES, SPLASH, SPLASH_DOUBLES
 from .tiles import ALL_TILES, DOUBLE_TILES, TILE_NAMES, tiles_of
 

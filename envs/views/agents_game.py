@@ -9,10 +9,10 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
 from numpy.typing import NDArray
 
+from ludory.envs.game import Game
+from ludory.envs.make import make_engine
 from ludory.errors import NotResetError, OptionError
 
-from ..game import Game
-from ..make import make_engine
 from .forfeit import checked_illegal, forfeit_rewards
 from .rendering import FRAMES_PER_SECOND, checked_render_mode, draw, render_modes
 from .spaces import HeadsSpace, action_space, mask_space, observation_space

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..engine import Array, Engine
+from ludory.envs.engine.protocol import Array, Engine
 
 
 class Arrays(Protocol):

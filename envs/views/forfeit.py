@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Literal, get_args
 
+from ludory.envs.engine.protocol import Array
+from ludory.envs.game import GameFacts
 from ludory.errors import OptionError
-
-from ..engine import Array
-from ..game import GameFacts
 
 Illegal = Literal["lose", "raise"]
 

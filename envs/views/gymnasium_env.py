@@ -8,15 +8,15 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.engine.protocol import Array
+from ludory.envs.game import Game
+from ludory.envs.make import make_engine, make_game
+from ludory.envs.seats.opponents import Others, Seats
+from ludory.envs.seats.policy_seats import Side
 from ludory.errors import IllegalActionError, NotResetError
 
-from ..engine import Array
-from ..game import Game
-from ..make import make_engine, make_game
 from .forfeit import checked_illegal
 from .rendering import FRAMES_PER_SECOND, checked_render_mode, draw, render_modes
-from .seating import Others, Seats
-from .side import Side
 from .single_action import action_row
 from .spaces import action_space, observation_space
 

@@ -9,15 +9,15 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from ludory.envs.engine.protocol import Array
+from ludory.envs.game import Game
+from ludory.envs.make import make_engine, make_game
+from ludory.envs.seats.opponents import Others, Seats
+from ludory.envs.seats.policy_seats import Side
 from ludory.errors import IllegalActionError, NotResetError, OptionError
 
-from ..engine import Array
-from ..game import Game
-from ..make import make_engine, make_game
 from .forfeit import checked_illegal
 from .rendering import FRAMES_PER_SECOND, checked_render_mode, draw, render_modes
-from .seating import Others, Seats
-from .side import Side
 from .spaces import action_space, observation_space
 
 

@@ -8,10 +8,10 @@ import numpy as np
 from pettingzoo import AECEnv
 from pettingzoo.utils.conversions import parallel_to_aec
 
+from ludory.envs.game import Game
+from ludory.envs.make import make_game
 from ludory.errors import IllegalActionError
 
-from ..game import Game
-from ..make import make_game
 from .agents_game import AgentsGame
 from .pettingzoo_parallel import GameParallelEnv
 from .single_action import action_row

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
+from ludory.envs.game import Game
+from ludory.envs.make import make_game
+from ludory.envs.seats.table import first_legal
 from ludory.errors import IllegalActionError
 
-from ..game import Game
-from ..make import make_game
-from ..table import first_legal
 from .agents_game import AgentsGame
 from .single_action import action_row
 

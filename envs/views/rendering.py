@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from ludory.envs.engine.protocol import Engine
+from ludory.envs.game import Game
 from ludory.errors import OptionError
-
-from ..engine import Engine
-from ..game import Game
 
 FRAMES_PER_SECOND = 2
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
+from ludory.envs.engine.protocol import Array
 from ludory.errors import NotResetError, OptionError
 
-from ..engine import Array
 from .gymnasium_vector import GameVectorEnv
 
 Indices = int | Iterable[int] | None

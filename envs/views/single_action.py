@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.game import GameFacts
 from ludory.errors import IllegalActionError
-
-from ..game import GameFacts
 
 
 def action_row(facts: GameFacts, action: Any) -> NDArray[Any]:

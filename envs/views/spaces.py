@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from numpy.typing import NDArray
 
-from ..game import GameFacts
+from ludory.envs.game import GameFacts
 
 
 class HeadsSpace(MultiDiscrete):

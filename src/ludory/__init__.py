@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Any
 from .registration import register_on_import
 
 if TYPE_CHECKING:
-    from ludory import agents as agents
-    from ludory import algorithms as algorithms
-    from ludory import benchmarks as benchmarks
-    from ludory import data as data
-    from ludory import envs as envs
-    from ludory import errors as errors
-    from ludory import plugins as plugins
-    from ludory import testing as testing
-    from ludory.agents.evaluate import evaluate
-    from ludory.agents.make import make_agent
-    from ludory.algorithms.make import load, make_algorithm
-    from ludory.envs.make import make_engine, make_game
+    from . import agents as agents
+    from . import algorithms as algorithms
+    from . import benchmarks as benchmarks
+    from . import data as data
+    from . import envs as envs
+    from . import errors as errors
+    from . import plugins as plugins
+    from . import testing as testing
+    from .agents.evaluation.evaluate import evaluate
+    from .agents.make import make_agent
+    from .algorithms.make import load, make_algorithm
+    from .envs.make import make_engine, make_game
 
     __version__: str
 
 __all__ = ["__version__", "evaluate", "load", "make_agent", "make_algorithm", "make_engine", "make_game"]
 
 _HOMES = {
-    "evaluate": "ludory.agents.evaluate",
+    "evaluate": "ludory.agents.evaluation.evaluate",
     "load": "ludory.algorithms.make",
     "make_agent": "ludory.agents.make",
     "make_algorithm": "ludory.algorithms.make",

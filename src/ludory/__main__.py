@@ -1,6 +1,6 @@
 """`python -m ludory` is the `ludory` command."""
 
-from ludory.cli import main
+from .cli import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

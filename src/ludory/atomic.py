@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from ludory.errors import OutputError
+from .errors import OutputError
 
 _TEMPORARY = re.compile(r"\..+\.(?:[0-9a-f]{8}\.tmp|claim)")
 """Files that their writer holds a lock on as long as it lives; claims are those of `ludory.claims`."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeVar
 
-from ludory.errors import OutputError
+from .errors import OutputError
 
 T = TypeVar("T")
 WAIT = 0.2

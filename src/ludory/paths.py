@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ludory.errors import DataError, LudoryError
+from .errors import DataError, LudoryError
 
 
 def path_inside(folder: str | Path, name: object, named_by: object, error: type[LudoryError] = DataError) -> Path:

@@ -16,7 +16,7 @@ from zipfile import ZipFile, is_zipfile
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.errors import DataError, OptionError
+from .errors import DataError, OptionError
 
 VARIABLE = "LUDORY_MAX_UNPACKED_MIB"
 """Environment variable with the most that a file may unpack to."""

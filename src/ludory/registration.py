@@ -33,7 +33,7 @@ def register_with_gymnasium() -> None:
     from gymnasium.envs.registration import register, registry
     from gymnasium.error import Error
 
-    from ludory.plugins import games
+    from .plugins import games
 
     for id in games.ids():
         if id in registry:
@@ -55,7 +55,7 @@ def register_with_pettingzoo() -> None:
     """`pettingzoo.make("aec" or "parallel", "ludory/hanabi-v0")` for every game, its id in lower case."""
     import pettingzoo
 
-    from ludory.plugins import games
+    from .plugins import games
 
     if not hasattr(pettingzoo, "register"):  # older versions have no registry
         return

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from ludory.errors import OutputError
+from .errors import OutputError
 
 Mark = tuple[int, int, int, int]
 """Bytes, device, inode and time of the last change."""

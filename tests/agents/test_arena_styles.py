@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludory.agents.evaluate import evaluate
+from ludory.agents.evaluation.evaluate import evaluate
 from ludory.agents.make import make_agent
-from ludory.envs.kernel_engine import KernelEngine
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 

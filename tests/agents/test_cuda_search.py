@@ -13,7 +13,7 @@ import pytest
 from ludory.agents.make import make_agent
 from ludory.agents.search.belief import Draw
 from ludory.agents.search.blueprint import make_blueprint
-from ludory.envs.kernel_engine import KernelEngine
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 

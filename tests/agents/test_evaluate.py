@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import ludory
 from ludory.agents.agent import Agent
-from ludory.agents.crossplay import cross_play
-from ludory.agents.evaluate import bootstrap_interval, evaluate, paired_difference
+from ludory.agents.evaluation.cross_play import cross_play
+from ludory.agents.evaluation.evaluate import bootstrap_interval, evaluate, paired_difference
 from ludory.errors import OptionError, UnknownIdError
 
 SMALL = "HanabiSmall2P-v0"

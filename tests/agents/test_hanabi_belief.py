@@ -8,7 +8,7 @@ from chi_squared import assert_frequencies
 from plain_hand_posterior import posterior
 from watched_hands import Watched
 
-from ludory.agents.hanabi.hand_sets import pack
+from ludory.agents.hanabi.beliefs.hand_sets import pack
 from ludory.agents.seat import Seat
 
 LISTED, DEFERRED = 10**6, 0

@@ -11,10 +11,10 @@ from games import nim
 from hanabi_bots_plain import PLAIN, Position
 
 from ludory.agents.agent import Agent
-from ludory.agents.evaluate import EvaluationResult, evaluate
+from ludory.agents.evaluation.evaluate import EvaluationResult, evaluate
 from ludory.agents.make import make_agent
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.hanabi import HanabiOptions
-from ludory.envs.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 

@@ -11,18 +11,18 @@ from torch import nn
 
 import ludory
 from ludory.agents.networks.build import PolicySpec, build_policy
-from ludory.agents.networks.hanabi_gru_import import (
+from ludory.agents.networks.import_hanabi_gru import (
     ACTION_ORDERS,
     NAMES,
     action_ids,
     export_hanabi_gru,
     import_hanabi_gru,
 )
-from ludory.agents.networks.hanabi_last_action import LastAction
+from ludory.agents.networks.policies.hanabi_last_action import LastAction
 from ludory.agents.neural import NeuralAgent
-from ludory.algorithms.lanes import make_lanes
 from ludory.algorithms.ppo import PPO
-from ludory.algorithms.sampler import Sampler
+from ludory.algorithms.sampling.lanes import make_lanes
+from ludory.algorithms.sampling.sampler import Sampler
 from ludory.algorithms.vtrace import VTrace
 from ludory.algorithms.vtrace.vtrace import outputs_in_time
 from ludory.cli import main

@@ -13,10 +13,10 @@ from plain_smartbot import PlainSmartBot
 from plain_smartbot import Table as PlainTable
 
 from ludory.agents.agent import KernelAgent
-from ludory.agents.evaluate import EvaluationResult, evaluate
+from ludory.agents.evaluation.evaluate import EvaluationResult, evaluate
 from ludory.agents.make import make_agent
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.hanabi import HanabiOptions
-from ludory.envs.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 

@@ -7,9 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludory.agents.networks.distribution import MaskedHeads
-from ludory.agents.networks.head_terms import head_terms
-from ludory.agents.networks.sampling import sample_heads
+from ludory.agents.networks.fast.head_terms import head_terms
+from ludory.agents.networks.fast.sampling import sample_heads
+from ludory.agents.networks.layers.distribution import MaskedHeads
 
 SIZES = (5, 1, 9, 2)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ludory.agents.human import HumanAgent, listing, understand
 from ludory.agents.make import make_agent
-from ludory.envs.engine import Engine
+from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.pictures import plain

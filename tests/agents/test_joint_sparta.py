@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from ludory.agents.evaluate import evaluate
-from ludory.agents.hanabi.hand_belief import known_record
-from ludory.agents.hanabi.hand_sets import pack
+from ludory.agents.evaluation.evaluate import evaluate
+from ludory.agents.hanabi.beliefs.hand_belief import known_record
+from ludory.agents.hanabi.beliefs.hand_sets import pack
 from ludory.agents.hanabi.joint_search import JointNotes, JointSparta
 from ludory.agents.make import make_agent
 from ludory.agents.seat import Seat
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import Game
-from ludory.envs.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 

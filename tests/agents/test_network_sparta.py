@@ -12,7 +12,7 @@ from plain_hand_posterior import posterior
 from watched_hands import Watched
 
 import ludory
-from ludory.agents.evaluate import evaluate, paired_difference
+from ludory.agents.evaluation.evaluate import evaluate, paired_difference
 from ludory.agents.make import make_agent
 from ludory.agents.networks.build import PolicySpec, build_policy
 from ludory.agents.neural import NeuralAgent

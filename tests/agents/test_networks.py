@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from torch.distributions import Categorical
 from torch.nn.functional import linear
 
-from ludory.agents.networks.distribution import MaskedHeads
-from ludory.agents.networks.packed_linear import PackedLinear, unpack
+from ludory.agents.networks.layers.distribution import MaskedHeads
+from ludory.agents.networks.layers.packed_linear import PackedLinear, unpack
 
 
 @settings(max_examples=30, deadline=None)

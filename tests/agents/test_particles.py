@@ -13,13 +13,13 @@ from chi_squared import assert_frequencies
 from high_card import CARDS, CHECK, HIGH_CARD, RAISE
 
 from ludory.agents.agent import BotKernels, KernelAgent
-from ludory.agents.evaluate import evaluate, paired_difference
+from ludory.agents.evaluation.evaluate import evaluate, paired_difference
 from ludory.agents.search.blueprint import make_blueprint
 from ludory.agents.search.particles import ParticleBelief, rewind_of
 from ludory.agents.search.sparta import Sparta
 from ludory.agents.seat import Move, Seat
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.kernel import kernel
-from ludory.envs.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 from ludory.envs.texas42.state import BID_30, DECLARE_0, PASS, PLAY_0
 

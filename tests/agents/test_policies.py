@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from ludory.agents.networks.build import PolicySpec, build_policy, complete, parse_policy, policy_class
+from ludory.agents.networks.policies.transformer import AttentionLayer
 from ludory.agents.networks.policy import Policy
-from ludory.agents.networks.transformer import AttentionLayer
 from ludory.agents.neural import NeuralAgent
-from ludory.algorithms.checkpoint import saved_policy
+from ludory.algorithms.running.checkpoint import saved_policy
 from ludory.envs.game import GameFacts, Head, ObservationSpec, Segment
 from ludory.envs.make import make_engine, make_game
-from ludory.envs.table import Table
+from ludory.envs.seats.table import Table
 from ludory.errors import CheckpointError, OptionError, UnknownIdError
 from ludory.plugins import networks
 from ludory.plugins.builtin import NETWORKS

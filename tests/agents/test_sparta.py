@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from games import matching, nim
 
-from ludory.agents.evaluate import evaluate, paired_difference
+from ludory.agents.evaluation.evaluate import evaluate, paired_difference
 from ludory.agents.make import make_agent
 from ludory.agents.search.paired import PairedReturns
 from ludory.agents.search.rollouts import Decision
 from ludory.agents.search.sparta import Sparta
 from ludory.agents.seat import Move, Notes, Seat
-from ludory.envs.kernel_engine import KernelEngine
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 

@@ -10,18 +10,23 @@ import pytest
 from golden_texas42 import load
 
 import ludory
-from ludory.agents.intervals import wilson
+from ludory.agents.evaluation.intervals import wilson
 from ludory.agents.make import make_agent
-from ludory.agents.texas42.bidder import bid_of
-from ludory.agents.texas42.calibrated import calibrated, calibration_json, read_calibration, shipped
-from ludory.agents.texas42.chances import BIDS, double_dummy, of_points, rollout
-from ludory.agents.texas42.choice import Averager, question_of
-from ludory.agents.texas42.convergence import convergence
-from ludory.agents.texas42.hand_cues import NAMES, cues
-from ludory.agents.texas42.rollout import deals_around, play_out
-from ludory.agents.texas42.solver import Solver, positions
-from ludory.agents.texas42.tricks import hand_lines
-from ludory.algorithms.texas42_data.contracts import fit
+from ludory.agents.texas42.bidding.bidder import bid_of
+from ludory.agents.texas42.bidding.convergence import convergence
+from ludory.agents.texas42.bidding.fitted_make_probability import (
+    calibrated,
+    calibration_json,
+    read_calibration,
+    shipped,
+)
+from ludory.agents.texas42.bidding.hand_cues import NAMES, cues
+from ludory.agents.texas42.bidding.make_probability import BIDS, double_dummy, of_points, rollout
+from ludory.agents.texas42.play.choice import Averager, question_of
+from ludory.agents.texas42.play.rollout import deals_around, play_out
+from ludory.agents.texas42.play.tricks import hand_lines
+from ludory.agents.texas42.solver.solver import Solver, positions
+from ludory.algorithms.texas42.data.contracts import fit
 from ludory.cli import main
 from ludory.envs.make import make_game
 from ludory.envs.texas42.sight import past_tricks
@@ -61,7 +66,7 @@ def test_double_dummy_counts_points_from_0_to_42_and_each_bid_by_the_solver():
     found = double_dummy(WEAK, 12, 5, (4,))
     assert found.points.min() >= 0
     assert found.points.max() <= 42
-    from ludory.agents.texas42.chances import _key
+    from ludory.agents.texas42.bidding.make_probability import _key
 
     given = positions(deals_around(WEAK, 12, _key(5, 4)), 4, 0)
     for bid in (30, 36, 42):
@@ -184,8 +189,8 @@ def test_a_lost_hand_is_shown_trick_by_trick():
 def test_files_of_chances(tmp_path):
     import pyarrow.parquet as pq
 
-    from ludory.algorithms.texas42_data.bids import chances_of, make_bids
-    from ludory.data.texas42.bid_tables import BidName, read_bids
+    from ludory.algorithms.texas42.data.bids import chances_of, make_bids
+    from ludory.data.formats.texas42.bid_tables import BidName, read_bids
 
     name = BidName(905, "double_dummy", 3, 10, 0)
     file = tmp_path / name.path

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import ludory
-from ludory.agents.texas42 import choice
-from ludory.agents.texas42.choice import Averager, Question, question_of
-from ludory.agents.texas42.solver import Solver
+from ludory.agents.texas42.play import choice
+from ludory.agents.texas42.play.choice import Averager, Question, question_of
+from ludory.agents.texas42.solver.solver import Solver
 from ludory.envs.texas42.worlds import Worlds
 
 SOLVER = Solver()

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import ludory
-from ludory.agents.texas42.position import set_up
-from ludory.agents.texas42.search import COLUMNS, FRAMES, TABLE_BITS, search
-from ludory.agents.texas42.solver import Positions, Solver, positions_of, rules
+from ludory.agents.texas42.solver.position import set_up
+from ludory.agents.texas42.solver.search import COLUMNS, FRAMES, TABLE_BITS, search
+from ludory.agents.texas42.solver.solver import Positions, Solver, positions_of, rules
 
 pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 DEALS, PLAYED = 2, 16

@@ -9,9 +9,9 @@ from golden_texas42 import load
 import ludory
 from ludory.agents.make import make_agent
 from ludory.agents.seat import Seat
-from ludory.agents.texas42.expected import Decision, decision_of, moments
-from ludory.agents.texas42.solver import Solver
-from ludory.agents.texas42.thirty import bid_thirty
+from ludory.agents.texas42.bidding.thirty import bid_thirty
+from ludory.agents.texas42.solver.expected import Decision, decision_of, moments
+from ludory.agents.texas42.solver.solver import Solver
 from ludory.envs.make import make_game
 from ludory.envs.texas42.state import BID_30, DECLARE_0, PASS
 from ludory.envs.texas42.tiles import FOLLOW, TILE_NAMES, mask_of, tiles_of

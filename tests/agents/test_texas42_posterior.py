@@ -7,10 +7,10 @@ import pytest
 from golden_texas42 import load
 
 import ludory
-from ludory.agents.texas42.choice import question_of
-from ludory.agents.texas42.decision_value import Adaptive, Sampling, value_of
-from ludory.agents.texas42.exploration import BLUNDER, BOLTZMANN, EPSILON, GREEDY, Exploration, choose
-from ludory.agents.texas42.posterior import (
+from ludory.agents.texas42.play.choice import question_of
+from ludory.agents.texas42.play.decision_value import Adaptive, Sampling, value_of
+from ludory.agents.texas42.play.exploration import BLUNDER, BOLTZMANN, EPSILON, GREEDY, Exploration, choose
+from ludory.agents.texas42.play.posterior import (
     Advantages,
     Posterior,
     advantages,
@@ -21,7 +21,7 @@ from ludory.agents.texas42.posterior import (
     past_plays,
     weigh,
 )
-from ludory.agents.texas42.solver import ILLEGAL, Solver
+from ludory.agents.texas42.solver.solver import ILLEGAL, Solver
 from ludory.envs.texas42.worlds import Worlds
 from ludory.errors import OptionError
 

@@ -7,16 +7,16 @@ import pytest
 
 import ludory
 from ludory.agents.make import make_agent
-from ludory.agents.texas42.belief import AS_BELIEVED, Trust, WorldPlay, believed_worlds
-from ludory.agents.texas42.choice import question_of
-from ludory.agents.texas42.contracts import hands_of, standard_contracts
-from ludory.agents.texas42.declarations import features_of
-from ludory.agents.texas42.play_outs import describe_rows
-from ludory.agents.texas42.quick import SCALE, TRUMPS, read_weights
-from ludory.agents.texas42.solver import Solver, positions
-from ludory.agents.texas42.tile_features import FEATURE_NAMES, FEATURES
+from ludory.agents.texas42.bidding.contracts import hands_of, standard_contracts
+from ludory.agents.texas42.bidding.declarations import features_of
+from ludory.agents.texas42.play.belief import AS_BELIEVED, Trust, WorldPlay, believed_worlds
+from ludory.agents.texas42.play.choice import question_of
+from ludory.agents.texas42.play.fast_policy import SCALE, TRUMPS, read_weights
+from ludory.agents.texas42.play.play_outs import describe_rows
+from ludory.agents.texas42.play.tile_features import FEATURE_NAMES, FEATURES
+from ludory.agents.texas42.solver.solver import Solver, positions
 from ludory.envs.make import make_game
-from ludory.envs.table import Table
+from ludory.envs.seats.table import Table
 from ludory.envs.texas42.tiles import COUNT, LED, RANK, STRAIGHT, TILE_NAMES, tiles_of
 from ludory.errors import OptionError
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from golden_texas42 import load
 
-from ludory.agents.texas42.solver import ILLEGAL, Solver, positions, positions_of
-from ludory.agents.texas42.strength import strength_of
-from ludory.envs.kernel_engine import KernelEngine
+from ludory.agents.texas42.solver.solver import ILLEGAL, Solver, positions, positions_of
+from ludory.agents.texas42.solver.tile_renumbering import strength_of
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.texas42 import make_play
 from ludory.envs.texas42.tiles import COUNT, FOLLOW, HIGH, LED, LOW, RANK, mask_of, tiles_of
 from ludory.errors import OptionError

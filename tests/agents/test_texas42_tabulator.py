@@ -9,9 +9,9 @@ from golden_texas42 import load
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ludory.agents.texas42.solver import Solver, positions
-from ludory.agents.texas42.states import OpenState, pack, root, unpack
-from ludory.agents.texas42.tabulator import Tabulation
+from ludory.agents.texas42.solver.solver import Solver, positions
+from ludory.agents.texas42.solver.states import OpenState, pack, root, unpack
+from ludory.agents.texas42.solver.tabulator import Tabulation
 from ludory.envs.texas42.tiles import mask_of
 from ludory.errors import OptionError
 

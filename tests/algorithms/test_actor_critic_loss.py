@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from ludory.agents.networks.distribution import MaskedHeads
-from ludory.algorithms.actor_critic_loss import LossWeights, actor_critic_loss
-from ludory.algorithms.returns import Steps
+from ludory.agents.networks.layers.distribution import MaskedHeads
+from ludory.algorithms.losses.actor_critic import LossWeights, actor_critic_loss
+from ludory.algorithms.losses.returns import Steps
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "returns" / "loss.npz"
 

@@ -20,16 +20,16 @@ from stable_baselines3.common.callbacks import CheckpointCallback
 
 import ludory
 from ludory.agents.networks.policy import numpy_to_bits
-from ludory.algorithms.batches import ask, read_batches
 from ludory.algorithms.bc import BC
 from ludory.algorithms.bc.module import BCModule
-from ludory.algorithms.checkpoint import read_checkpoint, read_header
+from ludory.algorithms.offline.batches import ask, read_batches
+from ludory.algorithms.offline.symmetry_augmentation import renamed
 from ludory.algorithms.ppo import PPO
-from ludory.algorithms.renaming import renamed
-from ludory.algorithms.training_logs import make_loggers
+from ludory.algorithms.running.checkpoint import read_checkpoint, read_header
+from ludory.algorithms.running.training_logs import make_loggers
 from ludory.cli import main
 from ludory.data.columns import WEIGHT
-from ludory.data.record import record
+from ludory.data.recording.record import record
 from ludory.data.shards import shard_file
 from ludory.envs.make import make_game
 from ludory.errors import DataError, OptionError, OutputError, PluginError, TrainingError
@@ -379,8 +379,8 @@ def test_an_unwritable_folder_is_refused_before_training(identity, tmp_path):
 
 
 def test_loggers_that_are_not_installed_are_named(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("ludory.algorithms.training_logs.find_spec", lambda name: None)
-    monkeypatch.setattr("ludory.algorithms.training_logs._NOTED", set())
+    monkeypatch.setattr("ludory.algorithms.running.training_logs.find_spec", lambda name: None)
+    monkeypatch.setattr("ludory.algorithms.running.training_logs._NOTED", set())
     with pytest.raises(PluginError, match="pip install wandb"):
         make_loggers(str(tmp_path), True, {})
     assert "pip install tensorboard" in capsys.readouterr().err

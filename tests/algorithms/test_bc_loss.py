@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ludory.agents.networks.distribution import MaskedHeads
+from ludory.agents.networks.layers.distribution import MaskedHeads
 from ludory.algorithms.bc.loss import imitation_loss, weighted_mean
 from ludory.algorithms.bc.scores import count_actions, prior_scores, score, uniform_scores
 from ludory.algorithms.bc.tally import full_tally, means, tally

@@ -12,7 +12,7 @@ import torch
 
 import ludory
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.checkpoint import read_header
+from ludory.algorithms.running.checkpoint import read_header
 from ludory.atomic import remove_temporaries
 from ludory.cli import main
 from ludory.errors import CheckpointError, OutputError

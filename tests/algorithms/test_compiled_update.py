@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ludory.agents.networks.compiled_mlp import CompiledForward, CompiledMlp, can_compile
+from ludory.agents.networks.fast.compiled_mlp import CompiledForward, CompiledMlp, can_compile
+from ludory.algorithms.losses.returns import gae
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.ppo.compiled import CompiledUpdate
 from ludory.algorithms.ppo.torch_update import TorchUpdate
-from ludory.algorithms.returns import gae
 
 NETWORKS = [
     {"hidden": (24,)},

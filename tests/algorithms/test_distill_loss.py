@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ludory.agents.networks.distribution import MaskedHeads
+from ludory.agents.networks.layers.distribution import MaskedHeads
 from ludory.algorithms.distill.loss import (
     LEAST_ERROR,
     MOST_POINTS,

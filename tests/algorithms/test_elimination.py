@@ -8,10 +8,10 @@ import torch
 from games_elimination import CUT_STANDOFF, HOLD, SEATS, STANDOFF
 
 from ludory.agents.networks.build import build_policy, complete, parse_policy
-from ludory.algorithms.lanes import make_lanes
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.ppo.torch_update import TorchUpdate
-from ludory.algorithms.sampler import Sampler
+from ludory.algorithms.sampling.lanes import make_lanes
+from ludory.algorithms.sampling.sampler import Sampler
 from ludory.algorithms.vtrace import VTrace
 from ludory.algorithms.vtrace.vtrace import outputs_in_time
 from ludory.envs.make import make_engine

@@ -23,8 +23,8 @@ from ludory.algorithms.flywheel.machine import resume_flywheel, start_flywheel
 from ludory.algorithms.flywheel.plan import plan
 from ludory.algorithms.flywheel.state import STATE, FlywheelState, read_state
 from ludory.cli import main
-from ludory.data.record import record
-from ludory.data.search_record import SearchRecording, recorded_games
+from ludory.data.recording.record import record
+from ludory.data.recording.search_record import SearchRecording, recorded_games
 from ludory.data.shards import read_manifest
 from ludory.envs.make import make_game
 from ludory.errors import DataError, LudoryError, OptionError, OutputError

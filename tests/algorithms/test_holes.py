@@ -13,11 +13,11 @@ from games_external import relay
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludory.agents.networks.distribution import MaskedHeads
-from ludory.algorithms.actor_critic_loss import LossWeights, actor_critic_loss
+from ludory.agents.networks.layers.distribution import MaskedHeads
+from ludory.algorithms.losses.actor_critic import LossWeights, actor_critic_loss
+from ludory.algorithms.losses.returns import Steps, close_holes, gae, td_lambda, upgo, vtrace
 from ludory.algorithms.ppo import PPO
-from ludory.algorithms.returns import Steps, close_holes, gae, td_lambda, upgo, vtrace
-from ludory.algorithms.rollout import Rollout
+from ludory.algorithms.sampling.rollout import Rollout
 from ludory.algorithms.vtrace import VTrace
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "returns" / "returns.npz"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ludory.algorithms.folder_lock import FileLock
-from ludory.algorithms.interrupt import Terminated, exit_code, stop_on_interrupt
+from ludory.algorithms.running.folder_lock import FileLock
+from ludory.algorithms.running.interrupt import Terminated, exit_code, stop_on_interrupt
 from ludory.cli import main
 from ludory.errors import OutputError
 
@@ -54,7 +54,7 @@ def test_a_second_training_to_the_same_file_is_refused_with_the_first_s_process(
 ) -> None:
     file = tmp_path / "new" / "m.ludory"
     with FileLock(file), FileLock(tmp_path / "new" / "other.ludory"):  # two runs in one folder are fine
-        code = f"from ludory.algorithms.folder_lock import FileLock; FileLock({str(file)!r})"
+        code = f"from ludory.algorithms.running.folder_lock import FileLock; FileLock({str(file)!r})"
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert f"process {os.getpid()} on " in other.stderr
         for command in (["train", "ppo", "--env", "HanabiTiny2P-v0"], ["texas42", "train"]):

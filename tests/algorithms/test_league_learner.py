@@ -11,10 +11,10 @@ import torch
 from leagues import high_card, offer
 
 import ludory
-from ludory.algorithms.folder_learner import FILE
-from ludory.algorithms.league.events import read_events, standing
+from ludory.algorithms.league.log.events import read_events, standing
 from ludory.algorithms.league.run import resume_league
-from ludory.algorithms.run import train_to_file
+from ludory.algorithms.running.folder_learner import FILE
+from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.errors import CheckpointError, OptionError, OutputError
 
 SMALL: dict[str, Any] = {
@@ -187,7 +187,7 @@ def test_teams_of_texas_42_share_a_network(tmp_path: Path) -> None:
 def test_more_opponents_than_the_pool_keeps_are_read_once_and_keep_their_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ludory.algorithms.league import pool
+    from ludory.algorithms.league import player_files as pool
 
     monkeypatch.setattr(pool, "KEPT", 2)
     read: list[str] = []

@@ -9,13 +9,13 @@ from time import process_time
 import pytest
 from league_log import long_league, small_league
 
-from ludory.algorithms.league.events import FILE, HEAD, KEPT, EventLog, read_events, standing
-from ludory.algorithms.league.fold import folded, write_state
-from ludory.algorithms.league.payoff import Payoff
-from ludory.algorithms.league.pool import player_file
-from ludory.algorithms.league.report import Origin, make_report
-from ludory.algorithms.league.report_input import league_input
-from ludory.algorithms.league.state import LeagueState, PlayerRecord, fold
+from ludory.algorithms.league.log.events import FILE, HEAD, KEPT, EventLog, read_events, standing
+from ludory.algorithms.league.log.state import LeagueState, PlayerRecord, fold
+from ludory.algorithms.league.log.state_snapshots import folded, write_state
+from ludory.algorithms.league.matchmaking.payoff import Payoff
+from ludory.algorithms.league.player_files import player_file
+from ludory.algorithms.league.report.build import Origin, make_report
+from ludory.algorithms.league.report.input import league_input
 from ludory.errors import CheckpointError, DataError, OutputError
 
 
@@ -165,7 +165,7 @@ def test_files_of_players_lie_in_their_folders(tmp_path: Path) -> None:
 
 
 def test_a_damaged_snapshot_of_the_state_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ludory.algorithms.league.fold.EVERY", 1)
+    monkeypatch.setattr("ludory.algorithms.league.log.state_snapshots.EVERY", 1)
     events = small_league().events
     write_state(tmp_path, fold(events[:-1], 0.99), events[-2].seq)
     file = tmp_path / f"state-{events[-2].seq}.json"

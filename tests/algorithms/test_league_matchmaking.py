@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from golden_league import ROLE, league_cases
 
-from ludory.algorithms.league.matchmaking import (
+from ludory.algorithms.league.matchmaking.opponent_choice import (
     RULES,
     Matchmaking,
     draw_opponent,

@@ -12,8 +12,8 @@ from golden_league import league_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludory.algorithms.league.alpha_rank import alpha_rank
-from ludory.algorithms.league.metagame import (
+from ludory.algorithms.league.metagame.alpha_rank import alpha_rank
+from ludory.algorithms.league.metagame.nash_averaging import (
     cyclic_share,
     effective_diversity,
     known_players,

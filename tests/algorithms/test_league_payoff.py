@@ -10,7 +10,7 @@ from golden_league import league_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ludory.algorithms.league.payoff import MIN_GAMES, Payoff, mirrored_pairs
+from ludory.algorithms.league.matchmaking.payoff import MIN_GAMES, Payoff, mirrored_pairs
 from ludory.errors import OptionError
 
 CASES = league_cases("payoff")

@@ -10,7 +10,14 @@ from golden_league import league_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ludory.algorithms.league.pfsp import WEIGHTINGS, hard, pfsp, remove_monotonic_suffix, uniform, weighting
+from ludory.algorithms.league.matchmaking.pfsp import (
+    WEIGHTINGS,
+    hard,
+    pfsp,
+    remove_monotonic_suffix,
+    uniform,
+    weighting,
+)
 from ludory.errors import OptionError
 
 CASES = league_cases("pfsp")

@@ -11,16 +11,9 @@ from golden_league import league_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ludory.agents.intervals import wilson
-from ludory.algorithms.league.placements import Placement, plackett_luce, trueskill
-from ludory.algorithms.league.ratings import (
-    CHESS,
-    Glicko,
-    bradley_terry,
-    glicko1,
-    glicko2,
-    sequential_elo,
-)
+from ludory.agents.evaluation.intervals import wilson
+from ludory.algorithms.league.metagame.multiplayer_ratings import Placement, plackett_luce, trueskill
+from ludory.algorithms.league.metagame.ratings import CHESS, Glicko, bradley_terry, glicko1, glicko2, sequential_elo
 from ludory.errors import OptionError, PluginError
 
 ELO = league_cases("ratings", "elo_")

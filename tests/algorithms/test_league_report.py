@@ -12,18 +12,18 @@ import pyarrow.parquet as pq
 import pytest
 from league_log import LeagueLog, small_league
 
-from ludory.agents.intervals import wilson
-from ludory.algorithms.league.metagame import nash
-from ludory.algorithms.league.ratings import bradley_terry
-from ludory.algorithms.league.report import Origin, make_report, mean_smallest
-from ludory.algorithms.league.report_files import FILES, report_json, write_report
-from ludory.algorithms.league.report_input import Counts, league_input, read_league
-from ludory.algorithms.league.report_page import report_page
-from ludory.algorithms.league.report_payoff import matrix, payoff_rows, score
-from ludory.algorithms.league.seed_report import read_matches, seed_report
-from ludory.algorithms.league.state import fold
+from ludory.agents.evaluation.intervals import wilson
+from ludory.algorithms.league.log.state import fold
+from ludory.algorithms.league.metagame.nash_averaging import nash
+from ludory.algorithms.league.metagame.ratings import bradley_terry
+from ludory.algorithms.league.report.build import Origin, make_report, mean_smallest
+from ludory.algorithms.league.report.files import FILES, report_json, write_report
+from ludory.algorithms.league.report.input import Counts, league_input, read_league
+from ludory.algorithms.league.report.page import report_page
+from ludory.algorithms.league.report.payoff_tables import matrix, payoff_rows, score
+from ludory.algorithms.league.report.seed_report import read_matches, seed_report
 from ludory.cli import main
-from ludory.cli.league_report import report as command
+from ludory.cli.league.report import report as command
 from ludory.errors import DataError, OptionError
 
 ORIGIN = Origin("0.1.0", "abc123", "2026-01-31", "2-core machine")
@@ -246,8 +246,8 @@ def test_runs_tell_beforehand_that_the_report_needs_scipy(monkeypatch, capsys, t
 
 
 def test_large_tables_are_measured_by_their_strongest_players(monkeypatch, small):
-    monkeypatch.setattr("ludory.algorithms.league.report.COMMON", 3)
-    monkeypatch.setattr("ludory.algorithms.league.report.NAMED", 1)
+    monkeypatch.setattr("ludory.algorithms.league.report.build.COMMON", 3)
+    monkeypatch.setattr("ludory.algorithms.league.report.build.NAMED", 1)
     found = report_of(small_league())
     strongest = sorted((one for one in small.players if one.rating), key=lambda one: -one.rating.elo)
     inside = {one.player.id for one in strongest[:3]}

@@ -13,11 +13,11 @@ import pytest
 import torch
 from leagues import small_config, started, weights
 
-from ludory.algorithms.league.events import FILE, EventLog, read_events, standing
-from ludory.algorithms.league.fold import EVERY, folded, write_state
+from ludory.algorithms.league.log.events import FILE, EventLog, read_events, standing
+from ludory.algorithms.league.log.state import LeagueState, fold
+from ludory.algorithms.league.log.state_snapshots import EVERY, folded, write_state
 from ludory.algorithms.league.messages import MatchResult
 from ludory.algorithms.league.run import League, resume_league, start_league
-from ludory.algorithms.league.state import LeagueState, fold
 from ludory.errors import CheckpointError, DataError, OptionError, OutputError
 
 FOUR = ("main0", "main_exploiter0", "league_exploiter0", "league_exploiter1")
@@ -82,7 +82,7 @@ def test_a_snapshot_is_written_before_the_reset(unkilled: League) -> None:
 
 
 def torch_weights(file: Path) -> list[torch.Tensor]:
-    from ludory.algorithms.checkpoint import read_checkpoint
+    from ludory.algorithms.running.checkpoint import read_checkpoint
 
     tensors = read_checkpoint(file).tensors
     return [tensors[name] for name in sorted(tensors) if name.startswith("policy/")]
@@ -102,7 +102,7 @@ def test_a_snapshot_of_the_state_shortens_the_fold(
     early = fold([event for event in events if event.seq <= half], 0.99)
     write_state(tmp_path, early, EVERY - 2)
     assert not list(tmp_path.glob("state-*.json")), "it is written every thousand events"
-    monkeypatch.setattr("ludory.algorithms.league.fold.EVERY", 1)
+    monkeypatch.setattr("ludory.algorithms.league.log.state_snapshots.EVERY", 1)
     write_state(tmp_path, early, half)
     assert folded(tmp_path, events, 0.99).to_json() == unkilled.state.to_json()
     # It is read: a state that says something else is gone on from.

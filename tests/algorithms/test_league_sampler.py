@@ -16,7 +16,7 @@ from ludory.algorithms.league.cast import Entrant
 from ludory.algorithms.league.evaluator import Evaluator
 from ludory.algorithms.league.learner import ActivePlayer
 from ludory.algorithms.league.messages import Assignment, EvaluationOrder, MatchResult
-from ludory.algorithms.teacher import load_teacher
+from ludory.algorithms.sampling.teacher import load_teacher
 from ludory.envs.make import make_game
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from golden_league import ROLE, league_cases
 
-from ludory.algorithms.league.snapshots import (
+from ludory.algorithms.league.matchmaking.snapshots import (
     SnapshotRules,
     decide,
     default_unit,

@@ -11,8 +11,8 @@ from games import nim
 
 import ludory
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.checkpoint import read_checkpoint, write_checkpoint
 from ludory.algorithms.ppo import PPO
+from ludory.algorithms.running.checkpoint import read_checkpoint, write_checkpoint
 from ludory.algorithms.sb3_ppo import SB3PPO
 from ludory.algorithms.vtrace import VTrace
 

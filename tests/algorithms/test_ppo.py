@@ -14,9 +14,9 @@ from safetensors.torch import save_file
 from stable_baselines3.common.callbacks import CheckpointCallback
 
 import ludory
-from ludory.algorithms.checkpoint import read_checkpoint, read_header, write_checkpoint
 from ludory.algorithms.ppo import PPO
-from ludory.algorithms.run import train_to_file
+from ludory.algorithms.running.checkpoint import read_checkpoint, read_header, write_checkpoint
+from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.envs.make import make_game
 from ludory.errors import CheckpointError, OptionError, OutputError
 

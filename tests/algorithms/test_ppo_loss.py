@@ -9,7 +9,7 @@ import logging
 import pytest
 import torch
 
-from ludory.agents.networks.distribution import MaskedHeads
+from ludory.agents.networks.layers.distribution import MaskedHeads
 from ludory.algorithms.ppo import PPO, kernels, loss
 from ludory.algorithms.ppo.compiled import CompiledUpdate, code_hash
 from ludory.algorithms.ppo.torch_update import TorchUpdate
@@ -138,7 +138,7 @@ def test_a_twin_that_is_asked_for_and_does_not_apply_is_refused(policy, options,
 
 
 def test_checkpoints_from_before_the_option_load(tmp_path):
-    from ludory.algorithms.checkpoint import read_checkpoint, write_checkpoint
+    from ludory.algorithms.running.checkpoint import read_checkpoint, write_checkpoint
 
     PPO("mlp", TINY, **SMALL).learn(128).save(tmp_path / "m.ludory")
     header, tensors = read_checkpoint(tmp_path / "m.ludory")

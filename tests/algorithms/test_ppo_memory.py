@@ -8,8 +8,8 @@ import torch
 from games import matching, nim
 from games_memory import make_memory
 
-from ludory.algorithms.checkpoint import read_header
 from ludory.algorithms.ppo import PPO
+from ludory.algorithms.running.checkpoint import read_header
 from ludory.errors import CheckpointError, OptionError
 
 QUICK = {"num_envs": 64, "n_steps": 16, "batch_size": 256, "n_epochs": 4, "learning_rate": 5e-3, "seed": 0}

@@ -9,9 +9,9 @@ from games_elimination import STANDOFF
 from games_hidden_cards import make_hidden_cards
 
 import ludory
-from ludory.algorithms.checkpoint import read_checkpoint
 from ludory.algorithms.ppo import PPO
-from ludory.algorithms.privileged import values_of
+from ludory.algorithms.running.checkpoint import read_checkpoint
+from ludory.algorithms.sampling.privileged import values_of
 from ludory.algorithms.vtrace import VTrace
 from ludory.errors import OptionError
 

@@ -13,13 +13,13 @@ from recorded_games import SaysWhatItSees, record_games
 
 import ludory
 from ludory.algorithms.bc import BC
-from ludory.algorithms.checkpoint import read_header
 from ludory.algorithms.distill import Distill
-from ludory.algorithms.offline import game_of_data
+from ludory.algorithms.offline.algorithm import game_of_data
+from ludory.algorithms.running.checkpoint import read_header
 from ludory.cli import main
 from ludory.data.dataset import header_at
 from ludory.data.header import header_from_json, header_of, header_to_json
-from ludory.data.record import record
+from ludory.data.recording.record import record
 from ludory.data.shards import shard_file
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game

@@ -11,7 +11,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludory.algorithms.returns import Steps, affine_scan, gae, monte_carlo, n_step, normalise, td_lambda, upgo, vtrace
+from ludory.algorithms.losses.returns import (
+    Steps,
+    affine_scan,
+    gae,
+    monte_carlo,
+    n_step,
+    normalise,
+    td_lambda,
+    upgo,
+    vtrace,
+)
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "returns" / "returns.npz"
 EXACT, ROUNDED = {"rtol": 0, "atol": 1e-10}, {"rtol": 1e-5, "atol": 2e-5}

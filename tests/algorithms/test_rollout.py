@@ -8,9 +8,9 @@ import torch
 from games import matching, nim
 
 from ludory.agents.networks.build import build_policy, complete, parse_policy
-from ludory.algorithms.lanes import make_lanes
-from ludory.algorithms.rollout import by_seat, own_rewards, seat_index
-from ludory.algorithms.sampler import Sampler
+from ludory.algorithms.sampling.lanes import make_lanes
+from ludory.algorithms.sampling.rollout import by_seat, own_rewards, seat_index
+from ludory.algorithms.sampling.sampler import Sampler
 from ludory.envs.make import make_engine, make_game
 
 
@@ -77,7 +77,7 @@ def test_own_rewards_are_those_of_a_walk_through_the_moves():
         return plain(rollout, rewards, cut_values, players)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ludory.algorithms.sampler.own_rewards", spy)
+        patch.setattr("ludory.algorithms.sampling.sampler.own_rewards", spy)
         columns, _ = sampler.collect(policy, 30, generator)
     moves = kept["rollout"]
     ends = moves.terminated.int() + 2 * (moves.truncated & ~moves.terminated).int()

@@ -14,8 +14,8 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import A2C
 
 from ludory.agents.networks.build import PolicySpec, build_policy
+from ludory.agents.networks.import_sb3 import from_sb3, is_sb3_file, read_sb3, to_sb3_policy
 from ludory.agents.networks.policy import numpy_to_bits
-from ludory.agents.networks.sb3_weights import from_sb3, is_sb3_file, read_sb3, to_sb3_policy
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.sb3_ppo import export_sb3
 from ludory.envs.make import make_game

@@ -12,8 +12,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludory.algorithms.returns import Steps
-from ludory.algorithms.targets import ActorCriticTargets, actor_critic_targets
+from ludory.algorithms.losses.returns import Steps
+from ludory.algorithms.losses.targets import ActorCriticTargets, actor_critic_targets
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "returns" / "returns.npz"
 EXACT, ROUNDED = {"rtol": 0, "atol": 1e-10}, {"rtol": 1e-5, "atol": 2e-5}

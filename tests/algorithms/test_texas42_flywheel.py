@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from ludory.algorithms.checkpoint import read_checkpoint
-from ludory.algorithms.texas42_oracle import Texas42Oracle, flywheel
-from ludory.algorithms.texas42_oracle.data import read_split
-from ludory.algorithms.texas42_oracle.evaluate import regrets, score_network
-from ludory.algorithms.texas42_oracle.flywheel import (
+from ludory.algorithms.running.checkpoint import read_checkpoint
+from ludory.algorithms.texas42.oracle import Texas42Oracle, flywheel
+from ludory.algorithms.texas42.oracle.data import read_split
+from ludory.algorithms.texas42.oracle.evaluate import regrets, score_network
+from ludory.algorithms.texas42.oracle.flywheel import (
     POLICY,
     OracleFlywheelConfig,
     OracleFlywheelState,
@@ -23,10 +23,10 @@ from ludory.algorithms.texas42_oracle.flywheel import (
     start_oracle_flywheel,
     turn_names,
 )
-from ludory.algorithms.texas42_oracle.oracle import open_network
-from ludory.algorithms.texas42_oracle.tally import scores
+from ludory.algorithms.texas42.oracle.oracle import open_network
+from ludory.algorithms.texas42.oracle.tally import scores
 from ludory.cli import main
-from ludory.data.texas42.names import split_of
+from ludory.data.formats.texas42.names import split_of
 from ludory.errors import OptionError, OutputError
 
 SMALL = "domino(width=24, num_layers=1, num_heads=2, feedforward=24)"

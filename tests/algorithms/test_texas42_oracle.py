@@ -13,22 +13,22 @@ from hypothesis import strategies as st
 from lightning.pytorch import LightningModule
 
 import ludory
-from ludory.agents.networks.domino import DominoTransformer
-from ludory.agents.texas42.greedy import greedy_tiles
-from ludory.agents.texas42.open_positions import movers
-from ludory.agents.texas42.states import unpack
-from ludory.agents.texas42.tokens import NOT_CALLED, SIZES, tokenise
-from ludory.algorithms.checkpoint import read_checkpoint, write_checkpoint
-from ludory.algorithms.texas42_data.labels import play_and_label
-from ludory.algorithms.texas42_data.shards import make_shard
-from ludory.algorithms.texas42_oracle import Texas42Oracle
-from ludory.algorithms.texas42_oracle.data import OracleData, read_split, shuffled_batches, to_batch
-from ludory.algorithms.texas42_oracle.lightning_file import EMBEDDINGS
-from ludory.algorithms.texas42_oracle.loss import oracle_loss
-from ludory.algorithms.texas42_oracle.tally import PLAYERS, REACHED, added, scores, tally
+from ludory.agents.networks.policies.domino import DominoTransformer
+from ludory.agents.texas42.play.greedy import greedy_tiles
+from ludory.agents.texas42.play.tokens import NOT_CALLED, SIZES, tokenise
+from ludory.agents.texas42.solver.open_positions import movers
+from ludory.agents.texas42.solver.states import unpack
+from ludory.algorithms.running.checkpoint import read_checkpoint, write_checkpoint
+from ludory.algorithms.texas42.data.labels import play_and_label
+from ludory.algorithms.texas42.data.shards import make_shard
+from ludory.algorithms.texas42.oracle import Texas42Oracle
+from ludory.algorithms.texas42.oracle.data import OracleData, read_split, shuffled_batches, to_batch
+from ludory.algorithms.texas42.oracle.lightning_file import EMBEDDINGS
+from ludory.algorithms.texas42.oracle.loss import oracle_loss
+from ludory.algorithms.texas42.oracle.tally import PLAYERS, REACHED, added, scores, tally
 from ludory.cli import main
-from ludory.data.texas42.labels import LabelSettings, LabelsName, write_labels
-from ludory.data.texas42.names import ShardName
+from ludory.data.formats.texas42.labels import LabelSettings, LabelsName, write_labels
+from ludory.data.formats.texas42.names import ShardName
 from ludory.envs.make import make_game
 from ludory.envs.texas42.tiles import COUNT, HIGH, LOW
 from ludory.errors import CheckpointError, DataError, OptionError, TrainingError
@@ -204,7 +204,7 @@ def test_counts_by_hand():
 
 
 def to_batch_by_hand(q, legal, decision, greedy):
-    from ludory.algorithms.texas42_oracle.data import OracleBatch
+    from ludory.algorithms.texas42.oracle.data import OracleBatch
 
     n = len(q)
     value = torch.where(legal, q, -torch.inf).amax(-1)
@@ -439,7 +439,7 @@ def test_tokens_are_written_for_other_programs(folder, tmp_path, capsys):
 def test_an_onnx_file_answers_as_the_network_does(tokens, tmp_path, monkeypatch):
     pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
-    from ludory.algorithms.texas42_oracle import onnx_file
+    from ludory.algorithms.texas42.oracle import onnx_file
 
     monkeypatch.setattr(onnx_file, "STATES", 260)
     model = Texas42Oracle(f"domino(width=24, num_layers=2, num_heads=2, feedforward=24, tokens={tokens})", seed=2)
@@ -501,7 +501,7 @@ def test_a_checkpoint_of_the_first_pipeline_says_what_the_network_says(golden, t
 
 @given(st.integers(0, 10**8 - 1), st.integers(0, 9), st.none() | st.integers(0, 99))
 def test_names_are_read_as_they_are_written(seed, decl, other):
-    from ludory.data.texas42.names import parse_name
+    from ludory.data.formats.texas42.names import parse_name
 
     assert parse_name(ShardName(seed, decl, other).file) == ShardName(seed, decl, other)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
+from ludory.algorithms.losses.returns import gae
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.ppo.torch_update import TorchUpdate
-from ludory.algorithms.returns import gae
-from ludory.algorithms.threads import forward
+from ludory.algorithms.running.threads import forward
 
 TINY = {"num_envs": 128, "n_steps": 16, "hidden": (16, 16), "seed": 1}
 

@@ -9,8 +9,8 @@ from games import matching, nim
 from games_identity import make_identity
 from games_memory import make_memory
 
+from ludory.algorithms.losses.returns import Steps, n_step
 from ludory.algorithms.ppo import PPO
-from ludory.algorithms.returns import Steps, n_step
 from ludory.algorithms.vtrace import VTrace
 from ludory.algorithms.vtrace.replay import SequenceReplay
 from ludory.algorithms.vtrace.vtrace import outputs_in_time, replayed_steps

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ludory.benchmarks.arena_league import exploitability, mean_over_seeds
-from ludory.benchmarks.arena_league_run import CONTENDERS, HELD_OUT, STYLES, league_config
+from ludory.benchmarks.arena.league import exploitability, mean_over_seeds
+from ludory.benchmarks.arena.league_run import CONTENDERS, HELD_OUT, STYLES, league_config
 
 STEPS = 4_000_000
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 
 import ludory
-from ludory.benchmarks.hanabi_bc import SETTINGS
+from ludory.benchmarks.hanabi.bc import SETTINGS
 from ludory.cli import main
 
 COMMAND = ["bench", "hanabi-bc", "--game", "HanabiTiny2P-v0", "--games", "60", "--eval-games", "50"]
 
 
 def test_a_second_call_finds_the_clone_and_gives_the_same_figures(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("ludory.benchmarks.hanabi_bc.POLICY", "gru(hidden=(16,), memory_size=8)")
+    monkeypatch.setattr("ludory.benchmarks.hanabi.bc.POLICY", "gru(hidden=(16,), memory_size=8)")
     monkeypatch.setitem(SETTINGS, "num_epochs", 1)
     reports, written = [], []
     for _ in range(2):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import ludory
-from ludory.benchmarks.hanabi_distill import DISTIL
+from ludory.benchmarks.hanabi.distill import DISTIL
 from ludory.cli import main
 
 COMMAND = ["bench", "hanabi-distill", "--game", "HanabiTiny2P-v0", "--clone-games", "40", "--clone-epochs", "1"]
@@ -14,7 +14,7 @@ NETWORKS = ("clone", "sequences", "seed", "second")
 
 
 def test_two_rounds_and_nothing_twice(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("ludory.benchmarks.hanabi_distill.POLICY", "gru(hidden=(12,), memory_size=6)")
+    monkeypatch.setattr("ludory.benchmarks.hanabi.distill.POLICY", "gru(hidden=(12,), memory_size=6)")
     monkeypatch.setitem(DISTIL, "split_ratio", (0.6, 0.4, 0.0))
     reports, written = [], []
     for _ in range(2):

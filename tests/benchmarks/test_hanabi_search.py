@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from ludory.benchmarks.hanabi_belief import BINS, EXACT, HINTS, Tally, measure
-from ludory.benchmarks.hanabi_search import RESULTS, run
-from ludory.benchmarks.hanabi_search_report import summary
+from ludory.benchmarks.hanabi.belief import BINS, EXACT, HINTS, Tally, measure
+from ludory.benchmarks.hanabi.search import RESULTS, run
+from ludory.benchmarks.hanabi.search_report import summary
 from ludory.envs.make import make_game
 from ludory.errors import DataError, OptionError
 

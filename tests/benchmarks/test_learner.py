@@ -9,12 +9,13 @@ from functools import partial
 import pytest
 import torch
 
-from ludory.algorithms.returns import vtrace
-from ludory.benchmarks import learner, learner_work
-from ludory.benchmarks.learner import Candidate, Found
-from ludory.benchmarks.learner_work import batch, ludory_targets, rllib_vtrace, torchrl_vtrace
-from ludory.benchmarks.timing import Rates
-from ludory.benchmarks.worker_process import MissingContestant
+from ludory.algorithms.losses.returns import vtrace
+from ludory.benchmarks.harness.timing import Rates
+from ludory.benchmarks.harness.worker_process import MissingContestant
+from ludory.benchmarks.learning import learner_speed as learner
+from ludory.benchmarks.learning import learner_work
+from ludory.benchmarks.learning.learner_speed import Candidate, Found
+from ludory.benchmarks.learning.learner_work import batch, ludory_targets, rllib_vtrace, torchrl_vtrace
 from ludory.cli import main
 from ludory.errors import OptionError
 

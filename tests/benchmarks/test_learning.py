@@ -22,16 +22,17 @@ import torch
 import ludory
 from ludory.agents.networks.build import complete, parse_policy
 from ludory.algorithms.bc import BCConfig
-from ludory.algorithms.checkpoint import weights_hash
 from ludory.algorithms.make import make_algorithm
+from ludory.algorithms.running.checkpoint import weights_hash
 from ludory.algorithms.vtrace.vtrace import outputs_in_time
-from ludory.benchmarks import learning, learning_processes
-from ludory.benchmarks.learning_curves import Band
-from ludory.benchmarks.learning_plot import Line, apart, curve_plot
-from ludory.benchmarks.learning_report import summary
-from ludory.benchmarks.learning_run import Run, make_curve, runs_of
-from ludory.benchmarks.learning_stale import StaleSampler, as_if_fresh
-from ludory.benchmarks.learning_suites import IMITATION, SUITES, Claim, Contender, Suite
+from ludory.benchmarks.learning import learning
+from ludory.benchmarks.learning import processes as learning_processes
+from ludory.benchmarks.learning.curves import Band
+from ludory.benchmarks.learning.plot import Line, apart, curve_plot
+from ludory.benchmarks.learning.report import summary
+from ludory.benchmarks.learning.run import Run, make_curve, runs_of
+from ludory.benchmarks.learning.stale import StaleSampler, as_if_fresh
+from ludory.benchmarks.learning.suites import IMITATION, SUITES, Claim, Contender, Suite
 from ludory.cli import main
 from ludory.errors import OptionError, TrainingError
 
@@ -255,7 +256,7 @@ def test_a_run_ends_with_the_process_that_wanted_it(tmp_path):
         "import subprocess, sys; p = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE); "
         "print(p.pid, flush=True); import time; time.sleep(60)"
     )
-    from ludory.benchmarks.learning_run import run_command
+    from ludory.benchmarks.learning.run import run_command
 
     parent = subprocess.Popen(
         [sys.executable, "-c", code, *run_command(run, file, None)], stdout=subprocess.PIPE, text=True

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ludory.benchmarks.learning_curves import Band, band, iqm, lead
+from ludory.benchmarks.learning.curves import Band, band, iqm, lead
 
 CURVES = arrays(np.float64, st.tuples(st.integers(1, 7), st.integers(1, 3)), elements=st.integers(-20, 20))
 

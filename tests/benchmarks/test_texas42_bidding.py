@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from ludory.agents.texas42.chances import double_dummy
-from ludory.benchmarks.texas42_bidding import summary
-from ludory.benchmarks.texas42_bids import Contract, PartName, play_contracts, read_part, write_part
-from ludory.benchmarks.texas42_matches import play_pairs
+from ludory.agents.texas42.bidding.make_probability import double_dummy
+from ludory.benchmarks.texas42.bidding import summary
+from ludory.benchmarks.texas42.bids import Contract, PartName, play_contracts, read_part, write_part
+from ludory.benchmarks.texas42.matches import play_pairs
 from ludory.cli import main
 from ludory.envs.texas42.tiles import mask_of, parse_tile
 from ludory.errors import DataError
@@ -40,7 +40,7 @@ def test_deciles_are_of_the_calibrated_prediction():
 
 
 def test_contracts_come_from_auctions_and_are_expected_from_the_hand_alone(monkeypatch):
-    monkeypatch.setattr("ludory.benchmarks.texas42_bids.HANDS", 3)
+    monkeypatch.setattr("ludory.benchmarks.texas42.bids.HANDS", 3)
     found = play_contracts("texas42/bidder(play='random', threshold=0.0)", 0, rollouts=1, worlds=1, seed=2)
     assert len(found) == 3
     for one in found:
@@ -63,7 +63,7 @@ def test_parts_are_kept_and_others_are_refused(tmp_path):
 
 
 def test_the_benchmark_goes_on(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("ludory.benchmarks.texas42_matches.PAIRS", 1)
+    monkeypatch.setattr("ludory.benchmarks.texas42.matches.PAIRS", 1)
     job = ["bench", "texas42-bidding", "--contracts", "0", "--worlds", "1", "--out", str(tmp_path), "--matches"]
     assert main([*job, "1"]) == 0
     kept = (tmp_path / "matches_00000.json").read_bytes()
@@ -80,7 +80,7 @@ def test_the_benchmark_goes_on(tmp_path, capsys, monkeypatch):
 
 
 def test_contracts_of_matches_add_up_to_their_marks(monkeypatch):
-    monkeypatch.setattr("ludory.benchmarks.texas42_matches.PAIRS", 3)
+    monkeypatch.setattr("ludory.benchmarks.texas42.matches.PAIRS", 3)
     agents = "texas42/bidder(play='texas42/quick')", "texas42/bid30(play='texas42/quick')"
     pairs = play_pairs(*agents, 1, seed=5)
     assert play_pairs(*agents, 1, seed=5) == pairs

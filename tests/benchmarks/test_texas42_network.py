@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from ludory.algorithms.texas42_data.labels import play_and_label
-from ludory.benchmarks import texas42_network
-from ludory.benchmarks.texas42_network import Recipe, run
+from ludory.algorithms.texas42.data.labels import play_and_label
+from ludory.benchmarks.texas42 import network as texas42_network
+from ludory.benchmarks.texas42.network import Recipe, run
 from ludory.cli import main
-from ludory.data.texas42.labels import LabelSettings, LabelsName, write_labels
+from ludory.data.formats.texas42.labels import LabelSettings, LabelsName, write_labels
 
 SETTINGS = LabelSettings(paths=1)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import time
 
-from ludory.benchmarks import texas42_speed
-from ludory.benchmarks.timing import processor_rates
+from ludory.benchmarks.harness.timing import processor_rates
+from ludory.benchmarks.texas42 import speed as texas42_speed
 from ludory.cli import main
 
 

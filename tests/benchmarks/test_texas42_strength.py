@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from ludory.agents.paired_shares import pair_table
-from ludory.benchmarks.player_files import player_files
-from ludory.benchmarks.texas42_duels import Duel, play_deal, play_duel, read_outcomes
+from ludory.agents.evaluation.paired_shares import pair_table
+from ludory.benchmarks.harness.player_files import player_files
+from ludory.benchmarks.texas42.duels import Duel, play_deal, play_duel, read_outcomes
 from ludory.cli import main
 from ludory.errors import DataError, OutputError
 

@@ -15,12 +15,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from ludory.benchmarks import contestant, environments, hle_build, peer_packages, training
-from ludory.benchmarks.bar_chart import Bar, Panel, bar_chart
-from ludory.benchmarks.contestant import Comparison, Contestant, built, ours, theirs
-from ludory.benchmarks.machine import this_machine
-from ludory.benchmarks.timing import Rates, ratio, take_turns
-from ludory.benchmarks.worker_process import MissingContestant, Sample, WorkerProcess, peer_command
+from ludory.benchmarks.harness import contestant, peer_packages
+from ludory.benchmarks.harness.bar_chart import Bar, Panel, bar_chart
+from ludory.benchmarks.harness.contestant import Comparison, Contestant, built, ours, theirs
+from ludory.benchmarks.harness.machine import this_machine
+from ludory.benchmarks.harness.timing import Rates, ratio, take_turns
+from ludory.benchmarks.harness.worker_process import MissingContestant, Sample, WorkerProcess, peer_command
+from ludory.benchmarks.throughput import environments, hle_build, training
 from ludory.cli import main
 from ludory.errors import OptionError, OutputError
 
@@ -218,14 +219,14 @@ def test_bars_are_as_long_as_their_values():
 
 @pytest.mark.parametrize(("option", "value"), [("--seconds", "0"), ("--seconds", "nan"), ("--repeats", "0")])
 def test_bad_numbers_are_refused(option, value):
-    from ludory.benchmarks.throughput import run
+    from ludory.benchmarks.throughput.throughput import run
 
     with pytest.raises(OptionError, match="must be greater than 0, and at least 1"):
         run([option, value])
 
 
 def test_a_folder_that_can_not_be_written_is_found_out_first(tmp_path, monkeypatch):
-    from ludory.benchmarks.throughput import run
+    from ludory.benchmarks.throughput.throughput import run
 
     monkeypatch.setattr(environments, "environments", lambda device: pytest.fail("measured"))
     (tmp_path / "file").write_text("")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ludory.agents.crossplay import cross_play
-from ludory.agents.evaluate import evaluate
+from ludory.agents.evaluation.cross_play import cross_play
+from ludory.agents.evaluation.evaluate import evaluate
 from ludory.cli import main
 from ludory.cli.eval import run
 

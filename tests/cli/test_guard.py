@@ -20,10 +20,12 @@ import pytest
 import torch
 
 from ludory import plugins
-from ludory.algorithms.league.report_svg import quoted
+from ludory.algorithms.league.report.svg import quoted
 from ludory.atomic import atomic_file
-from ludory.cli import guard, league_status, main
-from ludory.cli.guard import FAULT, INPUT, MACHINE, PLUGIN
+from ludory.cli import main
+from ludory.cli.common import guard
+from ludory.cli.common.guard import FAULT, INPUT, MACHINE, PLUGIN
+from ludory.cli.league import status as league_status
 from ludory.errors import OptionError, OutputError
 from ludory.plugins import Entry
 from ludory.visible import visible

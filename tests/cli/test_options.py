@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ludory.cli.options import add_options, parse_options
+from ludory.cli.common.options import add_options, parse_options
 from ludory.errors import OptionError
 
 

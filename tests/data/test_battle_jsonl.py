@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ludory.cli import main
-from ludory.data.battle_jsonl import BattleTrajectories, game_id
+from ludory.data.formats.battles import BattleTrajectories, game_id
 from ludory.data.shards import write_dataset
 from ludory.data.trajectories import Decisions, TrajectoryDataset
 from ludory.errors import LogFormatError

@@ -20,28 +20,35 @@ from lms_files import START, STEP, end, manifest, record, recording, stream, tic
 from made_up_sets import BITS, a_set, made_up, write_set
 
 from ludory.agents.random import RandomAgent
-from ludory.agents.texas42.calibrated import FILE as CALIBRATION
-from ludory.agents.texas42.calibrated import read_calibration
+from ludory.agents.texas42.bidding.fitted_make_probability import FILE as CALIBRATION
+from ludory.agents.texas42.bidding.fitted_make_probability import read_calibration
 from ludory.algorithms.flywheel.state import read_scores
 from ludory.algorithms.league.exploitation import Exploitation, read_exploitations, write_exploitations
-from ludory.algorithms.texas42_oracle.catalogue import list_cards
-from ludory.data.battle_jsonl import BattleTrajectories
-from ludory.data.lms.feedback import read_feedback
-from ludory.data.lms.flaw import Flaws
-from ludory.data.lms.manifest import read_manifest
-from ludory.data.lms.recorder import read_recorder
-from ludory.data.record import record as record_set
+from ludory.algorithms.texas42.oracle.catalogue import list_cards
+from ludory.data.formats.battles import BattleTrajectories
+from ludory.data.formats.last_man_standing.feedback import read_feedback
+from ludory.data.formats.last_man_standing.flaw import Flaws
+from ludory.data.formats.last_man_standing.manifest import read_manifest
+from ludory.data.formats.last_man_standing.recorder import read_recorder
+from ludory.data.formats.sparta.log import read_sparta_log
+from ludory.data.formats.sparta.writer import write_sparta_log
+from ludory.data.formats.texas42.bid_tables import BidName, BidTable, read_bids, write_bids
+from ludory.data.formats.texas42.contracts import (
+    CONTRACTS,
+    OPEN,
+    Contracts,
+    ContractsName,
+    read_contracts,
+    write_contracts,
+)
+from ludory.data.formats.texas42.eq_records import EqGame, empty_columns, read_eq, write_eq
+from ludory.data.formats.texas42.eq_torch import read_pt, write_pt
+from ludory.data.formats.texas42.labels import Labels, LabelSettings, LabelsName, read_labels, write_labels
+from ludory.data.formats.texas42.names import ShardName
+from ludory.data.formats.texas42.shards import Rows, read_shard, write_shard
+from ludory.data.recording.record import record as record_set
 from ludory.data.replay import frames, read_replay, record_replay, write_replay
 from ludory.data.shards import read_manifest as read_dataset
-from ludory.data.sparta_log import read_sparta_log
-from ludory.data.sparta_writer import write_sparta_log
-from ludory.data.texas42.bid_tables import BidName, BidTable, read_bids, write_bids
-from ludory.data.texas42.contracts import CONTRACTS, OPEN, Contracts, ContractsName, read_contracts, write_contracts
-from ludory.data.texas42.eq_records import EqGame, empty_columns, read_eq, write_eq
-from ludory.data.texas42.eq_torch import read_pt, write_pt
-from ludory.data.texas42.labels import Labels, LabelSettings, LabelsName, read_labels, write_labels
-from ludory.data.texas42.names import ShardName
-from ludory.data.texas42.shards import Rows, read_shard, write_shard
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.texas42.start import seed_deal

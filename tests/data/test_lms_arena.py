@@ -15,11 +15,11 @@ import torch
 
 from ludory.cli import main
 from ludory.data.columns import from_table
-from ludory.data.lms import Reading, SequenceReplay, SequenceSet, load_sequences
-from ludory.data.lms.as_trajectories import as_trajectories
-from ludory.data.lms.recorder_writer import write_recorder
-from ludory.data.lms.summary import summary_of
-from ludory.data.record import record
+from ludory.data.formats.last_man_standing import Reading, SequenceReplay, SequenceSet, load_sequences
+from ludory.data.formats.last_man_standing.as_trajectories import as_trajectories
+from ludory.data.formats.last_man_standing.recorder_writer import write_recorder
+from ludory.data.formats.last_man_standing.summary import summary_of
+from ludory.data.recording.record import record
 from ludory.data.shards import write_dataset, write_table
 from ludory.data.trajectories import Decisions, TrajectoryDataset
 from ludory.envs.arena.codec import HEADS, PRESETS

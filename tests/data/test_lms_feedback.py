@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from lms_files import START, STEP, Json, end, manifest, record, stream, write
 
-from ludory.data.lms.feedback import Feedback, read_feedback
-from ludory.data.lms.flaw import Flaws
-from ludory.data.lms.live_event import read_action, read_features
-from ludory.data.lms.load import SequenceSet, load_sequences
-from ludory.data.lms.manifest import link, read_manifest
-from ludory.data.lms.sequence import TrajectorySequence
+from ludory.data.formats.last_man_standing.feedback import Feedback, read_feedback
+from ludory.data.formats.last_man_standing.flaw import Flaws
+from ludory.data.formats.last_man_standing.live_event import read_action, read_features
+from ludory.data.formats.last_man_standing.load import SequenceSet, load_sequences
+from ludory.data.formats.last_man_standing.manifest import link, read_manifest
+from ludory.data.formats.last_man_standing.sequence import TrajectorySequence
 from ludory.errors import DataError
 
 

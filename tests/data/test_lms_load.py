@@ -11,8 +11,8 @@ from lms_files import STEP, end, manifest, record, recording, stream, tick
 
 from ludory.cli import main
 from ludory.cli.check_data import bins_of
-from ludory.data.lms import Reading, SequenceReplay, load_sequences
-from ludory.data.lms.as_trajectories import as_trajectories
+from ludory.data.formats.last_man_standing import Reading, SequenceReplay, load_sequences
+from ludory.data.formats.last_man_standing.as_trajectories import as_trajectories
 from ludory.data.shards import write_dataset
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.make import make_game

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from lms_files import changed, recording, tick
 
-from ludory.data.lms.flaw import Flaw, Flaws
-from ludory.data.lms.observation import FEATURES
-from ludory.data.lms.recorded_step import Reading
-from ludory.data.lms.recorder import read_recorder
-from ludory.data.lms.sequence import TrajectorySequence, check_heads
+from ludory.data.formats.last_man_standing.flaw import Flaw, Flaws
+from ludory.data.formats.last_man_standing.observation import FEATURES
+from ludory.data.formats.last_man_standing.recorded_step import Reading
+from ludory.data.formats.last_man_standing.recorder import read_recorder
+from ludory.data.formats.last_man_standing.sequence import TrajectorySequence, check_heads
 from ludory.envs.arena.codec import HEADS, head_sizes
 from ludory.errors import DataError, OptionError
 

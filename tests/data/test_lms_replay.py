@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludory.data.lms.replay import ReplayBatch, SequenceReplay
-from ludory.data.lms.sequence import TrajectorySequence
+from ludory.data.formats.last_man_standing.replay import ReplayBatch, SequenceReplay
+from ludory.data.formats.last_man_standing.sequence import TrajectorySequence
 from ludory.envs.arena.codec import HEADS
 from ludory.errors import DataError, OptionError
 

@@ -11,8 +11,8 @@ import pytest
 from games import matching, nim
 
 from ludory.cli import main
-from ludory.data.minari_format import MinariTrajectories
-from ludory.data.record import record
+from ludory.data.formats.minari_sets import MinariTrajectories
+from ludory.data.recording.record import record
 from ludory.data.shards import write_dataset
 from ludory.data.trajectories import Decisions, TrajectoryDataset
 from ludory.envs.make import make_game

@@ -21,14 +21,14 @@ import torch
 from games import matching, nim
 
 import ludory
-import ludory.data.record as record_module
-from ludory.agents.evaluate import evaluate
+import ludory.data.recording.record as record_module
+from ludory.agents.evaluation.evaluate import evaluate
 from ludory.cli import main
-from ludory.data.record import Recorded, record
+from ludory.data.recording.decision_recorder import Witness
+from ludory.data.recording.record import Recorded, record
 from ludory.data.shards import read_manifest
 from ludory.data.trajectories import Decisions, TrajectoryDataset
-from ludory.data.witness import Witness
-from ludory.envs.engine import Engine
+from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
 from ludory.errors import DataError, OptionError

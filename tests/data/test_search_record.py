@@ -22,12 +22,12 @@ from ludory.cli import main
 from ludory.data.columns import from_table
 from ludory.data.dataset import LAST_MOVES
 from ludory.data.decisions import discounted
-from ludory.data.game_results import RESULTS
-from ludory.data.record import record
-from ludory.data.search_record import SearchRecording, game_file, recorded_games
+from ludory.data.formats.sparta.log import read_sparta_log
+from ludory.data.formats.sparta.writer import write_sparta_log
+from ludory.data.recording.game_results import RESULTS
+from ludory.data.recording.record import record
+from ludory.data.recording.search_record import SearchRecording, game_file, recorded_games
 from ludory.data.shards import read_manifest, shard_file
-from ludory.data.sparta_log import read_sparta_log
-from ludory.data.sparta_writer import write_sparta_log
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.errors import DataError, OptionError, OutputError
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from ludory.cli import main
-from ludory.data.hanabi_orders import ACTION_ORDERS, Sizes, ludory_ids
-from ludory.data.record import record
+from ludory.data.formats.hanabi_orders import ACTION_ORDERS, Sizes, ludory_ids
+from ludory.data.formats.sparta.log import SpartaLog, read_sparta_log
+from ludory.data.recording.record import record
 from ludory.data.shards import write_dataset
-from ludory.data.sparta_log import SpartaLog, read_sparta_log
 from ludory.data.trajectories import Decisions, TrajectoryDataset
 from ludory.errors import LogFormatError, OptionError
 

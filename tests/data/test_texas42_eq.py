@@ -10,18 +10,19 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from ludory.agents.texas42.decision_value import Adaptive, Sampling
-from ludory.agents.texas42.exploration import Exploration
-from ludory.agents.texas42.posterior import Posterior
-from ludory.agents.texas42.solver import Solver
-from ludory.algorithms.texas42_data.eq import EqSettings, check_eq, make_eq, record_game
-from ludory.algorithms.texas42_data.eq_analysis import rows_of, sample_again
-from ludory.algorithms.texas42_data.shards import shard_names
-from ludory.cli import main, texas42_eq
-from ludory.data.texas42.eq_records import COLUMNS, EqGame, EqName, read_eq, write_eq
-from ludory.data.texas42.eq_torch import ADDED, read_pt, write_pt
-from ludory.data.texas42.eq_view import decisions, outcome
-from ludory.data.texas42.names import decl_of
+from ludory.agents.texas42.play.decision_value import Adaptive, Sampling
+from ludory.agents.texas42.play.exploration import Exploration
+from ludory.agents.texas42.play.posterior import Posterior
+from ludory.agents.texas42.solver.solver import Solver
+from ludory.algorithms.texas42.data.eq import EqSettings, check_eq, make_eq, record_game
+from ludory.algorithms.texas42.data.eq_analysis import rows_of, sample_again
+from ludory.algorithms.texas42.data.shards import shard_names
+from ludory.cli import main
+from ludory.cli.texas42 import eq as texas42_eq
+from ludory.data.formats.texas42.eq_records import COLUMNS, EqGame, EqName, read_eq, write_eq
+from ludory.data.formats.texas42.eq_torch import ADDED, read_pt, write_pt
+from ludory.data.formats.texas42.eq_view import decisions, outcome
+from ludory.data.formats.texas42.names import decl_of
 from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.tiles import tiles_of
 from ludory.errors import DataError
@@ -117,7 +118,7 @@ def test_damage_is_found(file, tmp_path):
 
 
 def test_all_columns_are_documented():
-    from ludory.data.texas42 import eq_records
+    from ludory.data.formats.texas42 import eq_records
 
     assert all(f"`{name}`" in (eq_records.__doc__ or "") for name in COLUMNS)
 

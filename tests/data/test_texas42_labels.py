@@ -6,12 +6,19 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from ludory.agents.texas42.open_positions import movers, open_positions
-from ludory.agents.texas42.states import OpenState, pack, unpack
-from ludory.agents.texas42.tabulator import Tabulation
-from ludory.algorithms.texas42_data.labels import pack_states, play_and_label, verify_labels
+from ludory.agents.texas42.solver.open_positions import movers, open_positions
+from ludory.agents.texas42.solver.states import OpenState, pack, unpack
+from ludory.agents.texas42.solver.tabulator import Tabulation
+from ludory.algorithms.texas42.data.labels import pack_states, play_and_label, verify_labels
 from ludory.cli import main
-from ludory.data.texas42.labels import CheckLabels, LabelSettings, LabelsName, first_seeds, read_labels, write_labels
+from ludory.data.formats.texas42.labels import (
+    CheckLabels,
+    LabelSettings,
+    LabelsName,
+    first_seeds,
+    read_labels,
+    write_labels,
+)
 from ludory.envs.make import make_engine
 from ludory.envs.texas42.start import seed_deal
 from ludory.errors import DataError, OptionError
@@ -116,7 +123,7 @@ def test_the_command_fills_a_folder(tmp_path, monkeypatch, capsys):
         write_labels(file, name, settings, labels)
         return len(labels.state)
 
-    monkeypatch.setattr("ludory.algorithms.texas42_data.labels.make_labels", quick)
+    monkeypatch.setattr("ludory.algorithms.texas42.data.labels.make_labels", quick)
     command = ["texas42", "labels", "--out", str(tmp_path), "--seeds", "899-949", "--paths", "1"]
     assert main([*command, "--dry-run"]) == 0
     assert "train        0 there        1 missing  labels_00000850.parquet" in capsys.readouterr().out

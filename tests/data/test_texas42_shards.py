@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 from golden_texas42 import load
 
-from ludory.agents.texas42.tabulator import Tabulation
-from ludory.algorithms.texas42_data.shards import ROOT, make_shard, shard_names, verify_shard
+from ludory.agents.texas42.solver.tabulator import Tabulation
+from ludory.algorithms.texas42.data.shards import ROOT, make_shard, shard_names, verify_shard
 from ludory.atomic import atomic_file
 from ludory.claims import claimed
 from ludory.cli import main
-from ludory.data.texas42.jobs import fill
-from ludory.data.texas42.names import ShardName, marginalised_deal, parse_name, split_of
-from ludory.data.texas42.shards import Rows, read_shard, shard_info, write_shard
+from ludory.data.formats.texas42.jobs import fill
+from ludory.data.formats.texas42.names import ShardName, marginalised_deal, parse_name, split_of
+from ludory.data.formats.texas42.shards import Rows, read_shard, shard_info, write_shard
 from ludory.envs.texas42.start import seed_deal
 from ludory.errors import DataError, OutputError
 
@@ -208,7 +208,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from ludory.atomic import atomic_file
-from ludory.data.texas42.jobs import fill
+from ludory.data.formats.texas42.jobs import fill
 class Number:
     def __init__(self, number): self.path = Path("train") / f"{number}.txt"
 def make(file, name):
@@ -238,7 +238,7 @@ def test_ctrl_c_ends_the_command_after_the_file_in_work(tmp_path, monkeypatch, c
         os.kill(os.getpid(), signal.SIGINT)
         return make_shard(file, name, max_states)
 
-    monkeypatch.setattr("ludory.algorithms.texas42_data.shards.make_shard", make)
+    monkeypatch.setattr("ludory.algorithms.texas42.data.shards.make_shard", make)
     assert main(command) == 130
     assert "1 files written (10 states), 0 were there" in capsys.readouterr().out
     monkeypatch.undo()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ludory.envs.kernel_engine import KernelEngine
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 from ludory.errors import SnapshotError
 from ludory.testing.random_moves import random_moves

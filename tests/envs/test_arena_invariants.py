@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ludory.envs.arena.numbers import COOLDOWN, FIRE, FULL_AMMUNITION, FULL_ENERGY, FULL_HP, SHOT_LIFE
+from ludory.envs.arena.constants import COOLDOWN, FIRE, FULL_AMMUNITION, FULL_ENERGY, FULL_HP, SHOT_LIFE
 from ludory.envs.arena.state import WALL
-from ludory.envs.kernel_engine import KernelEngine
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 from ludory.errors import IllegalActionError, OptionError
 from ludory.testing.random_moves import RandomMoves

@@ -7,7 +7,7 @@ import pytest
 from arena_by_hand import Hand, U, facing_each_other
 
 from ludory.agents.make import make_agent
-from ludory.envs.kernel_engine import KernelEngine
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 
 GAMES, ROUNDS = 32, 60

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from high_card import HIGH_CARD, observe
 
-from ludory.envs.bind import bind, cache_directory, source_hash
+from ludory.envs.engine.binding.bind import bind, cache_directory, source_hash
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.kernel import kernel
-from ludory.envs.kernel_engine import KernelEngine
 from ludory.errors import OutputError
 
 GAME = """
@@ -62,7 +62,7 @@ GAME = Game(FACTS, header(1), Kernels(reset, step, legal, observe), lambda head,
 
 PLAY = """
 import json, prize_game
-from ludory.envs.kernel_engine import KernelEngine
+from ludory.envs.engine.kernel_engine import KernelEngine
 
 engine = KernelEngine(prize_game.GAME, 1, seed=1)
 engine.reset()
@@ -123,7 +123,7 @@ def test_damaged_files_of_the_cache_are_rebuilt_and_nobody_else_may_read_or_writ
 
 def test_a_cache_that_can_not_be_written_is_done_without(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LUDORY_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr("ludory.envs.bind.atomic_file", lambda *args, **options: full_disk())
+    monkeypatch.setattr("ludory.envs.engine.binding.bind.atomic_file", lambda *args, **options: full_disk())
     kernels = {name: kernel for name, kernel in HIGH_CARD.kernels._asdict().items() if kernel}
     bound = bind("bot_cpu", kernels, np.dtype([("one", "i1")]))
     assert "no space left: this game's kernels are compiled in memory" in capsys.readouterr().err

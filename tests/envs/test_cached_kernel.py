@@ -11,7 +11,7 @@ import pytest
 
 CALLER = """
 from callee import add
-from ludory.envs.cached_kernel import cached_kernel
+from ludory.envs.engine.binding.cached_kernel import cached_kernel
 
 
 @cached_kernel(nogil=True)
@@ -69,16 +69,18 @@ def test_an_edited_callee_is_seen_and_unchanged_code_is_loaded(call):
 
 def test_numbas_own_key_would_run_the_old_code(call, tmp_path):
     """Why there is a `cached_kernel`: when this fails, Numba has learnt it and the decorator can go."""
-    numbas = CALLER.replace("from ludory.envs.cached_kernel import cached_kernel", "from numba import njit")
+    numbas = CALLER.replace(
+        "from ludory.envs.engine.binding.cached_kernel import cached_kernel", "from numba import njit"
+    )
     (tmp_path / "caller.py").write_text(numbas.replace("@cached_kernel(", "@njit(cache=True, "))
     assert call(CALLEE) == (8, 1)
     assert call(CALLEE.replace("a + b", "a - b")) == (8, 0)
 
 
 def test_the_learners_kernels_have_it():
-    from ludory.agents.networks import mlp_kernels
+    from ludory.agents.networks.fast import mlp_kernels
     from ludory.algorithms.ppo import kernels
-    from ludory.envs.cached_kernel import _SourceCache
+    from ludory.envs.engine.binding.cached_kernel import _SourceCache
 
     for module in (mlp_kernels, kernels):
         compiled = [value for value in vars(module).values() if getattr(value, "__module__", "") == module.__name__]

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from ludory.envs import chance
 from ludory.envs.chance import COUNTER, EPISODE, KEY, STREAM
+from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs.engine.storage import new_records, views
 from ludory.envs.game import header
 from ludory.envs.hanabi import make_game
-from ludory.envs.kernel_engine import KernelEngine
-from ludory.envs.storage import new_records, views
-from ludory.testing.interpreted import interpreted
+from ludory.testing.kernels.interpreted import interpreted
 
 draw, begin_episode, mix = (interpreted(kernel) for kernel in (chance.draw, chance.begin_episode, chance.mix))
 

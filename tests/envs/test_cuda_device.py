@@ -9,8 +9,8 @@ import numba
 import pytest
 import torch
 
-from ludory.envs import cuda_device
-from ludory.envs.cuda_device import find_device
+from ludory.envs.engine import cuda_device
+from ludory.envs.engine.cuda_device import find_device
 from ludory.envs.make import make_engine
 from ludory.errors import LudoryError, OptionError, PluginError
 

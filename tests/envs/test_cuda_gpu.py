@@ -13,11 +13,11 @@ import torch
 from cuda_transcript import Transcript, after_restore, cases, transcript
 from golden_hanabi import FILES, differences, load
 
-from ludory.envs.cuda_engine import CudaEngine
-from ludory.envs.engine import Engine, on_host
+from ludory.envs.engine.cuda_engine import CudaEngine
+from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs.engine.protocol import Engine, on_host
 from ludory.envs.game import Game
 from ludory.envs.hanabi import make_game
-from ludory.envs.kernel_engine import KernelEngine
 from ludory.errors import IllegalActionError
 
 pytestmark = pytest.mark.skipif(

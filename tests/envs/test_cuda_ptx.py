@@ -17,11 +17,11 @@ from games_elimination import standoff
 from games_shared import FOLLOW_THE_LEVEL
 
 from ludory.agents.agent import KernelAgent
-from ludory.agents.hanabi.bots import make_cheatbot, make_iggi, make_piers, make_smartbot
+from ludory.agents.hanabi.bots.agents import make_cheatbot, make_iggi, make_piers, make_smartbot
 from ludory.agents.make import make_agent
-from ludory.envs import cuda_engine
-from ludory.envs.cuda_device import DeviceState, Kernel, signature
-from ludory.envs.cuda_engine import CudaEngine
+from ludory.envs.engine import cuda_engine
+from ludory.envs.engine.cuda_device import DeviceState, Kernel, signature
+from ludory.envs.engine.cuda_engine import CudaEngine
 from ludory.envs.game import Game
 from ludory.envs.hanabi import make_game
 from ludory.envs.kernel import kernel

@@ -16,7 +16,7 @@ import pytest
 from cuda_transcript import Case, Transcript, after_restore, cases, transcript
 from golden_hanabi import FILES
 
-from ludory.envs.kernel_engine import KernelEngine
+from ludory.envs.engine.kernel_engine import KernelEngine
 
 pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 

@@ -10,8 +10,8 @@ from games_elimination import SEATS, STANDOFF
 from gymnasium.vector import AutoresetMode
 from pettingzoo.test import api_test, parallel_api_test
 
-from ludory.envs.kernel_engine import KernelEngine
-from ludory.envs.table import Table
+from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs.seats.table import Table
 from ludory.envs.views import make_aec, make_env, make_parallel, make_vector_env, to_sb3
 from ludory.errors import IllegalActionError
 from ludory.testing.random_moves import random_moves

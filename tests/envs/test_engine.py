@@ -8,9 +8,9 @@ import games
 import numpy as np
 import pytest
 
-from ludory.envs.engine import Engine
+from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs.engine.protocol import Engine
 from ludory.envs.hanabi import make_game
-from ludory.envs.kernel_engine import KernelEngine
 from ludory.errors import IllegalActionError, NotResetError, OptionError
 from ludory.testing.recording import look, record, replay
 

@@ -7,9 +7,9 @@ import pytest
 from games_external import DIE, RelayEngine, guess, relay, tic_tac_toe
 
 import ludory
-from ludory.data.record import record
+from ludory.data.recording.record import record
 from ludory.data.trajectories import TrajectoryDataset
-from ludory.envs.external import ExternalEngine
+from ludory.envs.engine.external import ExternalEngine
 from ludory.envs.game import Game, GameFacts, Head, Kernels, ObservationSpec, Segment
 from ludory.envs.make import make_engine, make_game, start_games
 from ludory.envs.views.gymnasium_vector import make_vector_env
@@ -62,7 +62,7 @@ def test_who_waits_is_not_asked():
         def notice(self, *_):
             pass
 
-    from ludory.envs.table import Table
+    from ludory.envs.seats.table import Table
 
     engine = make_engine(relay(), 4, seed=1)
     table = Table(engine, [Asked(), Asked()])

@@ -13,8 +13,8 @@ import torch
 from games import nim
 from torch.utils.data import DataLoader, Dataset
 
-from ludory.envs import parallel
-from ludory.envs.kernel_engine import KernelEngine
+from ludory.envs.engine import parallel
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.views.gymnasium_env import GameEnv
 
 LARGE = 2 * parallel.ROWS_PER_THREAD

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import Game
-from ludory.envs.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 from ludory.envs.views.gymnasium_env import GameEnv, make_env
 from ludory.envs.views.gymnasium_vector import GameVectorEnv

@@ -19,8 +19,8 @@ from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import Game
-from ludory.envs.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 from ludory.envs.views.gymnasium_vector import GameVectorEnv, make_vector_env
 from ludory.errors import IllegalActionError, NotResetError, OptionError

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from golden_hanabi import FILES, Golden, differences, load
 
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import Game
 from ludory.envs.hanabi import make_game
-from ludory.envs.kernel_engine import KernelEngine
 
 
 @pytest.fixture(scope="module", params=FILES)

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs.engine.storage import new_records, views
 from ludory.envs.game import State
 from ludory.envs.hanabi import make_game
+from ludory.envs.hanabi.pictures.svg import draw_svg
+from ludory.envs.hanabi.pictures.text import draw_text
 from ludory.envs.hanabi.state import COLOR_KNOWN, RANK_KNOWN
-from ludory.envs.hanabi.svg import draw_svg
 from ludory.envs.hanabi.symbols import SYMBOLS
-from ludory.envs.hanabi.text import draw_text
 from ludory.envs.hanabi.variants import HanabiOptions
-from ludory.envs.kernel_engine import KernelEngine
 from ludory.envs.pictures import plain
-from ludory.envs.storage import new_records, views
 
 FULL: dict[str, Any] = {}
 SMALL = {"colors": 2, "hand_size": 2, "max_information_tokens": 3, "max_life_tokens": 1}

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from chi_squared import assert_frequencies
 
+from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs.engine.storage import new_records, views
 from ludory.envs.hanabi import make_game
 from ludory.envs.hanabi.redeal import _draw_wide
-from ludory.envs.kernel_engine import KernelEngine
-from ludory.envs.storage import new_records, views
 from ludory.errors import NotResetError, OptionError
-from ludory.testing.interpreted import interpreted
+from ludory.testing.kernels.interpreted import interpreted
 
 TINY = make_game(colors=2, ranks=2, hand_size=2, max_life_tokens=9)
 """Action ids: 0, 1 discard; 2, 3 play; 4 red, 5 yellow; 6 rank 1, 7 rank 2. Cards: red 0 and 1, yellow 2 and 3."""

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_hanabi import PlainHanabi
 
+from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs.engine.storage import new_records, views
 from ludory.envs.game import Game
 from ludory.envs.hanabi import HanabiOptions, make_game
-from ludory.envs.kernel_engine import KernelEngine
 from ludory.envs.make import make_game as make_registered
-from ludory.envs.storage import new_records, views
 from ludory.plugins import games
-from ludory.testing.interpreted import interpreted
+from ludory.testing.kernels.interpreted import interpreted
 from ludory.testing.recording import Recording, record
 
 SMALL = {"colors": 2, "ranks": 5, "hand_size": 2, "max_information_tokens": 3, "max_life_tokens": 1}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from chi_squared import assert_frequencies
 
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.hanabi import make_game
-from ludory.envs.kernel_engine import KernelEngine
 from ludory.errors import OptionError
 
 DECK = [0, 0, 0, 1, 2, 2, 2, 3]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.hanabi import make_game
 from ludory.envs.hanabi.targets import DEAD, NO_CARD, OTHER, PLAYABLE, own_hand
-from ludory.envs.kernel_engine import KernelEngine
 from ludory.errors import OptionError
 
 

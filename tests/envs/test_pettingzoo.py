@@ -10,8 +10,8 @@ import pettingzoo
 import pytest
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import Game
-from ludory.envs.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 from ludory.envs.views.pettingzoo_aec import GameAECEnv, make_aec
 from ludory.envs.views.pettingzoo_parallel import GameParallelEnv, make_parallel

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from games_external import DIE, FAIL, HANG, guess
 
-from ludory.envs.external import ExternalEngine
+from ludory.envs.engine.external import ExternalEngine
 from ludory.envs.make import make_engine
 from ludory.errors import OptionError, WorkerError
 
@@ -86,8 +86,8 @@ def test_a_program_without_a_main_guard_uses_workers_and_ends_them(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "import numpy as np\n"
-        "from ludory.envs.pool_worker import ArraySpec\n"
-        "from ludory.envs.process_pool import ProcessPool\n"
+        "from ludory.envs.engine.pool_worker import ArraySpec\n"
+        "from ludory.envs.engine.process_pool import ProcessPool\n"
         "class Echo:\n"
         "    def step(self, action, row): row.seen[...] = action\n"
         "    def close(self): pass\n"
@@ -109,8 +109,8 @@ def test_workers_end_with_a_program_that_is_stopped(how, tmp_path):
     script.write_text(
         "import signal\n"
         "import numpy as np\n"
-        "from ludory.envs.pool_worker import ArraySpec\n"
-        "from ludory.envs.process_pool import ProcessPool\n"
+        "from ludory.envs.engine.pool_worker import ArraySpec\n"
+        "from ludory.envs.engine.process_pool import ProcessPool\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a job in the background has it switched off
         "class Slow:\n"
         "    def step(self, action, row):\n"

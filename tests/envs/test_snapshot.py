@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs.engine.snapshot import check_fields
 from ludory.envs.game import Field
 from ludory.envs.hanabi import make_game
-from ludory.envs.kernel_engine import KernelEngine
-from ludory.envs.snapshot import check_fields
 from ludory.errors import OutputError, SnapshotError
 from ludory.testing.recording import record, replay
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from golden_texas42 import load
 
-from ludory.envs.kernel_engine import KernelEngine
-from ludory.envs.storage import new_records, views
+from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs.engine.storage import new_records, views
 from ludory.envs.texas42 import make_hand, make_play
 from ludory.envs.texas42.rules import outcome, record_result
 from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.state import DECLARE_0, PLAY_0, TRICK_POINTS
 from ludory.envs.texas42.tiles import COUNT, FOLLOW, LED, RANK, mask_of
 from ludory.envs.texas42.trick import playable
-from ludory.testing.interpreted import interpreted
+from ludory.testing.kernels.interpreted import interpreted
 
 
 def test_tricks():

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from ludory.envs.kernel_engine import KernelEngine
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.pictures import plain
 from ludory.envs.texas42 import make_hand
 from ludory.envs.texas42.state import PLAY_0

@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from ludory.envs.kernel_engine import KernelEngine
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.texas42 import make_hand, make_match, make_play
 from ludory.envs.texas42.state import DECLARE_0, ONE_MARK, PASS, PLAY_0, PLUNGE, SPLASH
 from ludory.envs.texas42.tiles import (

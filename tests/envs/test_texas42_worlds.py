@@ -12,14 +12,14 @@ from golden_texas42 import load
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludory.envs.kernel_engine import KernelEngine
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.texas42 import make_hand
 from ludory.envs.texas42.state import DECLARE_0, ONE_MARK, PASS, PLUNGE, SPLASH
 from ludory.envs.texas42.tiles import DOUBLE_TILES, FOLLOW, mask_of, tiles_of
 from ludory.envs.texas42.ways import count_worlds, groups_of
 from ludory.envs.texas42.worlds import Knowledge, Worlds, knowledge
 from ludory.errors import OptionError
-from ludory.testing.interpreted import interpreted
+from ludory.testing.kernels.interpreted import interpreted
 
 closed_form, groups = interpreted(count_worlds), interpreted(groups_of)
 

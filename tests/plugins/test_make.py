@@ -9,9 +9,9 @@ import pytest
 
 import ludory
 from ludory.agents.random import RandomAgent
-from ludory.envs.cuda_device import find_device
+from ludory.envs.engine.cuda_device import find_device
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.hanabi import HanabiOptions
-from ludory.envs.kernel_engine import KernelEngine
 from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
 from ludory.plugins import Entry, builtin, games
 
@@ -93,7 +93,7 @@ def test_an_unknown_device_is_refused(device: Any) -> None:
 
 
 def test_cuda_without_its_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ludory.envs.cuda_device.find_spec", lambda name: None)
+    monkeypatch.setattr("ludory.envs.engine.cuda_device.find_spec", lambda name: None)
     find_device.cache_clear()
     with pytest.raises(PluginError, match=r'device=\'cuda\' needs .*pip install "ludory\[cuda\]"'):
         ludory.make_engine("HanabiTiny2P-v0", device="cuda")
@@ -140,7 +140,7 @@ def test_a_checkpoint_of_another_game_is_refused_and_of_the_same_one_plays(tmp_p
 
 
 def test_a_checkpoint_of_an_algorithm_that_is_not_installed_says_so(tmp_path: Path) -> None:
-    from ludory.algorithms.checkpoint import write_checkpoint
+    from ludory.algorithms.running.checkpoint import write_checkpoint
 
     write_checkpoint(tmp_path / "foreign.ludory", {"algorithm": "alphazero-v3"}, {})
     with pytest.raises(CheckpointError, match="written by the algorithm 'alphazero-v3', which is not installed"):

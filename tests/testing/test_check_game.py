@@ -14,19 +14,20 @@ import pytest
 from high_card import CARDS, FOLD, HIGH_CARD, RAISE, SIDES, legal, observe, redeal, reset, step
 
 from ludory.envs.chance import COUNTER, EPISODE, KEY, STREAM, draw
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import Field, Segment
 from ludory.envs.hanabi import make_game
 from ludory.envs.kernel import kernel
-from ludory.envs.kernel_engine import KernelEngine
 from ludory.envs.views.gymnasium_env import GameEnv
 from ludory.envs.views.gymnasium_vector import GameVectorEnv
 from ludory.envs.views.pettingzoo_parallel import GameParallelEnv
 from ludory.errors import ConformanceError, OptionError
-from ludory.testing import check_game, simulator
+from ludory.testing import check_game
 from ludory.testing.check_game import PROPERTIES
-from ludory.testing.copies import states_stay_within_their_bounds
+from ludory.testing.kernels import simulator
+from ludory.testing.kernels.simulator import cuda_simulator_agrees
+from ludory.testing.properties.copies import states_stay_within_their_bounds
 from ludory.testing.recording import record
-from ludory.testing.simulator import cuda_simulator_agrees
 from ludory.testing.trial import Trial
 
 TINY = {"colors": 2, "ranks": 2, "hand_size": 2}

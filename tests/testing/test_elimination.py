@@ -11,16 +11,16 @@ import pytest
 from games import nim
 from games_elimination import AIM, CUT_STANDOFF, SEATS, STANDOFF, critic, legal, step, used
 
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import elimination
 from ludory.envs.kernel import kernel
-from ludory.envs.kernel_engine import KernelEngine
 from ludory.errors import ConformanceError, OptionError
 from ludory.testing import check_game
-from ludory.testing.elimination import seats_that_are_out_stay_out
-from ludory.testing.facts import facts_hold_together
-from ludory.testing.kernels import kernels_stay_in_their_row
-from ludory.testing.simulator import cuda_simulator_agrees
-from ludory.testing.training import the_critic_sees_what_it_should, unused_heads_have_no_effect
+from ludory.testing.kernels.interpreted_and_compiled import kernels_stay_in_their_row
+from ludory.testing.kernels.simulator import cuda_simulator_agrees
+from ludory.testing.properties.elimination import seats_that_are_out_stay_out
+from ludory.testing.properties.facts import facts_hold_together
+from ludory.testing.properties.training import the_critic_sees_what_it_should, unused_heads_have_no_effect
 from ludory.testing.trial import Trial
 
 GAMES = 24

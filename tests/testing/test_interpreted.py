@@ -12,7 +12,7 @@ import pytest
 from ludory.envs import chance
 from ludory.envs.kernel import kernel
 from ludory.errors import ConformanceError
-from ludory.testing.interpreted import GuardedField, interpreted
+from ludory.testing.kernels.interpreted import GuardedField, interpreted
 
 
 @kernel

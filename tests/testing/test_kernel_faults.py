@@ -15,11 +15,11 @@ import games
 import pytest
 from high_card import HIGH_CARD, legal, step
 
+from ludory.envs.engine.binding.kernel_faults import RULES
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.kernel import kernel
-from ludory.envs.kernel_engine import KernelEngine
-from ludory.envs.kernel_faults import RULES
 from ludory.errors import KernelError
-from ludory.testing.outcomes import seats_take_turns
+from ludory.testing.properties.outcomes import seats_take_turns
 from ludory.testing.trial import Trial
 
 HERE = Path(__file__).parent

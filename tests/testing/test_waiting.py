@@ -11,9 +11,9 @@ from games_external import RelayEngine, relay
 from games_waiting import KERNEL_RELAY
 
 import ludory
-from ludory.agents.evaluate import evaluate
+from ludory.agents.evaluation.evaluate import evaluate
 from ludory.envs.make import make_engine
-from ludory.envs.table import Table
+from ludory.envs.seats.table import Table
 from ludory.errors import ConformanceError
 from ludory.testing import check_game
 

@@ -1,5 +1,5 @@
 """The `ludory` command."""
 
-from .dispatch import main
+from .common.dispatch import main
 
 __all__ = ["main"]

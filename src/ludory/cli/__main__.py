@@ -1,6 +1,6 @@
 """`python -m ludory.cli` is the `ludory` command."""
 
-from ludory.cli import main
+from . import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

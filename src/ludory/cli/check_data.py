@@ -31,8 +31,8 @@ def run(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
     chosen = parser.parse_args(argv)
 
-    from ludory.data.lms import Reading, load_sequences
-    from ludory.data.lms.summary import summary_of
+    from ludory.data.formats.last_man_standing import Reading, load_sequences
+    from ludory.data.formats.last_man_standing.summary import summary_of
 
     data = load_sequences(
         chosen.paths,

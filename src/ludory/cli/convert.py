@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ludory.cli.common.options import add_options, parse_options
 from ludory.errors import OptionError
 from ludory.visible import visible
-
-from .options import add_options, parse_options
 
 READERS = ("sparta", "battle-jsonl", "minari", "recorder", "feedback", "ludory")
 WRITERS = ("minari", "recorder", "sparta")
@@ -82,8 +81,8 @@ def _on_error(chosen: argparse.Namespace) -> str:
 
 
 def _sparta(chosen: argparse.Namespace) -> None:
+    from ludory.data.formats.sparta.log import read_sparta_log
     from ludory.data.shards import write_dataset
-    from ludory.data.sparta_log import read_sparta_log
     from ludory.envs.make import make_game
 
     log = read_sparta_log(
@@ -102,7 +101,7 @@ def _sparta(chosen: argparse.Namespace) -> None:
 
 
 def _battles(chosen: argparse.Namespace) -> None:
-    from ludory.data.battle_jsonl import BattleTrajectories
+    from ludory.data.formats.battles import BattleTrajectories
     from ludory.data.shards import write_dataset
 
     battles = BattleTrajectories(chosen.sources, on_error=_on_error(chosen))  # type: ignore[arg-type]
@@ -123,8 +122,8 @@ def _say_skipped(problems: tuple[str, ...], games: int) -> None:
 
 
 def _sequences(chosen: argparse.Namespace) -> None:
-    from ludory.data.lms import Reading, load_sequences
-    from ludory.data.lms.as_trajectories import as_trajectories
+    from ludory.data.formats.last_man_standing import Reading, load_sequences
+    from ludory.data.formats.last_man_standing.as_trajectories import as_trajectories
     from ludory.data.shards import write_dataset
     from ludory.envs.make import make_game
 
@@ -150,7 +149,7 @@ def _sequences(chosen: argparse.Namespace) -> None:
 
 
 def _from_minari(chosen: argparse.Namespace) -> None:
-    from ludory.data.minari_format import MinariTrajectories
+    from ludory.data.formats.minari_sets import MinariTrajectories
     from ludory.data.shards import write_dataset
 
     source = MinariTrajectories(chosen.sources[0])
@@ -159,7 +158,7 @@ def _from_minari(chosen: argparse.Namespace) -> None:
 
 
 def _to_minari(chosen: argparse.Namespace) -> None:
-    from ludory.data.minari_format import write_minari
+    from ludory.data.formats.minari_sets import write_minari
     from ludory.data.trajectories import TrajectoryDataset
 
     dataset = TrajectoryDataset(chosen.sources[0], skip_bad=chosen.skip_bad)
@@ -169,7 +168,7 @@ def _to_minari(chosen: argparse.Namespace) -> None:
 
 
 def _to_recorder(chosen: argparse.Namespace) -> None:
-    from ludory.data.lms.recorder_writer import write_recorder
+    from ludory.data.formats.last_man_standing.recorder_writer import write_recorder
     from ludory.data.trajectories import TrajectoryDataset
 
     dataset = TrajectoryDataset(chosen.sources[0], skip_bad=chosen.skip_bad)
@@ -179,7 +178,7 @@ def _to_recorder(chosen: argparse.Namespace) -> None:
 
 
 def _to_sparta(chosen: argparse.Namespace) -> None:
-    from ludory.data.sparta_writer import NAME, write_sparta_log
+    from ludory.data.formats.sparta.writer import NAME, write_sparta_log
     from ludory.data.trajectories import TrajectoryDataset
 
     dataset, file = TrajectoryDataset(chosen.sources[0], skip_bad=chosen.skip_bad), Path(chosen.out) / f"{NAME}.jsonl"

@@ -117,7 +117,7 @@ def _plugins() -> Iterator[Finding]:
 
 def _cache() -> Iterator[Finding]:
     """The folder of compiled kernels."""
-    from ludory.envs.bind import cache_directory
+    from ludory.envs.engine.binding.bind import cache_directory
 
     folder = cache_directory()
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
@@ -135,7 +135,7 @@ def _cache() -> Iterator[Finding]:
 
 
 def _threads() -> Iterator[Finding]:
-    from ludory.envs.parallel import thread_count
+    from ludory.envs.engine.parallel import thread_count
 
     yield Finding("threads", "ok", f"large batches are shared by {thread_count()}")
 

@@ -7,16 +7,15 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from ludory.cli.common.games_bar import games_bar
+from ludory.cli.common.options import add_options, parse_options
 from ludory.visible import visible
-
-from .games_bar import games_bar
-from .options import add_options, parse_options
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ludory.agents.crossplay import CrossPlay
-    from ludory.agents.evaluation_result import Estimate, EvaluationResult
+    from ludory.agents.evaluation.cross_play import CrossPlay
+    from ludory.agents.evaluation.evaluation_result import Estimate, EvaluationResult
 
 
 def run(argv: list[str]) -> int:
@@ -25,8 +24,8 @@ def run(argv: list[str]) -> int:
 
     from rich.console import Console
 
-    from ludory.agents.crossplay import cross_play
-    from ludory.agents.evaluate import evaluate
+    from ludory.agents.evaluation.cross_play import cross_play
+    from ludory.agents.evaluation.evaluate import evaluate
     from ludory.envs.make import make_game
 
     game = make_game(chosen.game, **parse_options(chosen.option))
@@ -74,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _as_json(found: EvaluationResult | CrossPlay) -> dict[str, Any]:
-    from ludory.agents.crossplay import CrossPlay
+    from ludory.agents.evaluation.cross_play import CrossPlay
 
     head = {"game": found.game, "agents": list(found.agents), "games": found.games, "seed": found.seed}
     if isinstance(found, CrossPlay):
@@ -89,7 +88,7 @@ def _numbers(estimate: Estimate) -> dict[str, float | None]:
 
 
 def _leads(found: EvaluationResult | CrossPlay) -> list[str]:
-    from ludory.agents.crossplay import CrossPlay
+    from ludory.agents.evaluation.cross_play import CrossPlay
 
     if not isinstance(found, CrossPlay):
         return []
@@ -103,7 +102,7 @@ def _leads(found: EvaluationResult | CrossPlay) -> list[str]:
 def _table(found: EvaluationResult | CrossPlay) -> Table:
     from rich.table import Table
 
-    from ludory.agents.crossplay import CrossPlay
+    from ludory.agents.evaluation.cross_play import CrossPlay
 
     games = f"{found.games} games, seed {found.seed}"
     if isinstance(found, CrossPlay):

@@ -10,11 +10,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ludory.cli.common.games_bar import games_bar
+from ludory.cli.common.options import add_options, parse_options
 from ludory.errors import UnknownIdError
 from ludory.visible import visible
-
-from .games_bar import games_bar
-from .options import add_options, parse_options
 
 if TYPE_CHECKING:
     from ludory.algorithms.flywheel.turns import Turns
@@ -102,7 +101,7 @@ def add_ways(parser: argparse.ArgumentParser) -> None:
 
 def turn(flywheel: Turns[Any], once: bool) -> int:
     """Run it, showing what is done; returns the exit code."""
-    from ludory.algorithms.interrupt import exit_code, stop_on_interrupt
+    from ludory.algorithms.running.interrupt import exit_code, stop_on_interrupt
 
     def on_step(flywheel: Turns[Any]) -> None:
         state = flywheel.state

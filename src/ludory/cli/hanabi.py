@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ludory.cli.common.options import add_options, file_with_suffix, parse_options
 from ludory.errors import OptionError
-
-from .options import add_options, file_with_suffix, parse_options
 
 
 def run(argv: list[str]) -> int:
@@ -54,7 +53,7 @@ def _export_gru(arguments: argparse.Namespace) -> int:
     out = (arguments.out or arguments.file).with_suffix(".pt")
     if out.exists():
         raise OptionError(f"{out} exists; name another file with --out")
-    from ludory.agents.networks.hanabi_gru_import import export_hanabi_gru
+    from ludory.agents.networks.import_hanabi_gru import export_hanabi_gru
     from ludory.algorithms.make import load
 
     model = load(arguments.file)
@@ -70,7 +69,7 @@ def _import_gru(arguments: argparse.Namespace) -> int:
     out = file_with_suffix("--out", arguments.out or arguments.file, ".ludory")
     if out.exists():
         raise OptionError(f"{out} exists; name another file with --out")
-    from ludory.agents.networks.hanabi_gru_import import import_hanabi_gru
+    from ludory.agents.networks.import_hanabi_gru import import_hanabi_gru
     from ludory.algorithms.ppo import PPO
 
     options = parse_options(arguments.option)

@@ -7,10 +7,9 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+from ludory.cli.common.options import add_options
+from ludory.cli.league.report import tell_what_is_missing
 from ludory.errors import OptionError
-
-from .league_report import tell_what_is_missing
-from .options import add_options
 
 DEMONSTRATORS = "arena/rusher,arena/sniper,arena/turtle,arena/looter,arena/miner,arena/zone"
 

@@ -6,10 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ludory.cli.common.options import add_options, parse_options
+from ludory.cli.common.outcome import outcome
 from ludory.errors import GameLeftError, OptionError
-
-from .options import add_options, parse_options
-from .outcome import outcome
 
 if TYPE_CHECKING:
     from ludory.data.playthrough import Playthrough

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ludory.cli.common.games_bar import games_bar
+from ludory.cli.common.options import add_options, parse_options
 from ludory.errors import OptionError
-
-from .games_bar import games_bar
-from .options import add_options, parse_options
 
 RECORDER = "recorder"
 """A format, and the folder of its files in the recording's."""
@@ -20,8 +19,8 @@ def run(argv: list[str]) -> int:
     """Play, or go on with a recording; returns the exit code."""
     chosen = _parser().parse_args(argv)
 
-    from ludory.algorithms.interrupt import exit_code, stop_on_interrupt
-    from ludory.data.record import record
+    from ludory.algorithms.running.interrupt import exit_code, stop_on_interrupt
+    from ludory.data.recording.record import record
     from ludory.data.shards import MANIFEST, shard_file
     from ludory.envs.make import make_game
 
@@ -60,7 +59,7 @@ def run(argv: list[str]) -> int:
     files = first if first == last else f"{first} to {last}"
     print(f"{found.games:,} games of {game.id} in {chosen.out} ({MANIFEST}, {files})")
     if chosen.format == RECORDER:
-        from ludory.data.lms.recorder_writer import write_recorder
+        from ludory.data.formats.last_man_standing.recorder_writer import write_recorder
 
         written = write_recorder(chosen.out, Path(chosen.out) / RECORDER)
         print(f"{len(written):,} recorder files in {Path(chosen.out) / RECORDER}")
@@ -68,7 +67,7 @@ def run(argv: list[str]) -> int:
 
 
 def _log_file(folder: str, form: str) -> Path:
-    from ludory.data.sparta_writer import NAME
+    from ludory.data.formats.sparta.writer import NAME
 
     return Path(folder) / f"{NAME}.{form}"
 
@@ -76,9 +75,9 @@ def _log_file(folder: str, form: str) -> Path:
 def _write_log(folder: str, form: str) -> str:
     """Write all whole games so far as a search log; says where."""
     from ludory.claims import claimed
-    from ludory.data.search_record import recorded_games
+    from ludory.data.formats.sparta.writer import write_sparta_log
+    from ludory.data.recording.search_record import recorded_games
     from ludory.data.shards import read_manifest
-    from ludory.data.sparta_writer import write_sparta_log
 
     file = _log_file(folder, form)
     with claimed(file, wait=True):  # the log of a process that ends earlier must not come behind

@@ -11,12 +11,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ludory.cli.common.options import (
+    add_options,
+    behind_dashes,
+    count,
+    file_with_suffix,
+    learner_options,
+    parse_options,
+)
 from ludory.errors import OptionError, UnknownIdError
 
-from .options import add_options, behind_dashes, count, file_with_suffix, learner_options, parse_options
-
 if TYPE_CHECKING:
-    from ludory.algorithms.folder_lock import FileLock
+    from ludory.algorithms.running.folder_lock import FileLock
 
 
 def run(argv: list[str]) -> int:
@@ -32,15 +38,15 @@ def run(argv: list[str]) -> int:
         return _help(arguments.algorithm)
     if arguments.data is not None:
         rest = [*_dataset(arguments), *rest]
-    from ludory.algorithms.run import training_lock
+    from ludory.algorithms.running.train_to_file import training_lock
 
     with training_lock(_file(arguments)) as lock:  # before the file is read: it is as whoever held the lock left it
         return _train(arguments, rest, lock)
 
 
 def _train(arguments: argparse.Namespace, rest: list[str], lock: FileLock | None) -> int:
-    from ludory.algorithms.interrupt import exit_code
-    from ludory.algorithms.run import train_to_file
+    from ludory.algorithms.running.interrupt import exit_code
+    from ludory.algorithms.running.train_to_file import train_to_file
 
     model = _model(arguments, rest)
     file, timesteps = _file(arguments), arguments.timesteps or model.planned_timesteps
@@ -170,7 +176,7 @@ def _file(arguments: argparse.Namespace) -> Path:
 
 def _model(arguments: argparse.Namespace, rest: list[str]) -> Any:
     """The model of --out, or a new one."""
-    from ludory.algorithms.processes import is_first_process
+    from ludory.algorithms.running.rank import is_first_process
     from ludory.plugins import algorithms
 
     kind = algorithms.load(arguments.algorithm)
@@ -203,7 +209,7 @@ def _game(arguments: argparse.Namespace) -> Any:
     header = arguments.recorded
     if header is None:
         return make_game(arguments.env, **parse_options(arguments.option))
-    from ludory.algorithms.offline import game_of_data
+    from ludory.algorithms.offline.algorithm import game_of_data
 
     return game_of_data(header)
 

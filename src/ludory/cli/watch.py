@@ -11,16 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ludory.atomic import atomic_file
+from ludory.cli.common.options import add_options, parse_options, seconds
+from ludory.cli.common.outcome import outcome
 from ludory.errors import OptionError
 from ludory.visible import visible
-
-from .options import add_options, parse_options, seconds
-from .outcome import outcome
 
 if TYPE_CHECKING:
     from ludory.data.playthrough import Move, Playthrough
     from ludory.data.replay import Replay
-    from ludory.envs.engine import Engine
+    from ludory.envs.engine.protocol import Engine
     from ludory.envs.game import Game
 
     Position = tuple[Engine, Move | None]

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from ludory.data.recording.search_columns import PREVIOUS
 from ludory.errors import DataError, OptionError
 
 from .checks import Problem
 from .columns import from_table
 from .decisions import Arrays, Decisions, Sequences, as_decisions, as_sequences, decision_arrays, last_moves
-from .drawing import drawn
 from .header import TrajectoryHeader, header_to_json
-from .search_columns import PREVIOUS
 from .shards import MANIFEST, ShardIndex, index_shard, open_shard, read_manifest, read_unit, shard_file, shard_header
+from .shuffle_pool import drawn
 from .split import SPLITS, Split, check_split, in_split
 
 LAST_MOVES = "last_moves"

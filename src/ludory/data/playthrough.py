@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ludory.envs.engine import Array, Engine
+from ludory.envs.engine.protocol import Array, Engine
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine
-from ludory.envs.player import Memory, Player, memory_of_new_games
+from ludory.envs.seats.player import Memory, Player, memory_of_new_games
 from ludory.errors import OptionError
 
 ALL_SEATS = -1

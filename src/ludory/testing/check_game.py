@@ -9,23 +9,22 @@ from ludory.envs.game import Game
 from ludory.envs.make import make_engine
 from ludory.errors import ConformanceError, OptionError
 
-from . import (
+from .kernels import interpreted_and_compiled as kernels
+from .kernels import plain_games, simulator
+from .properties import (
     batches,
     copies,
     elimination,
     facts,
     gymnasium_views,
     hidden,
-    kernels,
     masks,
     observations,
     outcomes,
     pettingzoo_views,
     pictures,
-    plain_games,
     randomness,
     redeal_frequencies,
-    simulator,
     training,
     waiting,
 )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.engine import Engine
+from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import GameFacts
 from ludory.errors import ConformanceError
 

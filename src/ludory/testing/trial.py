@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from ludory.envs.engine import Engine
+from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Game, GameFacts
 from ludory.errors import ConformanceError
 

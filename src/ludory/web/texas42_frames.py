@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludory.data.texas42.eq_view import DecisionView, SlotView
+from ludory.data.formats.texas42.eq_view import DecisionView, SlotView
 from ludory.envs.texas42.sight import SUIT_NAMES, suit_name
 from ludory.envs.texas42.tiles import CALLED, FOLLOW
 

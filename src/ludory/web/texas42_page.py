@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ludory.data.texas42.eq_records import EqGame
-from ludory.data.texas42.eq_view import DecisionView, decisions, outcome
+from ludory.data.formats.texas42.eq_records import EqGame
+from ludory.data.formats.texas42.eq_view import DecisionView, decisions, outcome
 from ludory.envs.pictures import plain
-from ludory.envs.texas42.text import draw_text
+from ludory.envs.texas42.pictures.text import draw_text
 from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES
 
 from .drawing import as_svg

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ludory.agents.texas42.chances import BIDS, Chances
+from ludory.agents.texas42.bidding.make_probability import BIDS, Chances
 from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES, tiles_of
 
 from .drawing import Box, Drawing, Mark, Path, Words

@@ -8,7 +8,7 @@ import torch
 from torch.nn.functional import mse_loss
 
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.rollout import minibatches
+from ludory.algorithms.sampling.rollout import minibatches
 
 
 class Reinforce(Algorithm):

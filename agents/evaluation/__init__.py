@@ -1,0 +1,1 @@
+"""Scores of agents: games that are the same for whoever plays them, and their statistics."""

@@ -1,0 +1,175 @@
+"""`evaluate`: agents play games that are the same for whoever plays them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.agents.agent import Agent
+from ludory.agents.make import make_agent
+from ludory.envs.engine.checks import checked_seed
+from ludory.envs.engine.protocol import Engine
+from ludory.envs.game import Game
+from ludory.envs.make import make_engine, make_game
+from ludory.envs.seats.table import Listener, Table
+from ludory.errors import OptionError
+
+from .evaluation_result import EvaluationResult, bootstrap_interval, paired_difference
+
+__all__ = ["EvaluationResult", "bootstrap_interval", "evaluate", "paired_difference"]
+
+MOST = 2**63 - 1
+"""Largest integer that engines and arrays take."""
+MOST_ELSEWHERE = 256
+"""Most games at once if each is an object of another library, or even a process: they take more memory than rows do."""
+IDS_OF_MOVES = ("last_action",)
+"""Entries of `Game.info` whose mean says nothing."""
+
+
+def evaluate(
+    agents: str | Agent | Sequence[str | Agent],
+    game: str | Game,
+    games: int = 1000,
+    seed: int = 0,
+    *,
+    first_game: int = 0,
+    device: str = "cpu",
+    batch: int = 4096,
+    rotate: bool = False,
+    progress: Callable[[int], None] | None = None,
+    watch: Callable[[Engine], Listener] | None = None,
+    **options: Any,
+) -> EvaluationResult:
+    """Let agents play `games` games to their end.
+
+    Game k draws from the stream (seed, first_game + k), so two calls with one seed are paired game by game. Agents that
+    draw their moves do so by (seed, game, seat), whatever else is played: `evaluate(games=10)` gives the rows of `games=5` and of
+    `games=5, first_game=5`, with any `batch`. (An agent of a plugin that has one generator for all games repeats with the call only;
+    see `Agent.start_games`.)
+
+    Args:
+        agents: one per seat, or one for all seats; specs (see `make_agent`) or agents.
+        game: id, or a game.
+        games: how many.
+        seed: of the deals, and of agents that draw.
+        first_game: index of the first game.
+        device: where the games run.
+        batch: most games that run at once.
+        rotate: play every deal once with each agent in each seat (P games a deal), so that no seat's advantage counts; a
+            row of `returns` is then the mean over a deal's games, a column an agent.
+        progress: called after each batch with the number of games in it.
+        watch: given the engine of each batch before its games start, gives what is told of every move in it.
+        options: of the game, when it is given by id.
+
+    Raises:
+        OptionError: wrong number of agents, a number out of range, or as `make_game` and `make_agent`.
+        UnknownIdError: naming the nearest ids.
+    """
+    made = make_game(game, **options)
+    seated, names = _seat(agents, made)
+    check_count("games", games)
+    check_count("batch", batch)
+    check_count("first_game", first_game, least=0)
+    if rotate:
+        rest = {"first_game": first_game, "device": device, "batch": batch, "progress": progress, "watch": watch}
+        return _rotated(seated, names, made, games, seed, rest)
+    checked_seed(seed)
+    for seat, agent in enumerate(seated):
+        if agent not in seated[:seat]:
+            agent.seed(int(np.random.SeedSequence([seed, seat]).generate_state(1)[0]))
+    parts, batch = [], min(batch, MOST_ELSEWHERE) if made.engine else batch
+    for first in range(first_game, first_game + games, batch):
+        count = min(batch, first_game + games - first)
+        parts.append(_play(seated, made, first, count, seed, device, watch))
+        if progress:
+            progress(count)
+    return EvaluationResult(
+        names,
+        made.id or made.facts.name,
+        made.options,
+        seed,
+        first_game,
+        made.facts.reward == "shared",
+        np.concatenate([returns for returns, _ in parts]),
+        _columns([info for _, infos in parts for info in infos]),
+    )
+
+
+def _rotated(
+    agents: Sequence[Agent], names: tuple[str, ...], game: Game, games: int, seed: int, rest: Mapping[str, Any]
+) -> EvaluationResult:
+    """Means over the P ways in which the agents can sit, moved on seat by seat; deal by deal."""
+    players = range(game.facts.players)
+    turns = [
+        evaluate([agents[(seat + turn) % len(players)] for seat in players], game, games, seed, **rest)
+        for turn in players
+    ]
+    returns = [
+        result.returns[:, [(agent - turn) % len(players) for agent in players]] for turn, result in enumerate(turns)
+    ]
+    numbers = [name for name, values in turns[0].outcomes.items() if isinstance(values, np.ndarray)]
+    outcomes = {name: np.mean([result.outcomes[name] for result in turns], axis=0) for name in numbers}
+    return dataclasses.replace(turns[0], agents=names, returns=np.mean(returns, axis=0), outcomes=outcomes)
+
+
+def check_count(name: str, number: object, least: int = 1) -> None:
+    """Refuse what is not an integer of at least `least`, or has more than 63 bits.
+
+    Raises:
+        OptionError: naming it.
+    """
+    if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < least:
+        raise OptionError(f"{name}={number!r}: must be an integer of at least {least}")
+    if number > MOST:
+        raise OptionError(f"{name}={number:.3g}: must be below 2^63")
+
+
+def _seat(agents: str | Agent | Sequence[str | Agent], game: Game) -> tuple[list[Agent], tuple[str, ...]]:
+    """An agent for each seat, and its name; a spec named twice is made once."""
+    players = game.facts.players
+    named = list(agents) if isinstance(agents, Sequence) and not isinstance(agents, str) else [agents]
+    if len(named) not in (1, players):
+        raise OptionError(
+            f"{game.id or game.facts.name} has {players} seats, got {len(named)} agents; give {players}, or one for all seats"
+        )
+    made = {spec: make_agent(spec, game) for spec in named}
+    named = named * (players // len(named))
+    return [made[spec] for spec in named], tuple(spec if isinstance(spec, str) else made[spec].name for spec in named)
+
+
+def _play(
+    agents: Sequence[Agent],
+    game: Game,
+    first: int,
+    count: int,
+    seed: int,
+    device: str,
+    watch: Callable[[Engine], Listener] | None,
+) -> tuple[NDArray[np.float32], list[dict[str, Any]]]:
+    """Returns (count, P) and final public facts of the games first, first + 1, ..."""
+    engine = make_engine(game, count, device=device, seed=seed, first_game=first)
+    table = Table(engine, agents)
+    table.listener = watch(engine) if watch else None
+    table.start()
+    table.run()
+    infos = [game.info(engine.state, i) for i in range(count)]
+    engine.close()
+    return table.rewards, infos
+
+
+def _columns(infos: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[Any] | list[Any]]:
+    """The entries that every game has, each as an array if it is made of numbers of one shape, else as a list."""
+    names = [name for name in infos[0] if name not in IDS_OF_MOVES and all(name in info for info in infos)]
+    return {name: _numbers_or_list([info[name] for info in infos]) for name in names}
+
+
+def _numbers_or_list(values: list[Any]) -> NDArray[Any] | list[Any]:
+    try:
+        array = np.array(values)
+    except ValueError:  # lists of different lengths
+        return values
+    return array if array.dtype.kind in "biuf" else values

@@ -1,0 +1,1 @@
+"""Exact beliefs about hidden hands of Hanabi."""

@@ -1,0 +1,90 @@
+"""Hanabi's rule bots as agents: `hanabi/iggi`, `hanabi/piers`, `hanabi/smartbot`, `hanabi/cheatbot`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ludory.agents.agent import BotKernels, KernelAgent
+from ludory.agents.hanabi.smartbot.notice import notice_smartbot
+from ludory.agents.hanabi.smartbot.rules import choose_smartbot
+from ludory.envs.game import Game
+from ludory.envs.hanabi.rules import step
+from ludory.envs.hanabi.state import MAX_LIVES, MAX_TOKENS
+from ludory.envs.hanabi.variants import HanabiOptions
+from ludory.errors import OptionError
+
+from .cheatbot import choose_cheatbot
+from .iggi import choose_iggi
+from .piers import choose_piers
+
+
+def make_iggi(game: Game, **options: Any) -> KernelAgent:
+    """IGGI: plays what is certainly playable, tells of playable cards, discards the oldest. Any variant of Hanabi.
+
+    Source: Walton-Rivers et al., arXiv 1704.07069.
+
+    Raises:
+        OptionError: the game is not Hanabi, or an option is given (it has none).
+    """
+    return _bot("hanabi/iggi", game, options, BotKernels(choose_iggi))
+
+
+def make_piers(game: Game, **options: Any) -> KernelAgent:
+    """Piers: IGGI that risks lives it can spare and tells of useless cards. Any variant of Hanabi.
+
+    Source: Walton-Rivers et al., arXiv 1704.07069.
+
+    Raises:
+        OptionError: the game is not Hanabi, or an option is given (it has none).
+    """
+    return _bot("hanabi/piers", game, options, BotKernels(choose_piers))
+
+
+def make_smartbot(game: Game, **options: Any) -> KernelAgent:
+    """SmartBot: conventions that partners share, remembered as what the table may believe of every card. Any variant of Hanabi.
+
+    Source: Quuxplusone/Hanabi, SmartBot.
+
+    Raises:
+        OptionError: the game is not Hanabi, or an option is given (it has none).
+    """
+    slots = math.prod(game.fields["hands"].shape) if "hands" in game.fields else 0
+    return _bot("hanabi/smartbot", game, options, BotKernels(choose_smartbot, notice_smartbot, slots))
+
+
+def make_cheatbot(game: Game, **options: Any) -> KernelAgent:
+    """CheatBot: sees all hands, its own too, but not the deck; the practical ceiling of the full game.
+
+    Source: Quuxplusone/Hanabi, CheatBot.
+
+    Raises:
+        OptionError: the game is not Hanabi's full game, or an option is given (it has none).
+    """
+    bot = _bot("hanabi/cheatbot", game, options, BotKernels(choose_cheatbot), privileged=True)
+    full = HanabiOptions(players=game.facts.players)
+    if _sizes(game) != (full.colors, full.ranks, full.hand_size, full.max_information_tokens, full.max_life_tokens):
+        colors, ranks, hand, tokens, lives = _sizes(game)
+        raise OptionError(
+            f"hanabi/cheatbot plays the full game only (5 colors, 5 ranks, hand_size {full.hand_size}, 8 information tokens, 3 lives), "
+            f"got {colors} colors, {ranks} ranks, hand_size {hand}, {tokens} information tokens, {lives} lives; "
+            f"use Hanabi{game.facts.players}P-v0, or hanabi/iggi or hanabi/piers here"
+        )
+    return bot
+
+
+def _bot(name: str, game: Game, options: dict[str, Any], kernels: BotKernels, privileged: bool = False) -> KernelAgent:
+    if options:
+        raise OptionError(
+            f"{name} has no options, got {', '.join(f'{key}={value!r}' for key, value in options.items())}"
+        )
+    if not game.has_kernel("step", step):
+        raise OptionError(f"{name} plays Hanabi only, got {game.id or game.facts.name}; try Hanabi2P-v0")
+    return KernelAgent(name, kernels, privileged)
+
+
+def _sizes(game: Game) -> tuple[int, ...]:
+    """Colours, ranks, hand size, information tokens, lives."""
+    colors, cards = game.fields["fireworks"].shape[0], game.fields["discards"].shape[0]
+    setup = game.fields["setup"].fill
+    return colors, cards // colors, game.fields["hands"].shape[1], setup[MAX_TOKENS], setup[MAX_LIVES]

@@ -1,0 +1,132 @@
+"""`CompiledMlp`: the weights of an `MlpPolicy` as the vector that its compiled passes read, and back."""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ludory.agents.networks.layers.packed_linear import PackedLinear, usual_row
+from ludory.agents.networks.policies.mlp import MlpPolicy
+from ludory.agents.networks.policy import Policy, PolicyOutput
+from ludory.envs.engine.parallel import run_parts, thread_count
+
+from .mlp_kernels import LANES, base_row, outputs, weight_count
+
+Floats = NDArray[np.float32]
+
+
+def can_compile(policy: Policy) -> TypeGuard[MlpPolicy]:
+    """Whether `CompiledMlp` takes this policy: an `MlpPolicy` over bits, in float32, on the CPU."""
+    if policy.box is not None or type(policy) is not MlpPolicy or not isinstance(policy.encoder, PackedLinear):
+        return False
+    return all(p.dtype == torch.float32 and p.device.type == "cpu" for p in policy.parameters())
+
+
+class CompiledMlp:
+    """Where each parameter of a policy lies in the vector; `mlp_kernels` describes it.
+
+    Args:
+        policy: one that `can_compile`.
+        usual: packed row (bytes,) that others are compared with.
+    """
+
+    def __init__(self, policy: MlpPolicy, usual: NDArray[np.uint8]) -> None:
+        self.policy, self.usual = policy, usual
+        towers, hidden = len(policy.torso), [layer.out_features for layer in _linears(policy.torso[0])]
+        first = policy.encoder.out_features // towers
+        self.shape = np.array(
+            [len(usual), towers, policy.logits.out_features, policy.activation_name == "tanh", first, *hidden], np.int64
+        )
+        self.size = int(weight_count(self.shape))
+        used = np.unpackbits(usual)[: policy.encoder.in_features].astype(bool)
+        self._signs = torch.from_numpy(np.where(used, np.float32(-1), np.float32(1))).unsqueeze(1)
+        self.behind = [p for layer in self._layers() for p in (layer.weight, layer.bias)]
+
+    def _layers(self) -> list[Any]:
+        towers = [_linears(tower) for tower in self.policy.torso]
+        return [
+            *(layer for level in zip(*towers, strict=True) for layer in level),
+            self.policy.logits,
+            self.policy.value,
+        ]
+
+    def parameters(self) -> list[Tensor]:
+        """In the order of the vector."""
+        return [self.policy.encoder.weight, self.policy.encoder.bias, *self.behind]
+
+    def empty_base(self) -> Floats:
+        """Room for `base_row`."""
+        return np.zeros(int(self.shape[1] * self.shape[4]), np.float32)
+
+    def pack(self, tensors: list[Tensor], signed: bool = True) -> Floats:
+        """The vector of tensors shaped and ordered as `parameters`; signed=False for squares."""
+        encoder, *rest = (tensor.detach() for tensor in tensors)
+        vector = torch.zeros(self.size)
+        columns = vector[: (len(self.usual) * 8) * len(rest[0])].view(-1, len(rest[0]))
+        columns[: encoder.shape[1]] = encoder.t() * self._signs if signed else encoder.t()
+        at = (len(self.usual) * 8 + 1) * len(rest[0])
+        vector[at:] = torch.cat([tensor.flatten() for tensor in rest])
+        return vector.numpy()
+
+    def unpack(self, vector: Floats, into: list[Tensor], signed: bool = True) -> None:
+        """Write the vector to tensors shaped and ordered as `parameters`."""
+        encoder, *rest = (tensor.detach() for tensor in into)
+        source = torch.from_numpy(vector)
+        columns = source[: encoder.numel()].view(encoder.shape[1], encoder.shape[0])
+        encoder.copy_((columns * self._signs if signed else columns).t())
+        at = (len(self.usual) * 8 + 1) * len(rest[0])
+        for tensor, part in zip(rest, source[at:].split([tensor.numel() for tensor in rest]), strict=True):
+            tensor.copy_(part.view_as(tensor))
+
+
+class Workspace:
+    """Scratch arrays of one thread."""
+
+    def __init__(self, mlp: CompiledMlp) -> None:
+        bits, towers, actions = len(mlp.usual) * 8, int(mlp.shape[1]), int(mlp.shape[2])
+        width, units = towers * int(mlp.shape[4]), towers * int(mlp.shape[4:].sum())
+        encoder = (
+            np.zeros((LANES, width), np.float32),
+            np.zeros((bits + 1, LANES + 8), np.uint8),
+            np.zeros(bits + 1, np.int64),
+            np.zeros(bits + 16, np.int64),
+        )
+        shapes = (units, LANES), (units, LANES), (actions + 1, LANES), (actions + 1, LANES), (LANES + 1, width)
+        self.gradient = np.zeros(mlp.size, np.float32)
+        self.arrays = (encoder, *(np.zeros(shape, np.float32) for shape in shapes), self.gradient)
+
+
+class CompiledForward:
+    """`policy(observation)` with the current weights, without gradients; what a sampler calls thousands of times.
+
+    Args:
+        policy: one that `can_compile`.
+        like: packed rows (m, bytes) of the kind that follows.
+    """
+
+    def __init__(self, policy: MlpPolicy, like: Tensor) -> None:
+        self.mlp = CompiledMlp(policy, usual_row(like.numpy()))
+        self.weights, self.base = self.mlp.pack(self.mlp.parameters()), self.mlp.empty_base()
+        base_row(self.weights, self.mlp.shape, self.mlp.usual, self.base)
+        self.work = [Workspace(self.mlp) for _ in range(thread_count())]
+
+    def __call__(self, observation: Tensor) -> PolicyOutput:
+        """Logits (m, A) and values (m,)."""
+        rows = len(observation)
+        logits, values = torch.empty(rows, int(self.mlp.shape[2])), torch.empty(rows)
+        common = self.weights, self.mlp.shape, self.mlp.usual, self.base, observation.contiguous().numpy()
+        free = list(self.work)
+
+        def part(start: int, stop: int) -> None:
+            outputs(*common, logits.numpy(), values.numpy(), free.pop().arrays, start, stop)
+
+        run_parts(part, rows)
+        return PolicyOutput(logits, values, None)
+
+
+def _linears(tower: Any) -> list[Any]:
+    return [layer for layer in tower if isinstance(layer, torch.nn.Linear)]

@@ -1,0 +1,284 @@
+"""Forward and backward passes of an `MlpPolicy` over bits, compiled for one core: 64 rows side by side.
+
+Between the layers an array is (features, 64): every inner loop runs over 64 rows, a constant that compilers turn into a few vector
+instructions. The first layer is a sum over the bits in which a row differs from the usual row, about 110 of 658 for Hanabi; the
+lists of those rows, kept per bit, give its gradient. Weights, and gradients, are one float32 vector:
+
+    encoder columns (bytes * 8 + 1, E), the last one zero; encoder bias (E)
+    for each further layer and tower: weight (out, in), bias (out)
+    logits weight (A, h), bias (A); value weight (h), bias (1)
+
+E = towers * hidden[0]. Columns of bits that are usual are stored with the other sign, so that a difference always adds.
+`shape` is int64 (4 + depth,): bytes of a row, towers, A, 1 for tanh or 0 for ReLU, widths of the hidden layers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ludory.agents.networks.layers.packed_linear import differences
+from ludory.envs.engine.binding.cached_kernel import cached_kernel
+
+LANES = 64
+_FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": True}
+
+
+@cached_kernel(**_FLAGS)
+def weight_count(shape):  # type: ignore[no-untyped-def]
+    """Length of the vector of weights."""
+    width, towers, actions = shape[1] * shape[4], shape[1], shape[2]
+    count = (shape[0] * 8 + 2) * width
+    for layer in range(5, shape.shape[0]):
+        count += towers * (shape[layer] * shape[layer - 1] + shape[layer])
+    return count + (actions + 1) * (shape[-1] + 1)
+
+
+@cached_kernel(**_FLAGS)
+def base_row(weights, shape, usual, out):  # type: ignore[no-untyped-def]
+    """Write what the encoder gives for the usual row, (E,)."""
+    width, bits = out.shape[0], shape[0] * 8
+    bias = weights[(bits + 1) * width :]
+    for j in range(width):
+        out[j] = bias[j]
+    for bit in range(bits):
+        if usual[bit >> 3] >> (7 - (bit & 7)) & 1:
+            column = weights[bit * width : (bit + 1) * width]
+            for j in range(width):
+                out[j] -= column[j]
+
+
+@cached_kernel(**_FLAGS)
+def encode(weights, shape, usual, base, seen, order, work):  # type: ignore[no-untyped-def]
+    """First layer of rows `order` (at most 64) of `seen` (m, bytes): fills `work.sums`, and lists and counts of rows per bit."""
+    sums, lists, counts, places = work
+    width, count_bits = base.shape[0], shape[0] * 8
+    columns = weights[: (count_bits + 1) * width].reshape(count_bits + 1, width)
+    counts[:] = 0
+    for i in range(order.shape[0]):
+        total, found = sums[i], differences(seen[order[i]], usual, places)
+        for t in range(found):
+            place = places[t]
+            lists[place, counts[place]] = i
+            counts[place] += 1
+        for t in range(found, found + 7):
+            places[t] = count_bits  # the zero column
+        for j in range(width):
+            total[j] = base[j]
+        for t in range(0, found, 8):
+            _add_eight(columns, places[t : t + 8], total)
+    for i in range(order.shape[0], LANES):
+        sums[i] = 0
+
+
+@cached_kernel(**_FLAGS)
+def _add_eight(rows, which, total):  # type: ignore[no-untyped-def]
+    """Add the sum of eight rows to `total`."""
+    a, b, c, d = rows[which[0]], rows[which[1]], rows[which[2]], rows[which[3]]
+    e, f, g, h = rows[which[4]], rows[which[5]], rows[which[6]], rows[which[7]]
+    for j in range(total.shape[0]):
+        total[j] += ((a[j] + b[j]) + (c[j] + d[j])) + ((e[j] + f[j]) + (g[j] + h[j]))
+
+
+@cached_kernel(**_FLAGS)
+def encoder_gradient(shape, usual, work, delta, gradient):  # type: ignore[no-untyped-def]
+    """Add the encoder's gradient; `delta` (65, E) is that of its sums, with a last row of zeros."""
+    _, lists, counts, _ = work
+    width, bits = delta.shape[1], shape[0] * 8
+    total = gradient[(bits + 1) * width : (bits + 2) * width]
+    block = np.zeros(width, np.float32)
+    for i in range(LANES):
+        row = delta[i]
+        for j in range(width):
+            block[j] += row[j]
+    for j in range(width):
+        total[j] += block[j]
+    for bit in range(bits):
+        found = counts[bit]
+        column = gradient[bit * width : (bit + 1) * width]
+        if usual[bit >> 3] >> (7 - (bit & 7)) & 1:
+            for j in range(width):
+                column[j] -= block[j]
+        for t in range(found, found + 7):
+            lists[bit, t] = LANES
+        for t in range(0, found, 8):
+            _add_eight(delta, lists[bit, t : t + 8], column)
+
+
+@cached_kernel(**_FLAGS)
+def multiply(weight, x, out):  # type: ignore[no-untyped-def]
+    """Add weight (N, K) @ x (K, 64) to `out` (N, 64)."""
+    rows, inner = weight.shape
+    whole_rows, whole = rows - rows % 2, inner - inner % 8
+    for n in range(0, whole_rows, 2):
+        p, q = out[n], out[n + 1]
+        for k in range(0, whole, 8):
+            a, b, c, d, e, f, g, h = x[k], x[k + 1], x[k + 2], x[k + 3], x[k + 4], x[k + 5], x[k + 6], x[k + 7]
+            p0, p1, p2, p3 = weight[n, k], weight[n, k + 1], weight[n, k + 2], weight[n, k + 3]
+            p4, p5, p6, p7 = weight[n, k + 4], weight[n, k + 5], weight[n, k + 6], weight[n, k + 7]
+            q0, q1, q2, q3 = weight[n + 1, k], weight[n + 1, k + 1], weight[n + 1, k + 2], weight[n + 1, k + 3]
+            q4, q5, q6, q7 = weight[n + 1, k + 4], weight[n + 1, k + 5], weight[n + 1, k + 6], weight[n + 1, k + 7]
+            for i in range(LANES):
+                p[i] += ((p0 * a[i] + p1 * b[i]) + (p2 * c[i] + p3 * d[i])) + (
+                    (p4 * e[i] + p5 * f[i]) + (p6 * g[i] + p7 * h[i])
+                )
+                q[i] += ((q0 * a[i] + q1 * b[i]) + (q2 * c[i] + q3 * d[i])) + (
+                    (q4 * e[i] + q5 * f[i]) + (q6 * g[i] + q7 * h[i])
+                )
+        for k in range(whole, inner):
+            a, p0, q0 = x[k], weight[n, k], weight[n + 1, k]
+            for i in range(LANES):
+                p[i] += p0 * a[i]
+                q[i] += q0 * a[i]
+    for n in range(whole_rows, rows):
+        p = out[n]
+        for k in range(inner):
+            a, p0 = x[k], weight[n, k]
+            for i in range(LANES):
+                p[i] += p0 * a[i]
+
+
+@cached_kernel(**_FLAGS)
+def outer(delta, x, out):  # type: ignore[no-untyped-def]
+    """Add delta (N, 64) @ x (K, 64)^T to `out` (N, K)."""
+    rows, inner = out.shape
+    whole = inner - inner % 4
+    for n in range(rows):
+        p = delta[n]
+        for k in range(0, whole, 4):
+            a, b, c, d = x[k], x[k + 1], x[k + 2], x[k + 3]
+            s0 = s1 = s2 = s3 = np.float32(0)
+            for i in range(LANES):
+                s0 += p[i] * a[i]
+                s1 += p[i] * b[i]
+                s2 += p[i] * c[i]
+                s3 += p[i] * d[i]
+            out[n, k] += s0
+            out[n, k + 1] += s1
+            out[n, k + 2] += s2
+            out[n, k + 3] += s3
+        for k in range(whole, inner):
+            a, s0 = x[k], np.float32(0)
+            for i in range(LANES):
+                s0 += p[i] * a[i]
+            out[n, k] += s0
+
+
+@cached_kernel(**_FLAGS)
+def _activate(x, tanh):  # type: ignore[no-untyped-def]
+    """ReLU or tanh of (N, 64), in place."""
+    for n in range(x.shape[0]):
+        row = x[n]
+        if tanh:
+            for i in range(LANES):
+                row[i] = np.float32(1) - np.float32(2) / (np.exp(row[i] + row[i]) + np.float32(1))
+        else:
+            for i in range(LANES):
+                row[i] = max(row[i], np.float32(0))
+
+
+@cached_kernel(**_FLAGS)
+def _deactivate(delta, x, tanh):  # type: ignore[no-untyped-def]
+    """Gradient before the activation from that behind it (N, 64), in place; `x` is what came out."""
+    for n in range(x.shape[0]):
+        d, row = delta[n], x[n]
+        if tanh:
+            for i in range(LANES):
+                d[i] *= np.float32(1) - row[i] * row[i]
+        else:
+            for i in range(LANES):
+                d[i] = d[i] if row[i] > 0 else np.float32(0)
+
+
+@cached_kernel(**_FLAGS)
+def forward(weights, shape, sums, x, out):  # type: ignore[no-untyped-def]
+    """All layers behind the encoder's `sums` (64, E).
+
+    Fills `x` (towers * sum(hidden), 64), activations layer by layer and tower by tower, and `out` (A + 1, 64), logits and value.
+    """
+    towers, actions, tanh, width = shape[1], shape[2], shape[3] == 1, shape[1] * shape[4]
+    for i in range(LANES):
+        row = sums[i]
+        for j in range(width):
+            x[j, i] = row[j]
+    _activate(x[:width], tanh)
+    at, below, here = (shape[0] * 8 + 2) * width, 0, width
+    for layer in range(5, shape.shape[0]):
+        inner, size = shape[layer - 1], shape[layer]
+        for _ in range(towers):
+            at = _layer(weights, at, x[below : below + inner], x[here : here + size])
+            _activate(x[here : here + size], tanh)
+            below, here = below + inner, here + size
+    inner = shape[-1]
+    at = _layer(weights, at, x[below : below + inner], out[:actions])
+    _layer(weights, at, x[here - inner : here], out[actions:])
+
+
+@cached_kernel(**_FLAGS)
+def _layer(weights, at, x, out):  # type: ignore[no-untyped-def]
+    """Write weight @ x + bias of the layer that begins at `at`; returns where the next one begins."""
+    size, inner = out.shape[0], x.shape[0]
+    after = at + size * inner
+    for n in range(size):
+        out[n] = weights[after + n]
+    multiply(weights[at:after].reshape(size, inner), x, out)
+    return after + size
+
+
+@cached_kernel(**_FLAGS)
+def backward(weights, shape, x, d_out, d_x, d_sums, gradient):  # type: ignore[no-untyped-def]
+    """Add the gradient of all layers behind the encoder to `gradient`, and write that of its sums to `d_sums` (65, E).
+
+    d_out: (A + 1, 64), of logits and value.
+    """
+    towers, actions, tanh, width = shape[1], shape[2], shape[3] == 1, shape[1] * shape[4]
+    d_x[:] = 0
+    here, inner = x.shape[0], shape[-1]
+    at = gradient.shape[0] - inner - 1
+    _layer_gradient(weights, at, x[here - inner :], d_out[actions:], d_x[here - inner :], gradient)
+    at -= actions * (inner + 1)
+    first = here - towers * inner
+    _layer_gradient(weights, at, x[first : first + inner], d_out[:actions], d_x[first : first + inner], gradient)
+    for layer in range(shape.shape[0] - 1, 4, -1):
+        size, inner = shape[layer], shape[layer - 1]
+        _deactivate(d_x[here - towers * size : here], x[here - towers * size : here], tanh)
+        start = here - towers * size
+        below = start - towers * inner
+        for tower in range(towers - 1, -1, -1):
+            at -= size * (inner + 1)
+            source, own = below + tower * inner, start + tower * size
+            x_in, d_in = x[source : source + inner], d_x[source : source + inner]
+            _layer_gradient(weights, at, x_in, d_x[own : own + size], d_in, gradient)
+        here = start
+    _deactivate(d_x[:width], x[:width], tanh)
+    for i in range(LANES):
+        row = d_sums[i]
+        for j in range(width):
+            row[j] = d_x[j, i]
+
+
+@cached_kernel(**_FLAGS)
+def _layer_gradient(weights, at, x, d_out, d_x, gradient):  # type: ignore[no-untyped-def]
+    """Add the gradient of the layer that begins at `at`, and that of its input to `d_x`."""
+    size, inner = d_out.shape[0], x.shape[0]
+    after = at + size * inner
+    for n in range(size):
+        gradient[after + n] += d_out[n].sum()
+    outer(d_out, x, gradient[at:after].reshape(size, inner))
+    multiply(weights[at:after].reshape(size, inner).T, d_out, d_x)
+
+
+@cached_kernel(**_FLAGS)
+def outputs(weights, shape, usual, base, seen, logits, values, work, start, stop):  # type: ignore[no-untyped-def]
+    """Write logits (m, A) and values (m,) of rows start to stop of `seen` (m, bytes)."""
+    encoder, x, _, out, _, _, _ = work
+    actions = logits.shape[1]
+    for first in range(start, stop, LANES):
+        rows = np.arange(first, min(first + LANES, stop))
+        encode(weights, shape, usual, base, seen, rows, encoder)
+        forward(weights, shape, encoder[0], x, out)
+        for i in range(rows.shape[0]):
+            for a in range(actions):
+                logits[first + i, a] = out[a, i]
+            values[first + i] = out[actions, i]

@@ -1,0 +1,52 @@
+"""`sample_heads`: draws actions of all heads from logits, with their log-probabilities, in one compiled pass on the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ludory.agents.networks.layers.distribution import MaskedHeads
+from ludory.errors import TrainingError
+
+from .sampling_kernel import draw
+
+
+def sample_heads(
+    logits: Tensor, mask: Tensor, sizes: tuple[int, ...], generator: torch.Generator | None = None
+) -> tuple[Tensor, Tensor]:
+    """Actions (m, H) int64 and their log-probabilities (m, H) float32, without gradients.
+
+    On the CPU one uniform number is drawn for each row and head and looked up in the head's cumulative probabilities;
+    elsewhere it is `MaskedHeads.sample`.
+
+    Args:
+        logits: (m, A), finite where legal.
+        mask: (m, A) bool, at least one legal value per head.
+        sizes: values per head.
+        generator: of the draws.
+
+    Raises:
+        TrainingError: on the CPU, if logits are NaN or infinite.
+    """
+    if logits.device.type != "cpu":
+        distribution = MaskedHeads(logits, mask, sizes)
+        actions = distribution.sample(generator)
+        return actions, distribution.log_prob(actions)
+    return pick_heads(logits, mask, sizes, torch.rand(len(logits), len(sizes), generator=generator))
+
+
+def pick_heads(logits: Tensor, mask: Tensor, sizes: tuple[int, ...], noise: Tensor) -> tuple[Tensor, Tensor]:
+    """As `sample_heads`, from numbers (m, H) float32 in [0, 1) instead of a generator; all on the CPU.
+
+    Raises:
+        TrainingError: logits are NaN or infinite.
+    """
+    rows, heads = len(logits), len(sizes)
+    actions, log_probs = torch.empty(rows, heads, dtype=torch.int64), torch.empty(rows, heads)
+    offsets = np.cumsum((0, *sizes))
+    logits = logits.detach().float().contiguous()
+    legal = mask.contiguous()
+    if not draw(logits.numpy(), legal.numpy(), noise.numpy(), offsets, actions.numpy(), log_probs.numpy()):
+        raise TrainingError("the network's logits are NaN or infinite, so that no move can be drawn from them")
+    return actions, log_probs

@@ -1,0 +1,1 @@
+"""Layers that policies are made of."""

@@ -1,0 +1,1 @@
+"""Policy networks by id, as `ludory list networks` shows them."""

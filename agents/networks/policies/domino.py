@@ -1,0 +1,96 @@
+"""`DominoTransformer`: what each of the mover's tiles of Texas 42 is worth, all hands open."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from ludory.agents.networks.policy import Policy
+from ludory.agents.texas42.play.tokens import SIZES, VERSIONS
+from ludory.envs.game import GameFacts
+from ludory.errors import OptionError
+
+WIDE = (0, 1, 4, 9, 10)
+"""Features with more values, which get twice the width."""
+
+
+class OpenValues(NamedTuple):
+    """What the network says of n states."""
+
+    q: Tensor
+    """(n, 7) by the mover's local index: points still to be won, own minus other side's; or logits, of a network trained as a policy."""
+    value: Tensor
+    """(n,) points still to be won / 42, from the mover's side."""
+
+
+class DominoTransformer(Policy):
+    """An encoder over tokens (`agents/texas42/play/tokens.py`) without positions: tiles of a hand may stand in any order.
+
+    An embedding for every feature, a linear layer, post-norm transformer layers; q is read at the mover's seven tiles, the value at the context.
+
+    Args:
+        facts: of Texas 42.
+        width, num_layers, num_heads, feedforward, dropout: of the encoder.
+        tokens: version, 1 or 2.
+    """
+
+    id: ClassVar[str] = "domino"
+    trained_by: ClassVar[str | None] = "texas42_oracle-v1"
+
+    def __init__(
+        self,
+        facts: GameFacts,
+        width: int = 128,
+        num_layers: int = 4,
+        num_heads: int = 8,
+        feedforward: int = 512,
+        dropout: float = 0.1,
+        tokens: int = 2,
+    ) -> None:
+        super().__init__(facts)
+        if tokens not in VERSIONS:
+            raise OptionError(f"tokens={tokens!r}: must be one of {', '.join(map(str, VERSIONS))}")
+        if (
+            min(width, num_layers, num_heads, feedforward) < 1
+            or width < 12
+            or width % num_heads
+            or not 0 <= dropout < 1
+        ):
+            raise OptionError(
+                f"width={width}, num_layers={num_layers}, num_heads={num_heads}, feedforward={feedforward}, dropout={dropout}: width is "
+                "a multiple of num_heads and at least 12, layers and widths are at least 1, dropout is in [0, 1)"
+            )
+        self.tokens_version = tokens
+        widths = [width // 6 if k in WIDE else width // 12 for k in range(len(SIZES))]
+        self.embeddings = nn.ModuleList(nn.Embedding(size, part) for size, part in zip(SIZES, widths, strict=True))
+        self.project = nn.Linear(sum(widths), width)
+        layer = nn.TransformerEncoderLayer(width, num_heads, feedforward, dropout, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, num_layers, enable_nested_tensor=False)
+        self.q_head, self.value_head = nn.Linear(width, 1), nn.Linear(width, 1)
+
+    @property
+    def num_parameters(self) -> int:
+        """How many numbers are learnt."""
+        return sum(part.numel() for part in self.parameters())
+
+    def forward(self, tokens: Tensor, mask: Tensor, player: Tensor | None = None) -> OpenValues:  # type: ignore[override]
+        """What is known of n states.
+
+        Args:
+            tokens: (n, 32, 12) integers.
+            mask: (n, 32) bool, which tokens count.
+            player: (n,) int64, the mover; only for tokens of version 1.
+        """
+        ids = tokens.long()
+        x = torch.cat([embedding(ids[..., k]) for k, embedding in enumerate(self.embeddings)], -1)
+        x = self.encoder(self.project(x), src_key_padding_mask=~mask)  # (n, 32, width)
+        scores = self.q_head(x).squeeze(-1)
+        if self.tokens_version == 1:
+            assert player is not None, "tokens of version 1 need the mover"
+            own = 1 + 7 * player.unsqueeze(1) + torch.arange(7, device=player.device)
+            q = scores.gather(1, own)
+        else:
+            q = scores[:, 1:8]
+        return OpenValues(q, self.value_head(x[:, 0]).squeeze(-1))

@@ -1,0 +1,1 @@
+"""Bidding at Texas 42: P(make), bidders, contracts."""

@@ -1,0 +1,140 @@
+"""P(make): how likely a hand makes a bid under a declaration, the other three hands being any.
+
+With all hands open (`double_dummy`) contracts look far easier than they are: the other seats' tiles are then known to the bidder.
+`rollout` plays the contracts with seats that see their own tiles only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.agents.evaluation.intervals import wilson
+from ludory.agents.texas42.play.choice import Averager
+from ludory.agents.texas42.play.rollout import deals_around, play_out
+from ludory.agents.texas42.solver.solver import Solver, positions
+from ludory.envs.chance import hash_rows
+from ludory.envs.texas42.options import check_choice
+from ludory.envs.texas42.tiles import STRAIGHT
+
+Sampled = Literal["double_dummy", "rollout"]
+BIDS = tuple(range(30, 43))
+"""Points that can be bid; all 42 are needed for marks."""
+
+
+class Chances(NamedTuple):
+    """P(make) of one hand, by declaration (k of them) and bid (30..42)."""
+
+    mode: str
+    player: str
+    """Who played, or what was computed."""
+    hand: int
+    decls: tuple[int, ...]
+    p: NDArray[np.float64]
+    """(k, 13)"""
+    low: NDArray[np.float64]
+    """(k, 13) of the 95 % interval by Wilson's formula."""
+    high: NDArray[np.float64]
+    """(k, 13)"""
+    points: NDArray[np.int8]
+    """(k, n) final points of the bidder's side in each sample."""
+
+    @property
+    def samples(self) -> int:
+        """How many hands stand behind each number."""
+        return int(self.points.shape[1])
+
+    def best(self, bid: int) -> int:
+        """Declaration with the best chance of a bid, 30..41 or 42 m; of equals the one with most points."""
+        column = min(bid, 42) - 30
+        order = [(self.p[k, column], self.p[k].sum()) for k in range(len(self.decls))]
+        return self.decls[max(range(len(order)), key=order.__getitem__)]
+
+    def chance(self, decl: int, bid: int) -> float:
+        """P(make) of a bid, 30..41 or 42 m for m marks."""
+        return float(self.p[self.decls.index(decl), min(bid, 42) - 30])
+
+    def swing(self, decl: int, bid: int) -> float:
+        """Expected marks of the bid: (2 p - 1) times what it stakes."""
+        return (2 * self.chance(decl, bid) - 1) * stake(bid)
+
+
+def stake(bid: int) -> int:
+    """Marks that a bid, 30..41 or 42 m, wins or loses."""
+    return max(1, bid // 42)
+
+
+def of_points(
+    mode: str,
+    player: str,
+    hand: int,
+    decls: Sequence[int],
+    points: NDArray[np.int8],
+    all_42: NDArray[np.int8] | None = None,
+) -> Chances:
+    """Chances from final points (k, n); all_42: of other samples (k, m), which stand for the bid of 42."""
+    made = np.stack([(points >= bid).sum(axis=1) for bid in BIDS], axis=1)
+    count = np.full(made.shape, points.shape[1])
+    if all_42 is not None:
+        made[:, -1], count[:, -1] = (all_42 >= 42).sum(axis=1), all_42.shape[1]
+    low, high = wilson(made, count)
+    return Chances(mode, player, hand, tuple(decls), made / count, low, high, points)
+
+
+def double_dummy(
+    hand: int, samples: int, key: int, decls: Sequence[int] = STRAIGHT, solver: Solver | None = None
+) -> Chances:
+    """With all hands open: the exact value of each deal says of all bids at once whether they are made."""
+    solver = solver or Solver()
+    points = [
+        (42 + solver.value(positions(deals_around(hand, samples, _key(key, decl)), decl, 0)).astype(np.int64)) // 2
+        for decl in decls
+    ]
+    return of_points("double_dummy", "exact, all hands open", hand, decls, np.array(points, np.int8))
+
+
+def rollout(
+    hand: int,
+    samples: int,
+    key: int,
+    decls: Sequence[int] = STRAIGHT,
+    worlds: int = 10,
+    for_42: bool = True,
+    progress: Callable[[int], None] | None = None,
+) -> Chances:
+    """Played with hidden hands: each seat chooses by `worlds` worlds of its own knowledge.
+
+    One set of hands, played for points, serves the bids up to 41. With `for_42`, as many hands are played for all tricks.
+    """
+    solver = Solver()
+    for_points, for_all = (Averager(solver, worlds, objective) for objective in ("mean", "make"))
+    points, all_42 = [], []
+    for decl in decls:
+        deals = deals_around(hand, samples, _key(key, decl))
+        points.append(play_out(for_points, deals, decl, 30, key=_key(key, decl) + 1).points)
+        if for_42:
+            all_42.append(play_out(for_all, deals, decl, 42, key=_key(key, decl) + 2).points)
+        if progress:
+            progress(1)
+    player = f"texas42/pimc(worlds={worlds})"
+    return of_points(
+        "rollout", player, hand, decls, np.array(points, np.int8), np.array(all_42, np.int8) if for_42 else None
+    )
+
+
+def _key(key: int, decl: int) -> int:
+    """What the draws of a declaration depend on."""
+    return int(hash_rows(key, decl))
+
+
+def sampled(mode: str) -> Callable[..., Chances]:
+    """The function of a mode.
+
+    Raises:
+        OptionError: there is no such mode.
+    """
+    check_choice("mode", mode, get_args(Sampled))
+    return double_dummy if mode == "double_dummy" else rollout

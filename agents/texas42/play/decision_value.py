@@ -1,0 +1,200 @@
+"""E[Q] of one decision with everything around it: how many worlds, how they weigh, how sure the means are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.agents.texas42.solver.expected import moments
+from ludory.agents.texas42.solver.solver import Solver, points_left
+from ludory.envs.game import State
+from ludory.envs.texas42.options import check_range
+from ludory.envs.texas42.tiles import NELLO_HIGH
+from ludory.envs.texas42.worlds import ENUMERATE_BELOW, Worlds, draw_distinct
+from ludory.errors import OptionError
+
+from .choice import Question
+from .posterior import Advantages, Posterior, Weights, advantages, equal_weights, evidence, weigh
+
+Floats = NDArray[np.float64]
+DISTINCT_BELOW = 1_000_000
+"""Up to so many worlds are drawn in a random order, each once, where it is not known how many will be needed; of more, a world may come twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptive:
+    """Draw worlds until the means are sure enough. `Adaptive(1000, 5000, 2_000_000, 0.1)` is what the first pipeline had."""
+
+    batch: int = 64
+    minimum: int = 128
+    maximum: int = 20_000
+    threshold: float = 0.5
+    """Points: largest standard error of a legal tile's mean."""
+
+    def __post_init__(self) -> None:
+        """Check ranges.
+
+        Raises:
+            OptionError: naming the field, the value and the range.
+        """
+        check_range("batch", self.batch, 1, 1_000_000)
+        check_range("minimum", self.minimum, 2, 10_000_000)
+        check_range("maximum", self.maximum, self.minimum, 10_000_000)
+        if not self.threshold > 0:
+            raise OptionError(f"threshold={self.threshold}: must be above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """Which worlds stand behind E[Q]."""
+
+    worlds: int = 50
+    """Drawn for each decision, where they are not adaptive."""
+    enumerate_below: int = ENUMERATE_BELOW
+    """Up to so many worlds are all solved instead."""
+    adaptive: Adaptive | None = None
+    posterior: Posterior | None = None
+    """None: all worlds weigh the same."""
+
+    def __post_init__(self) -> None:
+        """Check ranges.
+
+        Raises:
+            OptionError: naming the field, the value and the range.
+        """
+        check_range("worlds", self.worlds, 1, 1_000_000)
+        check_range("enumerate_below", self.enumerate_below, 0, 1_000_000)
+
+
+class DecisionValue(NamedTuple):
+    """What each legal tile is worth at one decision, from the mover's side; columns are `tiles`."""
+
+    tiles: tuple[int, ...]
+    """Ascending."""
+    q: NDArray[np.int64]
+    """(n, tiles), points still to be won, in each world."""
+    weights: Weights
+    p_make: Floats
+    """(tiles,) probability that the mover's side gets its contract result."""
+    mean: Floats
+    """(tiles,) points"""
+    variance: Floats
+    """(tiles,) of Q over worlds, as weighted."""
+    sem: Floats
+    """(tiles,) standard error of the mean; 0 where all worlds were solved, infinite where it was one of several."""
+    worlds_total: int
+    """How many worlds there are."""
+    enumerated: bool
+    converged: bool
+    """Whether sampling stopped because the means were sure enough, or nothing was sampled."""
+
+    @property
+    def samples(self) -> int:
+        """Worlds that were solved."""
+        return len(self.q)
+
+    def density(self) -> Floats:
+        """(tiles, 85) probability of each value from -42 to 42."""
+        return np.array([np.bincount(column + 42, self.weights.weights, 85) for column in self.q.T])
+
+
+def value_of(solver: Solver, state: State, i: int, question: Question, sampling: Sampling) -> DecisionValue:
+    """E[Q] of the decision of the seat to move in game `i`; `question` is about the same decision.
+
+    Raises:
+        OptionError: nello and sevens, in which tiles have no value in points.
+    """
+    if question.decision.decl >= NELLO_HIGH:
+        raise OptionError(
+            f"declaration {question.decision.decl} is not played for points; E[Q] is of declarations 0 to 9"
+        )
+    drawn = _Drawn(solver, state, i, question, sampling)
+    adaptive = sampling.adaptive
+    if drawn.worlds.count <= max(sampling.enumerate_below, 1 if adaptive else sampling.worlds):
+        drawn.add(drawn.worlds.all())
+        return drawn.result(converged=True, share=1.0)
+    if adaptive is None:
+        others = drawn.worlds.choose(sampling.worlds, question.key, 0)
+        drawn.add(others)
+        distinct = drawn.worlds.count <= 8 * sampling.worlds
+        return drawn.result(converged=True, share=len(others) / drawn.worlds.count if distinct else 0.0)
+    for others in _batches(drawn.worlds, adaptive, question.key):
+        drawn.add(others)
+        if drawn.count >= min(adaptive.minimum, drawn.worlds.count):
+            share = drawn.count / drawn.worlds.count if _each_once(drawn.worlds) else 0.0
+            found = drawn.result(converged=True, share=share)
+            if found.sem.max() < adaptive.threshold:
+                return found
+    return found._replace(converged=False)
+
+
+def _each_once(worlds: Worlds) -> bool:
+    """Whether no world is drawn twice."""
+    return worlds.count <= DISTINCT_BELOW
+
+
+def _batches(worlds: Worlds, adaptive: Adaptive, key: int) -> Iterator[NDArray[np.int32]]:
+    """At most `maximum` worlds, no world twice where there are at most `DISTINCT_BELOW`."""
+    distinct = _each_once(worlds)
+    most = min(adaptive.maximum, worlds.count) if distinct else adaptive.maximum
+    if distinct:
+        ranks = np.empty(most, np.int64)
+        draw_distinct(np.int64(key), np.arange(worlds.count), ranks)
+    for number, first in enumerate(range(0, most, adaptive.batch)):
+        stop = min(first + adaptive.batch, most)
+        yield worlds.of_ranks(ranks[first:stop]) if distinct else worlds.sample(stop - first, key + (number << 32))
+
+
+def standard_error(variance: Floats, ess: float) -> Floats:
+    """Of means over worlds that weigh as much as `ess` equal ones, from the variance over them; infinite for a single world."""
+    return np.sqrt(variance / (ess - 1)) if ess > 1 + 1e-6 else np.full(np.shape(variance), np.inf)
+
+
+class _Drawn:
+    """Worlds of a decision that were solved so far."""
+
+    def __init__(self, solver: Solver, state: State, i: int, question: Question, sampling: Sampling) -> None:
+        self.worlds, self.q, self.count = Worlds(question.known), list[NDArray[np.int8]](), 0
+        self._solver, self._question, self._rules = solver, question, sampling.posterior
+        self._plays = evidence(state, i, question.decision.seat, self._rules.window) if self._rules else []
+        self._seen: list[list[Advantages]] = []
+        self._left = 0
+
+    def add(self, others: NDArray[np.int32]) -> None:
+        held = self._question.decision.worlds(self._question.known.hand, others)
+        self.q.append(self._solver.q_values(held)[1])
+        self._left = int(points_left(held.row(0))[0])
+        if self._rules:
+            self._seen.append(advantages(self._solver, self._question.decision, held.held, self._plays))
+        self.count += len(others)
+
+    def result(self, converged: bool, share: float) -> DecisionValue:
+        """share: of all worlds that were drawn, none twice; 0 where one may come twice."""
+        decision = self._question.decision
+        found = moments(decision.side, np.concatenate(self.q), self._question.legal)
+        weights = self._weights()
+        omega = weights.weights
+        mean = omega @ found.q
+        variance = np.maximum(omega @ found.q**2 - mean**2, 0.0)
+        sem = standard_error(variance, weights.ess) * np.sqrt(max(0.0, 1 - share)) if share < 1 else variance * 0
+        need = min(decision.bid, 42) - decision.banked
+        sign = 1 if decision.declares else -1
+        made = sign * found.q >= 2 * need - self._left  # by the bidder's side
+        p_make = omega @ (made if decision.declares else ~made)
+        whole = share == 1.0
+        return DecisionValue(
+            found.tiles, found.q, weights, p_make, mean, variance, sem, self.worlds.count, whole, converged
+        )
+
+    def _weights(self) -> Weights:
+        if not self._rules or not self._plays:
+            return equal_weights(self.count)
+        joined = [
+            Advantages(np.concatenate([part[k].q for part in self._seen]), play.tile)
+            for k, play in enumerate(self._plays)
+        ]
+        return weigh(joined, self.count, self._rules)

@@ -1,0 +1,124 @@
+"""`texas42/quick`: a small network's guess of what PIMC would play, in a few microseconds; in whole numbers, so that it repeats everywhere.
+
+It is fitted by `ludory texas42 quick` on decisions of `texas42/pimc` in contracts for points, and is meant for playing hands out
+and for judging how likely a play was; it has not learnt nello and sevens.
+"""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.agents.agent import BotKernels, KernelAgent
+from ludory.envs.chance import mix
+from ludory.envs.game import Game
+from ludory.envs.kernel import kernel
+from ludory.envs.texas42.bits import size
+from ludory.envs.texas42.state import BID_30, DECLARE, DECLARE_0, FIXED, FORMAT, PASS, PLAY_0, PLAYING
+from ludory.envs.texas42.tiles import CALLED, FOLLOW
+from ludory.envs.texas42.trick import playable, suit_led
+
+from .pimc import check_texas42
+from .tile_features import FEATURES, describe_tile
+
+FILE = Path(__file__).with_name("quick_policy.json")
+SCALE = 256
+"""Weights are stored as integers, this many to one."""
+
+
+class Weights(NamedTuple):
+    """One hidden layer of rectified units: the logit of a tile is output @ max(hidden @ features + bias, 0) / SCALE**2."""
+
+    hidden: NDArray[np.int32]
+    """[units, FEATURES]"""
+    bias: NDArray[np.int32]
+    """[units]"""
+    output: NDArray[np.int32]
+    """[units]"""
+    trumps: NDArray[np.int32]
+    """[features of `declarations.py`]: how a hand's declaration is guessed, / SCALE."""
+
+
+def read_weights(file: Path = FILE) -> Weights:
+    """The weights in a file."""
+    return Weights(*(np.array(json.loads(file.read_text())[name], np.int32) for name in Weights._fields))
+
+
+_HIDDEN, _BIAS, _OUTPUT, TRUMPS = read_weights()
+_NOISE = np.array([-np.log(-np.log((k + 0.5) / 4096)) * SCALE**2 for k in range(4096)], np.int64)
+"""Quantiles of the Gumbel distribution: the largest of logits with such noise is a draw from their softmax."""
+
+
+@kernel
+def tile_logit(state, i, seat, tile, x):
+    """Logit of a tile, times SCALE**2. x [FEATURES] is working memory."""
+    describe_tile(state, i, seat, tile, x)
+    total = 0
+    for unit in range(_HIDDEN.shape[0]):
+        value = int(_BIAS[unit])
+        for k in range(FEATURES):
+            value += int(_HIDDEN[unit, k]) * int(x[k])
+        if value > 0:
+            total += int(_OUTPUT[unit]) * value
+    return total
+
+
+@kernel
+def tiles_to_play(state, i, seat):
+    """Mask of the tiles that `seat`, which is to move, may play."""
+    return playable(int(state.decl[i]), int(state.held[i, seat]), suit_led(state, i))
+
+
+@kernel
+def draw_tile(state, i, seat, key, x):
+    """A tile drawn from the policy; key: 64 bits, other ones for other games. x [FEATURES] is working memory."""
+    moves = tiles_to_play(state, i, seat)
+    best, chosen, plays = 0, -1, int(state.plays[i])
+    for tile in range(28):
+        if (moves >> tile) & 1 == 0:
+            continue
+        if moves == 1 << tile:
+            return tile
+        logit = tile_logit(state, i, seat, tile, x) + int(_NOISE[(mix(key, 32 * plays + tile) >> 20) & 4095])
+        if chosen < 0 or logit > best:
+            best, chosen = logit, tile
+    return chosen
+
+
+@kernel
+def bid_simply(state, i, seat):
+    """As `thirty.bid_thirty`: 30 if nobody has bid, else pass; declares the pip held most often, of equals the highest."""
+    if int(state.phase[i]) == DECLARE:
+        best, chosen = -1, 0
+        for pip in range(7):
+            held = size(int(state.held[i, seat]) & int(FOLLOW[pip, CALLED]))
+            if held >= best:
+                best, chosen = held, pip
+        return DECLARE_0 + chosen
+    return BID_30 if int(state.bid[i]) == 0 else PASS
+
+
+@kernel
+def choose_quick(state, i, seat, memory):
+    """A bid, a declaration or a tile; memory: key of two numbers, then room for the features."""
+    if int(state.phase[i]) != PLAYING:
+        return bid_simply(state, i, seat)
+    key = (int(memory[0]) << 32) ^ (int(memory[1]) & 0xFFFFFFFF)
+    tile = draw_tile(state, i, seat, key, memory[2:])
+    return tile if int(state.setup[i, FORMAT]) == FIXED else PLAY_0 + tile
+
+
+def make(game: Game, seed: int | None = None) -> KernelAgent:
+    """`texas42/quick`; seed: of its draws.
+
+    Raises:
+        OptionError: the game is not Texas 42.
+    """
+    check_texas42("texas42/quick", game)
+    return KernelAgent("texas42/quick", BotKernels(choose_quick, memory_size=2 + FEATURES, draws=True), seed=seed)

@@ -1,0 +1,111 @@
+"""`NetworkAgent`: a network that has learnt exact values of open hands, at the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ludory.agents.networks.policies.domino import DominoTransformer
+from ludory.agents.texas42.solver.open_positions import hands_of, movers, pack_masks
+from ludory.envs.game import Game, State
+from ludory.envs.texas42.worlds import Worlds
+from ludory.errors import OptionError
+
+from .choice import Question
+from .pimc import PimcAgent
+from .tokens import tokenise
+
+ROWS = 4096
+"""States that the network is asked for at a time."""
+
+
+class NetworkAgent(PimcAgent):
+    """Plays the tile that the network values most on average over worlds drawn from what its seat knows, of equals the lowest.
+
+    Bids as `texas42/bid30`; under nello and sevens, which the network does not know, it plays as `texas42/pimc`.
+
+    Args:
+        game: a game of Texas 42.
+        network: its weights.
+        name: what tables and replays call it.
+        worlds: drawn for each decision.
+        open_hands: look at all hands instead; for evaluation only.
+        policy: the network was trained as a policy: what is averaged are probabilities.
+        seed: of the draws.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        network: DominoTransformer,
+        name: str,
+        worlds: int = 10,
+        open_hands: bool = False,
+        policy: bool = False,
+        seed: int = 0,
+    ) -> None:
+        if not isinstance(open_hands, bool):
+            raise OptionError(f"open_hands={open_hands!r}: must be True or False")
+        super().__init__(game, worlds, "mean", seed=seed)
+        self.name, self.privileged = name, open_hands
+        self._network, self._worlds, self._policy = network.eval(), worlds, policy
+
+    def _tiles(self, state: State, rows: Sequence[int], questions: Sequence[Question]) -> list[int]:
+        """The best tile for each question, which is about one of the games `rows`."""
+        known = [k for k, question in enumerate(questions) if question.decision.for_points]
+        others = [k for k, question in enumerate(questions) if not question.decision.for_points]
+        tiles = dict(
+            zip(known, self._best(state, [rows[k] for k in known], [questions[k] for k in known]), strict=True)
+        )
+        plain = super()._tiles(state, [rows[k] for k in others], [questions[k] for k in others])
+        tiles |= zip(others, plain, strict=True)
+        return [tiles[k] for k in range(len(questions))]
+
+    def _best(self, state: State, rows: Sequence[int], questions: Sequence[Question]) -> list[int]:
+        if not questions:
+            return []
+        held = [self._held(state, row, question) for row, question in zip(rows, questions, strict=True)]
+        counts = [len(part) for part in held]
+        of_row, of_question = np.repeat(np.array(rows), counts), np.repeat(np.arange(len(rows)), counts)
+        together = np.concatenate(held)
+        hands = hands_of(state.dealt[of_row] & ~state.held[of_row] | together)
+        states = pack_masks(hands, together, state.leader[of_row], state.trick[of_row, :3])
+        own = hands[np.arange(len(hands)), movers(states)]
+        legal = (np.array([question.legal for question in questions])[of_question, None] >> own & 1) == 1
+        scores = self._scores(hands, state.decl[of_row].astype(np.int64), states, legal)
+        tiles, start = [], 0
+        for count in counts:
+            mean = np.where(legal[start], scores[start : start + count].mean(axis=0), -np.inf)
+            tiles.append(int(own[start, mean.argmax()]))
+            start += count
+        return tiles
+
+    def _held(self, state: State, row: int, question: Question) -> NDArray[np.int32]:
+        """(worlds, 4) masks: what all seats hold."""
+        if self.privileged:
+            return np.array(state.held[row : row + 1], np.int32)
+        seat = question.decision.seat
+        others = Worlds(question.known).choose(self._worlds, question.key, 0)
+        held = np.empty((len(others), 4), np.int32)
+        held[:, seat] = question.known.hand
+        held[:, [(seat + k) % 4 for k in (1, 2, 3)]] = others
+        return held
+
+    @torch.no_grad()
+    def _scores(
+        self, hands: NDArray[np.int64], decl: NDArray[np.int64], states: NDArray[np.int64], legal: NDArray[np.bool_]
+    ) -> NDArray[Any]:
+        """(n, 7) values, or probabilities, of the mover's tiles."""
+        device, parts = next(self._network.parameters()).device, []
+        for start in range(0, len(states), ROWS):
+            part = slice(start, start + ROWS)
+            asked = tokenise(hands[part].reshape(-1, 28), decl[part], states[part], self._network.tokens_version)
+            q = self._network(*(torch.from_numpy(array).to(device) for array in asked)).q
+            if self._policy:
+                q = q.masked_fill(~torch.from_numpy(legal[part]).to(device), -torch.inf).softmax(-1)
+            parts.append(q.double().cpu().numpy())
+        return np.concatenate(parts)

@@ -1,0 +1,131 @@
+"""`texas42/pimc`: plays the tile that does best on average over worlds drawn from what its seat knows, each solved with open hands."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.agents.seat import Seat, SeatAgent
+from ludory.agents.texas42.bidding.thirty import bid_thirty
+from ludory.agents.texas42.solver.solver import Solver
+from ludory.envs.engine.protocol import Array, Engine, on_host
+from ludory.envs.game import Game, State
+from ludory.envs.seats.player import Memory
+from ludory.envs.texas42.options import check_choice, check_range
+from ludory.envs.texas42.rules import step, step_play
+from ludory.envs.texas42.state import NUM_ACTIONS, PLAY_0
+from ludory.errors import OptionError
+
+from .choice import Averager, Objective, Question, question_of
+
+
+class PimcAgent(SeatAgent):
+    """Perfect-information Monte Carlo: the chance to make the contract first, then the mean of the points, then the lowest tile.
+
+    Bids as `texas42/bid30`. What it draws depends on its seed and on what it sees, so that it repeats whatever else is played.
+
+    Args:
+        game: a game of Texas 42.
+        worlds: drawn for each decision.
+        objective: "make", or "mean" for points only.
+        enumerate_below: up to so many worlds are all solved instead.
+        seed: of the draws.
+    """
+
+    name = "texas42/pimc"
+
+    def __init__(
+        self,
+        game: Game,
+        worlds: int = 10,
+        objective: Objective = "make",
+        enumerate_below: int = 0,
+        seed: int = 0,
+    ) -> None:
+        check_texas42(self.name, game)
+        check_range("worlds", worlds, 1, 1_000_000)
+        check_range("enumerate_below", enumerate_below, 0, 1_000_000)
+        check_choice("objective", objective, ("make", "mean"))
+        super().__init__(game)
+        self._averager = Averager(Solver(), worlds, objective, enumerate_below)
+        self._seed = seed
+
+    def seed(self, seed: int) -> None:
+        """Start the draws anew."""
+        self._seed = seed
+
+    def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """Actions (m,) of `seat` in the games `rows`, from what `knowledge` and `decision_of` tell of them."""
+        rows = on_host(rows)
+        state, masks = on_cpu(engine.state), on_host(engine.legal())[rows]
+        seen = on_host(engine.observe(seat, rows))
+        return np.array(self._actions(state, rows, seat, masks, [self._key(one) for one in seen]), np.int64)
+
+    def decide(self, seat: Seat, own: Any) -> int:
+        """A bid, a declaration, or a tile; everything but the own hand is read from a world that the seat cannot tell from the game."""
+        key = self._key(seat.observation)
+        world = on_cpu(seat.worlds(1, key).state)
+        return self._actions(world, [0], seat.number, seat.mask[None], [key])[0]
+
+    def initial_memory(self, rows: int) -> Memory:
+        """None: what is known of a game stands in its state."""
+
+    def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
+        """Nothing to take note of."""
+
+    def _key(self, observation: NDArray[Any]) -> int:
+        return zlib.crc32(observation.tobytes(), self._seed & 0xFFFFFFFF)
+
+    def _actions(
+        self, state: State, rows: Sequence[int], seat: int, masks: NDArray[np.bool_], keys: Sequence[int]
+    ) -> list[int]:
+        """An action of `seat` in each of the games `rows`."""
+        actions = [int(mask.argmax()) for mask in masks]
+        free = [int(k) for k in np.flatnonzero(masks.sum(axis=1) > 1)]
+        playing = [k for k in free if masks[k, -28:].any()]
+        for k in set(free) - set(playing):
+            actions[k] = bid_thirty(masks[k], int(state.held[rows[k], seat]))
+        asked = [int(rows[k]) for k in playing]
+        questions = [question_of(state, row, masks[k, -28:], keys[k]) for k, row in zip(playing, asked, strict=True)]
+        for k, tile in zip(playing, self._tiles(state, asked, questions), strict=True):
+            actions[k] = tile + first_tile(masks[k])
+        return actions
+
+    def _tiles(self, state: State, rows: Sequence[int], questions: Sequence[Question]) -> list[int]:
+        """A tile in each of the games `rows`, whose questions these are."""
+        return self._averager.tiles(questions)
+
+
+def check_texas42(name: str, game: Game) -> None:
+    """Refuse other games.
+
+    Raises:
+        OptionError: the game is not Texas 42.
+    """
+    if not (game.has_kernel("step", step) or game.has_kernel("step", step_play)):
+        raise OptionError(f"{name} plays Texas 42 only, got {game.id or game.facts.name}; try Texas42-v0")
+
+
+def first_tile(mask: NDArray[np.bool_]) -> int:
+    """Action id of tile 0: with a fixed contract, ids are tiles."""
+    return PLAY_0 if len(mask) == NUM_ACTIONS else 0
+
+
+def on_cpu(state: State) -> State:
+    """A state whose fields are NumPy arrays."""
+    return type(state)(*(on_host(field) for field in state))
+
+
+def make(
+    game: Game,
+    worlds: int = 10,
+    objective: Objective = "make",
+    enumerate_below: int = 0,
+    seed: int = 0,
+) -> PimcAgent:
+    """`texas42/pimc`, or `texas42/pimc(worlds=50, objective="mean")`; see `PimcAgent`."""
+    return PimcAgent(game, worlds, objective, enumerate_below, seed)

@@ -1,0 +1,141 @@
+"""Kernels over worlds of one game of Texas 42: how likely they make the plays so far, and how they end when all play the quick policy.
+
+`origin` and `scratch` are records of the game (see `KernelEngine.records`), the game itself and working memory of one thread,
+`origin_bytes` and `scratch_bytes` the same as uint8 [size]. worlds int32 [n, 3]: hands of the seats after `me` in turn order.
+x int32 [FEATURES] is working memory.
+"""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
+
+import math
+
+from ludory.agents.texas42.bidding.declarations import CUES, describe_declaration
+from ludory.envs.chance import mix
+from ludory.envs.engine.binding.cached_kernel import cached_batch_kernel
+from ludory.envs.texas42.rules import clear_play, finish_trick, outcome, play_tile
+from ludory.envs.texas42.state import MADE, NOT_OVER, PLAIN
+from ludory.envs.texas42.tiles import DOUBLES, FOLLOW_ME, STRAIGHT
+
+from .fast_policy import SCALE, TRUMPS, draw_tile, tile_logit, tiles_to_play
+from .tile_features import describe_tile
+
+
+@cached_batch_kernel
+def put_world(origin_bytes, scratch_bytes, origin, scratch, worlds, k, me):
+    """Make `scratch` a copy of the game with the hands of world k."""
+    for byte in range(origin_bytes.shape[0]):
+        scratch_bytes[byte] = origin_bytes[byte]
+    for other in range(3):
+        seat = (me + 1 + other) & 3
+        played = int(origin.dealt[0, seat]) & ~int(origin.held[0, seat])
+        scratch.held[0, seat] = worlds[k, other]
+        scratch.dealt[0, seat] = worlds[k, other] | played
+
+
+@cached_batch_kernel
+def points_before(origin, scratch, origin_bytes, scratch_bytes):
+    """Points of both teams before the first trick: a hand may be given some to begin with."""
+    for byte in range(origin_bytes.shape[0]):
+        scratch_bytes[byte] = origin_bytes[byte]
+    clear_play(scratch, 0)
+    for ply in range(int(origin.plays[0])):
+        seat = int(origin.seats[0, ply])
+        if int(scratch.trick_len[0]) == 0:
+            scratch.leader[0] = seat
+        if play_tile(scratch, 0, seat, int(origin.tiles[0, ply])):
+            finish_trick(scratch, 0)
+    return int(origin.points[0, 0]) - int(scratch.points[0, 0]), int(origin.points[0, 1]) - int(scratch.points[0, 1])
+
+
+@cached_batch_kernel
+def chance_of(scratch, seat, tile, tau, slip, x):
+    """Logarithm of the policy's probability of a tile, made softer by `tau`; with probability `slip` it plays anything."""
+    moves = tiles_to_play(scratch, 0, seat)
+    if moves & (moves - 1) == 0:
+        return 0.0
+    played = tile_logit(scratch, 0, seat, tile, x)
+    total, number = 0.0, 0
+    for other in range(28):
+        if (moves >> other) & 1:
+            total += math.exp((tile_logit(scratch, 0, seat, other, x) - played) / (tau * SCALE * SCALE))
+            number += 1
+    return math.log((1 - slip) / total + slip / number)
+
+
+@cached_batch_kernel
+def declaration_chance(hand, decl, tau, x):
+    """Logarithm of the chance that a hand declares `decl`, of straight 42."""
+    total, own = 0.0, 0.0
+    for other in STRAIGHT:
+        describe_declaration(hand, other, x)
+        score = 0
+        for k in range(CUES):
+            score += int(TRUMPS[k]) * int(x[k])
+        total += math.exp(score / (tau * SCALE))
+        if other == decl:
+            own = score / (tau * SCALE)
+    return own - math.log(total)
+
+
+@cached_batch_kernel
+def weigh_rows(origin, scratch, origin_bytes, scratch_bytes, worlds, me, bid_tau, tau, slip, x, logs, start, stop):
+    """logs[k]: logarithm of how likely world k makes the declaration (left out if bid_tau is 0) and the plays of the others."""
+    decl, declarer = int(origin.decl[0]), int(origin.bidder[0])
+    if int(origin.kind[0]) != PLAIN:
+        declarer = (declarer + 2) & 3
+    first_0, first_1 = points_before(origin, scratch, origin_bytes, scratch_bytes)
+    for k in range(start, stop):
+        put_world(origin_bytes, scratch_bytes, origin, scratch, worlds, k, me)
+        total = 0.0
+        if bid_tau > 0 and declarer != me and (decl <= DOUBLES or decl == FOLLOW_ME):
+            total += declaration_chance(int(scratch.dealt[0, declarer]), decl, bid_tau, x)
+        clear_play(scratch, 0)
+        scratch.points[0, 0], scratch.points[0, 1] = first_0, first_1
+        for ply in range(int(origin.plays[0])):
+            seat, tile = int(origin.seats[0, ply]), int(origin.tiles[0, ply])
+            if int(scratch.trick_len[0]) == 0:
+                scratch.leader[0] = seat
+            if seat != me:
+                total += chance_of(scratch, seat, tile, tau, slip, x)
+            if play_tile(scratch, 0, seat, tile):
+                finish_trick(scratch, 0)
+        logs[k] = total
+
+
+@cached_batch_kernel
+def play_on(scratch, key, x):
+    """Play the game to where its contract is decided; returns the result."""
+    result = NOT_OVER
+    while result == NOT_OVER:
+        seat = int(scratch.to_move[0])
+        tile = draw_tile(scratch, 0, seat, key, x)
+        if play_tile(scratch, 0, seat, tile):
+            finish_trick(scratch, 0)
+            result = outcome(scratch, 0)
+    return result
+
+
+@cached_batch_kernel
+def play_out_rows(origin, scratch, origin_bytes, scratch_bytes, worlds, me, tiles, key, x, made, start, stop):
+    """made[k, a]: 1 if the contract is made when tiles[a] is played in world k and everybody plays the quick policy then."""
+    for k in range(start, stop):
+        for a in range(tiles.shape[0]):
+            put_world(origin_bytes, scratch_bytes, origin, scratch, worlds, k, me)
+            result = NOT_OVER
+            if play_tile(scratch, 0, me, tiles[a]):
+                finish_trick(scratch, 0)
+                result = outcome(scratch, 0)
+            if result == NOT_OVER:
+                result = play_on(scratch, mix(key, k), x)
+            made[k, a] = result == MADE
+
+
+@cached_batch_kernel
+def describe_rows(state, rows, seats, legal, features):
+    """features[k]: those of the tiles in legal[k] that seats[k] may play in game rows[k], in order; features [n, 7, FEATURES] arrive 0."""
+    for k in range(rows.shape[0]):
+        count = 0
+        for tile in range(28):
+            if legal[k, tile]:
+                describe_tile(state, rows[k], seats[k], tile, features[k, count])
+                count += 1

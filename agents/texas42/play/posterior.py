@@ -1,0 +1,174 @@
+"""How well worlds explain what the other seats have played, if these prefer tiles that are worth more with all hands open.
+
+In a world every past play of another seat is looked at again: its hand then, the tiles it could have played by the suit that was led,
+and the exact value of each from its side. A play that gives away much makes the world unlikely. Own plays are no evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.agents.texas42.solver.expected import Decision
+from ludory.agents.texas42.solver.solver import ILLEGAL, Solver, positions
+from ludory.envs.game import State
+from ludory.envs.texas42.options import check_range
+from ludory.errors import OptionError
+
+Floats = NDArray[np.float64]
+FEW, VERY_FEW = 10.0, 3.0
+"""Below so many effective worlds plays are taken less seriously, and then weights are mixed with equal ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """How plays weigh worlds. `Posterior(window=4, tau=0.1)` is what the first pipeline had on its command line."""
+
+    window: int = 8
+    """So many of the last plays of other seats count."""
+    tau: float = 10.0
+    """Points by which a play must be worse to be e times less likely."""
+    slip: float = 0.1
+    """How often a seat plays anything legal."""
+    clip: float = 30.0
+    """No world is more than e to this less likely than the best."""
+
+    def __post_init__(self) -> None:
+        """Check ranges.
+
+        Raises:
+            OptionError: naming the field, the value and the range.
+        """
+        check_range("window", self.window, 1, 28)
+        if not (self.tau > 0 and self.clip > 0 and 0 <= self.slip <= 1):
+            raise OptionError(f"tau={self.tau}, clip={self.clip}: must be above 0; slip={self.slip}: must lie in 0..1")
+
+
+class PastPlay(NamedTuple):
+    """A tile that was played, and the trick that it was played to."""
+
+    seat: int
+    tile: int
+    leader: int
+    trick: tuple[int, ...]
+    """Tiles that lay in the trick before it."""
+    later: tuple[int, int, int, int]
+    """By seat, mask of the tiles played with it or after it, until now."""
+
+
+def past_plays(state: State, i: int) -> list[PastPlay]:
+    """The plays of game `i`, oldest first; for declarations that four seats play."""
+    count = int(state.plays[i])
+    tiles, seats = state.tiles[i, :count].tolist(), state.seats[i, :count].tolist()
+    later, plays = [0, 0, 0, 0], []
+    for k in range(count - 1, -1, -1):
+        later[seats[k]] |= 1 << tiles[k]
+        start = k - k % 4
+        plays.append(PastPlay(seats[k], tiles[k], seats[start], tuple(tiles[start:k]), tuple(later)))  # type: ignore[arg-type]
+    return plays[::-1]
+
+
+class Advantages(NamedTuple):
+    """What a play was worth in each of n worlds, against what else could have been played."""
+
+    q: NDArray[np.int16]
+    """(n, 28) from the mover's side, `ILLEGAL` where a tile could not be played."""
+    tile: int
+    """That was played."""
+
+
+def advantages(
+    solver: Solver, decision: Decision, held: NDArray[np.int32], plays: Sequence[PastPlay]
+) -> list[Advantages]:
+    """Of each play, in current worlds; held: (n, 4) masks of all seats.
+
+    Raises:
+        RuntimeError: a tile that was played could not be played in some world, so the worlds are not of this game.
+    """
+    found = []
+    for play in plays:
+        then = held | np.array(play.later, np.int32)
+        q = solver.q_values(positions(then, decision.decl, play.leader, play.trick, decision.bidder))[1].astype(
+            np.int16
+        )
+        if (q[:, play.tile] == ILLEGAL).any():
+            world = int((q[:, play.tile] == ILLEGAL).argmax())
+            raise RuntimeError(
+                f"tile {play.tile} of seat {play.seat} could not be played in world {then[world].tolist()}"
+            )
+        found.append(
+            Advantages(np.where(q == ILLEGAL, q, (1 if play.seat % 2 == 0 else -1) * q).astype(np.int16), play.tile)
+        )
+    return found
+
+
+def log_likelihood(seen: Sequence[Advantages], count: int, tau: float, slip: float) -> Floats:
+    """(n,) logarithm of the probability of the plays in each world: a softmax of advantages, mixed with anything legal."""
+    total = np.zeros(count)
+    for one in seen:
+        legal = one.q != ILLEGAL
+        number = legal.sum(axis=1)
+        mean = np.where(legal, one.q, 0).sum(axis=1) / number
+        logits = np.where(legal, (one.q - mean[:, None]) / tau, -np.inf)
+        peak = logits.max(axis=1)
+        chance = np.exp(logits[:, one.tile] - peak) / np.exp(logits - peak[:, None]).sum(axis=1)
+        total += np.log((1 - slip) * chance + slip / number + 1e-30)
+    return total
+
+
+class Weights(NamedTuple):
+    """Weights of n worlds, which sum to 1, and what they say of themselves."""
+
+    weights: Floats
+    ess: float
+    """1 / sum of squares: so many equal worlds would say as much."""
+    max_w: float
+    entropy: float
+    """In nats."""
+    window_nll: float
+    """Mean of -log of the probability of the plays, over worlds as weighted."""
+
+    @property
+    def k_eff(self) -> float:
+        """exp(entropy)."""
+        return float(np.exp(self.entropy))
+
+
+def equal_weights(count: int) -> Weights:
+    """Of worlds that nothing tells apart."""
+    return Weights(np.full(count, 1 / count), float(count), 1 / count, float(np.log(count)), 0.0)
+
+
+def weigh(seen: Sequence[Advantages], count: int, rules: Posterior) -> Weights:
+    """Weights of all worlds of one decision together. Without plays all are equal."""
+    if not seen:
+        return equal_weights(count)
+    logs = log_likelihood(seen, count, rules.tau, rules.slip)
+    weights = normalised(logs, rules.clip)
+    if ess_of(weights) < FEW:
+        logs = log_likelihood(seen, count, rules.tau, min(1.0, rules.slip + 0.15))
+        weights = normalised(logs, rules.clip)
+        if ess_of(weights) < VERY_FEW:
+            weights = 0.7 * weights + 0.3 / count
+    entropy = -float((weights * np.log(np.maximum(weights, 1e-300))).sum())
+    return Weights(weights, ess_of(weights), float(weights.max()), entropy, -float((weights * logs).sum()))
+
+
+def normalised(logs: Floats, clip: float) -> Floats:
+    """Weights (n,) that sum to 1 from logarithms (n,)."""
+    weights = np.exp(np.maximum(logs - logs.max(), -clip))
+    return np.asarray(weights / weights.sum())
+
+
+def ess_of(weights: Floats) -> float:
+    """Effective number of worlds."""
+    return float(1 / (weights**2).sum())
+
+
+def evidence(state: State, i: int, observer: int, window: int) -> list[PastPlay]:
+    """The last `window` plays of seats other than the observer in game `i`."""
+    return [play for play in past_plays(state, i) if play.seat != observer][-window:]

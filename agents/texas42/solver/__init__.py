@@ -1,0 +1,1 @@
+"""Exact values of Texas 42 with all hands open."""

@@ -1,0 +1,248 @@
+"""Alpha-beta over the open hands of Texas 42, as a loop over an explicit stack, with a table of positions between tricks.
+
+Values are points still to be won, Team 0's minus Team 1's; Team 0 maximises, whoever moves. Tiles are places (`strength.py`),
+hands masks of places. Nothing is allocated and nothing recurses, so that a thread can run it on any device; `frames` and `table`
+are its working memory.
+
+A word of the table, of 64 bits: leader and tiles left 30, lower and upper bound + 42 7 each, best tile 5, generation 15.
+"""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from __future__ import annotations
+
+from ludory.envs.kernel import kernel
+
+from .last_tricks import FAR, last_trick, last_two_tricks
+from .ordering import follow_score, lead_score
+from .tile_bits import count_of, index_of
+
+FRAMES, COLUMNS = 30, 32
+"""Shape of the stack, int32."""
+TABLE_BITS = 16
+"""The table has 2 ** TABLE_BITS words, int64."""
+
+# Columns of a frame.
+_LEFT, _SEAT, _PLACE, _FOLLOWS, _WINS, _TOP, _OWNER, _POINTS, _REST, _TRICKS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+_ALPHA, _BETA, _BEST, _MOVE, _FIRST_ALPHA, _FIRST_BETA = 10, 11, 12, 13, 14, 15
+_LOWER, _UPPER, _DELTA, _MOVES, _NEXT = 16, 17, 18, 19, 20
+_LIST = 21
+# Columns of `contract`: what a trick is worth, and to whom.
+LAST_PLACE, OUT, BY_TRICKS, HIT_TEAM, HIT_VALUE, NEAREST = 0, 1, 2, 3, 4, 5
+# Columns of `position`.
+P_LEFT, P_SEAT, P_PLACE, P_FOLLOW, P_ABLE, P_TOP, P_OWNER, P_POINTS, P_REST, P_TRICKS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+
+
+@kernel
+def nearest(held, level):
+    """Under sevens: the strongest tile and its equals."""
+    strongest = held
+    while strongest & (strongest - 1):
+        strongest &= strongest - 1
+    # `level` names equals of higher place only, so a tile is as near as the strongest if it is that tile or names it.
+    moves, rest = 0, held
+    while rest != 0:
+        bit = rest & -rest
+        rest ^= bit
+        if bit == strongest or int(level[index_of(bit)]) & strongest:
+            moves |= bit
+    return moves
+
+
+@kernel
+def play(
+    bit, left, seat, place, follow, able, top, owner, points, rest, tricks, contract, follows, wins, level, fives, tens
+):  # fmt: skip
+    """The position after a tile, and what Team 0 gains by it, which is 0 but for the last tile of a trick."""
+    left ^= bit
+    if place == 0:
+        at = index_of(bit)
+        follow, able, top, owner, points = int(follows[at]), int(wins[at]), bit, seat, 1
+    elif (bit & able) > top:
+        top, owner = bit, seat
+    if int(contract[NEAREST]) and top == bit:
+        top |= int(level[index_of(bit)])
+    points += count_of(bit, fives, tens)
+    if place < int(contract[LAST_PLACE]):
+        after = (seat + 1) & 3
+        if after == int(contract[OUT]):
+            after = (after + 1) & 3
+        return left, after, place + 1, follow, able, top, owner, points, rest, tricks, 0
+    gain = points if owner & 1 == 0 else -points
+    if int(contract[BY_TRICKS]):
+        gain = int(contract[HIT_VALUE]) if owner & 1 == int(contract[HIT_TEAM]) else 0
+    return left, owner, 0, 0, 0, 0, owner, 0, rest - points, tricks - 1, gain
+
+
+@kernel
+def moves_of(held, place, follow, contract, level):
+    """Mask of the tiles that may be played."""
+    if int(contract[NEAREST]):
+        return nearest(held, level)
+    following = held & follow
+    return following if following != 0 else held
+
+
+@kernel
+def search(hands, position, alpha, beta, contract, follows, wins, counts, level, table, generation, frames):
+    """Value of a position, or a bound of it outside (alpha, beta).
+
+    hands int32 [4]: dealt. position int64 [10]: tiles left, seat to move, its place in the trick, the tiles that follow and those
+    that can win, the winning tile and its owner, points in the trick, points left with those of the trick, tricks left with it.
+    contract int64 [6]. table int64 [2 ** TABLE_BITS]. frames int32 [FRAMES, COLUMNS].
+    """
+    fives, tens, mark = int(counts[0]), int(counts[1]), generation << 49
+    by_tricks = int(contract[BY_TRICKS])
+    left, seat, place = int(position[P_LEFT]), int(position[P_SEAT]), int(position[P_PLACE])
+    follow, able, top = int(position[P_FOLLOW]), int(position[P_ABLE]), int(position[P_TOP])
+    owner, points, rest = int(position[P_OWNER]), int(position[P_POINTS]), int(position[P_REST])
+    tricks = int(position[P_TRICKS])
+    depth, delta, value, entering, bit, forced = 0, 0, 0, True, 0, False
+    while True:
+        if entering:
+            frames[29, 31] += 1
+            hint, lower, upper = 0, -rest, rest
+            if place == 0:
+                if by_tricks:
+                    lower, upper = (-tricks, 0) if int(contract[HIT_VALUE]) < 0 else (0, tricks)
+                done = True
+                if left == 0:
+                    value = 0
+                elif alpha >= upper:
+                    value = upper
+                elif beta <= lower:
+                    value = lower
+                elif tricks == 1 and not by_tricks:
+                    value = last_trick(hands, left, seat, rest, wins)
+                elif tricks == 2 and not by_tricks:
+                    if seat & 1:
+                        value = -last_two_tricks(hands, left, seat, rest, -beta, -alpha, follows, wins, fives, tens)
+                    else:
+                        value = last_two_tricks(hands, left, seat, rest, alpha, beta, follows, wins, fives, tens)
+                else:
+                    done = False
+                    key = left | (seat << 28)
+                    word = int(table[((key * 2654435761) & 0xFFFFFFFF) >> (32 - TABLE_BITS)])
+                    if (word & 0x3FFFFFFF) == key and (word >> 49) == (mark >> 49):
+                        lower, upper = ((word >> 30) & 127) - 42, ((word >> 37) & 127) - 42
+                        hint = 1 << ((word >> 44) & 31)
+                        if lower >= beta or lower == upper:
+                            value, done = lower, True
+                        elif upper <= alpha:
+                            value, done = upper, True
+                    alpha, beta = max(alpha, lower), min(beta, upper)
+                if done:
+                    value += delta
+                    if depth == 0:
+                        return value
+                    entering = False
+                    depth -= 1
+                    continue
+            moves = moves_of(int(hands[seat]) & left, place, follow, contract, level)
+            best, cursor, count = (FAR if seat & 1 else -FAR), 0, 0
+            forced = place > 0 and moves & (moves - 1) == 0
+            if forced:
+                bit = moves
+            else:
+                ours, theirs = 0, 0
+                if place > 0:
+                    if (owner ^ seat) & 1:
+                        theirs = top
+                    else:
+                        ours = top
+                    if place < 3:
+                        following = int(hands[(seat + 1) & 3]) & left
+                        following = following & follow if following & follow else following
+                        theirs = max(theirs, following & able)
+                    if place == 1:
+                        following = int(hands[(seat + 2) & 3]) & left
+                        following = following & follow if following & follow else following
+                        ours = max(ours, following & able)
+                while moves != 0:
+                    bit = moves & -moves
+                    moves ^= bit
+                    if bit == hint:
+                        score = 9999
+                    elif place == 0:
+                        score = lead_score(bit, hands, left, seat, follows, wins, fives, tens)
+                    else:
+                        score = follow_score(bit, ours, theirs, able, fives, tens)
+                    entry = (score << 5) | index_of(bit)
+                    k = count
+                    while k > 0 and int(frames[depth, _LIST + k - 1]) < entry:
+                        frames[depth, _LIST + k] = frames[depth, _LIST + k - 1]
+                        k -= 1
+                    frames[depth, _LIST + k] = entry
+                    count += 1
+                for k in range(count):
+                    frames[depth, _LIST + k] = 1 << (int(frames[depth, _LIST + k]) & 31)
+                frames[depth, _LEFT], frames[depth, _SEAT], frames[depth, _PLACE] = left, seat, place
+                frames[depth, _FOLLOWS], frames[depth, _WINS], frames[depth, _TOP] = follow, able, top
+                frames[depth, _OWNER], frames[depth, _POINTS], frames[depth, _REST] = owner, points, rest
+                frames[depth, _TRICKS], frames[depth, _DELTA] = tricks, delta
+                frames[depth, _FIRST_ALPHA], frames[depth, _FIRST_BETA] = alpha, beta
+                frames[depth, _LOWER], frames[depth, _UPPER] = lower, upper
+                frames[depth, _MOVES], frames[depth, _MOVE] = count, 0
+                delta = 0
+        else:
+            left, seat, place = int(frames[depth, _LEFT]), int(frames[depth, _SEAT]), int(frames[depth, _PLACE])
+            follow, able, top = int(frames[depth, _FOLLOWS]), int(frames[depth, _WINS]), int(frames[depth, _TOP])
+            owner, points, rest = int(frames[depth, _OWNER]), int(frames[depth, _POINTS]), int(frames[depth, _REST])
+            tricks, count = int(frames[depth, _TRICKS]), int(frames[depth, _MOVES])
+            alpha, beta = int(frames[depth, _ALPHA]), int(frames[depth, _BETA])
+            best, cursor = int(frames[depth, _BEST]), int(frames[depth, _NEXT])
+            if seat & 1:
+                if value < best:
+                    best = value
+                    frames[depth, _MOVE] = frames[depth, _LIST + cursor - 1]
+                beta = min(beta, best)
+            else:
+                if value > best:
+                    best = value
+                    frames[depth, _MOVE] = frames[depth, _LIST + cursor - 1]
+                alpha = max(alpha, best)
+            if alpha >= beta or cursor == count:
+                if place == 0:
+                    lower, upper = int(frames[depth, _LOWER]), int(frames[depth, _UPPER])
+                    if best > int(frames[depth, _FIRST_ALPHA]):
+                        lower = max(lower, best)
+                    if best < int(frames[depth, _FIRST_BETA]):
+                        upper = min(upper, best)
+                    key = left | (seat << 28)
+                    word = key | ((lower + 42) << 30) | ((upper + 42) << 37)
+                    word |= (index_of(int(frames[depth, _MOVE])) << 44) | mark
+                    table[((key * 2654435761) & 0xFFFFFFFF) >> (32 - TABLE_BITS)] = word
+                value = best + int(frames[depth, _DELTA])
+                if depth == 0:
+                    return value
+                depth -= 1
+                continue
+            forced, delta = False, 0
+        if not forced:  # a forced tile needs no frame: its node has the value of its only child
+            bit = int(frames[depth, _LIST + cursor])
+            frames[depth, _NEXT], frames[depth, _BEST] = cursor + 1, best
+            frames[depth, _ALPHA], frames[depth, _BETA] = alpha, beta
+            depth += 1
+        left, seat, place, follow, able, top, owner, points, rest, tricks, gain = play(
+            bit,
+            left,
+            seat,
+            place,
+            follow,
+            able,
+            top,
+            owner,
+            points,
+            rest,
+            tricks,
+            contract,
+            follows,
+            wins,
+            level,
+            fives,
+            tens,
+        )
+        delta += gain
+        alpha -= gain
+        beta -= gain
+        entering = True

@@ -1,0 +1,196 @@
+"""`Solver`: exact values of Texas 42 with all hands open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.engine.binding.bind import bind
+from ludory.envs.engine.parallel import run_parts
+from ludory.envs.game import State
+from ludory.envs.texas42.tiles import ALL_TILES, COUNT, COUNTING, DECLARATIONS, NELLO_HIGH
+from ludory.errors import OptionError
+
+from .position import set_up
+from .search import COLUMNS, FRAMES, TABLE_BITS, moves_of, play, search
+from .tile_bits import index_of
+from .tile_renumbering import Strength, strength_of
+
+ILLEGAL = -128
+"""Stands for the value of a tile that may not be played."""
+
+_TEMPLATE = str(Path(__file__).with_name("solve_cpu"))
+_KERNELS: dict[str, Any] = {
+    "search": search,
+    "set_up": set_up,
+    "play": play,
+    "moves_of": moves_of,
+    "index_of": index_of,
+}
+
+
+class Positions(NamedTuple):
+    """n positions with all hands open, between the first lead and the last tile."""
+
+    held: NDArray[np.int32]
+    """(n, 4) masks of the tiles held, without those that lie in the trick."""
+    leader: NDArray[np.int64]
+    """(n,) who leads the present trick."""
+    trick: NDArray[np.int64]
+    """(n, 3) tiles that lie in the trick, in order, then -1."""
+    decl: NDArray[np.int64]
+    """(n,) declaration."""
+    bidder: NDArray[np.int64]
+    """(n,) bidder; matters under nello and sevens only."""
+
+    def row(self, k: int) -> Positions:
+        """Position k alone."""
+        return Positions(*(part[k : k + 1] for part in self))  # type: ignore[arg-type]
+
+
+def positions(held: Any, decl: Any, leader: Any, trick: Sequence[int] = (), bidder: Any = 0) -> Positions:
+    """Positions from masks (n, 4) or (4,); what is given once holds for all."""
+    hands = np.atleast_2d(np.asarray(held, np.int32))
+    count = len(hands)
+
+    def column(value: Any) -> NDArray[np.int64]:
+        return np.ascontiguousarray(np.broadcast_to(np.asarray(value, np.int64), (count,)))
+
+    lying = np.full((count, 3), -1, np.int64)
+    lying[:, : len(trick)] = trick
+    return _checked(Positions(np.ascontiguousarray(hands), column(leader), lying, column(decl), column(bidder)))
+
+
+def positions_of(state: State, rows: Any = slice(None)) -> Positions:
+    """The positions of games that are being played, all or `rows`, from their state on the CPU."""
+    parts = state.leader[rows], state.trick[rows, :3], state.decl[rows], state.bidder[rows]
+    columns = (np.ascontiguousarray(part, np.int64) for part in parts)
+    return _checked(Positions(np.array(state.held[rows], np.int32), *columns))
+
+
+def _checked(given: Positions) -> Positions:
+    held, decl = given.held, given.decl
+    if len(held) and (decl.min() < 0 or decl.max() >= len(DECLARATIONS)):
+        raise OptionError(f"decl: must lie in 0..{len(DECLARATIONS) - 1}, got {decl.min()}..{decl.max()}")
+    twice = (held[:, 0] & held[:, 1]) | (held[:, 2] & held[:, 3])
+    twice |= (held[:, 0] | held[:, 1]) & (held[:, 2] | held[:, 3])
+    if twice.any():
+        raise OptionError(f"held: in position {int(twice.argmax())} two seats hold the same tile")
+    return given
+
+
+class Workspace(NamedTuple):
+    """Memory of one thread: the position being searched, table and stack; see `search.py`."""
+
+    hands: NDArray[np.int32]
+    position: NDArray[np.int64]
+    contract: NDArray[np.int64]
+    table: NDArray[np.int64]
+    frames: NDArray[np.int32]
+    clock: NDArray[np.int64]
+    """(1,) number of the words of the table that are of the present deal."""
+
+
+def new_workspace() -> Workspace:
+    """An empty one, 0.5 MB."""
+    position = np.zeros(4, np.int32), np.zeros(10, np.int64), np.zeros(6, np.int64)
+    return Workspace(
+        *position, np.zeros(1 << TABLE_BITS, np.int64), np.zeros((FRAMES, COLUMNS), np.int32), np.zeros(1, np.int64)
+    )
+
+
+@cache
+def rules() -> Strength:
+    """The tables of all declarations, each [14, ...]."""
+    tables = [strength_of(decl) for decl in range(len(DECLARATIONS))]
+    return Strength(*(np.stack(parts) for parts in zip(*tables, strict=True)))
+
+
+@cache
+def _bound() -> ModuleType:
+    return bind(_TEMPLATE, _KERNELS, np.dtype([]))
+
+
+class Solver:
+    """Alpha-beta with a table, exact, in as many threads as a batch fills.
+
+    Values are points still to be won, Team 0's minus Team 1's, when all seats see all hands; Team 0 maximises, Team 1 minimises.
+    Under nello and sevens they are tricks that break the contract: 0, or negative for a bidder of Team 0, positive for one of Team 1.
+
+    Args:
+        threads: how many share a batch; None: `LUDORY_NUM_THREADS`, else the number of cores.
+    """
+
+    def __init__(self, threads: int | None = None) -> None:
+        self._threads, self._free = threads, [new_workspace()]
+
+    def value(self, given: Positions) -> NDArray[np.int8]:
+        """V (n,)."""
+        values = np.zeros(len(given.held), np.int8)
+        self._run("value_rows", given, values)
+        return values
+
+    def q_values(self, given: Positions, only: Any = ALL_TILES) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """V (n,), and Q (n, 28) of every tile that may be played; `ILLEGAL` for the others.
+
+        only: mask of the tiles that are asked for, one or (n,); V is then the best of those.
+        """
+        values, q = np.zeros(len(given.held), np.int8), np.zeros((len(given.held), 28), np.int8)
+        self._run("q_rows", given, np.full(len(values), only, np.int64), values, q)
+        return values, q
+
+    def makes(self, given: Positions, bid: Any, banked: Any = 0) -> NDArray[np.bool_]:
+        """(n,) whether the bidder's side makes its bid.
+
+        Args:
+            given: the positions; `bidder` says whose bid it is.
+            bid: 30..41 points or 42 m for m marks, one or (n,).
+            banked: points of the bidder's side from the tricks before; under nello and sevens, tricks that broke the contract.
+        """
+        bounds, flip = _bounds(given, bid, banked)
+        answers = np.zeros(len(given.held), np.bool_)
+        self._run("at_least_rows", given, bounds, answers)
+        return answers ^ flip
+
+    def make_after(self, given: Positions, bid: Any, banked: Any = 0) -> NDArray[np.bool_]:
+        """(n, 28) whether the bidder's side makes its bid after each tile; False for those that may not be played."""
+        bounds, flip = _bounds(given, bid, banked)
+        answers = np.zeros((len(given.held), 28), np.int8)
+        self._run("at_least_after_rows", given, bounds, answers)
+        makes: NDArray[np.bool_] = ((answers == 1) ^ flip[:, None]) & (answers != ILLEGAL)
+        return makes
+
+    def _run(self, name: str, given: Positions, *arrays: NDArray[Any]) -> None:
+        kernel = getattr(_bound(), name)
+
+        def part(start: int, stop: int) -> None:
+            work = self._free.pop() if self._free else new_workspace()
+            kernel(given, rules(), work, *arrays, start, stop)
+            self._free.append(work)
+
+        run_parts(part, len(given.held), threads=self._threads, rows_per_thread=16)
+
+
+def points_left(given: Positions) -> NDArray[np.int64]:
+    """(n,) points still to be won, those of the present trick included."""
+    lying = np.where(given.trick >= 0, 1 << np.maximum(given.trick, 0), 0).sum(axis=1)
+    tiles = np.bitwise_or.reduce(given.held, axis=1) | lying
+    counts = sum(((tiles >> tile) & 1) * int(COUNT[tile]) for tile in COUNTING)
+    tricks = ((given.held[:, :, None] >> np.arange(28)) & 1).sum(axis=2).max(axis=1)
+    return np.asarray(tricks + counts, np.int64)
+
+
+def _bounds(given: Positions, bid: Any, banked: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """What V must be at least for Team 0 to make its bid, or, flipped, for Team 1 to fail."""
+    need = np.minimum(np.asarray(bid, np.int64), 42) - np.asarray(banked, np.int64)
+    bound = 2 * need - points_left(given)
+    bound = np.where(given.decl >= NELLO_HIGH, np.where(np.asarray(banked) > 0, 99, 0), bound)
+    odd = given.bidder % 2 == 1
+    bounds = np.where(odd, 1 - bound, bound)
+    return np.ascontiguousarray(np.broadcast_to(bounds, given.leader.shape)), odd

@@ -1,0 +1,215 @@
+"""`LeagueState`: what the event log adds up to. Events are its only way to change."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ludory.algorithms.league.matchmaking.payoff import Payoff
+from ludory.errors import DataError
+
+from .events import Event, Reducer
+
+NAMED = 20
+"""Most players that an error names."""
+
+
+@dataclass(slots=True)
+class PlayerRecord:
+    """One player: a learner, a frozen copy of one, or an anchor."""
+
+    id: str
+    role: str
+    """"main", "main_exploiter", "league_exploiter" (of a frozen player its parent's) or "anchor"."""
+    frozen: bool = False
+    parent: str | None = None
+    file: str | None = None
+    """Of a frozen player its weights, of a learner its last checkpoint; relative to the league's folder."""
+    sha256: str | None = None
+    env_steps: int = 0
+    """Decisions since the league began, resets included."""
+    steps_since_snapshot: int = 0
+    updates: int = 0
+    copies: int = 0
+    """Frozen copies made so far."""
+    resets: int = 0
+
+
+@dataclass(slots=True)
+class LeagueState(Reducer):
+    """Players in order of age, results, and what is under way."""
+
+    decay: float
+    players: list[PlayerRecord] = field(default_factory=list)
+    payoff: Payoff = field(init=False)
+    """Decayed games of pairs in which a side learns."""
+    matrix: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    """[wins, draws, losses] of pairs of players that never change, for the first of the pair."""
+    blocks: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Evaluation blocks played of a pair."""
+    open_matches: dict[int, tuple[str, str]] = field(default_factory=dict)
+    """Home and away of matches without a result."""
+    next_match: int = 0
+    turn: int = 0
+    """Slices finished."""
+    seconds: float = 0.0
+    """Time that it ran, pauses between parts left out."""
+    snapshots: int = 0
+    refused: int = 0
+    closed: bool = False
+    _numbers: dict[str, int] = field(init=False, repr=False, compare=False)
+    """Places of players by id."""
+
+    def __post_init__(self) -> None:
+        self.payoff = Payoff(0, self.decay)
+        self._numbers = {}
+        for number, player in enumerate(self.players):
+            self._numbers.setdefault(player.id, number)
+
+    def number(self, id: str) -> int:
+        """Place of a player in `players` and in the payoff table.
+
+        Raises:
+            DataError: there is none of this id.
+        """
+        number = self._numbers.get(id)
+        if number is None:
+            known = [player.id for player in self.players]
+            some = ", ".join(known[:NAMED]) + (f" and {len(known) - NAMED} more" if len(known) > NAMED else "")
+            raise DataError(f"the league has no player {id!r}; it has {some}")
+        return number
+
+    def player(self, id: str) -> PlayerRecord:
+        """The player called `id`."""
+        return self.players[self.number(id)]
+
+    @property
+    def learners(self) -> list[PlayerRecord]:
+        """Players that learn, in order of their turns."""
+        return [player for player in self.players if not player.frozen and player.role != "anchor"]
+
+    @property
+    def fixed(self) -> list[PlayerRecord]:
+        """Frozen players and anchors: those that never change."""
+        return [player for player in self.players if player.frozen or player.role == "anchor"]
+
+    @property
+    def kinship(self) -> tuple[list[str], list[bool], list[int]]:
+        """Role, whether frozen, and number of the parent (-1: none) of every player: what the rules of matchmaking read."""
+        players = self.players
+        parents = [-1 if player.parent is None else self.number(player.parent) for player in players]
+        return [player.role for player in players], [player.frozen for player in players], parents
+
+    @property
+    def env_steps(self) -> int:
+        """Decisions of all learners together."""
+        return sum(player.env_steps for player in self.learners)
+
+    def _on_player_added(
+        self,
+        id: str,
+        role: str,
+        frozen: bool = False,
+        parent: str | None = None,
+        file: str | None = None,
+        sha256: str | None = None,
+        **_: Any,
+    ) -> None:
+        self._add(PlayerRecord(id, role, frozen, parent, file, sha256))
+
+    def _add(self, player: PlayerRecord) -> None:
+        self._numbers.setdefault(player.id, self.payoff.grow())
+        self.players.append(player)
+
+    def _on_assigned(self, match: int, home: str, away: str, **_: Any) -> None:
+        self.open_matches[match] = home, away
+        self.next_match = match + 1
+
+    def _on_result(self, match: int, outcome: str, source: str = "training", counted: bool = True, **_: Any) -> None:
+        home, away = self.open_matches.pop(match)
+        if counted:
+            self._count(home, away, outcome)
+
+    def _count(self, home: str, away: str, outcomes: str) -> None:
+        self.payoff.add_games(self.number(home), self.number(away), outcomes)
+
+    def _on_refused(self, **_: Any) -> None:
+        self.refused += 1
+
+    def _on_progress(self, player: str, env_steps: int, updates: int, **_: Any) -> None:
+        found = self.player(player)
+        found.steps_since_snapshot += env_steps - found.env_steps
+        found.env_steps, found.updates = env_steps, updates
+        self.turn += 1
+        self.closed = False
+
+    def _on_committed(self, seconds: float, **_: Any) -> None:
+        self.seconds += seconds
+
+    def _on_snapshot(self, player: str, id: str, file: str, sha256: str, **_: Any) -> None:
+        parent = self.player(player)
+        parent.copies, parent.steps_since_snapshot = parent.copies + 1, 0
+        self.snapshots += 1
+        self._add(PlayerRecord(id, parent.role, True, player, file, sha256, parent.env_steps, 0, parent.updates))
+
+    def _on_reset(self, player: str, **_: Any) -> None:
+        found = self.player(player)
+        found.steps_since_snapshot, found.resets = 0, found.resets + 1
+        self.payoff.reset(self.number(player))
+        self.open_matches = {match: pair for match, pair in self.open_matches.items() if pair[0] != player}
+
+    def _on_evaluated(
+        self, i: str, j: str, block: int, wins: int, draws: int, losses: int, outcomes: str = "", **_: Any
+    ) -> None:
+        self.blocks[i, j] = block + 1
+        if outcomes:  # a side still learns
+            self._count(i, j, outcomes)
+            return
+        counts = self.matrix.setdefault((i, j), [0, 0, 0])
+        for place, number in enumerate((wins, draws, losses)):
+            counts[place] += number
+
+    def _on_checkpoint(self, player: str, file: str, sha256: str, **_: Any) -> None:
+        found = self.player(player)
+        found.file, found.sha256 = file, sha256
+
+    def _on_closed(self, **_: Any) -> None:
+        self.closed = True
+
+    def to_json(self) -> dict[str, Any]:
+        """What `from_json` takes."""
+        content = {
+            part.name: getattr(self, part.name)
+            for part in dataclasses.fields(self)
+            if part.name not in ("players", "payoff", "matrix", "blocks", "open_matches", "_numbers")
+        }
+        return content | {
+            "players": [dataclasses.asdict(player) for player in self.players],
+            "payoff": self.payoff.to_json(),
+            "matrix": [[*pair, *counts] for pair, counts in self.matrix.items()],
+            "blocks": [[*pair, count] for pair, count in self.blocks.items()],
+            "open_matches": [[match, *pair] for match, pair in self.open_matches.items()],
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> LeagueState:
+        """The state that `to_json` described."""
+        parts = dict(content)
+        payoff = Payoff.from_json(parts.pop("payoff"))
+        parts["players"] = [PlayerRecord(**player) for player in parts["players"]]
+        parts["matrix"] = {(i, j): counts for i, j, *counts in parts["matrix"]}
+        parts["blocks"] = {(i, j): count for i, j, count in parts["blocks"]}
+        parts["open_matches"] = {match: (home, away) for match, home, away in parts["open_matches"]}
+        state = cls(**parts)
+        state.payoff = payoff
+        return state
+
+
+def fold(events: Iterable[Event], decay: float) -> LeagueState:
+    """The state that `events` add up to (see `standing` for a log with resumes)."""
+    state = LeagueState(decay)
+    for event in events:
+        state.apply(event)
+    return state

@@ -1,0 +1,148 @@
+"""When a learner is copied into the league, and whether it starts anew afterwards."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ludory.agents.evaluation.intervals import wilson
+from ludory.errors import OptionError
+
+from .keyed_random import keyed_uniform
+from .opponent_choice import ROLES, RULES, Rules
+
+Reason = Literal["strong", "steps"]
+Order = Literal["snapshot", "reset"]
+
+RESET_PROBABILITY = {"main": 0.0, "main_exploiter": 1.0, "league_exploiter": 0.25}
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRules:
+    """When a player counts as strong, and how long it may take."""
+
+    rules: Rules = "paper"
+    threshold: float = 0.7
+    """Strong: the smallest rate is above this."""
+    min_games: float = 50.0
+    """Decayed games against each opponent without which a player is not strong."""
+    strength: Literal["rate", "wilson"] = "rate"
+    """What is compared: the rate itself, or the lower end of its 95 % Wilson interval (a smallest of many noisy rates is too low)."""
+
+    def __post_init__(self) -> None:
+        if self.rules not in RULES:
+            raise OptionError(f"rules={self.rules!r}: must be one of {', '.join(RULES)}")
+        if self.strength not in ("rate", "wilson"):
+            raise OptionError(f"strength={self.strength!r}: must be rate or wilson")
+
+
+class Decision(NamedTuple):
+    """What becomes of a player now."""
+
+    reason: Reason
+    reset: bool
+    """Drawn once; what is stored in the log and what is done are this one value."""
+
+    @property
+    def orders(self) -> tuple[Order, ...]:
+        """In this order: a copy made after the reset would be one of the supervised policy."""
+        return ("snapshot", "reset") if self.reset else ("snapshot",)
+
+
+def default_unit(budget_steps: int) -> int:
+    """Agent steps that stand for the paper's 2e9, in a league of so many."""
+    return max(50_000, budget_steps // 64)
+
+
+def opponents_to_beat(role: str, roles: Sequence[str], frozen: ArrayLike, parent: ArrayLike) -> NDArray[np.int64]:
+    """Numbers of the players that a strong one beats: active mains for main exploiters, all frozen players for the others."""
+    is_frozen = np.asarray(frozen, bool)
+    if role == "main_exploiter":
+        return np.flatnonzero(~is_frozen & (np.asarray(roles) == "main"))
+    return np.flatnonzero(is_frozen & (np.asarray(parent) >= 0))
+
+
+def smallest_rate(win_rates: ArrayLike, games: ArrayLike | None = None, rules: SnapshotRules | None = None) -> float:
+    """The number that is compared with the threshold.
+
+    Args:
+        win_rates: [k], against each opponent.
+        games: [k], decayed games against each; None: enough of them.
+        rules: how many games are asked for, and what is compared.
+
+    Returns:
+        The smallest rate, or the smallest lower end; NaN (unknown) without opponents or with too few games against one.
+    """
+    rules, rates = rules or SnapshotRules(), np.asarray(win_rates, np.float64)
+    if games is not None:
+        counts = np.asarray(games, np.float64)
+        if (counts < rules.min_games).any():
+            return math.nan
+        if rules.strength == "wilson":
+            rates = wilson(rates * counts, counts).low
+    elif rules.strength == "wilson":
+        raise OptionError("strength='wilson' needs the numbers of games; give games=")
+    return float(rates.min()) if rates.size else math.nan
+
+
+def snapshot_reason(
+    role: str, steps: float, unit: float, smallest: float, rules: SnapshotRules | None = None
+) -> Reason | None:
+    """Why this player is to be copied now; None: not yet.
+
+    Args:
+        role: of the player.
+        steps: agent steps since its last copy.
+        unit: steps that stand for the paper's 2e9.
+        smallest: of `smallest_rate`; NaN is not strong.
+        rules: the threshold, and whether paper or pseudo-code.
+
+    Raises:
+        OptionError: the role does not learn.
+    """
+    _check(role)
+    rules = rules or SnapshotRules()
+    strong = smallest > rules.threshold  # False for NaN
+    if rules.rules == "pseudocode":
+        if steps < unit:
+            return None
+        return "strong" if strong else "steps" if steps > 2 * unit else None
+    if role == "main":
+        return "steps" if steps >= unit else None
+    patience = 2 * unit if role == "main_exploiter" else unit
+    return "strong" if strong else "steps" if steps >= patience else None
+
+
+def decide(
+    role: str,
+    steps: float,
+    unit: float,
+    smallest: float,
+    *,
+    seed: int,
+    number: int,
+    rules: SnapshotRules | None = None,
+) -> Decision | None:
+    """Reason and reset of a player that is to be copied now; None: not yet.
+
+    Args:
+        role: as of `snapshot_reason`.
+        steps: as of `snapshot_reason`.
+        unit: as of `snapshot_reason`.
+        smallest: as of `snapshot_reason`.
+        seed: of the league.
+        number: of the snapshot, counted over the whole league.
+        rules: as of `snapshot_reason`.
+    """
+    reason = snapshot_reason(role, steps, unit, smallest, rules)
+    return Decision(reason, keyed_uniform(seed, "reset", number) < RESET_PROBABILITY[role]) if reason else None
+
+
+def _check(role: str) -> None:
+    if role not in ROLES:
+        raise OptionError(f"role {role!r} does not learn; roles that do: {', '.join(ROLES)}")

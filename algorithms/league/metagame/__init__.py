@@ -1,0 +1,1 @@
+"""Analysis of a table of results: ratings, Nash averaging, alpha-rank."""

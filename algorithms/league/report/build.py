@@ -1,0 +1,371 @@
+"""The report of a league: every measure of it that its games allow, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.agents.evaluation.intervals import Z95, wilson
+from ludory.algorithms.league.exploitation import Exploitation
+from ludory.algorithms.league.metagame.alpha_rank import alpha_rank
+from ludory.algorithms.league.metagame.nash import Nash
+from ludory.algorithms.league.metagame.nash_averaging import (
+    NashAveraging,
+    cyclic_share,
+    effective_diversity,
+    known_players,
+    nash,
+    nash_averaging,
+    nash_conv,
+    relative_performance,
+    strongest_cycle,
+)
+from ludory.algorithms.league.metagame.ratings import BradleyTerry, bradley_terry
+from ludory.errors import PluginError
+
+from .input import LeagueInput, ReportPlayer
+from .payoff_tables import Matrix, PayoffRow, matrix, payoff_rows
+
+SCHEMA = "ludory-league-report/1"
+ROLES = ("main", "main_exploiter", "league_exploiter", "anchor")
+COMMON = 128
+"""Most players of the measures of a whole table (Nash, alpha-rank, cyclic share ...), whose time grows with the third power or worse."""
+NAMED = 20
+"""Most players that a warning names."""
+
+
+class Rating(NamedTuple):
+    """Bradley-Terry on the chess scale, mean 0."""
+
+    elo: float
+    deviation: float
+
+    @property
+    def low(self) -> float:
+        """Of the 95 % interval."""
+        return self.elo - Z95 * self.deviation
+
+    @property
+    def high(self) -> float:
+        """Of the 95 % interval."""
+        return self.elo + Z95 * self.deviation
+
+
+class Smallest(NamedTuple):
+    """A player's smallest win rate."""
+
+    rate: float
+    against: str
+    games: int
+    """Against that opponent."""
+
+
+class Measured(NamedTuple):
+    """What is known of one player; None: it did not play what this needs."""
+
+    player: ReportPlayer
+    games: int
+    """Between fixed players."""
+    rating: Rating | None = None
+    nash: float | None = None
+    skill: float | None = None
+    """Log-odds against the Nash mixture of Nash averaging."""
+    alpha_rank: float | None = None
+    alpha_rank_1: float | None = None
+    """With alpha 1 instead of 10."""
+    smallest: Smallest | None = None
+    """Against any fixed player."""
+    smallest_anchor: Smallest | None = None
+    """Against anchors."""
+
+
+class NamedCycle(NamedTuple):
+    """The strongest three players of which each beats the next."""
+
+    players: tuple[str, ...]
+    rates: tuple[float, ...]
+    games: tuple[int, ...]
+
+
+class Relative(NamedTuple):
+    """Relative performance of the copies of one role against those of another."""
+
+    role: str
+    other: str
+    value: float
+    players: tuple[int, int]
+    games: int
+
+
+class Metagame(NamedTuple):
+    """Measures of the players that all met each other."""
+
+    players: list[str]
+    left_out: list[str]
+    games: int
+    nash_unique: bool | None
+    """None: without an equilibrium."""
+    cyclic_share: float
+    effective_diversity: float | None
+    nash_conv_uniform: float
+    nash_conv_last: float | None
+    """Of the newest copy of a main."""
+    last: str | None
+    cycle: NamedCycle | None
+
+
+class Remembered(NamedTuple):
+    """A copy's smallest win rate against all frozen players that were older, when it was made."""
+
+    player: str
+    """The learner."""
+    id: str
+    step: int
+    smallest: Smallest
+    games: int
+    """Against all of them."""
+
+
+class Exploited(NamedTuple):
+    """How far fresh learners with one budget got against one target."""
+
+    target: str
+    start: str
+    env_steps: int
+    seeds: int
+    games: int
+    largest: float
+    largest_low: float
+    largest_high: float
+    """Of the seed that got furthest. Above one half, `largest_low` - 1/2 bounds the exploitability from below; a score below
+    one half bounds nothing, because a best response to a player of a symmetric zero-sum game scores at least one half."""
+    mean: float
+    mean_low: float
+    mean_high: float
+    """Wilson interval of all games together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a report comes from."""
+
+    version: str
+    commit: str | None = None
+    date: str | None = None
+    machine: str | None = None
+    """Kind of machine that the report was written on."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeagueReport:
+    """Everything that is written."""
+
+    league: LeagueInput
+    origin: Origin
+    matrix: Matrix
+    players: Sequence[Measured]
+    """As in `league.players`."""
+    payoff: Sequence[PayoffRow]
+    metagame: Metagame | None
+    """None: no two fixed players met."""
+    relative: Sequence[Relative]
+    remembered: Sequence[Remembered]
+    exploited: Sequence[Exploited]
+    warnings: Sequence[str]
+
+    def by_strength(self) -> list[Measured]:
+        """Rated players, by Nash mass, then by rating, best first."""
+        rated = [one for one in self.players if one.rating]
+        return sorted(rated, key=lambda one: (-round(one.nash or 0.0, 6), -one.rating.elo if one.rating else 0.0))
+
+
+def make_report(league: LeagueInput, origin: Origin) -> LeagueReport:
+    """Measure a league; nothing is played here.
+
+    Without the package scipy there are no equilibria, and a warning says so.
+    """
+    table, warnings = matrix(league), list(league.warnings)
+    played = table.of(np.flatnonzero(table.games.sum(1) > 0))
+    strengths = bradley_terry(played.points)
+    common = _common(table, dict(zip(played.players, strengths.strength.tolist(), strict=True)), warnings)
+    equilibria = _equilibria(common, warnings)
+    smallest = _Smallest(table)
+    measured = _measured(league, table, smallest, played, strengths, common, equilibria)
+    metagame = _metagame(league, table, common, equilibria) if common.players else None
+    remembered = list(_remembered(league, table, smallest))
+    relative, exploited = list(_relative(league, common)) if equilibria else [], list(_exploited(league))
+    payoff = list(payoff_rows(league))
+    return LeagueReport(league, origin, table, measured, payoff, metagame, relative, remembered, exploited, warnings)
+
+
+def _common(table: Matrix, strengths: Mapping[str, float], warnings: list[str]) -> Matrix:
+    """Players that all met each other, of more than `COMMON` the strongest; `warnings` gets who is left out."""
+    complete = known_players(table.games)
+    met = table.of(complete if len(complete) > 1 else [])
+    inside = set(met.players)
+    strangers = [id for id in table.players if id not in inside]
+    if strangers:
+        warnings.append(
+            f"left out of Nash, alpha-rank and cyclic share, without games against some of the others: {_named(strangers)}"
+        )
+    if len(met.players) <= COMMON:
+        return met
+    order = sorted(range(len(met.players)), key=lambda row: -strengths[met.players[row]])
+    weaker = sorted(order[COMMON:])
+    warnings.append(
+        f"left out of Nash, alpha-rank and cyclic share, which take the {COMMON} strongest by rating of {len(met.players)} players: "
+        + _named([met.players[row] for row in weaker])
+    )
+    return met.of(sorted(order[:COMMON]))
+
+
+def _named(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - NAMED} more (all in report.json)" if len(ids) > NAMED else ""
+    return ", ".join(ids[:NAMED]) + more
+
+
+def _equilibria(common: Matrix, warnings: list[str]) -> tuple[Nash, NashAveraging] | None:
+    """Of the rates and of the log-odds; None without players, and without scipy, of which `warnings` are told."""
+    if not common.players:
+        return None
+    try:
+        return nash(common.rates), nash_averaging(common.rates)
+    except PluginError as error:
+        warnings.append(f"no Nash mixtures, skill, effective diversity and populations in this report: {error}")
+        return None
+
+
+def _measured(
+    league: LeagueInput,
+    table: Matrix,
+    smallest: _Smallest,
+    played: Matrix,
+    strengths: BradleyTerry,
+    common: Matrix,
+    equilibria: tuple[Nash, NashAveraging] | None,
+) -> list[Measured]:
+    ratings = {
+        id: Rating(float(elo), float(deviation))
+        for id, elo, deviation in zip(played.players, strengths.elo, strengths.elo_deviation, strict=True)
+    }
+    columns: dict[str, Any] = {}
+    if common.players:
+        columns = {"alpha_rank": alpha_rank(common.rates, 10.0), "alpha_rank_1": alpha_rank(common.rates, 1.0)}
+    if equilibria:
+        columns |= {"nash": equilibria[0].mixture, "skill": equilibria[1].skill}
+    masses = {
+        id: {name: float(column[row]) for name, column in columns.items()} for row, id in enumerate(common.players)
+    }
+    everyone, roles = np.arange(len(table.players)), _roles(league)
+    anchors = np.array([row for row in everyone if roles[table.players[row]] == "anchor"], np.int64)
+    rows = {id: row for row, id in enumerate(table.players)}
+    found = []
+    for player in league.players:
+        if not player.fixed:
+            found.append(Measured(player, 0))
+            continue
+        row = rows[player.id]
+        found.append(
+            Measured(
+                player,
+                int(table.games[row].sum()),
+                ratings.get(player.id),
+                **masses.get(player.id, {}),
+                smallest=smallest.among(row, everyone),
+                smallest_anchor=smallest.among(row, anchors),
+            )
+        )
+    return found
+
+
+def _metagame(
+    league: LeagueInput, table: Matrix, common: Matrix, equilibria: tuple[Nash, NashAveraging] | None
+) -> Metagame:
+    rates, count = common.rates, len(common.players)
+    roles, inside = _roles(league), set(common.players)
+    mains = [row for row, id in enumerate(common.players) if roles[id] == "main"]
+    cycle = strongest_cycle(rates)
+    named = None
+    if cycle:
+        i, j, k = cycle.players
+        ids = tuple(common.players[row] for row in cycle.players)
+        named = NamedCycle(ids, cycle.rates, tuple(int(common.games[pair]) for pair in ((i, j), (j, k), (k, i))))
+    return Metagame(
+        common.players,
+        [id for id in table.players if id not in inside],
+        int(common.games.sum() / 2),
+        equilibria[0].unique if equilibria else None,
+        cyclic_share(rates),
+        effective_diversity(rates, equilibria[0].mixture) if equilibria else None,
+        nash_conv(rates, np.full(count, 1 / count)),
+        nash_conv(rates, np.eye(count)[mains[-1]]) if mains else None,
+        common.players[mains[-1]] if mains else None,
+        named,
+    )
+
+
+def _relative(league: LeagueInput, common: Matrix) -> Iterator[Relative]:
+    roles = _roles(league)
+    rows = {role: [k for k, id in enumerate(common.players) if roles[id] == role] for role in ROLES}
+    for place, role in enumerate(ROLES):
+        for other in ROLES[place + 1 :]:
+            if rows[role] and rows[other]:
+                table = np.ix_(rows[role], rows[other])
+                value = relative_performance(common.rates[table]).value
+                sizes = len(rows[role]), len(rows[other])
+                yield Relative(role, other, value, sizes, int(common.games[table].sum()))
+
+
+def _remembered(league: LeagueInput, table: Matrix, smallest: _Smallest) -> Iterator[Remembered]:
+    players = {player.id: player for player in league.players}
+    frozen = np.array([players[id].frozen for id in table.players], bool)
+    for row, id in enumerate(table.players):
+        player, older = players[id], np.flatnonzero(frozen[:row])
+        least = smallest.among(row, older) if player.frozen else None
+        if least and player.parent:
+            yield Remembered(player.parent, id, player.step or 0, least, int(table.games[row, older].sum()))
+
+
+def _exploited(league: LeagueInput) -> Iterator[Exploited]:
+    groups: dict[tuple[str, str, int], list[Exploitation]] = {}
+    for one in league.exploitations:
+        groups.setdefault((one.target, one.start, one.env_steps), []).append(one)
+    for (target, start, steps), runs in groups.items():
+        best, games = max(runs, key=lambda run: run.score), sum(run.games for run in runs)
+        points = sum(run.score * run.games for run in runs)
+        low, high = wilson(points, games)
+        mean = float(np.mean([run.score for run in runs]))
+        extent = best.score, best.low, best.high, mean, float(low), float(high)
+        yield Exploited(target, start, steps, len(runs), games, *extent)
+
+
+class _Smallest:
+    """Finds smallest win rates in a table."""
+
+    def __init__(self, table: Matrix) -> None:
+        self._table, self._rates = table, table.rates
+
+    def among(self, row: int, columns: NDArray[np.int64]) -> Smallest | None:
+        """Of a player against some of the others; None if it met none of them."""
+        games = self._table.games[row]
+        known = columns[(columns != row) & (games[columns] > 0)]
+        if not len(known):
+            return None
+        worst = int(known[self._rates[row, known].argmin()])
+        return Smallest(float(self._rates[row, worst]), self._table.players[worst], int(games[worst]))
+
+
+def _roles(league: LeagueInput) -> dict[str, str]:
+    return {player.id: player.role for player in league.players}
+
+
+def mean_smallest(report: LeagueReport) -> Mapping[str, float]:
+    """Mean over its copies of each learner's smallest win rate against what was older: low means that it forgets."""
+    rates: dict[str, list[float]] = {}
+    for one in report.remembered:
+        rates.setdefault(one.player, []).append(one.smallest.rate)
+    return {player: float(np.mean(values)) for player, values in rates.items()}

@@ -1,0 +1,1 @@
+"""Learning from recorded games: batches, the training loop, augmentation."""

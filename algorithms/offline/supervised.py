@@ -1,0 +1,334 @@
+"""`SupervisedAlgorithm`: learns from stored decisions by epochs, on Lightning, with checkpoints of Ludory's own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, perf_counter
+from typing import Annotated, Any, ClassVar
+
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.utilities.exceptions import SIGTERMException
+from rich.console import Console, RenderableType
+from torch import Tensor
+from typing_extensions import Self
+from tyro.conf import arg
+
+from ludory.agents.networks.build import PolicySpec
+from ludory.algorithms.algorithm import Algorithm
+from ludory.algorithms.config import LearnerConfig
+from ludory.algorithms.learner import MaybeCallback
+from ludory.algorithms.running.optimiser_state import load_adam, save_adam
+from ludory.algorithms.running.position import Position, restored
+from ludory.algorithms.running.progress import Progress
+from ludory.algorithms.running.rank import is_first_process
+from ludory.algorithms.running.training_logs import make_loggers, quiet_lightning
+from ludory.algorithms.schedule import linear
+from ludory.errors import OptionError
+
+from .supervised_module import SupervisedModule
+
+PRECISIONS = {"32": "32-true", "bf16": "bf16-mixed"}
+"""Ludory's name of a precision -> Lightning's."""
+
+
+@dataclass(frozen=True, slots=True)
+class SupervisedConfig(LearnerConfig):
+    """Where the decisions are, and how often they are gone through."""
+
+    dataset: Annotated[str | None, arg(aliases=("--data",))] = None
+    """Folder or file of what is learnt from."""
+    learning_rate: float = 1e-4
+    """Step size of AdamW."""
+    final_learning_rate: float | None = None
+    """Step size at the end of the last epoch, approached linearly; none: it stays."""
+    weight_decay: float = 0.01
+    """Of AdamW."""
+    num_epochs: int = 10
+    """Passes over the training data."""
+    batch_size: int = 64
+    """Decisions per gradient step (and device); networks with memory take whole games of about as many decisions."""
+    max_grad_norm: float = 1.0
+    """Maximum gradient norm."""
+    patience: int | None = None
+    """Stop after so many epochs without a smaller validation loss."""
+    checkpoint_dir: str | None = None
+    """Folder of best, epoch_N, last and final .ludory and of the logs; none: nothing is written while learning."""
+    save_every: Annotated[int, arg(name="save-every-epochs")] = 1
+    """Epochs between epoch_N files; 0: none."""
+    save_every_minutes: float = 5.0
+    """Between writings of last.ludory within an epoch."""
+    log_every: int = 100
+    """Gradient steps between lines in the logs."""
+    use_wandb: bool = False
+    """Log to Weights & Biases too."""
+    accelerator: str = "auto"
+    """As Lightning names them; "auto": what `device` says."""
+    devices: int = 1
+    """How many of them; every one takes its own batches."""
+    strategy: str = "auto"
+    """As Lightning names them, e.g. "ddp"; with value_coef=0 "ddp_find_unused_parameters_true"."""
+
+    def __post_init__(self) -> None:
+        """Check ranges.
+
+        Raises:
+            OptionError: naming the field, the value and the range.
+        """
+        for name in ("num_epochs", "batch_size", "log_every", "devices", "patience"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise OptionError(f"{name}={value}: must be at least 1")
+        for name in ("learning_rate", "max_grad_norm", "save_every_minutes"):
+            if not getattr(self, name) > 0:
+                raise OptionError(f"{name}={getattr(self, name)}: must be greater than 0")
+        for name in ("weight_decay", "save_every"):
+            if not getattr(self, name) >= 0:
+                raise OptionError(f"{name}={getattr(self, name)}: must be at least 0")
+
+
+class SupervisedAlgorithm(Algorithm):
+    """A learner without games, whose timesteps are samples; subclasses write `make_module`, `num_samples` and `epoch_report`."""
+
+    config_class: ClassVar[type[SupervisedConfig]] = SupervisedConfig
+    inputs: ClassVar[tuple[str, ...]] = ("init_from", "dataset")
+    changeable: ClassVar[tuple[str, ...]] = ("dataset", "num_epochs", "patience")
+    config: Any
+
+    def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
+        for name in ("dataset", "checkpoint_dir"):
+            if isinstance(config.get(name), os.PathLike):
+                config[name] = os.fspath(config[name])
+        super().__init__(policy, env, **config)
+
+    @abstractmethod
+    def make_module(self) -> SupervisedModule:
+        """What Lightning trains."""
+
+    @property
+    @abstractmethod
+    def num_samples(self) -> int:
+        """Decisions of an epoch."""
+
+    @property
+    @abstractmethod
+    def has_validation(self) -> bool:
+        """Whether something is held out."""
+
+    @abstractmethod
+    def epoch_report(self, metrics: Mapping[str, float]) -> RenderableType:
+        """What is shown after an epoch."""
+
+    def setup(self) -> None:
+        """Make the optimiser."""
+        self.position = Position()
+        self.optimizer = torch.optim.AdamW(
+            self.policy.parameters(), lr=self.config.learning_rate, weight_decay=self.config.weight_decay
+        )
+
+    def training_state(self) -> dict[str, Tensor]:
+        """AdamW's moments."""
+        return save_adam(self.optimizer)
+
+    def restore_training_state(self, state: dict[str, Tensor]) -> None:
+        """Take up AdamW's moments."""
+        load_adam(self.optimizer, state)
+
+    def _source_header(self) -> dict[str, Any]:
+        return {"position": self.position.numbers()}
+
+    def _source_tensors(self) -> dict[str, dict[str, Tensor]]:
+        return {"position": self.position.tensors()}
+
+    def _restore_source(self, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> bool:
+        named = {name.removeprefix("position/"): tensor for name, tensor in tensors.items()}
+        self.position = restored(header["position"], named)
+        return True
+
+    def save(self, file: str | Path) -> None:
+        """As `Algorithm.save`; of several processes the first one writes."""
+        if is_first_process():
+            super().save(file)
+
+    @property
+    def planned_timesteps(self) -> int:
+        """Samples of `num_epochs` epochs."""
+        return int(self.config.num_epochs * self.num_samples)
+
+    @property
+    def finished(self) -> bool:
+        """Whether all epochs are over, or patience is."""
+        patience, position = self.config.patience, self.position
+        return position.epoch >= self.config.num_epochs or (patience is not None and position.stale >= patience)
+
+    def learn(
+        self,
+        total_timesteps: int | None = None,
+        callback: MaybeCallback = None,
+        progress_bar: bool = False,
+        reset_num_timesteps: bool = True,
+    ) -> Self:
+        """Train for `num_epochs` epochs, or fewer if patience or the timesteps end before.
+
+        Args:
+            total_timesteps: samples at most; None: those of all epochs.
+            callback: of Stable-Baselines3: one, a list, or a function (locals, globals) -> bool; called after every batch.
+            progress_bar: show rate and time left.
+            reset_num_timesteps: count epochs from 0; False goes on where the run stopped, as after `load`.
+
+        Raises:
+            DataError: the dataset is missing, of another game, damaged, changed since the run began, or a split is empty.
+            TrainingError: the loss is not finite.
+            OutputError: the folder of the checkpoints cannot be written to.
+        """
+        if reset_num_timesteps:
+            self.num_timesteps, self.position = 0, Position()
+        self._planned, self._validates = self.planned_timesteps, self.has_validation
+        self._total_timesteps = self._planned if total_timesteps is None else min(total_timesteps, self._planned)
+        self._ends_early = self._total_timesteps < self._planned
+        self._callbacks, self._told = self._callback(callback), True
+        self._stopping = False
+        self._callbacks.on_training_start(locals(), globals())
+        with Progress(self.id, self._total_timesteps, self.num_timesteps, progress_bar) as self._progress:
+            if not self.finished:
+                self._fit(self.make_module())
+        self._callbacks.on_training_end()
+        return self
+
+    def _fit(self, module: SupervisedModule) -> None:
+        self._save_as("last")
+        self._saved, self._started, self._before = monotonic(), perf_counter(), self.num_timesteps
+        with quiet_lightning(), _own_random_state(self.device), _plain_interrupt():
+            self._trainer = self._make_trainer()
+            self._trainer.fit(module)
+        self.policy.to(self.device)
+        self._save_as("last")
+        if self.finished:
+            self._save_as("final")
+
+    def _make_trainer(self) -> Trainer:
+        config, device = self.config, self.device
+        loggers = make_loggers(
+            config.checkpoint_dir, config.use_wandb, {"game": self.game.id, "policy": self.policy_spec.id}
+        )
+        return Trainer(
+            accelerator=device.type if config.accelerator == "auto" else config.accelerator,
+            devices=config.devices if device.index is None else [device.index],
+            strategy=config.strategy,
+            precision=PRECISIONS[config.precision],  # type: ignore[arg-type]
+            max_epochs=config.num_epochs - self.position.epoch,
+            gradient_clip_val=config.max_grad_norm,
+            logger=loggers or False,
+            callbacks=[_OwnSigterm()],
+            limit_val_batches=1.0 if self._validates else 0,
+            num_sanity_val_steps=0,
+            use_distributed_sampler=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+        )
+
+    def before_batch(self) -> bool:
+        """Save by the clock; False if the run is to end here."""
+        self._tell_callbacks()
+        self._callbacks.on_rollout_start()
+        if monotonic() - self._saved >= 60 * self.config.save_every_minutes:
+            self._save_as("last")
+            self._saved = monotonic()
+        for group in self.optimizer.param_groups:
+            done = min(1.0, self.num_timesteps / self._planned)
+            group["lr"] = self.learning_rate_at(done)
+        return not (self._stopping or (self._ends_early and self.num_timesteps >= self._total_timesteps))
+
+    def learning_rate_at(self, done: float) -> float:
+        """Step size when the share `done` of all samples has been learnt from."""
+        return linear(self.config.learning_rate, self.config.final_learning_rate, done)
+
+    def after_batch(self, samples: int, loss: float) -> None:
+        """Count samples and show the progress."""
+        self.num_timesteps += samples
+        self._told = False
+        rate = (self.num_timesteps - self._before) / (perf_counter() - self._started)
+        self._progress.update(self.num_timesteps, {"time/fps": rate})
+        if self.position.batch % self.config.log_every == 0:
+            self._to_loggers({"train/batch_loss": loss, "time/fps": rate})
+
+    def after_epoch(self, metrics: Mapping[str, float]) -> None:
+        """Go on to the next epoch: log, show the report, save."""
+        better = self.position.next_epoch(metrics.get("val/loss"))
+        self._tell_callbacks()
+        self._callbacks.on_rollout_end()
+        self._log(metrics)
+        self._to_loggers({**metrics, "epoch": self.position.epoch})
+        for logger in self._trainer.loggers:
+            logger.save()
+        if is_first_process():
+            Console().print(self.epoch_report(metrics))
+        self._save_epoch(better)
+        self._trainer.should_stop = self.finished
+
+    def _tell_callbacks(self) -> None:
+        """Callbacks hear of a batch only between batches, or behind the epoch's validation: what they save can be resumed exactly."""
+        if not self._told and not self._callbacks.on_step():
+            self._stopping = True
+        self._told = True
+
+    def _to_loggers(self, metrics: Mapping[str, float]) -> None:
+        for logger in self._trainer.loggers:
+            logger.log_metrics(dict(metrics), self.num_timesteps)
+
+    def _save_epoch(self, better: bool) -> None:
+        epoch, every = self.position.epoch, self.config.save_every
+        if better:
+            self._save_as("best")
+        if every and epoch % every == 0:
+            self._save_as(f"epoch_{epoch}")
+        self._save_as("last")
+
+    def _save_as(self, name: str) -> None:
+        if self.config.checkpoint_dir is not None:
+            self.save(Path(self.config.checkpoint_dir) / f"{name}.ludory")
+
+
+@contextmanager
+def _own_random_state(device: torch.device) -> Iterator[None]:
+    """Leave the caller's generators as they were."""
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        yield
+
+
+class _OwnSigterm(Callback):
+    """Keeps SIGTERM with whoever handles it: Lightning would break off in the middle of a validation."""
+
+    def __init__(self) -> None:
+        self._handler = signal.getsignal(signal.SIGTERM)
+
+    def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
+        """Lightning puts its own handler in place before this hook (2.6: after `on_fit_start`), and the earlier one back at the end."""
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, self._handler)
+
+
+@contextmanager
+def _plain_interrupt() -> Iterator[None]:
+    """Let signals arrive as they were sent: Lightning turns both into exits, and leaves Ctrl+C switched off.
+
+    A SIGTERM before `_OwnSigterm` is heard has asked this run to stop, too; Lightning then breaks off behind the first batch.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    except SIGTERMException:
+        return
+    except SystemExit as error:
+        if not isinstance(error.__context__, KeyboardInterrupt):
+            raise
+        signal.signal(signal.SIGINT, before)
+        raise error.__context__ from None

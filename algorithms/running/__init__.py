@@ -1,0 +1,1 @@
+"""What every run needs besides its algorithm: checkpoints, locks, logs, interrupts, threads."""

@@ -1,0 +1,234 @@
+"""`FolderLearner`: a learner whose run is a folder, in which everything is on disk after every iteration."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import Any, ClassVar
+
+from typing_extensions import Self
+
+from ludory.agents.networks.build import PolicySpec
+from ludory.algorithms.learner import Learner, game_of, saved_game
+from ludory.atomic import atomic_file, cannot_write
+from ludory.envs.game import Game
+from ludory.errors import CheckpointError, OptionError, OutputError
+from ludory.reading import read_json
+
+FILE = "learner.json"
+"""What a run is made of: `Learner.load` reads it."""
+FORMAT = 1
+MARKS = {"events.jsonl": "league-v1", "flywheel.json": "flywheel-v1"}
+"""Files of runs that `ludory league run` and `ludory flywheel run` began, with the learner that goes on with them."""
+
+
+class FolderLearner(Learner):
+    """A learner whose run lives in a folder, such as a league.
+
+    The folder is the one named in `folder=`, else the one that it is first saved to; before that, a temporary one.
+    Between two calls of `learn` nothing is held: another process may go on with the folder.
+
+    Args:
+        game: what is learnt; it is made by its id in every process that goes on.
+        config: an instance of `config_class`.
+        policy: network of new players.
+        folder: where everything is written; None: see above.
+
+    Raises:
+        OptionError: the game has no id.
+        OutputError: the folder holds a run already.
+    """
+
+    mark: ClassVar[str]
+    """The file that shows that the run of a folder has begun."""
+
+    def __init__(self, game: Game, config: Any, policy: str | PolicySpec, folder: str | Path | None) -> None:
+        if not game.id:
+            raise OptionError(f"{self.id}: {game.facts.name} has no id; register the game and name it in env=")
+        super().__init__(game, config)
+        self.policy = policy
+        self._temporary: TemporaryDirectory[str] | None = None
+        self._folder = None if folder is None else Path(folder)
+        if self.begun:
+            raise OutputError(
+                f"{folder}: holds a run already; ludory.load({str(folder)!r}) goes on with it, or name another folder"
+            )
+        self._done = 0
+        """Timesteps of the run, however often they were counted from 0."""
+
+    @property
+    def folder(self) -> Path:
+        """Where the run lives."""
+        if self._folder is None:
+            self._temporary = TemporaryDirectory(prefix="ludory-")
+            self._folder = Path(self._temporary.name)
+        return self._folder
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is anything to go on with in the folder."""
+        return self._folder is not None and (self._folder / self.mark).exists()
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Hold the folder; the run in it goes on where it was."""
+        offset = self._done - self.num_timesteps
+        self._write_head(self.folder)
+        with self.opened_run(offset + self._total_timesteps):
+            yield
+
+    @abstractmethod
+    def opened_run(self, total: int) -> Any:
+        """A context in which `iterate` works: a new run or that of `folder`, up to `total` timesteps in all."""
+
+    def counted(self, done: int) -> int:
+        """Timesteps since the run was at `_done`; it is at `done` now."""
+        made, self._done = done - self._done, done
+        return made
+
+    def save(self, file: str | Path) -> None:
+        """Let the run live in the folder `file`, or copy it there.
+
+        A run without a folder of its own moves in; of others a copy is made. Nothing is done where the run lives there already:
+        every iteration is on disk.
+
+        Raises:
+            OutputError: there is something else, or the place cannot be written to.
+        """
+        target = Path(file)
+        if self._folder is not None and target.resolve() == self._folder.resolve():
+            self._write_head(target)
+            return
+        if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+            raise OutputError(f"{target}: exists already; name another folder")
+        if self._folder is None:
+            self._folder = target
+            self._write_head(target)
+            return
+        self._copy_to(target)
+        if self._temporary is not None and self.idle:
+            self._temporary.cleanup()
+            self._temporary, self._folder = None, target
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing of the folder is held."""
+        return True
+
+    def _copy_to(self, target: Path) -> None:
+        """A whole copy, or none."""
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            place = Path(mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        except OSError as error:
+            raise cannot_write(target, error, "name a folder that you may write to") from error
+        try:
+            shutil.copytree(self.folder, place / "copy", ignore=shutil.ignore_patterns("lock"))
+            self._write_head(place / "copy")
+            (place / "copy").replace(target)
+        except OSError as error:
+            raise cannot_write(target, error, "name a folder that you may write to") from error
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+    def _write_head(self, folder: Path) -> None:
+        head = {
+            "format": FORMAT,
+            "algorithm": self.id,
+            "config": dataclasses.asdict(self.config),
+            "policy": self.policy if isinstance(self.policy, str) else self.policy._asdict(),
+            "env": {"id": self.game.id, "options": dict(self.game.options)},
+        }
+        with atomic_file(folder / FILE, "w") as handle:
+            json.dump(head, handle, indent=1)
+            handle.write("\n")
+
+    @classmethod
+    def load(cls, file: str | Path, env: Any = None, **changes: Any) -> Self:
+        """As `Learner.load`, of a folder.
+
+        Raises:
+            CheckpointError: no folder of this learner, damaged, or of another game.
+            OptionError: a config field that cannot change.
+        """
+        folder = Path(file)
+        head = cls.read_head(folder)
+        if head["algorithm"] != cls.id:
+            raise CheckpointError(
+                f"{file}: written by {head['algorithm']!r}, this is {cls.id!r}; use ludory.load(file)"
+            )
+        game, saved = saved_game(file, head) if env is None else game_of(env), head["env"]
+        if (game.id, dict(game.options)) != (saved["id"], saved["options"]):
+            raise CheckpointError(
+                f"{file}: learns {saved['id']} with options {saved['options']}, got {game.id} with options {dict(game.options)}"
+            )
+        fixed = [name for name in changes if name not in cls.changeable]
+        if fixed:
+            raise OptionError(f"{file}: {', '.join(fixed)} cannot change; begin a new run")
+        policy = head["policy"] if isinstance(head["policy"], str) else PolicySpec(**head["policy"])
+        model: Any = cls(policy, game, **cls.read_config(head["config"]) | changes)  # type: ignore[arg-type]  # of a subclass
+        model._folder = folder
+        model.num_timesteps = model._done = model.found() if model.begun else 0
+        loaded: Self = model
+        return loaded
+
+    @classmethod
+    def read_head(cls, folder: Path) -> dict[str, Any]:
+        """As the function of this name; also of runs that another command began."""
+        if (folder / FILE).exists() or not (folder / cls.mark).exists():
+            return read_head(folder)
+        known: Any = cls.begun_elsewhere(folder)
+        names = [part.name for part in dataclasses.fields(cls.config_class)]
+        config = {name: value for name, value in known.to_json().items() if name in names}
+        game = {"id": known.env, "options": dict(known.options)}
+        return {"algorithm": cls.id, "config": config, "policy": getattr(known, "policy", "auto"), "env": game}
+
+    @classmethod
+    @abstractmethod
+    def begun_elsewhere(cls, folder: Path) -> Any:
+        """The config of a run that another command began: fields of `config_class`, `env`, `options` and `to_json`."""
+
+    @classmethod
+    def read_config(cls, saved: Mapping[str, Any]) -> dict[str, Any]:
+        """Keyword arguments of the constructor from a config as JSON has it."""
+        return dict(saved)
+
+    @abstractmethod
+    def found(self) -> int:
+        """Timesteps of the run in `folder`."""
+
+
+def algorithm_of(folder: str | Path) -> str | None:
+    """Id of the learner whose run a folder holds; None: it holds none, but perhaps a checkpoint.
+
+    Raises:
+        CheckpointError: the learner's file is damaged.
+    """
+    for mark, id in MARKS.items():
+        if (Path(folder) / mark).exists() and not (Path(folder) / FILE).exists():
+            return id
+    return str(read_head(folder)["algorithm"]) if (Path(folder) / FILE).exists() else None
+
+
+def read_head(folder: str | Path) -> dict[str, Any]:
+    """What `FolderLearner.save` wrote of the learner.
+
+    Raises:
+        CheckpointError: there is none, or it is damaged.
+    """
+    file = Path(folder) / FILE
+    try:
+        found = read_json(file)
+        if found["format"] != FORMAT:
+            raise ValueError(f"format {found['format']!r}, this version reads {FORMAT}")
+        return {name: found[name] for name in ("algorithm", "config", "policy", "env")}
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{folder}: a folder without {FILE}, no learner's; name what `save` wrote") from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CheckpointError(f"{file}: damaged ({error}); put a copy of it back") from error

@@ -1,0 +1,1 @@
+"""Playing games to learn from: the sampler, its lanes, and the rollouts that it returns."""

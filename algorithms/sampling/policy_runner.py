@@ -1,0 +1,83 @@
+"""`LanePlayer`: a network that follows a batch of games, with a memory for every seat."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ludory.agents.networks.fast.compiled_mlp import CompiledForward, can_compile
+from ludory.agents.networks.policy import Policy, PolicyOutput, from_seat
+from ludory.algorithms.running.threads import forward
+
+
+class LanePlayer:
+    """Runs a policy without gradients and keeps what it remembers.
+
+    Args:
+        games, seats: of the batch.
+        precision: "32" or "bf16", of the network's arithmetic.
+    """
+
+    def __init__(self, games: int, seats: int, precision: str = "32") -> None:
+        self.games, self.seats, self.precision = games, seats, precision
+        self.memory: Tensor | None = None  # (games, seats, size), of recurrent policies
+        self.previous: Tensor | None = None  # (games, seats), last moves, for policies that are told them
+
+    def prepare(self, policy: Policy, like: Tensor) -> None:
+        """Adopt the current weights; `like` holds observations of the kind that follows."""
+        initial = policy.initial_memory(self.games * self.seats)
+        if initial is None:
+            self.memory = None
+        elif self.memory is None or self.memory.shape[-1] != initial.shape[-1]:
+            self.memory = initial.view(self.games, self.seats, -1)
+        else:
+            self.memory = self.memory.to(initial.device)
+        self._initial = None if initial is None else initial[0].clone()
+        self.expect(policy)
+        if can_compile(policy):
+            compiled = CompiledForward(policy, like)
+            self._run: Any = lambda observation, memory, seats, previous: compiled(observation)
+        else:
+            self._run = partial(forward, policy, precision=self.precision)
+
+    def expect(self, policy: Policy) -> None:
+        """Keep count of moves from here on, if `policy` wants to be told them; before games start, for `prepare` would miss their first."""
+        self._none = sum(policy.head_sizes)
+        if not policy.uses_previous:
+            self.previous = None
+        elif self.previous is None:
+            where = next(policy.parameters()).device
+            self.previous = torch.full((self.games, self.seats), self._none, device=where)
+
+    def decide(self, observation: Tensor, games: Tensor, seats: Tensor) -> PolicyOutput:
+        """What the network says of lanes (game, seat); their memories go on."""
+        output: PolicyOutput = self.look(observation, games, seats)
+        if self.memory is not None and output.memory is not None:
+            self.memory[games, seats] = output.memory.to(self.memory.dtype)
+        return output
+
+    def look(self, observation: Tensor, games: Tensor, seats: Tensor) -> PolicyOutput:
+        """As `decide`, but memories stay as they are."""
+        memory = None if self.memory is None else self.memory[games, seats]
+        output: PolicyOutput = self._run(observation, memory, seats, self.told(games, seats))
+        return output
+
+    def told(self, games: Tensor, seats: Tensor) -> Tensor | None:
+        """(lanes, P) last moves, the deciding seat's first; None for policies that are not told."""
+        return None if self.previous is None else from_seat(self.previous[games], seats)
+
+    def notice(self, rows: Any, seats: Any, actions: Any) -> None:
+        """Seats are about to play `actions` in the games `rows`."""
+        if self.previous is not None:
+            where = (torch.as_tensor(part, device=self.previous.device) for part in (rows, seats))
+            self.previous[tuple(where)] = torch.as_tensor(actions, device=self.previous.device).long()
+
+    def forget(self, rows: Any) -> None:
+        """Games `rows` start anew."""
+        if self.memory is not None and self._initial is not None:
+            self.memory[torch.as_tensor(rows, device=self.memory.device)] = self._initial
+        if self.previous is not None:
+            self.previous[torch.as_tensor(rows, device=self.previous.device)] = self._none

@@ -1,0 +1,248 @@
+"""Plays games with a policy and records every decision. Observations go from the engine to the network as bits, on its device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ludory.agents.networks.policy import Policy
+from ludory.agents.networks.privileged_value import PrivilegedValue
+from ludory.algorithms.running.threads import precise
+from ludory.envs.engine.protocol import on_host
+
+from .lanes import Lanes
+from .policy_runner import LanePlayer
+from .rollout import Rollout, acting_rows, own_rewards, pack_bits
+from .shaping import Shaping
+
+
+class EpisodeStats(NamedTuple):
+    """Games that ended during a rollout."""
+
+    returns: np.ndarray[Any, Any]  # (games,) return of the learner's seat
+    lengths: np.ndarray[Any, Any]  # (games,) moves of the learner
+
+
+class _Moves(NamedTuple):
+    """What one step of all lanes leaves behind; stacked over time at the end."""
+
+    observations: Tensor
+    masks: Tensor
+    actions: Tensor
+    log_probs: Tensor
+    values: Tensor
+    cut_values: Tensor
+    rewards: Tensor
+    terminated: Tensor
+    truncated: Tensor
+    seats: Tensor
+    starts: Tensor
+    valid: Tensor | None
+    teacher_logits: Tensor | None
+    used: Tensor | None
+    critic: Tensor | None
+    previous: Tensor | None
+    decided: Tensor | None
+
+
+class Sampler:
+    """Runs a batch of games from the side of one policy.
+
+    Args:
+        lanes: which decisions are the policy's.
+        precision: "32" or "bf16", of the network's arithmetic.
+        shaping: rewards for progress, to learn from; returns of games do not know of them.
+    """
+
+    critic: PrivilegedValue | None = None
+    """A value function that takes the place of the policy's own; rollouts then have what it saw."""
+
+    def __init__(self, lanes: Lanes, precision: str = "32", shaping: Shaping | None = None) -> None:
+        self.lanes, self.engine, self._shaping = lanes, lanes.engine, shaping
+        games, players = self.engine.num_games, lanes.facts.players
+        self.player, self.teacher = (LanePlayer(games, players, precision) for _ in range(2))
+        self._returns, self._lengths = np.zeros(games), np.zeros(games, np.int64)
+        device = torch.as_tensor(self.engine.to_move).device
+        self._fresh = torch.ones(games, players, dtype=torch.bool, device=device)
+        self._decisions = len(lanes.games)
+        self.started = False
+
+    def _notice(self, rows: Any, seats: Any, actions: Any) -> None:
+        self.player.notice(rows, seats, actions)
+        self.teacher.notice(rows, seats, actions)
+
+    def start(self) -> None:
+        """Start all games."""
+        self._begin(np.arange(self.engine.num_games))
+        self.started = True
+
+    @property
+    def decisions_per_step(self) -> int:
+        """Timesteps of the last step of all games: its lanes, but for those of seats that are out or wait."""
+        return self._decisions
+
+    @property
+    def last_step(self) -> dict[str, Any]:
+        """What callbacks may ask of the last step: `dones` (N,) bool, the game ended."""
+        return {"dones": self._lengths == 0}
+
+    def state(self) -> dict[str, Tensor]:
+        """Running sums and memories of unfinished games, of other players too; with the engine's state, all that a resumed run needs."""
+        known = {
+            "returns": torch.from_numpy(self._returns),
+            "lengths": torch.from_numpy(self._lengths),
+            "fresh": self._fresh,
+            "memory": self.player.memory,
+            "teacher_memory": self.teacher.memory,
+            "previous": self.player.previous,
+            "teacher_previous": self.teacher.previous,
+        }
+        return {name: tensor for name, tensor in known.items() if tensor is not None} | self.lanes.state()
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Restore what `state` returned; where players of other seats cannot go on with their games, the next rollout starts new ones."""
+        if not self.lanes.restore(state):
+            return
+        self._returns, self._lengths = state["returns"].numpy().copy(), state["lengths"].numpy().copy()
+        self._fresh = state["fresh"].to(self._fresh.device)
+        self.player.memory, self.teacher.memory = state.get("memory"), state.get("teacher_memory")
+        self.player.previous, self.teacher.previous = state.get("previous"), state.get("teacher_previous")
+        if self._shaping is not None:
+            self._shaping.forget(np.arange(self.engine.num_games))
+        self.started = True
+
+    @torch.no_grad()
+    def collect(
+        self,
+        policy: Policy,
+        steps: int,
+        generator: torch.Generator,
+        on_step: Callable[[], bool] | None = None,
+        teacher: Policy | None = None,
+    ) -> tuple[Rollout | None, EpisodeStats]:
+        """Play `steps` decisions in every lane.
+
+        `on_step` is called after each; when it gives False, sampling stops and there is no rollout. A `teacher` sees the same
+        decisions, with a memory of its own; the rollout then has its logits.
+        """
+        told = [network for network in (policy, teacher) if network is not None and network.uses_previous]
+        self.lanes.listen(self._notice if told else None)
+        self.lanes.generator = generator
+        if not self.started:
+            self.player.expect(policy)
+            if teacher is not None:
+                self.teacher.expect(teacher)
+            self.start()
+        moves: list[_Moves] = []
+        ended: list[tuple[Any, Any]] = []
+        self.lanes.begin()
+        games, observation = self.lanes.games, self.lanes.observe()
+        typical = self.lanes.typical(observation)
+        self.player.prepare(policy, typical)
+        if teacher is not None:
+            self.teacher.prepare(teacher, typical)
+        memory = None if self.player.memory is None else self.lanes.memory(self.player.memory)
+        for _ in range(steps):
+            mask, seats, valid = self.lanes.legal(), self.lanes.seats(), self.lanes.alive()
+            decided = self.lanes.decided()
+            acting = acting_rows(valid, decided)
+            self._decisions = len(seats) if acting is None else int(acting.sum())
+            starts = self._fresh[games, seats]
+            self._fresh[self.lanes.movers(seats)] = False
+            output = self.player.decide(observation, games, seats)
+            lesson = None if teacher is None else self.teacher.decide(observation, games, seats).logits
+            known = None if self.critic is None else self.lanes.critic()
+            values = output.values if known is None else self._judge(known)
+            previous = self.player.told(games, seats)
+            actions, log_probs = policy.draw(output.logits, mask, generator)
+            joint = self.lanes.joint(policy.playable(actions))
+            used = self.lanes.used(joint)
+            rewards = self.lanes.play(joint)
+            terminated, truncated = self.lanes.ends()
+            cuts = self._cut_values(on_host(games[truncated].unique()), values)
+            recorded = self._recorded(rewards if self._shaping is None else rewards + self._shaping.gains(rewards))
+            ended.append(self._close(np.flatnonzero(on_host(self.lanes.over())), on_host(rewards)))
+            decision = observation, pack_bits(mask), actions, log_probs, values, cuts, recorded
+            extras = valid, lesson, used, known, previous, decided
+            moves.append(_Moves(*decision, terminated, truncated, seats.clone(), starts, *extras))
+            observation = self.lanes.observe()
+            if on_step is not None and not on_step():
+                return None, _stats(ended)
+        last = self._values(observation, games, self.lanes.seats())
+        columns = _Moves(*(None if c[0] is None else torch.stack(c) for c in zip(*moves, strict=True)))  # type: ignore[arg-type]
+        return self._assemble(columns, last, memory), _stats(ended)
+
+    def _judge(self, known: Tensor) -> Tensor:
+        assert self.critic is not None
+        with precise(known.device, self.player.precision):
+            values: Tensor = self.critic(known)
+        return values.float()
+
+    def _values(self, observation: Tensor, games: Tensor, seats: Tensor, lanes: Tensor | None = None) -> Tensor:
+        """Values of the decisions to come, of all lanes or of some."""
+        if self.critic is not None:
+            return self._judge(self.lanes.critic(lanes))
+        return self.player.look(observation, games, seats).values
+
+    def _cut_values(self, rows: Any, like: Tensor) -> Tensor:
+        """Values of the final observations of truncated games, 0 elsewhere: (lanes,), or (N, P) where rewards are own."""
+        lanes, games = self.lanes, torch.as_tensor(rows, device=like.device)
+        if lanes.own_rewards:
+            values = like.new_zeros(self.engine.num_games, lanes.facts.players)
+            for seat in range(lanes.facts.players if len(rows) else 0):
+                values[games, seat] = self._value_of_seat(seat, rows, games)
+            return values
+        values = torch.zeros_like(like)
+        if len(rows):
+            here = torch.isin(lanes.games, games).nonzero().squeeze(1)
+            seats = lanes.seats()[here].clamp(min=0)
+            values[here] = self._values(lanes.observe(here), lanes.games[here], seats, here)
+        return values
+
+    def _value_of_seat(self, seat: int, rows: Any, games: Tensor) -> Tensor:
+        if self.critic is not None:
+            return self._judge(self.lanes.critic_of_seat(seat, rows))
+        return self.player.look(self.lanes.observe_seat(seat, rows), games, torch.full_like(games, seat)).values
+
+    def _assemble(self, moves: _Moves, last: Tensor, memory: Tensor | None) -> Rollout:
+        following = torch.cat([moves.values[1:], last.unsqueeze(0)])
+        decisions = moves.observations, moves.masks, moves.actions, moves.log_probs, moves.values
+        ends = moves.terminated, moves.truncated, moves.seats, moves.starts, moves.valid
+        extras = memory, moves.teacher_logits, moves.used, moves.critic, moves.previous, moves.decided
+        if self.lanes.own_rewards:
+            rollout = Rollout(*decisions, following, moves.values, *ends, *extras)
+            return own_rewards(rollout, moves.rewards, moves.cut_values, self.lanes.facts.players)
+        next_values = torch.where(moves.truncated, moves.cut_values, following)
+        return Rollout(*decisions, next_values, moves.rewards, *ends, *extras)
+
+    def _recorded(self, rewards: Any) -> Tensor:
+        """(lanes,), or (N, P) where rewards are own."""
+        every = torch.tensor(rewards) if isinstance(rewards, np.ndarray) else rewards.clone()
+        return self.lanes.rewards(every)
+
+    def _close(self, done: Any, rewards: Any) -> tuple[Any, Any]:
+        """Start the next game where one ended; returns returns and lengths of those that did."""
+        self._returns += self.lanes.results(rewards)
+        self._lengths += 1
+        ended = self._returns[done], self._lengths[done]
+        if len(done):
+            self.lanes.close(done, *ended)
+            self._begin(done)
+        return ended
+
+    def _begin(self, rows: Any) -> None:
+        self._returns[rows], self._lengths[rows] = 0, 0
+        self._fresh[torch.as_tensor(rows, device=self._fresh.device)] = True
+        self.player.forget(rows)
+        self.teacher.forget(rows)
+        self.lanes.start(rows)
+        if self._shaping is not None:
+            self._shaping.forget(rows)
+
+
+def _stats(ended: list[tuple[Any, Any]]) -> EpisodeStats:
+    return EpisodeStats(np.concatenate([r for r, _ in ended]), np.concatenate([n for _, n in ended]))

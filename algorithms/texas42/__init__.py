@@ -1,0 +1,1 @@
+"""Learning at Texas 42 from exact values."""

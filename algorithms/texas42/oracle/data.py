@@ -1,0 +1,168 @@
+"""`OracleData`: states with exact values, from labels or shards, every decision of a hand alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ludory.agents.texas42.play.greedy import greedy_tiles
+from ludory.agents.texas42.play.tokens import tokenise
+from ludory.data.formats.texas42.labels import is_labels, read_labels
+from ludory.data.formats.texas42.names import Split, split_of
+from ludory.data.formats.texas42.shards import read_shard, shard_info
+from ludory.errors import DataError
+
+FORCED = 24
+"""From this decision on, the last trick, nobody has a choice."""
+HELD = (1 << 28) - 1
+
+
+class OracleData(NamedTuple):
+    """n states in which the mover has a choice."""
+
+    deal: NDArray[np.int8]
+    """(n, 28)"""
+    decl: NDArray[np.int8]
+    state: NDArray[np.int64]
+    value: NDArray[np.int8]
+    """Team 0's minus Team 1's points still to be won."""
+    q: NDArray[np.int8]
+    """(n, 7), -128 where a tile may not be played."""
+
+    @property
+    def decision(self) -> NDArray[np.int64]:
+        """(n,) tiles played before."""
+        held: NDArray[np.int64] = np.bitwise_count(self.state & HELD).astype(np.int64)
+        return 28 - held
+
+    def weights(self) -> NDArray[np.float32]:
+        """(n,) of mean 1, with the same sum for every decision that occurs."""
+        decision = self.decision
+        counts = np.bincount(decision, minlength=28)
+        each = len(decision) / np.maximum(counts, 1) / max(int((counts > 0).sum()), 1)
+        return each[decision].astype(np.float32)
+
+    def rows(self, rows: NDArray[np.int64]) -> OracleData:
+        """Some of them."""
+        return OracleData(self.deal[rows], self.decl[rows], self.state[rows], self.value[rows], self.q[rows])
+
+
+class OracleBatch(NamedTuple):
+    """m states as tensors, values from the mover's side."""
+
+    tokens: Tensor
+    """(m, 32, 12) int8"""
+    mask: Tensor
+    """(m, 32) bool"""
+    player: Tensor
+    """(m,) the mover."""
+    legal: Tensor
+    """(m, 7) bool"""
+    q: Tensor
+    """(m, 7) float, 0 where a tile may not be played."""
+    value: Tensor
+    """(m,) float"""
+    weights: Tensor
+    decision: Tensor
+    decl: Tensor
+    greedy: Tensor
+    """(m,) local index of the tile of `greedy_tiles`."""
+
+
+def read_split(folder: str | Path, split: Split, per_decision: int, sampler_seed: int) -> OracleData:
+    """All labels of a split, and a part of each of its shards: at most `per_decision` states for each number of tiles played.
+
+    Raises:
+        DataError: no such folder, an empty split, or a file that is damaged, foreign, or of another split.
+    """
+    place = Path(folder) / split
+    files = sorted(file for file in place.glob("*.parquet") if not file.name.startswith("."))
+    if not files:
+        seeds = {"train": "0-899", "val": "900-949", "test": "950-999"}[split]
+        raise DataError(
+            f"{place}: no labels or shards (Parquet); write some with `ludory texas42 labels --out {folder} --seeds {seeds}`"
+        )
+    parts = [
+        _read_labels(file, split) if is_labels(file) else _read_shard(file, split, per_decision, sampler_seed)
+        for file in files
+    ]
+    return OracleData(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _read_labels(file: Path, split: Split) -> OracleData:
+    labels = read_labels(file)
+    _check_split(file, int(labels.seed[0]), split)
+    found = OracleData(labels.deal, labels.decl, labels.state, labels.value, labels.q)
+    return found.rows(np.flatnonzero(_has_choice(labels.q)))
+
+
+def _read_shard(file: Path, split: Split, per_decision: int, sampler_seed: int) -> OracleData:
+    info = shard_info(file)
+    _check_split(file, info.name.seed, split)
+    draws = np.random.default_rng(
+        [sampler_seed, info.name.seed, info.name.decl, 0 if info.name.opp_seed is None else 1 + info.name.opp_seed]
+    )
+    parts = [part for part in read_shard(file) if len(part.states)]
+    states, values, q = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    decision = np.where(_has_choice(q), 28 - np.bitwise_count(states & HELD), FORCED)
+    chosen = []
+    for number in range(FORCED):
+        rows = np.flatnonzero(decision == number)
+        chosen.append(draws.choice(rows, min(per_decision, len(rows)), replace=False))
+    rows = np.sort(np.concatenate(chosen))
+    deal = np.broadcast_to(np.array(info.deal, np.int8), (len(rows), 28))
+    return OracleData(deal, np.full(len(rows), info.name.decl, np.int8), states[rows], values[rows], q[rows])
+
+
+def _has_choice(q: NDArray[np.int8]) -> NDArray[np.bool_]:
+    return (q != -128).sum(axis=1) > 1  # type: ignore[no-any-return]
+
+
+def _check_split(file: Path, seed: int, split: Split) -> None:
+    if split_of(seed) != split:
+        raise DataError(f"{file}: seed {seed} belongs to {split_of(seed)}; put the file there")
+
+
+def to_batch(data: OracleData, weights: NDArray[np.float32], tokens_version: int) -> OracleBatch:
+    """Tensors of all rows."""
+    tokens = tokenise(data.deal, data.decl, data.state, tokens_version)
+    side = np.where(tokens.player % 2 == 0, 1, -1)
+    legal = data.q != -128
+    q = np.where(legal, data.q * side[:, None], 0)
+    greedy = greedy_tiles(data.deal, data.decl, data.state, legal)
+    return OracleBatch(
+        tokens=torch.from_numpy(tokens.tokens),
+        mask=torch.from_numpy(tokens.mask),
+        player=torch.from_numpy(tokens.player),
+        legal=torch.from_numpy(legal),
+        q=torch.from_numpy(q.astype(np.float32)),
+        value=torch.from_numpy((data.value * side).astype(np.float32)),
+        weights=torch.from_numpy(weights),
+        decision=torch.from_numpy(data.decision),
+        decl=torch.from_numpy(data.decl.astype(np.int64)),
+        greedy=torch.from_numpy(greedy),
+    )
+
+
+def shuffled_batches(
+    data: OracleData, size: int, tokens_version: int, seed: int, epoch: int, first: int = 0
+) -> Iterator[OracleBatch]:
+    """The rows in an order that depends on seed and epoch, from batch `first` on."""
+    order, weights = np.random.default_rng([seed, epoch]).permutation(len(data.state)), data.weights()
+    for start in range(first * size, len(order), size):
+        rows = order[start : start + size]
+        yield to_batch(data.rows(rows), weights[rows], tokens_version)
+
+
+def stored_batches(data: OracleData, size: int, tokens_version: int) -> Iterator[OracleBatch]:
+    """The rows in their own order."""
+    weights = data.weights()
+    for start in range(0, len(data.state), size):
+        rows = np.arange(start, min(start + size, len(data.state)))
+        yield to_batch(data.rows(rows), weights[rows], tokens_version)

@@ -1,0 +1,320 @@
+"""`ludory bench arena-league`: leagues of duels beside self-play with as many steps, by held-out styles, cross-play and exploiters."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from ludory.algorithms.league.cast import Entrant
+from ludory.algorithms.league.evaluator import Evaluator
+from ludory.algorithms.league.exploit import STEPS
+from ludory.algorithms.league.messages import EvaluationOrder
+from ludory.algorithms.league.metagame.nash_averaging import nash_averaging
+from ludory.algorithms.league.opened import open_league
+from ludory.algorithms.running.interrupt import exit_code
+from ludory.algorithms.running.threads import one_thread
+from ludory.atomic import atomic_file
+from ludory.benchmarks.harness.bar_chart import Bar, Panel, bar_chart
+from ludory.benchmarks.harness.machine import origin
+from ludory.benchmarks.harness.result_file import write_result
+from ludory.benchmarks.harness.worker_process import THREADS
+from ludory.errors import OptionError, TrainingError
+
+from .league_run import CONTENDERS, GAME, HELD_OUT, LEARNER, OPTIONS, STARTS_SEED, STYLES, final_main
+
+CONVENTION = (
+    "share of points, draws half; moves drawn with temperature 1; every start from both seats; intervals are of a mean over "
+    "seeds, Student's t, 95 %"
+)
+
+
+def run(argv: list[str]) -> int:
+    """Train what is not trained yet, measure, write; returns the exit code.
+
+    Raises:
+        OptionError: an option is not allowed.
+        TrainingError: a run failed; finished ones are kept.
+    """
+    options = _parser().parse_args(argv)
+    if not options.teacher.is_file():
+        raise OptionError(
+            f"--teacher {options.teacher}: there is no such file; docs/league.md, Measured, has the two commands that make it"
+        )
+    started_from = origin()
+    tasks = [_task(options, contender, seed) for seed in options.seeds for contender in options.contenders]
+    waiting = [task for task in tasks if not (Path(task["folder"]) / "result.json").exists()]
+    print(f"{len(tasks) - len(waiting)} of {len(tasks)} runs are done, {len(waiting)} to go", flush=True)
+    try:
+        _work(waiting, options.jobs)
+    except KeyboardInterrupt as stop:
+        print("interrupted: go on with the same command")
+        return exit_code(stop)
+    results = [json.loads((Path(task["folder"]) / "result.json").read_text()) for task in tasks]
+    report = {
+        "benchmark": "arena-league",
+        "game": GAME,
+        "options": OPTIONS,
+        "learner": LEARNER,
+        "steps": options.steps,
+        "exploiter_steps": options.exploiter_steps,
+        "duels": options.duels,
+        "past_duels": options.past_duels,
+        "held_out": list(HELD_OUT),
+        "convention": CONVENTION,
+        "contenders": {
+            name: _summary(name, [one for one in results if one["contender"] == name]) for name in options.contenders
+        },
+        "cross": _cross_table([Path(task["folder"]) for task in tasks], tasks, options.duels),
+        "runs": results,
+        **started_from,
+    }
+    target = options.out / f"arena-league-{options.name}.json"
+    write_result(target, report)
+    with atomic_file(target.with_suffix(".svg"), "w") as handle:
+        handle.write(_chart(report))
+    _print(report)
+    print(f"result in {target}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "ludory bench arena-league",
+        description="Leagues and self-play from one supervised policy, equal numbers of agent steps, each in a process with one "
+        "thread; the final main against every scripted style, every frozen player of its run, all other finals, and exploiters "
+        "that start as its copy. Finished runs are kept.",
+    )
+    parser.add_argument("--teacher", type=Path, required=True, metavar="FILE", help="supervised policy of all runs")
+    parser.add_argument(
+        "--steps", type=int, default=5_000_000, help="agent steps of all learners of a run together (default 5,000,000)"
+    )
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5], help="(default 1 2 3 4 5)")
+    parser.add_argument(
+        "--contenders",
+        nargs="+",
+        choices=list(CONTENDERS),
+        default=["league", "self-play"],
+        help="(default league self-play)",
+    )
+    parser.add_argument(
+        "--duels", type=int, default=1000, help="against each style, final and exploiter (default 1000)"
+    )
+    parser.add_argument("--past-duels", type=int, default=200, help="against each frozen player (default 200)")
+    parser.add_argument("--exploiters", type=int, default=1, help="exploiters of every run (default 1)")
+    parser.add_argument(
+        "--exploiter-steps", type=int, default=STEPS, help=f"agent steps of each exploiter (default {STEPS:,})"
+    )
+    parser.add_argument("--jobs", type=int, default=2, help="runs at once (default 2)")
+    parser.add_argument("--name", default="runs", help="of the result file: arena-league-NAME.json")
+    parser.add_argument("--out", type=Path, default=Path("runs/arena-league"), help="folder of runs and result")
+    return parser
+
+
+def _task(options: argparse.Namespace, contender: str, seed: int) -> dict[str, Any]:
+    return {
+        "contender": contender,
+        "seed": seed,
+        "steps": options.steps,
+        "teacher": str(options.teacher),
+        "duels": options.duels,
+        "past_duels": options.past_duels,
+        "exploiters": options.exploiters,
+        "exploiter_steps": options.exploiter_steps,
+        "folder": str(options.out / f"{contender.replace(',', '').replace(' ', '-')}-seed{seed}"),
+    }
+
+
+def _work(tasks: Sequence[dict[str, Any]], jobs: int) -> None:
+    """Run the tasks, `jobs` at once; the first failure ends all."""
+    waiting, running = list(tasks), list[tuple[dict[str, Any], subprocess.Popen[str]]]()
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                task = waiting.pop(0)
+                command = [sys.executable, "-m", "ludory.benchmarks.arena.league_run", json.dumps(task)]
+                environment = os.environ | dict.fromkeys(THREADS, "1")
+                process = subprocess.Popen(
+                    command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+                )
+                running.append((task, process))
+            for task, process in [one for one in running if one[1].poll() is not None]:
+                said = (process.communicate()[0] or "").strip().splitlines()
+                if process.returncode:
+                    raise TrainingError(
+                        f"{task['folder']}: {said[-1] if said else 'no message'}; finished runs are kept"
+                    )
+                running.remove((task, process))
+                print(_line(json.loads((Path(task["folder"]) / "result.json").read_text())), flush=True)
+            time.sleep(0.5)
+    finally:
+        for _, process in running:
+            process.kill()
+            process.wait()
+
+
+def _line(result: dict[str, Any]) -> str:
+    scores = ", ".join(f"{style.partition('/')[2]} {one['score']:.3f}" for style, one in result["styles"].items())
+    curves = "; ".join(
+        " ".join(f"{score:.3f}" for _, score in one["curve"]) + f" -> {one['score']:.3f}"
+        for one in result["exploiters"]
+    )
+    past = min((one["score"] for one in result["past"].values()), default=None)
+    return (
+        f"{result['contender']}, seed {result['seed']}: {scores}; smallest against its frozen players "
+        f"{'-' if past is None else f'{past:.3f}'}; exploiters {curves}; {result['main_steps']:,} of "
+        f"{result['env_steps']:,} agent steps, {result['frozen']}, {result['seconds'] / 60:.1f} min"
+    )
+
+
+class Mean(NamedTuple):
+    """A mean over seeds and its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def mean_over_seeds(values: Sequence[float]) -> Mean:
+    """Student's t interval of shares; [0, 1] of a single seed, which says nothing of others."""
+    from scipy.stats import t
+
+    middle = float(np.mean(values))
+    if len(values) < 2:
+        return Mean(middle, 0.0, 1.0)
+    half = float(t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values)))
+    return Mean(middle, middle - half, middle + half)
+
+
+def _summary(name: str, results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Means over seeds with intervals; all scores are shares of points of the final main."""
+
+    def over_seeds(measure: Callable[[dict[str, Any]], float]) -> list[float]:
+        return list(mean_over_seeds([measure(result) for result in results]))
+
+    def smallest(scores: dict[str, Any], names: Sequence[str]) -> float:
+        return min((scores[name]["score"] for name in names), default=float("nan"))
+
+    styles = {style: over_seeds(partial(_style_score, style)) for style in STYLES}
+    return {
+        "against": CONTENDERS[name].against,
+        "seeds": [result["seed"] for result in results],
+        "styles": styles,
+        "smallest_style": over_seeds(lambda one: smallest(one["styles"], STYLES)),
+        "held_out": over_seeds(lambda one: float(np.mean([one["styles"][style]["score"] for style in HELD_OUT]))),
+        "smallest_past": over_seeds(lambda one: smallest(one["past"], list(one["past"]))),
+        "exploiter": over_seeds(lambda one: float(np.mean([run["score"] for run in one["exploiters"]]))),
+        "exploiter_largest": over_seeds(lambda one: max(run["score"] for run in one["exploiters"])),
+        "main_steps": [result["main_steps"] for result in results],
+        "env_steps": [result["env_steps"] for result in results],
+        "minutes": [result["seconds"] / 60 for result in results],
+    }
+
+
+def _style_score(style: str, result: dict[str, Any]) -> float:
+    return float(result["styles"][style]["score"])
+
+
+def _cross_table(folders: Sequence[Path], tasks: Sequence[dict[str, Any]], duels: int) -> dict[str, Any]:
+    """All final mains against each other: points, Nash averaging over all of them, and each contender against each other one."""
+    leagues = {folder.name: open_league(folder) for folder in folders}
+    names = list(leagues)
+
+    def entrant(id: str) -> Entrant:
+        return leagues[id].pool.entrant(final_main(leagues[id]))
+
+    orders = [EvaluationOrder(i, j, 0, duels) for place, i in enumerate(names) for j in names[place + 1 :]]
+    points = np.full((len(names), len(names)), 0.5)
+    with one_thread():
+        for played in Evaluator(leagues[names[0]].game, entrant, STARTS_SEED).play(orders):
+            i, j = names.index(played.result.i), names.index(played.result.j)
+            points[i, j] = (played.result.wins + played.result.draws / 2) / duels
+            points[j, i] = 1 - points[i, j]
+    averaged = nash_averaging(points) if len(names) > 1 else None
+    groups = [task["contender"] for task in tasks]
+    return {
+        "finals": names,
+        "duels": duels,
+        "points": points.tolist(),
+        "nash_mass": averaged and averaged.nash.mixture.tolist(),
+        "nash_skill": averaged and averaged.skill.tolist(),
+        "mass_of": averaged
+        and {
+            name: float(sum(mass for mass, group in zip(averaged.nash.mixture, groups, strict=True) if group == name))
+            for name in dict.fromkeys(groups)
+        },
+        "between": [
+            _between(points, groups, one, other)
+            for one in dict.fromkeys(groups)
+            for other in dict.fromkeys(groups)
+            if one != other
+        ],
+    }
+
+
+def _between(points: Any, groups: Sequence[str], one: str, other: str) -> dict[str, Any]:
+    """Points of the finals of one contender against those of another: the mean over its seeds, each against all of the other's."""
+    rows, columns = ([k for k, group in enumerate(groups) if group == name] for name in (one, other))
+    return {"of": one, "against": other, "points": list(mean_over_seeds(points[np.ix_(rows, columns)].mean(1)))}
+
+
+def _chart(report: dict[str, Any]) -> str:
+    panels = [
+        Panel(
+            f"points of the final main against {style}{' (held out)' if style in HELD_OUT else ''}, in percent",
+            [
+                Bar(name, 100 * found["styles"][style][0], name == "league")
+                for name, found in report["contenders"].items()
+            ],
+        )
+        for style in STYLES
+    ]
+    panels.append(
+        Panel(
+            "points of an exploiter against the final main, in percent; 50 is none",
+            [Bar(name, 100 * found["exploiter"][0], name == "league") for name, found in report["contenders"].items()],
+        )
+    )
+    machine = report["machine"]["name"]
+    return bar_chart(panels, f"{report['steps']:,} agent steps each, means over seeds; {machine}, {report['date']}")
+
+
+def percent(mean: Sequence[float]) -> str:
+    """`61.2 [58.0, 64.4]` of a share with its interval."""
+    middle, low, high = (100 * value for value in mean)
+    return f"{middle:.1f} [{low:.1f}, {high:.1f}]"
+
+
+def exploitability(mean: Sequence[float]) -> str:
+    """Points above one half of an exploiter, in percent; a mean below is none, because a best response scores at least one half."""
+    middle, low, high = (100 * value - 50 for value in mean)
+    return f"{middle:.1f} [{low:.1f}, {high:.1f}]" if middle > 0 else f"none found (upper end {high:+.1f})"
+
+
+def _print(report: dict[str, Any]) -> None:
+    table = Table("contender", "smallest style", "held-out styles", "smallest past", "exploiter - 50", "Nash mass")
+    for name, found in report["contenders"].items():
+        mass = report["cross"]["mass_of"]
+        table.add_row(
+            name,
+            percent(found["smallest_style"]),
+            percent(found["held_out"]),
+            percent(found["smallest_past"]),
+            exploitability(found["exploiter"]),
+            "-" if mass is None else f"{mass[name]:.2f}",
+        )
+    console = Console(width=160)
+    console.print(table)
+    for one in report["cross"]["between"]:
+        console.print(f"{one['of']} against {one['against']}: {percent(one['points'])}", highlight=False)

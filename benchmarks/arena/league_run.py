@@ -1,0 +1,181 @@
+"""One run of `ludory bench arena-league`, in a process of its own: train or go on, measure the final main, exploit it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ludory.agents.evaluation.intervals import wilson
+from ludory.agents.make import make_agent
+from ludory.algorithms.league.cast import Entrant
+from ludory.algorithms.league.config import LeagueConfig
+from ludory.algorithms.league.evaluator import Evaluator
+from ludory.algorithms.league.exploit import Exploiter
+from ludory.algorithms.league.log.events import read_events
+from ludory.algorithms.league.matchmaking.opponent_choice import Matchmaking
+from ludory.algorithms.league.messages import EvaluationOrder
+from ludory.algorithms.league.opened import OpenedLeague, open_league
+from ludory.algorithms.league.run import resume_league, start_league
+from ludory.algorithms.running.threads import one_thread
+from ludory.benchmarks.harness.machine import origin
+from ludory.benchmarks.harness.result_file import write_result
+
+GAME = "Arena2P-v0"
+OPTIONS = {"observation": "tactical"}
+HELD_OUT = ("arena/sniper", "arena/looter")
+"""Styles that nobody ever trained with: the teacher did not see them, no learner meets them."""
+TEACHERS_STYLES = ("arena/rusher", "arena/turtle", "arena/miner", "arena/zone")
+"""Styles that the teacher is a clone of."""
+STYLES = (*TEACHERS_STYLES, *HELD_OUT)
+LEARNER: dict[str, Any] = {
+    "hidden": (128, 128),
+    "num_envs": 128,
+    "privileged_value": True,
+    "value_warm_up": 60_000,
+    "c_upgo": 0.0,
+    "batch_columns": 32,
+    "learning_rate": 3e-4,
+    "c_kl": 0.01,
+    "c_value": 2.0,
+    "c_entropy": 1e-3,
+    "vtrace_lam": 0.95,
+    "gamma": 0.998,
+    "shaping": 0.3,
+}
+"""Options of the learner that differ from its defaults; the same for all contenders."""
+EVALUATION_GAMES = 10
+"""Of each pair of frozen players at a league's end: its own table is not what is reported here."""
+STARTS_SEED = 1_000_003
+"""Of the duels that are reported."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Contender:
+    """How the main of a run is trained."""
+
+    against: str
+    """Whom its learners meet, in words."""
+    changes: dict[str, Any]
+    """Options of the league that differ from its defaults."""
+
+
+_LEAGUE = {"roles": (1, 1, 1), "main_turns": 4}
+_SELF_PLAY = {"roles": (1, 0, 0), "matchmaking": Matchmaking(0.0, 1.0, 0.0)}
+CONTENDERS = {
+    "league": Contender("its past, its exploiters, itself; exploiters without KL start from the teacher", _LEAGUE),
+    "self-play": Contender("itself", _SELF_PLAY),
+    "league, exploiters from the main": Contender(
+        "as the league, but exploiters start anew from the newest copy of the main",
+        {**_LEAGUE, "exploiters_from": "main"},
+    ),
+    "league, exploiters with KL": Contender(
+        "as the league, but exploiters stay as close to the teacher as the main", {**_LEAGUE, "exploiter_kl": None}
+    ),
+    "league, long units": Contender(
+        "as the league, but with units of a 16th of the steps, so that exploiters learn four times as long before they start anew",
+        {**_LEAGUE, "unit": -16},
+    ),
+    "league, styles": Contender(
+        "as the league, and the teacher's four styles among the frozen players",
+        {**_LEAGUE, "matchmaking": Matchmaking(anchors_in_pfsp=True)},
+    ),
+    "self-play, styles": Contender(
+        "itself in half of the matches, the teacher and its four styles in the other half",
+        {
+            "roles": (1, 0, 0),
+            "matchmaking": Matchmaking(0.5, 0.5, 0.0, anchors_in_pfsp=True, prioritised=False),
+            "unit": 2**40,
+        },
+    ),
+}
+
+
+def league_config(contender: str, seed: int, steps: int, teacher: str) -> LeagueConfig:
+    """The league of a contender."""
+    options: dict[str, Any] = {
+        "options": OPTIONS,
+        "learner_options": LEARNER,
+        "anchors": TEACHERS_STYLES,
+        "evaluation_games": EVALUATION_GAMES,
+        "evaluation_every": 2**30,
+    } | CONTENDERS[contender].changes
+    if options.get("unit", 0) < 0:
+        options["unit"] = steps // -options["unit"]
+    if "unit" in options:
+        options["slice_steps"] = max(50_000, steps // 64) // 8
+    return LeagueConfig(env=GAME, teacher=teacher, budget_steps=steps, seed=seed, **options)
+
+
+def main(task: dict[str, Any]) -> None:
+    """Run one task and write its result."""
+    folder = Path(task["folder"])
+    config = league_config(task["contender"], task["seed"], task["steps"], task["teacher"])
+    begun = (folder / "events.jsonl").exists()
+    with resume_league(folder) if begun else start_league(config, folder) as league:
+        league.run()
+    opened = open_league(folder)
+    final = final_main(opened)
+    with one_thread():
+        styles = _scores(opened, final, STYLES, task["duels"])
+        past_mains = [player.id for player in opened.state.players if player.frozen and player.id != final]
+        past = _scores(opened, final, past_mains, task["past_duels"])
+        exploiters = [
+            dataclasses.asdict(
+                Exploiter(
+                    opened.config, opened.game, {final: 1.0}, opened.pool, "target", 1000 * task["seed"] + number
+                ).run("main", task["exploiter_steps"], task["duels"])
+            )
+            for number in range(task["exploiters"])
+        ]
+    result = {
+        **{name: value for name, value in task.items() if name != "teacher"},  # its hash says more than where it lay
+        "folder": folder.name,
+        "teacher_sha256": read_events(folder)[0].body["teacher_sha256"],
+        "final": final,
+        "main_steps": opened.state.player(final).env_steps,
+        "env_steps": opened.state.env_steps,
+        "seconds": opened.state.seconds,
+        "frozen": {
+            role: sum(player.frozen and player.role == role for player in opened.state.players)
+            for role in ("main", "main_exploiter", "league_exploiter")
+        },
+        "styles": styles,
+        "past": past,
+        "exploiters": exploiters,
+        **origin(),
+    }
+    write_result(folder / "result.json", result)
+
+
+def final_main(league: OpenedLeague) -> str:
+    """The newest frozen main of a league that has ended."""
+    return [player.id for player in league.state.players if player.frozen and player.role == "main"][-1]
+
+
+def _scores(league: OpenedLeague, player: str, others: Sequence[str], duels: int) -> dict[str, dict[str, float]]:
+    """Points of `player` against each of `others` over paired duels, with 95 % Wilson intervals."""
+    orders = [EvaluationOrder(player, other, 0, duels) for other in others]
+    styles = {style: make_agent(style, league.game) for style in STYLES}
+
+    def entrant(id: str) -> Entrant:
+        return styles[id] if id in styles else league.pool.entrant(id)
+
+    found = {}
+    for played in Evaluator(league.game, entrant, seed=STARTS_SEED).play(orders):
+        points = played.result.wins + played.result.draws / 2
+        interval = wilson(points, duels)
+        found[played.result.j] = {
+            "score": points / duels,
+            "low": float(interval.low),
+            "high": float(interval.high),
+            "duels": duels,
+        }
+    return found
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

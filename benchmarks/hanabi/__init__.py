@@ -1,0 +1,1 @@
+"""Benchmarks of Hanabi agents, search and beliefs."""

@@ -1,0 +1,52 @@
+"""Score of a Hanabi agent beside a bot on the same decks, as it stands in a report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ludory.agents.agent import Agent
+from ludory.agents.evaluation.evaluate import evaluate
+from ludory.agents.evaluation.evaluation_result import EvaluationResult, paired_difference
+
+
+def score_beside(agent: Agent, rival: str, game: str, games: int, decks: int) -> dict[str, Any]:
+    """Figures of both in all seats, and how far the agent is ahead, game by game.
+
+    Args:
+        agent: to be scored.
+        rival: bot by name.
+        game: id.
+        games: how many.
+        decks: seed of the decks.
+    """
+    ours, its = (evaluate([one], game, games=games, seed=decks) for one in (agent, rival))
+    ahead = paired_difference(ours, its)
+    return {
+        "games": games,
+        "decks_seed": decks,
+        "convention": "a bomb scores 0; greedy moves; one agent in all seats",
+        "agent": figures(ours),
+        rival: figures(its),
+        "ahead": {"mean": float(ahead.mean), "stderr": float(ahead.stderr)},
+    }
+
+
+def print_score(score: dict[str, Any], rival: str) -> None:
+    """Three lines for people."""
+    for name in ("agent", rival):
+        one = score[name]
+        print(
+            f"{name:12} {one['mean']:6.2f} +- {one['stderr']:.2f}  stacks {one['stacks']:.2f}  "
+            f"bomb {one['bomb']:.1%}  perfect {one['perfect']:.1%}  ({score['games']} games)"
+        )
+    print(f"ahead        {score['ahead']['mean']:+6.2f} +- {score['ahead']['stderr']:.2f}  on the same decks")
+
+
+def figures(result: EvaluationResult) -> dict[str, float]:
+    """Mean score, its standard error, mean of the stacks, shares of bombs and of perfect games."""
+    found = result.estimates()
+    figures = {"mean": float(result.mean), "stderr": float(result.stderr), "stacks": found["stacks"].mean}
+    for end in ("bomb", "perfect"):
+        share = found.get(f"end = {end}")
+        figures[end] = share.mean if share else 0.0
+    return figures

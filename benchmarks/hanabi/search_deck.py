@@ -1,0 +1,101 @@
+"""One deck of `ludory bench hanabi-search`: what a player makes of it, and what it cost."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from functools import cache
+from multiprocessing.connection import wait
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ludory.agents.agent import Agent
+from ludory.agents.make import make_agent
+from ludory.envs.game import Game
+from ludory.envs.make import make_engine, make_game
+from ludory.envs.seats.table import Table
+
+SINGLE, JOINT, ALONE = "single", "joint", "blueprint"
+SEARCHER = 1
+"""Seat that searches when only one does."""
+
+
+class Task(NamedTuple):
+    """A deck to play; budget: rollouts a decision, 0 for the blueprint alone."""
+
+    contender: str
+    budget: int
+    deck: int
+
+
+class Setting(NamedTuple):
+    """What is the same for all decks of a run."""
+
+    game: str
+    blueprint: str
+    decks_seed: int
+    options: str
+    """Further arguments of `sparta`, with commas in front."""
+
+
+def spec(setting: Setting, contender: str, budget: int) -> str:
+    """The searching agent by name."""
+    joint = ", joint=True" if contender == JOINT else ""
+    return f"sparta({setting.blueprint}, rollouts={budget}{joint}{setting.options})"
+
+
+def play_deck(setting: Setting, task: Task) -> dict[str, Any]:
+    """A line of results."""
+    game, agents = _seated(setting, task.contender, task.budget)
+    for seat, agent in enumerate(agents):
+        if agent not in agents[:seat]:
+            agent.seed(int(np.random.SeedSequence([setting.decks_seed, task.deck, seat]).generate_state(1)[0]))
+    table = Table(make_engine(game, 1, seed=setting.decks_seed, first_game=task.deck), agents)
+    started = time.process_time()
+    table.start()
+    table.run()
+    seconds = time.process_time() - started
+    found = [
+        decision
+        for seat, agent in enumerate(agents)
+        if hasattr(agent, "decisions")
+        for decision in agent.decisions(table.memories[seat], 0)
+    ]
+    info = game.info(table.engine.state, 0)
+    return {
+        **task._asdict(),
+        "score": float(table.rewards[0, 0]),
+        "stacks": int(info["stacks"]),
+        "end": info["end"],
+        "moves": int(info["turn"]),
+        "cpu_seconds": seconds,
+        "rollouts": sum(decision.rollouts for decision in found),
+        "searches": len(found),
+        "changed": sum(decision.action != decision.blueprint_action for decision in found),
+    }
+
+
+@cache
+def _seated(setting: Setting, contender: str, budget: int) -> tuple[Game, list[Agent]]:
+    game = make_game(setting.game)
+    bot = make_agent(setting.blueprint, game)
+    if contender == ALONE:
+        return game, [bot] * game.facts.players
+    searcher = make_agent(spec(setting, contender, budget), game)
+    if contender == JOINT:
+        return game, [searcher] * game.facts.players
+    return game, [searcher if seat == SEARCHER else bot for seat in range(game.facts.players)]
+
+
+def begin_worker(setting: Setting) -> None:
+    """Compile what is needed, leave Ctrl+C to the parent, and end with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ["LUDORY_NUM_THREADS"] = "1"
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=lambda: (wait([parent.sentinel]), os._exit(1)), daemon=True).start()
+    play_deck(setting, Task(SINGLE, 20, 0))

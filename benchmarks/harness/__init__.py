@@ -1,0 +1,1 @@
+"""What benchmarks share: contestants in turns, timing, machines, result files, charts."""

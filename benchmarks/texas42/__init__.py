@@ -1,0 +1,1 @@
+"""Benchmarks of Texas 42: speed, strength, bidding, networks."""

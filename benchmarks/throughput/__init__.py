@@ -1,0 +1,1 @@
+"""Steps per second of engines and environments, beside other libraries."""

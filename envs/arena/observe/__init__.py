@@ -1,0 +1,1 @@
+"""What a seat of the arena sees: `full`, `tactical`, and the whole scene for a privileged value."""

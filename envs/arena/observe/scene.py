@@ -1,0 +1,179 @@
+"""`Scene`: what a picture of the arena shows, and nothing else: all of it, or what a seat may know. Lengths in units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ludory.envs.arena.constants import (
+    CHANNEL_TIME,
+    CRATES,
+    FULL_ENERGY,
+    FULL_HP,
+    MINE_SLOTS,
+    SHOT_SLOTS,
+    TICKS,
+    UNIT_LENGTH,
+    VISION,
+    WINDUP_TIME,
+)
+from ludory.envs.arena.state import WALL
+from ludory.envs.arena.tables import ONE
+from ludory.envs.game import State
+
+SIGHT = VISION / UNIT_LENGTH
+"""Range of sight in units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A body in sight; fractions of 1 but for ammunition. What only its own seat knows is None for others."""
+
+    seat: int
+    x: float
+    y: float
+    facing: tuple[float, float]
+    hp: float
+    shield: bool
+    stun: bool
+    windup: float
+    dash: bool
+    channel: float
+    energy: float | None
+    ammunition: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A shot in sight: where it is, and its step of one tick."""
+
+    owner: int
+    x: float
+    y: float
+    step: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A game as `seat` sees it; None: everything. Dead seats see the zone only."""
+
+    seat: int | None
+    players: int
+    seconds: float
+    wall: float
+    zone: tuple[float, float, float]
+    bodies: tuple[Body, ...]
+    crates: tuple[tuple[float, float, int], ...]
+    shots: tuple[Shot, ...]
+    mines: tuple[tuple[int, float, float], ...]
+    alive: tuple[bool, ...]
+    places: tuple[float | None, ...]
+    over: bool
+
+    @property
+    def own(self) -> Body | None:
+        """The body of the seat whose view this is."""
+        return next((body for body in self.bodies if body.seat == self.seat), None)
+
+
+def look(state: State, i: int, seat: int | None) -> Scene:
+    """Game `i` as `seat` sees it."""
+    players = int(state.alive.shape[1])
+    alive = tuple(bool(state.alive[i, p]) for p in range(players))
+    return Scene(
+        seat,
+        players,
+        int(state.t[i]) / TICKS,
+        int(state.setup[i, WALL]) / UNIT_LENGTH,
+        (_units(state.zone_x[i]), _units(state.zone_y[i]), _units(state.zone_radius[i])),
+        tuple(
+            _body(state, i, p, seat) for p in range(players) if alive[p] and _seen(state, i, seat, *_at(state, i, p))
+        ),
+        tuple(_crates(state, i, seat)),
+        tuple(_shots(state, i, seat, players)),
+        tuple(_mines(state, i, seat, players)),
+        alive,
+        tuple(int(place) / 2 if int(place) else None for place in state.place[i]),
+        bool(state.terminated[i]),
+    )
+
+
+def _units(value: object) -> float:
+    return int(value) / UNIT_LENGTH  # type: ignore[call-overload, no-any-return]
+
+
+def _at(state: State, i: int, seat: int) -> tuple[int, int]:
+    return int(state.x[i, seat]), int(state.y[i, seat])
+
+
+def _seen(state: State, i: int, seat: int | None, x: int, y: int) -> bool:
+    """Whether a point in sub is shown."""
+    if seat is None:
+        return True
+    mine = _at(state, i, seat)
+    return bool(state.alive[i, seat]) and (x - mine[0]) ** 2 + (y - mine[1]) ** 2 <= VISION**2
+
+
+def _body(state: State, i: int, p: int, seat: int | None) -> Body:
+    known = seat is None or seat == p
+    x, y = _at(state, i, p)
+    windup = int(state.windup[i, p])
+    return Body(
+        p,
+        _units(x),
+        _units(y),
+        (int(state.fx[i, p]) / ONE, int(state.fy[i, p]) / ONE),
+        int(state.hp[i, p]) / FULL_HP,
+        int(state.shield[i, p]) > 0,
+        int(state.stun[i, p]) > 0,
+        (WINDUP_TIME + 1 - windup) / WINDUP_TIME if windup else 0.0,
+        int(state.dash[i, p]) > 0,
+        int(state.channel[i, p]) / CHANNEL_TIME,
+        int(state.energy[i, p]) / FULL_ENERGY if known else None,
+        int(state.ammunition[i, p]) if known else None,
+    )
+
+
+def _crates(state: State, i: int, seat: int | None) -> list[tuple[float, float, int]]:
+    places = [(k, int(state.crate_x[i, k]), int(state.crate_y[i, k])) for k in range(CRATES)]
+    shown = [(k, x, y) for k, x, y in places if int(state.crate_wait[i, k]) == 0 and _seen(state, i, seat, x, y)]
+    return [(_units(x), _units(y), k % 2) for k, x, y in shown]
+
+
+def _shots(state: State, i: int, seat: int | None, players: int) -> list[Shot]:
+    """Shots in sight; a seat does not see its own beyond it either."""
+    shots = []
+    for owner in range(players):
+        for slot in range(SHOT_SLOTS):
+            x, y = int(state.shot_x[i, owner, slot]), int(state.shot_y[i, owner, slot])
+            if int(state.shot_life[i, owner, slot]) > 0 and _seen(state, i, seat, x, y):
+                step = _units(state.shot_vx[i, owner, slot]), _units(state.shot_vy[i, owner, slot])
+                shots.append(Shot(owner, _units(x), _units(y), step))
+    return shots
+
+
+def _mines(state: State, i: int, seat: int | None, players: int) -> list[tuple[int, float, float]]:
+    """All mines, or the seat's own while it lives."""
+    owners = range(players) if seat is None else [seat] if bool(state.alive[i, seat]) else []
+    return [
+        (owner, _units(state.mine_x[i, owner, slot]), _units(state.mine_y[i, owner, slot]))
+        for owner in owners
+        for slot in range(MINE_SLOTS)
+        if int(state.mine_life[i, owner, slot]) > 0
+    ]
+
+
+def condition(body: Body) -> str:
+    """What a body is doing, in a word."""
+    if body.stun:
+        return "stunned"
+    if body.shield:
+        return "shield"
+    if body.windup:
+        return "winding up"
+    return "dash" if body.dash else "at a crate" if body.channel else ""
+
+
+def fate(scene: Scene, seat: int) -> str:
+    """What is known of a seat that is not in sight."""
+    place = scene.places[seat]
+    return f"place {place:g}" if place is not None else "out of sight"

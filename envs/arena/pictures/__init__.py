@@ -1,0 +1,1 @@
+"""The arena as text and as SVG."""

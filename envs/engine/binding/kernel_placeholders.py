@@ -1,0 +1,31 @@
+"""Names that a batch kernel file imports; `bind.py` replaces this module by the kernels of one game (or of one game and one bot).
+
+Calling one of these means that a batch file was imported directly instead of being bound.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+
+def _unbound(*_: Any) -> NoReturn:
+    raise RuntimeError(
+        "batch kernels are bound to a game by ludory.envs.engine.binding.bind; do not import them directly"
+    )
+
+
+reset: Any = _unbound
+step: Any = _unbound
+legal: Any = _unbound
+observe: Any = _unbound
+redeal: Any = _unbound
+used: Any = _unbound
+critic: Any = _unbound
+choose: Any = _unbound
+notice: Any = _unbound
+set_up: Any = _unbound
+search: Any = _unbound
+play: Any = _unbound
+moves_of: Any = _unbound
+index_of: Any = _unbound
+GameState: Any = _unbound

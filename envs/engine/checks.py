@@ -1,0 +1,146 @@
+"""Checks of what callers hand to an engine, and its error messages: the same on every device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.game import Game, GameFacts, ObservationSpec
+from ludory.errors import IllegalActionError, NotResetError, OptionError
+
+
+def checked_num_games(num_games: Any) -> int:
+    """`num_games` as an int of at least 1."""
+    if not isinstance(num_games, int | np.integer) or num_games < 1:
+        raise OptionError(f"num_games={num_games!r}: must be an integer of at least 1")
+    return int(num_games)
+
+
+def checked_seed(seed: Any) -> int:
+    """`seed` as an int from 0 to 2**63 - 1."""
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or not 0 <= seed < 2**63:
+        raise OptionError(f"seed={seed!r}: must be an integer from 0 to 2**63 - 1")
+    return int(seed)
+
+
+def checked_rows(rows: Any, count: int) -> NDArray[np.int64]:
+    """Game numbers in 0..count-1 from a list of them or from a bool array (count,)."""
+    array = np.asarray(rows)
+    if array.dtype == bool and array.shape == (count,):
+        array = np.flatnonzero(array)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise OptionError(
+            f"rows: must be a list of game numbers or a bool array ({count},), got dtype {array.dtype}, shape {array.shape}"
+        )
+    if array.size and not (array.min() >= 0 and array.max() < count):
+        raise OptionError(f"rows: must lie in 0..{count - 1}, got {array.min()}..{array.max()}")
+    return np.ascontiguousarray(array, np.int64)
+
+
+def distinct_rows(rows: Any, count: int) -> NDArray[np.int64]:
+    """As `checked_rows`, none named twice."""
+    array = checked_rows(rows, count)
+    if array.size and np.bincount(array).max() > 1:
+        raise OptionError(f"rows: game {int(np.bincount(array).argmax())} is named more than once")
+    return array
+
+
+def checked_seats(seat: Any, count: int, facts: GameFacts) -> NDArray[np.int64]:
+    """Seats (count,) from one or from an array of them."""
+    array = np.asarray(seat)
+    if array.dtype.kind not in "iu" or array.shape not in ((), (count,)):
+        raise OptionError(f"seat: must be an integer or an integer array ({count},), got {seat!r}")
+    if array.size and not (array.min() >= 0 and array.max() < facts.players):
+        raise OptionError(f"seat={seat!r}: must lie in 0..{facts.players - 1}")
+    return np.ascontiguousarray(np.broadcast_to(array, (count,)), np.int64)
+
+
+def check_actions(
+    facts: GameFacts, shape: tuple[int, ...], dtype: Any, integers: bool, count: int, one_seat: bool = False
+) -> None:
+    """Refuse actions for `count` games of a wrong shape or dtype; `one_seat`: those of one seat of each."""
+    parts, all_seats = facts.action_size, facts.simultaneous and not one_seat
+    one_number = parts == 1 and facts.box is None
+    right = (count, facts.players, parts) if all_seats else (count,) if one_number else (count, parts)
+    if shape != right:
+        raise IllegalActionError(f"{facts.name}: actions have shape {shape}, must be {right}")
+    if not integers and facts.box is None:
+        raise IllegalActionError(f"{facts.name}: actions have dtype {dtype}, must be integers")
+
+
+def check_started(facts: GameFacts, started: NDArray[np.bool_], rows: NDArray[np.int64]) -> None:
+    """Refuse games that were never reset; started (n,), rows (m,)."""
+    ready = started[rows]
+    if not ready.all():
+        raise NotResetError(
+            f"{facts.name}: game {int(rows[np.argmin(ready)])} was never started; call engine.reset() first"
+        )
+
+
+def check_redeal(game: Game) -> None:
+    """Refuse a game that has no `redeal` kernel."""
+    if not game.redeals:
+        raise OptionError(f"{game.facts.name} with options {dict(game.options)} cannot be redealt")
+
+
+def critic_spec(game: Game) -> ObservationSpec:
+    """What `Engine.critic` gives.
+
+    Raises:
+        OptionError: the game has a `critic` kernel but does not say what it writes, or the other way round.
+    """
+    if game.kernels is not None and (game.kernels.critic is None) != (game.facts.critic is None):
+        raise OptionError(
+            f"{game.facts.name}: the kernel `critic` and `facts.critic` go together; give both or neither"
+        )
+    return game.facts.critic_spec
+
+
+def check_packable(facts: GameFacts, spec: ObservationSpec) -> None:
+    """Refuse to pack observations that are not 0/1."""
+    if not spec.bits:
+        raise OptionError(
+            f"{facts.name}: observation {spec.name!r} is {spec.dtype}, only 0/1 observations can be packed"
+        )
+
+
+def start_fields(game: Game, options: Mapping[str, Any] | None, count: int) -> Mapping[str, NDArray[Any]]:
+    """Field values that reset options stand for, each (count, ...)."""
+    if not options:
+        return {}
+    if game.start is None:
+        raise OptionError(f"{game.facts.name} takes no reset options, got {', '.join(map(repr, options))}")
+    return game.start(options, count)
+
+
+def head_offsets(facts: GameFacts) -> NDArray[np.int64]:
+    """(H + 1,): where each head's values begin in a legal mask."""
+    return np.concatenate([[0], np.cumsum(facts.head_sizes)])
+
+
+def illegal_action(
+    game: Game,
+    fault: int,
+    rows: NDArray[np.int64],
+    cube: NDArray[np.int64],
+    masks: NDArray[np.bool_],
+    to_move: NDArray[Any],
+) -> IllegalActionError:
+    """The error for the action at flat index `fault` of cube [m, S, H], played in games rows[m]; masks [n, S, A], to_move [n]."""
+    facts, heads = game.facts, len(game.facts.heads)
+    row, head = divmod(fault, heads)
+    k, s = divmod(row, cube.shape[1])
+    i, action = int(rows[k]), int(cube[k, s, head])
+    name, size = facts.heads[head]
+    first = int(head_offsets(facts)[head])
+    listed = ", ".join(
+        f"{a} ({game.action_name(head, int(a))})" for a in np.flatnonzero(masks[i, s, first : first + size])
+    )
+    inside = 0 <= action < size
+    what = f"{action} ({game.action_name(head, action)})" if inside else f"{action}, outside 0..{size - 1},"
+    seat = s if facts.simultaneous else int(to_move[i])
+    where = f"{facts.name}, game {i}, seat {seat}" + (f", head {name}" if heads > 1 else "")
+    return IllegalActionError(f"{where}: action {what} is not legal; legal: {listed}")

@@ -1,0 +1,199 @@
+"""Where CUDA kernels run: on a GPU, or, for tests without one, in Numba's simulator on the CPU.
+
+Torch and Numba work on the same memory and, on a GPU, in the same stream, so their work stays in order without waiting.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Callable
+from functools import cache, lru_cache
+from importlib import metadata
+from importlib.util import find_spec
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ludory.envs.game import State
+from ludory.errors import OptionError
+from ludory.plugins.requirements import missing_dependency
+
+Kernel = Callable[..., None]
+"""A function of a bound batch file."""
+Layout = Literal["C", "F", "A"]
+"""Numba's names: last axis fastest, first axis fastest, any strides."""
+
+
+class DeviceState:
+    """The state as kernels on one device get it.
+
+    dtype: layout of a record of one game; names the fields in the order of `arrays`. The fields of `state` that it does not name are
+        shared by all games, and come last.
+    """
+
+    def __init__(self, state: State, dtype: np.dtype[Any], as_argument: Callable[[Tensor], Any]) -> None:
+        own = dtype.names or ()
+        names = (*own, *(name for name in state._fields if name not in own))
+        tensors = [getattr(state, name) for name in names]
+        self.dtype = dtype
+        self.arrays = tuple(as_argument(tensor) for tensor in tensors)
+        layouts: list[Layout] = [
+            "C" if name not in own or tensor.ndim == 1 else "F" for name, tensor in zip(names, tensors, strict=True)
+        ]
+        self.kind = tuple(_tensor_kind(tensor, layout) for tensor, layout in zip(tensors, layouts, strict=True))
+
+
+class Device(Protocol):
+    """Launches batch kernels. Arguments are tensors on `torch_device`, integers and one `DeviceState`."""
+
+    torch_device: torch.device
+
+    def state(self, state: State, dtype: np.dtype[Any]) -> DeviceState:
+        """`state` as an argument of kernels; made once per batch, since it names many arrays."""
+
+    def launch(self, kernel: Kernel, blocks: int, threads: tuple[int, ...], *args: Any) -> None:
+        """Run `kernel` on a grid of `blocks` blocks of `threads`, after all that was launched before."""
+
+
+@cache
+def find_device(name: str) -> Device:
+    """The device "cuda" or "cuda:<number>".
+
+    Raises:
+        PluginError: numba-cuda is not installed.
+        OptionError: no such name, numba-cuda cannot be used, or there is no such GPU; the message says what to type.
+    """
+    if not re.fullmatch(r"cuda(:\d+)?", name):
+        raise OptionError(f"device={name!r}: must be 'cpu', 'cuda' or 'cuda:<number>'")
+    config = _checked_numba_cuda(name)
+    if config.ENABLE_CUDASIM:
+        if not config.DISABLE_JIT:
+            raise OptionError("Numba's CUDA simulator needs NUMBA_DISABLE_JIT=1 beside NUMBA_ENABLE_CUDASIM=1")
+        return SimulatedDevice()
+    if torch.version.cuda is None:
+        raise OptionError(
+            f"device={name!r}: the installed torch {torch.__version__} has no CUDA support; "
+            "install a CUDA build of torch (see pytorch.org/get-started), or use device='cpu'"
+        )
+    if not torch.cuda.is_available():
+        raise OptionError(f"device={name!r}: no NVIDIA GPU was found (try `nvidia-smi`); use device='cpu'")
+    index = torch.device(name).index
+    if index is not None and index >= torch.cuda.device_count():
+        raise OptionError(f"device={name!r}: this machine has {torch.cuda.device_count()} GPU(s), numbered from 0")
+    return GpuDevice(torch.cuda.current_device() if index is None else index)
+
+
+def _checked_numba_cuda(name: str) -> Any:
+    """Numba's settings, once numba-cuda is known to work."""
+    if find_spec("numba_cuda") is None:
+        raise missing_dependency(f"device={name!r}", "numba_cuda")
+    try:
+        from numba import config, cuda  # noqa: F401
+    except Exception as error:  # numba-cuda reaches into Numba, and breaks in many ways when the versions do not fit
+        versions = " with ".join(f"{package} {metadata.version(package)}" for package in ("numba-cuda", "numba"))
+        raise OptionError(
+            f'device={name!r}: {versions} cannot be imported ({error}); type: pip install --upgrade "ludory[cuda]"'
+        ) from error
+    return config
+
+
+class GpuDevice:
+    """One NVIDIA GPU."""
+
+    def __init__(self, index: int) -> None:
+        self.torch_device = torch.device("cuda", index)
+        self._index = index
+        self._compiled: dict[Any, Any] = {}
+
+    def state(self, state: State, dtype: np.dtype[Any]) -> DeviceState:
+        """See `Device`."""
+        cuda = _numba_cuda()
+        with cuda.gpus[self._index]:
+            return DeviceState(state, dtype, cuda.as_cuda_array)
+
+    def launch(self, kernel: Kernel, blocks: int, threads: tuple[int, ...], *args: Any) -> None:
+        """See `Device`."""
+        with _numba_cuda().gpus[self._index]:
+            key = (kernel, *map(_kind, args))
+            if key not in self._compiled:
+                saved = hasattr(sys.modules.get(kernel.__module__), "__file__")
+                self._compiled[key] = _numba_cuda().jit(signature(args), cache=saved)(kernel)
+            stream = torch.cuda.current_stream(self.torch_device).cuda_stream
+            _configured(self._compiled[key], blocks, threads, stream)(*map(_on_gpu, args))
+
+
+def _on_gpu(argument: Any) -> Any:
+    if isinstance(argument, DeviceState):
+        return argument.arrays
+    return _numba_cuda().as_cuda_array(argument) if isinstance(argument, Tensor) else argument
+
+
+@lru_cache(maxsize=4096)
+def _configured(compiled: Any, blocks: int, threads: tuple[int, ...], stream: int) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Numba warns of small grids; resetting three games is one
+        return compiled[blocks, threads, _numba_cuda().external_stream(stream) if stream else 0]
+
+
+class SimulatedDevice:
+    """Numba's CUDA simulator: kernels run as Python, a thread of the CPU for each thread of the grid, so grids are kept small."""
+
+    torch_device = torch.device("cpu")
+
+    def state(self, state: State, dtype: np.dtype[Any]) -> DeviceState:
+        """See `Device`."""
+        return DeviceState(state, dtype, Tensor.numpy)
+
+    def launch(self, kernel: Kernel, blocks: int, threads: tuple[int, ...], *args: Any) -> None:
+        """See `Device`."""
+        grid = min(blocks, 2), tuple(min(count, 2) for count in threads)
+        _numba_cuda().jit(kernel)[grid](*map(_in_simulator, args))
+
+
+def _in_simulator(argument: Any) -> Any:
+    if isinstance(argument, DeviceState):
+        return argument.arrays
+    return argument.numpy() if isinstance(argument, Tensor) else argument
+
+
+def signature(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Numba types of a kernel's arguments."""
+    return tuple(map(_numba_type, args))
+
+
+def _numba_type(argument: Any) -> Any:
+    import numba
+
+    types: Any = numba.types
+    if isinstance(argument, DeviceState):
+        return types.BaseTuple.from_types([_array_type(*kind) for kind in argument.kind])
+    return _array_type(*_kind(argument)) if isinstance(argument, Tensor) else types.int64
+
+
+def _kind(argument: Any) -> Any:
+    """All that the type of an argument depends on. A tensor that is not contiguous may have any strides (layout A)."""
+    if isinstance(argument, DeviceState):
+        return argument.kind
+    if isinstance(argument, Tensor):
+        return _tensor_kind(argument, "C" if argument.is_contiguous() else "A")
+    return int
+
+
+def _tensor_kind(tensor: Tensor, layout: Layout) -> tuple[torch.dtype, int, Layout]:
+    return tensor.dtype, tensor.ndim, layout
+
+
+def _array_type(dtype: torch.dtype, ndim: int, layout: Layout) -> Any:
+    import numba
+
+    return numba.types.Array(numba.from_dtype(np.dtype(str(dtype).removeprefix("torch."))), ndim, layout)
+
+
+def _numba_cuda() -> Any:
+    from numba import cuda
+
+    return cuda

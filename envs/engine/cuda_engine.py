@@ -1,0 +1,357 @@
+"""`CudaEngine`: a batch of games run by the same scalar kernels on a GPU, one thread per game."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ludory.envs.chance import EPISODE, STREAM, hash_rows, redeal_streams
+from ludory.envs.engine.binding.bind import bind
+from ludory.envs.game import Game, ObservationSpec, State
+
+from .checks import (
+    check_actions,
+    check_packable,
+    check_redeal,
+    check_started,
+    checked_num_games,
+    checked_rows,
+    checked_seats,
+    checked_seed,
+    critic_spec,
+    distinct_rows,
+    head_offsets,
+    illegal_action,
+    start_fields,
+)
+from .cuda_device import DeviceState, Kernel, find_device
+from .cuda_storage import Pools, gather_pools, new_pools, pool_views
+from .snapshot import check_fields, identity, read_snapshot, write_snapshot
+from .storage import own_fields, record_dtype, shared_arrays
+
+GAME_THREADS = (64,)
+"""Threads of a block that work on a game each: small blocks, so that 10,000 games reach every multiprocessor."""
+ENTRY_THREADS = (256,)
+"""Threads of a block that work on an entry each."""
+TILE_THREADS = (32, 8)
+"""Threads of a block that turns over tiles: a row of a tile at a time for each warp."""
+
+
+class CudaEngine:
+    """A batch of `num_games` games on a GPU; see `ludory.envs.engine.protocol.Engine` for the methods. Arrays are torch tensors there.
+
+    The same game, seed and actions give the same games as on the CPU, bit for bit. Tensors on the GPU are taken and given
+    without passing through the CPU, with these exceptions: `step` waits for one number, whether all actions are legal; and
+    tensors of rows or seats are copied to the CPU to be checked (NumPy arrays, lists and `None` cost no wait).
+
+    Args:
+        game: what is played.
+        num_games: N, at least 1.
+        seed: of all random draws; None takes a fresh one from the operating system.
+        first_game: index of the first game in the sequence of games that the seed stands for.
+        device: "cuda", the current GPU, or "cuda:<number>".
+
+    Raises:
+        PluginError: numba-cuda is not installed.
+        OptionError: there is no such GPU; the message says what to type.
+    """
+
+    def __init__(
+        self, game: Game, num_games: int = 1, seed: int | None = None, first_game: int = 0, device: str = "cuda"
+    ) -> None:
+        self.game, self.facts, self.num_games = game, game.facts, checked_num_games(num_games)
+        self._kernels = game.needed_kernels(f"device={device!r}")
+        self.device, self._first_game = device, first_game
+        self._device = find_device(device)
+        self._shared = {
+            name: torch.tensor(array, device=self._device.torch_device) for name, array in shared_arrays(game).items()
+        }
+        self._adopt(new_pools(game.fields, self.num_games, self._device.torch_device), np.zeros(self.num_games, bool))
+        self.state.terminated.fill_(True)
+        self._seed_streams(seed)
+
+    def _adopt(self, pools: Pools, started: NDArray[np.bool_], masks: Tensor | None = None) -> None:
+        """Take up the games that lie in `pools`; masks [A, S, n]."""
+        count, where = len(started), self._device.torch_device
+        self._pools, self._started, self.num_games = pools, started, count
+        self._state = pool_views(self.game.fields, pools, self._shared)
+        self._fields = self._device.state(self._state, record_dtype(self.game.fields))
+        self._all = np.arange(count)
+        self._all_rows = torch.arange(count, device=where)
+        shape = (self.facts.num_actions, self._mask_rows, count)
+        self._masks = torch.ones(shape, dtype=torch.bool, device=where) if masks is None else masks
+
+    @property
+    def _mask_rows(self) -> int:
+        return self.facts.players if self.facts.simultaneous else 1
+
+    @cached_property
+    def _bound(self) -> ModuleType:
+        kernels = {name: kernel for name, kernel in self._kernels._asdict().items() if kernel}
+        return bind("batch_cuda", kernels, self._fields.dtype, self.game.shared_names)
+
+    @property
+    def state(self) -> State:
+        """NamedTuple of live tensors, first axis = game."""
+        return self._state
+
+    @property
+    def records(self) -> DeviceState:
+        """The state as kernels get it."""
+        return self._fields
+
+    def tensor(self, values: Any) -> Tensor:
+        """`values` on this engine's device, not copied if they are there already."""
+        if isinstance(values, np.ndarray) and not values.flags.writeable:
+            values = values.copy()
+        return torch.as_tensor(values, device=self._device.torch_device)
+
+    def run(self, kernel: Kernel, count: int, *args: Any) -> None:
+        """Launch a bound batch kernel with a thread for each of `count` rows."""
+        self._launch(kernel, count, GAME_THREADS, *args)
+
+    def _launch(self, kernel: Kernel, work: int, threads: tuple[int, ...], *args: Any) -> None:
+        """Launch enough blocks for `work` threads."""
+        if work:
+            self._device.launch(kernel, -(-work // int(np.prod(threads))), threads, *args)
+
+    def _seed_streams(self, seed: int | None) -> None:
+        self.seed = secrets.randbits(62) if seed is None else checked_seed(seed)
+        self.state.random[:, STREAM] = self.tensor(hash_rows(self.seed, self._first_game + self._all))
+        self.state.random[:, EPISODE] = 0
+
+    def reset(self, rows: Any | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
+        """Start the next game in `rows` (default all); see `Engine.reset`."""
+        chosen = self._all if rows is None else distinct_rows(_off_device(rows), self.num_games)
+        given = start_fields(
+            self.game, {name: _off_device(value) for name, value in (options or {}).items()}, len(chosen)
+        )
+        if seed is not None:
+            self._seed_streams(seed)
+        where = self._row_tensor(chosen)
+        for name, values in given.items():
+            getattr(self.state, name)[where] = self.tensor(np.ascontiguousarray(values, self.game.fields[name].dtype))
+        self.run(self._bound.reset_rows, len(chosen), self._fields, where, self._masks)
+        self._started[chosen] = True
+
+    def _row_tensor(self, rows: NDArray[np.int64]) -> Tensor:
+        return self._all_rows if rows is self._all else self.tensor(rows)
+
+    def step(self, actions: Any, rows: Any | None = None) -> None:
+        """Play one action in every running game, or in `rows` only; see `Engine.step`."""
+        chosen = self._all if rows is None else distinct_rows(_off_device(rows), self.num_games)
+        played = self._checked_actions(actions, len(chosen))
+        check_started(self.facts, self._started, chosen)
+        where, state, fault = self._row_tensor(chosen), self.state, self._new_fault()
+        cube = played.view(len(chosen), self._mask_rows, len(self.facts.heads))
+        over = state.terminated, state.truncated
+        self.run(self._bound.first_illegal, len(chosen), *over, where, cube, self._masks, self._offsets, fault)
+        # The kernels below do nothing if there is a fault; so the one wait, for its number, comes when all is under way.
+        if rows is not None:
+            self.run(self._bound.clear_rewards, self.num_games, state.rewards, fault)
+        self.run(self._bound.step_rows, len(chosen), self._fields, where, played, self._masks, fault)
+        found = int(fault)
+        if found != self._bound.NO_FAULT:
+            masks, to_move = self._masks.permute(2, 1, 0).cpu().numpy(), state.to_move.cpu().numpy()
+            raise illegal_action(self.game, found, chosen, cube.cpu().numpy(), masks, to_move)
+
+    def _new_fault(self) -> Tensor:
+        return torch.full((1,), self._bound.NO_FAULT, device=self._device.torch_device)
+
+    def _checked_actions(self, actions: Any, count: int, one_seat: bool = False) -> Tensor:
+        """Actions as int64 on the device, contiguous."""
+        given = actions if isinstance(actions, Tensor) else np.asarray(actions)
+        check_actions(self.facts, tuple(given.shape), given.dtype, _integers(given), count, one_seat)
+        if isinstance(given, np.ndarray):
+            given = torch.from_numpy(np.ascontiguousarray(given, np.int64))
+        return given.to(self._device.torch_device, torch.int64).contiguous()
+
+    @cached_property
+    def _offsets(self) -> Tensor:
+        return self.tensor(head_offsets(self.facts))
+
+    def legal(self) -> Tensor:
+        """Legal masks; see `Engine.legal`."""
+        masks = self._masks.permute(2, 1, 0) if self.facts.simultaneous else self._masks[:, 0].T
+        return _copied(masks)
+
+    def observe(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> Tensor:
+        """What a seat sees; see `Engine.observe`."""
+        return self._seen(self._bound.observe_rows, self.facts.observation, seat, rows, packed)
+
+    def critic(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> Tensor:
+        """What a value function may see in training; see `Engine.critic`."""
+        kernel = self._bound.critic_rows if self._kernels.critic else self._bound.every_seat_rows
+        return self._seen(kernel, critic_spec(self.game), seat, rows, packed)
+
+    def used(self, actions: Any, seat: Any | None = None, rows: Any | None = None) -> Tensor:
+        """Which heads have an effect; see `Engine.used`."""
+        chosen = self._all if rows is None else checked_rows(_off_device(rows), self.num_games)
+        played = self._checked_actions(actions, len(chosen), seat is not None)
+        where, seats, heads = *self._rows_and_seats(seat, chosen), len(self.facts.heads)
+        out = torch.full((len(where), heads), not self._kernels.used, device=self._device.torch_device)
+        if self._kernels.used:
+            self.run(self._bound.used_rows, len(where), self._fields, where, seats, played.view(-1, heads), out)
+        acting = self.deciding if self.facts.simultaneous else self.alive
+        out &= acting[where, torch.where(seats < 0, self.state.to_move[where], seats)].unsqueeze(1)
+        return out.view(-1, self.facts.players, heads) if seat is None and self.facts.simultaneous else out
+
+    def _rows_and_seats(self, seat: Any, chosen: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Games and seats that look: one seat of each game, or every seat of simultaneous games; -1 is the seat to move."""
+        check_started(self.facts, self._started, chosen)
+        where = self._row_tensor(chosen)
+        if seat is not None:
+            return where, self.tensor(checked_seats(_off_device(seat), len(chosen), self.facts))
+        if self.facts.simultaneous:
+            seats = torch.arange(self.facts.players, device=where.device).repeat(len(chosen))
+            return where.repeat_interleave(self.facts.players), seats
+        return where, torch.full_like(where, -1)
+
+    def _seen(self, kernel: Kernel, spec: ObservationSpec, seat: Any, rows: Any, packed: bool) -> Tensor:
+        """What `kernel` shows to `seat`, (m, *shape), or to every seat of simultaneous games, (m, P, *shape)."""
+        chosen = self._all if rows is None else checked_rows(_off_device(rows), self.num_games)
+        seen = self._looked(kernel, spec, *self._rows_and_seats(seat, chosen), packed)
+        every = seat is None and self.facts.simultaneous
+        return seen.view(len(chosen), self.facts.players, *seen.shape[1:]) if every else seen
+
+    def _looked(self, kernel: Kernel, spec: ObservationSpec, rows: Tensor, seats: Tensor, packed: bool) -> Tensor:
+        count, device = len(rows), self._device.torch_device
+        if packed:
+            check_packable(self.facts, spec)
+        columns = torch.zeros((spec.size, count), dtype=getattr(torch, spec.dtype), device=device)
+        self.run(kernel, count, self._fields, rows, seats, columns)
+        if packed:
+            out = torch.empty((count, -(-spec.size // 8)), dtype=torch.uint8, device=device)
+            self._launch(self._bound.pack_bits, out.numel(), ENTRY_THREADS, columns, out)
+            return out
+        out = torch.empty((count, spec.size), dtype=columns.dtype, device=device)
+        tiles = -(-count // self._bound.TILE) * -(-spec.size // self._bound.TILE)
+        self._launch(self._bound.turn_tiles, tiles * int(np.prod(TILE_THREADS)), TILE_THREADS, columns, out)
+        return out.view(count, *spec.shape)
+
+    @property
+    def over(self) -> Tensor:
+        """(N,) bool: terminated or truncated."""
+        return torch.logical_or(self.state.terminated, self.state.truncated)
+
+    @property
+    def to_move(self) -> Tensor:
+        """(N,) seat to move, -1 when the game is over; simultaneous games: 0 while running."""
+        seat = torch.zeros_like(self._all_rows) if self.facts.simultaneous else self.state.to_move.to(torch.int64)
+        return torch.where(self.over, -1, seat)
+
+    @property
+    def rewards(self) -> Tensor:
+        """(N, P) float32, of the last step."""
+        return _copied(self.state.rewards)
+
+    @property
+    def terminated(self) -> Tensor:
+        """(N,) bool, ended by the rules."""
+        return _copied(self.state.terminated)
+
+    @property
+    def seat_terminated(self) -> Tensor:
+        """(N, P) bool, the seat's place was settled in the last decision."""
+        if "seat_terminated" in self.game.fields:
+            return _copied(self.state.seat_terminated).bool()
+        terminated: Tensor = self.state.terminated.unsqueeze(1)
+        return terminated.repeat(1, self.facts.players)
+
+    @property
+    def alive(self) -> Tensor:
+        """(N, P) bool, the seat's place is not settled, and the game is running."""
+        running = ~self.over.unsqueeze(1)
+        if "alive" in self.game.fields:
+            return _copied(self.state.alive).bool() & running
+        return running.repeat(1, self.facts.players)
+
+    @property
+    def deciding(self) -> Tensor:
+        """(N, P) bool, who must act now; see `Engine.deciding`."""
+        if not self.facts.simultaneous:
+            return self.to_move.unsqueeze(1) == torch.arange(self.facts.players, device=self._device.torch_device)
+        if "deciding" in self.game.fields:
+            return self.alive & _copied(self.state.deciding).bool()
+        return self.alive
+
+    @property
+    def truncated(self) -> Tensor:
+        """(N,) bool, ended by an outside limit."""
+        return _copied(self.state.truncated)
+
+    def clone(self) -> CudaEngine:
+        """Independent copy of all games."""
+        return self.gather(self._all)
+
+    def gather(self, rows: Any) -> CudaEngine:
+        """Copy chosen games, repeats allowed, into a new batch."""
+        chosen = checked_rows(_off_device(rows), self.num_games)
+        where = self.tensor(chosen)
+        other = object.__new__(CudaEngine)
+        other.game, other.facts, other.device, other._device = self.game, self.facts, self.device, self._device
+        other._shared = self._shared
+        other.seed, other._first_game, other._kernels = self.seed, self._first_game, self._kernels
+        other._adopt(gather_pools(self._pools, where), self._started[chosen], self._masks.index_select(2, where))
+        return other
+
+    def redeal(self, seat: Any, seed: int) -> None:
+        """Re-draw what `seat` does not know; see `Engine.redeal`."""
+        check_redeal(self.game)
+        check_started(self.facts, self._started, self._all)
+        seats = self.tensor(checked_seats(_off_device(seat), self.num_games, self.facts))
+        self.state.random.copy_(self.tensor(redeal_streams(checked_seed(seed), self.num_games)))
+        self.run(self._bound.redeal_rows, self.num_games, self._fields, self._all_rows, seats)
+        # Other seats see what was re-drawn, and their legal actions may depend on it.
+        self.run(self._bound.legal_rows, self.num_games, self._fields, self._masks)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def save(self, file: str | Path) -> None:
+        """Write all games to `file`, atomically; engines on every device read it."""
+        write_snapshot(file, identity(self.game), {name: _off_device(values) for name, values in self.fields().items()})
+
+    def restore(self, file: str | Path) -> None:
+        """Continue from a file of `save`; the number of games becomes that of the file."""
+        self.load_fields(read_snapshot(file, self.game, self.num_games))
+
+    def fields(self) -> dict[str, Any]:
+        """Everything that a restored batch needs, by name; the arrays are live."""
+        mine = {name: getattr(self.state, name) for name in own_fields(self.game.fields)}
+        return {**mine, "_started": self._started}
+
+    def load_fields(self, fields: Mapping[str, Any], check: bool = True) -> None:
+        """Restore what `fields` returned, on this or another device; see `Engine.load_fields`."""
+        if check:
+            check_fields(self.game, fields)
+        count = len(fields["to_move"])
+        pools = new_pools(self.game.fields, count, self._device.torch_device)
+        for name, field in pool_views(own_fields(self.game.fields), pools)._asdict().items():
+            field.copy_(self.tensor(fields[name]))
+        self._adopt(pools, np.array(_off_device(fields["_started"]), bool))
+        self.run(self._bound.legal_rows, count, self._fields, self._masks)
+
+
+def _copied(values: Tensor) -> Tensor:
+    return values.clone(memory_format=torch.contiguous_format)
+
+
+def _off_device(values: Any) -> Any:
+    """Tensors as NumPy arrays, anything else as it is."""
+    return values.cpu().numpy() if isinstance(values, Tensor) else values
+
+
+def _integers(actions: Tensor | NDArray[Any]) -> bool:
+    if isinstance(actions, np.ndarray):
+        return actions.dtype.kind in "iu"
+    return not (actions.is_floating_point() or actions.is_complex() or actions.dtype == torch.bool)

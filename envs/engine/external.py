@@ -1,0 +1,366 @@
+"""`ExternalEngine`: the base of engines for games whose rules run elsewhere, in another library, process or program."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.chance import EPISODE, KEY, STREAM, hash_rows
+from ludory.envs.game import Game
+from ludory.errors import IllegalActionError, OptionError
+
+from .checks import (
+    check_actions,
+    check_packable,
+    check_started,
+    checked_num_games,
+    checked_rows,
+    checked_seats,
+    checked_seed,
+    distinct_rows,
+    head_offsets,
+    illegal_action,
+)
+
+Rows = NDArray[np.int64]
+"""(m,) game numbers, none twice."""
+
+
+class ExternalState(NamedTuple):
+    """What an `ExternalEngine` knows of its N games. `start_games` and `play_games` write it; `S` is P in simultaneous games, else 1."""
+
+    random: NDArray[np.int64]  # (N, 4) stream, episode, key, counter; written by the base class
+    to_move: NDArray[np.int32]  # (N,) seat to move; at the end of a game who would be next; 0 in simultaneous games
+    rewards: NDArray[np.float32]  # (N, P) of the last step
+    terminated: NDArray[np.bool_]  # (N,) ended by the rules
+    truncated: NDArray[np.bool_]  # (N,) ended by an outside limit
+    alive: NDArray[np.bool_]  # (N, P) the seat's place is not settled
+    seat_terminated: NDArray[np.bool_]  # (N, P) the seat's place was settled in the last step, or ended with its game
+    deciding: NDArray[np.bool_]  # (N, P) of simultaneous games: the seat must act in the next step
+    legal: NDArray[np.bool_]  # (N, S, A)
+    observations: NDArray[Any]  # (N, P, *shape)
+    engine: ExternalEngine
+
+
+class ExternalEngine(ABC):
+    """A batch of N games on the CPU whose rules a subclass asks for; see `ludory.envs.engine.protocol.Engine` for the methods.
+
+    A subclass defines `start_games` and `play_games`, which write the rows of `state`; `close` if it holds something open; and, where
+    `game.facts` say so, `gather`, `redeal`, `fields` and `load_fields`. Checks, finished games, seeds and views of seats are here.
+
+    Args:
+        game: what is played.
+        num_games: N, at least 1.
+        seed: of all random draws; None takes a fresh one from the operating system.
+        first_game: index of the first game in the sequence of games that the seed stands for.
+        threads: of the CPU; for subclasses.
+        device: "cpu".
+
+    Raises:
+        OptionError: another device.
+    """
+
+    device = "cpu"
+
+    def __init__(
+        self,
+        game: Game,
+        num_games: int = 1,
+        seed: int | None = None,
+        first_game: int = 0,
+        threads: int | None = None,
+        device: str = "cpu",
+    ) -> None:
+        if device != "cpu":
+            raise OptionError(
+                f"device={device!r}: {game.name} runs on the CPU only (its rules run elsewhere); type 'cpu'"
+            )
+        self.game, self.facts, self.num_games = game, game.facts, checked_num_games(num_games)
+        self.threads = threads
+        self._all = np.arange(self.num_games)
+        self._numbers = first_game + self._all
+        self._started = np.zeros(self.num_games, bool)
+        self.state = self._new_state()
+        self._seed_streams(seed)
+
+    def _new_state(self) -> ExternalState:
+        count, players, spec = self.num_games, self.facts.players, self.facts.observation
+        masks = players if self.facts.simultaneous else 1
+        return ExternalState(
+            random=np.zeros((count, 4), np.int64),
+            to_move=np.zeros(count, np.int32),
+            rewards=np.zeros((count, players), np.float32),
+            terminated=np.ones(count, bool),
+            truncated=np.zeros(count, bool),
+            alive=np.zeros((count, players), bool),
+            seat_terminated=np.zeros((count, players), bool),
+            deciding=np.zeros((count, players), bool),
+            legal=np.ones((count, masks, self.facts.num_actions), bool),
+            observations=np.zeros((count, players, *spec.shape), spec.dtype),
+            engine=self,
+        )
+
+    def number_games(self, numbers: NDArray[np.int64]) -> None:
+        """Let row k play the games of number numbers[k] in the sequence that the seed stands for; takes effect with the next `reset`."""
+        self._numbers = np.array(numbers, np.int64)
+        self._seed_streams(self.seed)
+
+    def _seed_streams(self, seed: int | None) -> None:
+        self.seed = secrets.randbits(62) if seed is None else checked_seed(seed)
+        self.state.random[:, STREAM] = hash_rows(self.seed, self._numbers)
+        self.state.random[:, EPISODE] = 0
+
+    @abstractmethod
+    def start_games(self, rows: Rows, seeds: NDArray[np.int64], options: Mapping[str, Any]) -> None:
+        """Start new games in `rows`: write their observations, and what differs from the values below.
+
+        On entry, in these rows: to_move 0, rewards 0, not over, every seat alive and deciding, everything legal.
+
+        Args:
+            rows: which games.
+            seeds: (m,) 0..2**31 - 1, of each game's chance; depend on (seed, game index, episode) and on nothing else.
+            options: of `reset`; arrays of len(rows).
+
+        Raises:
+            OptionError: an option that is not allowed; before anything is changed.
+        """
+
+    @abstractmethod
+    def play_games(self, rows: Rows, actions: NDArray[Any]) -> None:
+        """Play legal `actions` in running games: write rewards, ends, observations, legal masks, to_move, alive, deciding of `rows`.
+
+        On entry, in these rows: rewards 0, no seat settled; the rest is as the last step left it. Ends of seats need to be written
+        only where seats leave before their game ends.
+
+        Args:
+            rows: which games, none of them over.
+            actions: int64 (m, H), or (m, P, H) in simultaneous games; float32 (m, D) or (m, P, D) for `facts.box`.
+        """
+
+    def reset(self, rows: Any | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
+        """Start the next game in `rows` (default all); see `Engine.reset`."""
+        rows = self._all if rows is None else distinct_rows(rows, self.num_games)
+        given = self.checked_options(options or {}, len(rows))
+        if seed is not None:
+            self._seed_streams(seed)
+        state = self.state
+        random = state.random[rows]
+        state.random[rows, KEY] = hash_rows(hash_rows(random[:, STREAM], 0), random[:, EPISODE])
+        state.random[rows, EPISODE] += 1
+        state.to_move[rows], state.rewards[rows], state.seat_terminated[rows] = 0, 0, False
+        state.terminated[rows], state.truncated[rows] = False, False
+        state.alive[rows], state.deciding[rows], state.legal[rows] = True, True, True
+        if len(rows):
+            self.start_games(rows, state.random[rows, KEY] >> 32 & (2**31 - 1), given)
+        self._settle(rows)
+        self._started[rows] = True
+
+    def checked_options(self, options: Mapping[str, Any], count: int) -> Mapping[str, Any]:
+        """Options of `reset` for `count` games; the base class takes none.
+
+        Raises:
+            OptionError: an option that is not allowed.
+        """
+        if options:
+            raise OptionError(f"{self.facts.name} takes no reset options, got {', '.join(map(repr, options))}")
+        return options
+
+    def _settle(self, rows: Rows) -> None:
+        """What the end of a game means for its seats and masks."""
+        state = self.state
+        over = rows[state.terminated[rows] | state.truncated[rows]]
+        state.legal[over] = True
+        if self.game.seats_leave:
+            settled = over[state.terminated[over]]
+            state.seat_terminated[settled] |= state.alive[settled]
+        else:
+            state.seat_terminated[rows] = state.terminated[rows, None]
+        state.alive[over] = False
+
+    def step(self, actions: Any, rows: Any | None = None) -> None:
+        """Play one action in every running game, or in `rows` only; see `Engine.step`."""
+        rows = self._all if rows is None else distinct_rows(rows, self.num_games)
+        chosen = self._checked_actions(actions, rows)
+        self.state.rewards[:] = 0
+        running = ~self.over[rows]
+        playing = rows[running]
+        self.state.seat_terminated[playing] = False
+        if len(playing):
+            self.play_games(playing, chosen[running])
+        self._settle(rows)
+
+    def _checked_actions(self, actions: Any, rows: Rows) -> NDArray[Any]:
+        """Actions as `play_games` takes them; those of finished games are not looked at."""
+        given = np.asarray(actions)
+        check_actions(self.facts, given.shape, given.dtype, given.dtype.kind in "iu", len(rows))
+        check_started(self.facts, self._started, rows)
+        if self.facts.box is not None:
+            return self._checked_numbers(given, rows)
+        cube = np.ascontiguousarray(given, np.int64).reshape(
+            len(rows), self.facts.players if self.facts.simultaneous else 1, len(self.facts.heads)
+        )
+        fault = self._first_illegal(cube, rows)
+        if fault >= 0:
+            raise illegal_action(self.game, fault, rows, cube, self.state.legal, self.state.to_move)
+        return cube if self.facts.simultaneous else cube[:, 0]
+
+    def _first_illegal(self, cube: NDArray[np.int64], rows: Rows) -> int:
+        """Flat index in `cube` [m, S, H] of the first illegal action of a running game, -1 if there is none."""
+        sizes, offsets = np.array(self.facts.head_sizes), head_offsets(self.facts)[:-1]
+        columns = np.clip(cube, 0, sizes - 1) + offsets
+        legal = np.take_along_axis(self.state.legal[rows], columns, axis=2) & (cube >= 0) & (cube < sizes)
+        wrong = ~legal & ~self.over[rows, None, None]
+        return int(wrong.argmax()) if wrong.any() else -1
+
+    def _checked_numbers(self, given: NDArray[Any], rows: Rows) -> NDArray[np.float32]:
+        assert self.facts.box is not None
+        low, high = (np.array(end, np.float32) for end in self.facts.box)
+        numbers = np.ascontiguousarray(given, np.float32)
+        running = ~self.over[rows].reshape(-1, *[1] * (numbers.ndim - 1))
+        wrong = ~((numbers >= low) & (numbers <= high) & np.isfinite(numbers)) & running
+        if wrong.any():
+            place = tuple(int(k) for k in np.argwhere(wrong)[0])
+            seat = place[1] if self.facts.simultaneous else int(self.state.to_move[rows[place[0]]])
+            raise IllegalActionError(
+                f"{self.facts.name}, game {rows[place[0]]}, seat {seat}: entry {place[-1]} of the action is {numbers[place]}, "
+                f"must lie in {low[place[-1]]}..{high[place[-1]]}"
+            )
+        return numbers
+
+    def legal(self) -> NDArray[np.bool_]:
+        """Legal masks; see `Engine.legal`."""
+        return self.state.legal.copy() if self.facts.simultaneous else self.state.legal[:, 0].copy()
+
+    def observe(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> NDArray[Any]:
+        """What a seat sees; see `Engine.observe`."""
+        rows, seats = self._rows_and_seats(seat, rows)
+        seen: NDArray[Any] = self.state.observations[rows] if seats is None else self.state.observations[rows, seats]
+        return self._packed(seen, seen.ndim - len(self.facts.observation.shape)) if packed else seen
+
+    def critic(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> NDArray[Any]:
+        """What a value function may see in training: the observations of all seats, its own first; see `Engine.critic`."""
+        rows, seats = self._rows_and_seats(seat, rows)
+        if seats is None:
+            players = range(self.facts.players)
+            seen = np.stack([self.critic_of_seats(rows, np.full(len(rows), player)) for player in players], axis=1)
+        else:
+            seen = self.critic_of_seats(rows, seats)
+        return self._packed(seen, seen.ndim - 1, critic=True) if packed else seen
+
+    def critic_of_seats(self, rows: Rows, seats: NDArray[np.int64]) -> NDArray[Any]:
+        """(m, C): what a value function of `seats` (m,) may see; to be overridden where `facts.critic` is set."""
+        players = self.facts.players
+        turned = (seats[:, None] + np.arange(players)) % players
+        seen: NDArray[Any] = self.state.observations[rows[:, None], turned]
+        return seen.reshape(len(rows), math.prod(seen.shape[1:]))
+
+    def _rows_and_seats(self, seat: Any, rows: Any) -> tuple[Rows, NDArray[np.int64] | None]:
+        """Games and the seat that looks in each; None: every seat."""
+        rows = self._all if rows is None else checked_rows(rows, self.num_games)
+        check_started(self.facts, self._started, rows)
+        if seat is not None:
+            return rows, checked_seats(seat, len(rows), self.facts)
+        return rows, None if self.facts.simultaneous else self.state.to_move[rows].astype(np.int64)
+
+    def _packed(self, seen: NDArray[Any], axes: int, critic: bool = False) -> NDArray[np.uint8]:
+        check_packable(self.facts, self.facts.critic_spec if critic else self.facts.observation)
+        return np.packbits(seen.reshape(*seen.shape[:axes], -1), axis=-1)
+
+    def used(self, actions: Any, seat: Any | None = None, rows: Any | None = None) -> NDArray[np.bool_]:
+        """Which heads have an effect: all of a seat that must act, as far as the engine knows; see `Engine.used`."""
+        given, (rows, seats) = np.asarray(actions), self._rows_and_seats(seat, rows)
+        check_actions(self.facts, given.shape, given.dtype, given.dtype.kind in "iu", len(rows), seat is not None)
+        acting = self.deciding[rows] if seats is None else self.deciding[rows, seats]
+        return np.repeat(acting[..., None], len(self.facts.heads), axis=-1)
+
+    @property
+    def over(self) -> NDArray[np.bool_]:
+        """(N,) bool: terminated or truncated."""
+        return self.state.terminated | self.state.truncated
+
+    @property
+    def to_move(self) -> NDArray[np.int64]:
+        """(N,) seat to move, -1 when the game is over; simultaneous games: 0 while running."""
+        return np.where(self.over, -1, self.state.to_move).astype(np.int64)
+
+    @property
+    def rewards(self) -> NDArray[np.float32]:
+        """(N, P) float32, of the last step."""
+        return self.state.rewards.copy()
+
+    @property
+    def terminated(self) -> NDArray[np.bool_]:
+        """(N,) bool, ended by the rules."""
+        return self.state.terminated.copy()
+
+    @property
+    def truncated(self) -> NDArray[np.bool_]:
+        """(N,) bool, ended by an outside limit."""
+        return self.state.truncated.copy()
+
+    @property
+    def seat_terminated(self) -> NDArray[np.bool_]:
+        """(N, P) bool, the seat's place was settled in the last decision."""
+        return self.state.seat_terminated.copy()
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """(N, P) bool, the seat's place is not settled, and the game is running."""
+        return self.state.alive.copy()
+
+    @property
+    def deciding(self) -> NDArray[np.bool_]:
+        """(N, P) bool, who must act now; see `Engine.deciding`."""
+        if not self.facts.simultaneous:
+            deciding: NDArray[np.bool_] = self.to_move[:, None] == np.arange(self.facts.players)
+            return deciding
+        return self.state.alive & self.state.deciding
+
+    def clone(self) -> ExternalEngine:
+        """Independent copy of all games."""
+        return self.gather(self._all)
+
+    def gather(self, rows: Any) -> ExternalEngine:
+        """Copy chosen games into a new batch; refused unless a subclass can."""
+        self.game.need("copying an engine", "clones")
+        self._undefined("gather", "clones")
+
+    def redeal(self, seat: Any, seed: int) -> None:
+        """Re-draw what `seat` does not know; refused unless a subclass can."""
+        self.game.need("redeal", "redeals")
+        self._undefined("redeal", "redeals")
+
+    def fields(self) -> dict[str, Any]:
+        """All that a restored batch needs; refused unless a subclass can."""
+        self.game.need("saving running games", "saves")
+        self._undefined("fields", "saves")
+
+    def load_fields(self, fields: Mapping[str, Any], check: bool = True) -> None:
+        """Restore what `fields` returned; refused unless a subclass can."""
+        self.game.need("restoring running games", "saves")
+        self._undefined("load_fields", "saves")
+
+    def save(self, file: str | Path) -> None:
+        """Write all games to `file`; refused unless a subclass can."""
+        self.game.need("saving running games", "saves")
+        self._undefined("save", "saves")
+
+    def restore(self, file: str | Path) -> None:
+        """Continue from a file of `save`; refused unless a subclass can."""
+        self.game.need("restoring running games", "saves")
+        self._undefined("restore", "saves")
+
+    def _undefined(self, method: str, fact: str) -> NoReturn:
+        raise NotImplementedError(
+            f"{self.facts.name}: facts.{fact} is True, so {type(self).__name__} must define `{method}`"
+        )
+
+    def close(self) -> None:  # noqa: B027, most subclasses hold nothing open
+        """Nothing is held open, unless a subclass says so."""

@@ -1,0 +1,332 @@
+"""`KernelEngine`: a batch of games run by compiled kernels on the CPU."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numba.core.errors import NumbaError
+from numpy.typing import NDArray
+
+from ludory.envs.chance import EPISODE, STREAM, hash_rows, redeal_streams
+from ludory.envs.engine.binding.bind import bind
+from ludory.envs.engine.binding.kernel_faults import compile_error
+from ludory.envs.game import Game, State
+
+from .checks import (
+    check_actions,
+    check_packable,
+    check_redeal,
+    check_started,
+    checked_num_games,
+    checked_rows,
+    checked_seats,
+    checked_seed,
+    critic_spec,
+    distinct_rows,
+    head_offsets,
+    illegal_action,
+    start_fields,
+)
+from .parallel import ROWS_PER_THREAD, run_parts, thread_count
+from .snapshot import check_fields, identity, read_snapshot, write_snapshot
+from .storage import new_records, own_fields, shared_arrays, views
+
+
+class KernelEngine:
+    """A batch of `num_games` games on the CPU; see `ludory.envs.engine.protocol.Engine` for the methods.
+
+    Game k of the batch draws from a random stream of (seed, first_game + k): alone or in a batch, it is the same game.
+
+    Args:
+        game: what is played.
+        num_games: N, at least 1.
+        seed: of all random draws; None takes a fresh one from the operating system.
+        first_game: index of the first game in the sequence of games that the seed stands for.
+        threads: how many threads share a large batch; None: `LUDORY_NUM_THREADS`, else the number of cores.
+    """
+
+    device = "cpu"
+
+    def __init__(
+        self, game: Game, num_games: int = 1, seed: int | None = None, first_game: int = 0, threads: int | None = None
+    ) -> None:
+        self.game, self.facts, self.num_games = game, game.facts, checked_num_games(num_games)
+        self._kernels = game.needed_kernels("KernelEngine")
+        self.threads = thread_count(threads)
+        self._records, self._shared = new_records(game.fields, self.num_games), shared_arrays(game)
+        self._started, self._ready = np.zeros(self.num_games, bool), False
+        self._all = np.arange(self.num_games)
+        self._first_game = first_game
+        self._masks = np.ones((self.num_games, self._mask_rows, self.facts.num_actions), bool)
+        self._records["terminated"] = True
+        self._seed_streams(seed)
+
+    @cached_property
+    def _movers(self) -> NDArray[np.int64]:
+        """For `observe`: the seat to move, in every game."""
+        return np.full(self.num_games, -1)
+
+    @property
+    def _mask_rows(self) -> int:
+        return self.facts.players if self.facts.simultaneous else 1
+
+    @cached_property
+    def _bound(self) -> ModuleType:
+        kernels = {name: kernel for name, kernel in self._kernels._asdict().items() if kernel}
+        return bind("batch_cpu", kernels, self._records.dtype, self.game.shared_names)
+
+    @cached_property
+    def state(self) -> State:
+        """NamedTuple of live arrays, first axis = game."""
+        return views(self.game.fields, self._records, self._shared)
+
+    @property
+    def records(self) -> NDArray[Any]:
+        """What every game has of its own: one record per game."""
+        return self._records
+
+    @property
+    def kernel_state(self) -> Any:
+        """The state as batch kernels get it: the records, with the arrays that all games share behind them if there are any."""
+        return (self._records, *self._shared.values()) if self._shared else self._records
+
+    def _seed_streams(self, seed: int | None) -> None:
+        self.seed = secrets.randbits(62) if seed is None else checked_seed(seed)
+        self._records["random"][:, STREAM] = hash_rows(self.seed, self._first_game + self._all)
+        self._records["random"][:, EPISODE] = 0
+
+    def run(self, kernel: Callable[..., None], count: int, *args: Any) -> None:
+        """Call a batch kernel for `count` rows, in one part or shared by threads; it gets start and stop as its last arguments.
+
+        Raises:
+            KernelError: the game's kernels cannot be compiled.
+        """
+        try:
+            if self.threads == 1 or count < 2 * ROWS_PER_THREAD:
+                kernel(*args, 0, count)
+            else:
+                run_parts(kernel, count, *args, threads=self.threads)
+        except NumbaError as error:  # a kernel is compiled when it is called first
+            raise compile_error(error, self._kernels) from None
+
+    def reset(self, rows: Any | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
+        """Start the next game in `rows` (default all); see `Engine.reset`."""
+        rows = self._all if rows is None else distinct_rows(rows, self.num_games)
+        given = start_fields(self.game, options, len(rows))
+        if seed is not None:
+            self._seed_streams(seed)
+        for name, values in given.items():
+            self._records[name][rows] = values
+        self.run(self._bound.reset_rows, len(rows), self.kernel_state, rows, self._masks)
+        self._started[rows] = True
+        self._ready = self._ready or bool(self._started.all())
+
+    def step(self, actions: Any, rows: Any | None = None) -> None:
+        """Play one action in every running game, or in `rows` only; see `Engine.step`."""
+        part = rows is not None
+        rows = distinct_rows(rows, self.num_games) if part else self._all
+        chosen = self._checked_actions(actions, rows)
+        if part:
+            self._records["rewards"] = 0
+        self.run(self._bound.step_rows, len(rows), self.kernel_state, rows, chosen, self._masks)
+
+    def _checked_actions(self, actions: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        chosen = np.asarray(actions)
+        check_actions(self.facts, chosen.shape, chosen.dtype, chosen.dtype.kind in "iu", len(rows))
+        chosen = np.ascontiguousarray(chosen, np.int64)
+        if not self._ready:
+            check_started(self.facts, self._started, rows)
+        cube = chosen.reshape(len(rows), self._mask_rows, len(self.facts.heads))
+        fault = int(self._bound.first_illegal(self.kernel_state, rows, cube, self._masks, self._offsets))
+        if fault >= 0:
+            raise illegal_action(self.game, fault, rows, cube, self._masks, self._records["to_move"])
+        return chosen
+
+    @cached_property
+    def _offsets(self) -> NDArray[np.int64]:
+        return head_offsets(self.facts)
+
+    def legal(self) -> NDArray[np.bool_]:
+        """Legal masks; see `Engine.legal`."""
+        return self._masks.copy() if self.facts.simultaneous else self._masks[:, 0].copy()
+
+    def observe(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> NDArray[Any]:
+        """What a seat sees; see `Engine.observe`."""
+        return self._of_seats(self._observe, seat, rows, packed)
+
+    def critic(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> NDArray[Any]:
+        """What a value function may see in training; see `Engine.critic`."""
+        return self._of_seats(self._critic, seat, rows, packed)
+
+    def _of_seats(self, see: Callable[..., NDArray[Any]], seat: Any, rows: Any, packed: bool) -> NDArray[Any]:
+        """`see(seats, rows, packed)` of one seat per game, or of every seat of simultaneous games."""
+        rows = self._all if rows is None else checked_rows(rows, self.num_games)
+        if not self._ready:
+            check_started(self.facts, self._started, rows)
+        if seat is None and self.facts.simultaneous:
+            seats = range(self.facts.players)
+            return np.stack([see(np.full(len(rows), s), rows, packed) for s in seats], axis=1)
+        if seat is None:
+            movers = self._movers if len(rows) == self.num_games else np.full(len(rows), -1)
+            return see(movers, rows, packed)
+        return see(checked_seats(seat, len(rows), self.facts), rows, packed)
+
+    def _critic(self, seats: NDArray[np.int64], rows: NDArray[np.int64], packed: bool) -> NDArray[Any]:
+        spec = critic_spec(self.game)
+        kernel = self._bound.critic_rows if self._kernels.critic else self._bound.every_seat_rows
+        if packed:
+            check_packable(self.facts, spec)
+        out = np.empty((len(rows), spec.size), spec.dtype)
+        self.run(kernel, len(rows), self.kernel_state, rows, seats, out)
+        return np.packbits(out, axis=1) if packed else out
+
+    def used(self, actions: Any, seat: Any | None = None, rows: Any | None = None) -> NDArray[np.bool_]:
+        """Which heads have an effect; see `Engine.used`."""
+        rows = self._all if rows is None else checked_rows(rows, self.num_games)
+        chosen, count, heads = np.asarray(actions), len(rows), len(self.facts.heads)
+        check_actions(self.facts, chosen.shape, chosen.dtype, chosen.dtype.kind in "iu", count, seat is not None)
+        if not self._ready:
+            check_started(self.facts, self._started, rows)
+        every = seat is None and self.facts.simultaneous
+        seats = np.full(count, -1) if seat is None else checked_seats(seat, count, self.facts)
+        if every:
+            rows, seats = rows.repeat(self.facts.players), np.tile(np.arange(self.facts.players), count)
+        out = np.ones((len(rows), heads), bool)
+        if self._kernels.used:
+            played = np.ascontiguousarray(chosen, np.int64).reshape(len(rows), heads)
+            self.run(self._bound.used_rows, len(rows), self.kernel_state, rows, seats, played, out)
+        acting = self.deciding if self.facts.simultaneous else self.alive
+        out &= acting[rows, np.where(seats < 0, self._records["to_move"][rows], seats)][:, None]
+        return out.reshape(count, self.facts.players, heads) if every else out
+
+    def _observe(self, seats: NDArray[np.int64], rows: NDArray[np.int64], packed: bool) -> NDArray[Any]:
+        spec, count = self.facts.observation, len(rows)
+        if not packed:
+            out = np.empty((count, spec.size), spec.dtype)
+            self.run(self._bound.observe_rows, count, self.kernel_state, rows, seats, out)
+            return out.reshape(count, *spec.shape)
+        check_packable(self.facts, spec)
+        out = np.empty((count, -(-spec.size // 8)), np.uint8)
+        self.run(self._packed_rows, count, rows, seats, out)
+        return out
+
+    def _packed_rows(self, rows: Any, seats: Any, out: NDArray[np.uint8], start: int, stop: int) -> None:
+        words = np.empty(out.shape[1], np.uint64)
+        self._bound.observe_packed_rows(self.kernel_state, rows, seats, words, out, start, stop)
+
+    @property
+    def over(self) -> NDArray[np.bool_]:
+        """(N,) bool: terminated or truncated."""
+        over: NDArray[np.bool_] = self._records["terminated"] | self._records["truncated"]
+        return over
+
+    @property
+    def to_move(self) -> NDArray[np.int64]:
+        """(N,) seat to move, -1 when the game is over; simultaneous games: 0 while running."""
+        seats = (
+            np.zeros(self.num_games, np.int64) if self.facts.simultaneous else self._records["to_move"].astype(np.int64)
+        )
+        seats[self.over] = -1
+        return seats
+
+    @property
+    def rewards(self) -> NDArray[np.float32]:
+        """(N, P) float32, of the last step."""
+        return self._records["rewards"].copy()
+
+    @property
+    def terminated(self) -> NDArray[np.bool_]:
+        """(N,) bool, ended by the rules."""
+        return self._records["terminated"].copy()
+
+    @property
+    def seat_terminated(self) -> NDArray[np.bool_]:
+        """(N, P) bool, the seat's place was settled in the last decision."""
+        if "seat_terminated" in self.game.fields:
+            return self._records["seat_terminated"].astype(bool)
+        return self._records["terminated"][:, None].repeat(self.facts.players, axis=1)
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """(N, P) bool, the seat's place is not settled, and the game is running."""
+        running = ~self.over[:, None]
+        if "alive" in self.game.fields:
+            return self._records["alive"].astype(bool) & running
+        return running.repeat(self.facts.players, axis=1)
+
+    @property
+    def deciding(self) -> NDArray[np.bool_]:
+        """(N, P) bool, who must act now; see `Engine.deciding`."""
+        if not self.facts.simultaneous:
+            deciding: NDArray[np.bool_] = self.to_move[:, None] == np.arange(self.facts.players)
+            return deciding
+        if "deciding" in self.game.fields:
+            deciding = self._records["deciding"].astype(bool)
+            return self.alive & deciding
+        return self.alive
+
+    @property
+    def truncated(self) -> NDArray[np.bool_]:
+        """(N,) bool, ended by an outside limit."""
+        return self._records["truncated"].copy()
+
+    def clone(self) -> KernelEngine:
+        """Independent copy of all games."""
+        return self.gather(self._all)
+
+    def gather(self, rows: Any) -> KernelEngine:
+        """Copy chosen games, repeats allowed, into a new batch."""
+        rows = checked_rows(rows, self.num_games)
+        other = object.__new__(type(self))
+        other.game, other.facts, other._kernels, other.num_games = self.game, self.facts, self._kernels, len(rows)
+        other._shared = self._shared
+        other.threads, other.seed, other._first_game = self.threads, self.seed, self._first_game
+        other._records, other._masks, other._started = self._records[rows], self._masks[rows], self._started[rows]
+        other._all, other._ready = np.arange(len(rows)), self._ready or bool(other._started.all())
+        return other
+
+    def redeal(self, seat: Any, seed: int) -> None:
+        """Re-draw what `seat` does not know; see `Engine.redeal`."""
+        check_redeal(self.game)
+        check_started(self.facts, self._started, self._all)
+        seats = checked_seats(seat, self.num_games, self.facts)
+        self._records["random"] = redeal_streams(checked_seed(seed), self.num_games)
+        self.run(self._bound.redeal_rows, self.num_games, self.kernel_state, self._all, seats)
+        # Other seats see what was re-drawn, and their legal actions may depend on it.
+        self.run(self._bound.legal_rows, self.num_games, self.kernel_state, self._masks)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def save(self, file: str | Path) -> None:
+        """Write all games to `file`, atomically."""
+        write_snapshot(file, identity(self.game), self.fields())
+
+    def restore(self, file: str | Path) -> None:
+        """Continue from a file of `save`; the number of games becomes that of the file."""
+        self.load_fields(read_snapshot(file, self.game, self.num_games))
+
+    def fields(self) -> dict[str, NDArray[Any]]:
+        """Everything that a restored batch needs, by name; the arrays are live."""
+        return {name: self._records[name] for name in own_fields(self.game.fields)} | {"_started": self._started}
+
+    def load_fields(self, fields: Mapping[str, NDArray[Any]], check: bool = True) -> None:
+        """Restore what `fields` returned; see `Engine.load_fields`."""
+        if check:
+            check_fields(self.game, fields)
+        records = new_records(self.game.fields, len(fields["to_move"]))
+        for name in own_fields(self.game.fields):
+            records[name] = fields[name]
+        self._records, self._started, self.num_games = records, np.array(fields["_started"], bool), len(records)
+        self._all = np.arange(self.num_games)
+        self._ready = bool(self._started.all())
+        for derived in ("state", "_movers"):
+            self.__dict__.pop(derived, None)
+        self._masks = np.ones((self.num_games, self._mask_rows, self.facts.num_actions), bool)
+        self.run(self._bound.legal_rows, self.num_games, self.kernel_state, self._masks)

@@ -1,0 +1,69 @@
+"""Where the state of n games lives on the CPU: one record array, a game's fields side by side."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.game import Field, Game, State
+from ludory.errors import OptionError
+
+
+@lru_cache(maxsize=256)
+def state_class(names: tuple[str, ...]) -> type:
+    """NamedTuple class with one field per state field."""
+    return namedtuple("GameState", names)
+
+
+def record_dtype(fields: Mapping[str, Field]) -> np.dtype[Any]:
+    """Record of one game: the largest items first, so that every field is aligned. Shared fields are no part of it."""
+    ordered = sorted(own_fields(fields).items(), key=lambda item: -np.dtype(item[1].dtype).itemsize)
+    return np.dtype([(name, spec.dtype, spec.shape) for name, spec in ordered], align=True)
+
+
+def own_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """The fields of which every game has its own."""
+    return {name: spec for name, spec in fields.items() if not spec.shared}
+
+
+def new_records(fields: Mapping[str, Field], count: int) -> NDArray[Any]:
+    """`count` records with every field at its initial value."""
+    records = np.zeros(count, record_dtype(fields))
+    for name, spec in own_fields(fields).items():
+        records[name] = spec.fill
+    return records
+
+
+def views(
+    fields: Mapping[str, Field], records: NDArray[Any], shared: Mapping[str, NDArray[Any]] = MappingProxyType({})
+) -> State:
+    """The records as a NamedTuple of arrays that share their memory, with the arrays that all games share."""
+    return state_class(tuple(fields))(
+        *(shared[name] if spec.shared else records[name] for name, spec in fields.items())
+    )
+
+
+def shared_arrays(game: Game) -> dict[str, NDArray[Any]]:
+    """The arrays of a game's shared fields, read-only and contiguous; not copied where they are as the fields say.
+
+    Raises:
+        OptionError: `Game.shared` names another field, or an array of another shape.
+    """
+    arrays = {}
+    unknown = [name for name in game.shared if name not in game.shared_names]
+    if unknown:
+        raise OptionError(f"{game.name}: Game.shared has {', '.join(unknown)}; shared fields are {game.shared_names}")
+    for name in game.shared_names:
+        spec = game.fields[name]
+        array = np.ascontiguousarray(game.shared.get(name, np.full(spec.shape, spec.fill)), spec.dtype).view()
+        if array.shape != spec.shape:
+            raise OptionError(f"{game.name}: shared field {name!r} has shape {array.shape}, must be {spec.shape}")
+        array.flags.writeable = False
+        arrays[name] = array
+    return arrays

@@ -1,0 +1,1 @@
+"""Hanabi as text and as SVG."""

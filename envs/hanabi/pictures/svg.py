@@ -1,0 +1,84 @@
+"""Hanabi as one self-contained SVG document; every colour is a shape and a letter too, so it reads in monochrome.
+
+Parts that come again in other positions, such as a card's face, are lines of their own: a page of many pictures keeps them once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+
+from ludory.envs.game import State
+from ludory.envs.hanabi.sight import LETTERS, Sight, look
+from ludory.envs.hanabi.symbols import SYMBOLS
+from ludory.envs.hanabi.variants import HanabiOptions
+
+from .board import BOARD_HEIGHT, board, board_width, burst
+from .hands import hand_panel, panel_size
+from .marks import FAINT, GOLD, NIGHT, TEXT, group, words
+
+MARGIN, HEADER, FOOTER = 18, 46, 46
+MOST_WIDTH = 1020
+"""Hands stand side by side up to this width."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where things stand, in pixels: header, board, hands in a grid, footer."""
+
+    width: int
+    height: int
+    hands: tuple[tuple[float, float], ...]
+
+
+def draw_svg(options: HanabiOptions, state: State, i: int, seat: int | None) -> str:
+    """Game `i` as `seat` sees it; None: all cards face up."""
+    sight, layout = look(options, state, i, seat), _layout(options)
+    width, height = layout.width, layout.height
+    symbols = "".join(f'<path id="hanabi-{LETTERS[c]}" d="{SYMBOLS[c].path}"/>' for c in range(options.colors))
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        "role=\"img\" font-family=\"system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif\">",
+        f"<title>{_title(options, sight)}</title>",
+        f"<defs>{symbols}{burst()}</defs>",
+        f'<rect width="{width}" height="{height}" rx="18" fill="{NIGHT}"/>',
+        words(
+            MARGIN, 31, f'Hanabi<tspan dx="12" {_aside(FAINT)}>move {sight.turn}</tspan>{_end(sight)}', 20, TEXT, 700
+        ),
+        words(width - MARGIN, 31, f"score {sight.score} / {options.colors * options.ranks}", 18, GOLD, 700, "end"),
+        *group(MARGIN, HEADER, board(options, sight, width - 2 * MARGIN)),
+        *chain.from_iterable(
+            group(*place, hand_panel(options, sight, holder)) for holder, place in enumerate(layout.hands)
+        ),
+        words(MARGIN, height - 18, sight.last or "no move yet", 15, TEXT),
+        "</svg>",
+    ]
+    return "\n".join(lines)
+
+
+def _layout(options: HanabiOptions) -> Layout:
+    panel_width, panel_height = panel_size(options)
+    step_x, step_y = panel_width + MARGIN, panel_height + MARGIN
+    rows = -(-options.players // ((MOST_WIDTH - MARGIN) // step_x))
+    columns = -(-options.players // rows)
+    width = max(board_width(options) + 2 * MARGIN, columns * step_x + MARGIN)
+    top, hands = HEADER + BOARD_HEIGHT + MARGIN, []
+    for seat in range(options.players):
+        row, column = divmod(seat, columns)
+        in_row = min(columns, options.players - row * columns)
+        left = (width - in_row * step_x + MARGIN) / 2
+        hands.append((left + column * step_x, float(top + row * step_y)))
+    return Layout(width, top + rows * step_y - MARGIN + FOOTER, tuple(hands))
+
+
+def _aside(fill: str) -> str:
+    return f'font-size="15" font-weight="400" fill="{fill}"'
+
+
+def _end(sight: Sight) -> str:
+    return sight.end and f'<tspan dx="12" {_aside(GOLD)}>{sight.end}</tspan>'
+
+
+def _title(options: HanabiOptions, sight: Sight) -> str:
+    view = "all cards face up" if sight.seat is None else f"as seat {sight.seat} sees it"
+    return f"Hanabi for {options.players}, move {sight.turn}, score {sight.score}, {view}"

@@ -1,0 +1,76 @@
+"""Who sits where: the seats that a view's policy plays, and the players of the others."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from ludory.envs.game import Game, GameFacts
+from ludory.errors import OptionError
+from ludory.plugins import agents
+from ludory.plugins.call import call
+from ludory.plugins.spec import parse_spec
+
+from .player import Player
+
+Seats = Literal["all"] | int | None
+Others = str | Player | Sequence[str | Player]
+
+
+def own_seat(facts: GameFacts, seats: Seats) -> int | None:
+    """The seat that the policy plays, None for every seat; `seats=None` means "all" where that is possible, else 0.
+
+    Raises:
+        OptionError: "all" where the seats do not share one reward or move at once; or not a seat.
+    """
+    shared = facts.reward == "shared" and not facts.simultaneous
+    if seats is None:
+        return None if shared else 0
+    if seats == "all":
+        if shared:
+            return None
+        what = "moves at once" if facts.simultaneous else f"has {facts.reward} rewards"
+        raise OptionError(
+            f"seats='all': {facts.name} {what}, so one policy cannot play every seat; "
+            "give seats=0 and others='<agent>', or use the PettingZoo view (ludory.envs.views.make_aec)"
+        )
+    if not isinstance(seats, int) or isinstance(seats, bool) or not 0 <= seats < facts.players:
+        raise OptionError(f"seats={seats!r}: must be 'all' or a seat 0..{facts.players - 1}")
+    return seats
+
+
+def seat_players(game: Game, own: int, others: Others) -> list[Player | None]:
+    """Players in seat order, None at `own`; `others` is one for all other seats (each gets its own) or P - 1 in seat order.
+
+    Raises:
+        OptionError: a wrong number of players, or something that is no player.
+        UnknownIdError, PluginError: as the registry of agents.
+    """
+    free = game.facts.players - 1
+    names = [others] * free if isinstance(others, str) or not isinstance(others, Sequence) else list(others)
+    if len(names) != free:
+        raise OptionError(f"others: {len(names)} players, must be one or {free} (a player for every seat but {own})")
+    players = [_player(game, name) for name in names]
+    return [*players[:own], None, *players[own:]]
+
+
+def _player(game: Game, name: Any) -> Player:
+    if isinstance(name, str):
+        return _made(game, name)
+    if not callable(getattr(name, "choose", None)):
+        raise OptionError(f"others: got {name!r}, must be the name of an agent or an agent")
+    player: Player = name
+    return player
+
+
+def _made(game: Game, name: str) -> Player:
+    """The agent of a spec; agents stand above games, so they are asked for by name: no room below imports one above."""
+    spec = parse_spec(name)
+    if spec.checkpoint:
+        made: Any = importlib.import_module("ludory").make_agent(name, game=game)
+    else:
+        entry = agents.get(spec.name)
+        made = call(entry.id, agents.load(spec.name), game, *spec.args, **{**entry.fixed, **spec.kwargs})
+    player: Player = made
+    return player

@@ -1,0 +1,185 @@
+"""`Side`: a batch of games as one policy plays them, every seat of a cooperative game or one seat against players."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ludory.envs.engine.protocol import Array, Engine
+from ludory.envs.game import Game
+from ludory.envs.views.arrays import arrays_of
+from ludory.envs.views.forfeit import forfeit_rewards
+from ludory.errors import OptionError
+
+from .opponents import Others, Seats, own_seat, seat_players
+from .table import Listener, Table, first_legal, tell_of_moves
+
+MOST_STARTS = 1000
+"""How many games in a row may end before the policy's first move."""
+
+
+class Side:
+    """The policy's side of a table. N games, P seats, H heads, A = sum of the head sizes.
+
+    Args:
+        game: what is played.
+        engine: a batch of it.
+        seats: "all", or the policy's seat; None: "all" where that is possible, else 0.
+        others: players of the other seats, as for `seat_players`.
+    """
+
+    def __init__(self, game: Game, engine: Engine, seats: Seats = None, others: Others = "random") -> None:
+        self.game, self.engine, self.facts = game, engine, game.facts
+        self.arrays = arrays_of(engine)
+        self.own = own_seat(game.facts, seats)
+        """The policy's seat; None: all seats, with the reward that they share."""
+        self._table: Table | None = None
+        self._listener: Listener | None = None
+        self._early: Array = self.arrays.zeros(engine.num_games, game.facts.players, dtype="float32")
+        if self.own is not None:
+            if engine.device != "cpu":
+                raise OptionError(
+                    f"seats={self.own}: players sit at device='cpu' engines, this one is on {engine.device!r}"
+                )
+            self._table = Table(engine, seat_players(game, self.own, others))
+            self._seed_players(getattr(engine, "seed", 0))
+
+    def listen(self, listener: Listener | None) -> None:
+        """Tell `listener` every move of games in which seats take turns, before it is applied; None: nobody."""
+        if self._table is None:
+            self._listener = listener
+        else:
+            self._table.listener = listener
+
+    @property
+    def reward_seat(self) -> int:
+        """Column of the policy's reward."""
+        return self.own or 0
+
+    def start(
+        self, rows: Array | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None
+    ) -> None:
+        """Start new games in `rows` (default all) up to the policy's first decision; games that end before it are played anew.
+
+        Players that can be seeded are seeded with `seed` too.
+
+        Raises:
+            OptionError: `options` not allowed, or they give games that end before the policy's first move.
+        """
+        if self._table is None:
+            self.engine.reset(rows, options=options, seed=seed)
+            return
+        if seed is not None:
+            self._seed_players(seed)
+        rows = self.arrays.arange(self.engine.num_games) if rows is None else rows
+        for _ in range(MOST_STARTS):
+            self._table.start(rows, options, seed)
+            self._early[rows] = self._table.rewards[rows]
+            terminated, truncated = self.ends()
+            rows, seed = rows[(terminated | truncated)[rows]], None
+            if not len(rows):
+                return
+            if options:
+                raise OptionError(f"options: game {rows[0]} is over before seat {self.own} moves; give another start")
+        raise OptionError(
+            f"seat {self.own} of {self.facts.name} did not come to move in {MOST_STARTS} games; choose another seat or other players"
+        )
+
+    def _seed_players(self, seed: int) -> None:
+        assert self._table is not None
+        self._players_seed = seed
+        for seat, player in enumerate(self._table.players):
+            if callable(start_anew := getattr(player, "seed", None)):
+                start_anew((seed + seat) % 2**31)
+
+    def state(self) -> dict[str, Array]:
+        """What the players know and draw from: with the engine's fields, all that running games need to be gone on with."""
+        if self._table is None:
+            return {}
+        return {"seed": np.array(self._players_seed), "early": self._early} | self._table.state()
+
+    def restore(self, state: Mapping[str, Array]) -> bool:
+        """Restore what `state` returned, with the engine as it was then.
+
+        Returns:
+            False if the players lack what they would have to remember of the running games (those of a search are not kept,
+            and earlier versions kept none): games must start anew.
+        """
+        if self._table is None:
+            return True
+        if "seed" in state:
+            self._seed_players(int(state["seed"]))
+            self._early[:] = state["early"]
+        return self._table.restore(state)
+
+    def play(self, actions: Array, rows: Array | None = None) -> Array:
+        """Play the policy's actions, (N,) or (N, H), then the players' up to its next decision; returns the rewards (N, P).
+
+        rows: play in these games only; `actions` then has len(rows) entries, all other games have reward 0.
+
+        Raises:
+            IllegalActionError: nothing has been played then.
+        """
+        if self._table is None:
+            tell_of_moves(self._listener, self.engine, actions, rows)
+            self.engine.step(actions, rows)
+            return self.engine.rewards
+        if not self.legal_rows(actions, rows).all():  # let the engine say so before a player takes notice of the move
+            self.engine.step(self._at_table(actions, self._first_legal(rows)), rows)
+        self._table.play(self._at_table(actions, 0), rows)
+        rewards = self._table.rewards + self._early
+        self._early[:] = 0
+        return rewards
+
+    def _at_table(self, actions: Array, others: Array | int) -> Array:
+        """As the engine takes it; in simultaneous games (n, P, H), with `others` for the seats of players."""
+        if not self.facts.simultaneous:
+            return actions
+        size, dtype = self.facts.action_size, "int64" if self.facts.box is None else "float32"
+        cube = self.arrays.zeros(len(actions), self.facts.players, size, dtype=dtype)
+        cube[:] = others
+        cube[:, self.own] = actions.reshape(len(actions), size)
+        return cube
+
+    def _first_legal(self, rows: Array | None) -> Array:
+        return first_legal(self.engine.legal() if rows is None else self.engine.legal()[rows], self.facts)
+
+    def ends(self) -> tuple[Array, Array]:
+        """(N,) bool: what the policy plays is terminated, is truncated. For a seat that is out, though the others play on, it is."""
+        terminated, truncated = self.engine.terminated, self.engine.truncated
+        if self.own is not None and self.game.seats_leave:
+            settled = self.engine.seat_terminated[:, self.own] | ~(terminated | truncated)
+            out = ~self.engine.alive[:, self.own] & settled
+            return terminated | out, truncated & ~out
+        return terminated, truncated
+
+    def observe(self, rows: Array | None = None) -> Array:
+        """What the policy sees, (N, *shape): its seat's view, or that of the seat to move."""
+        return self.engine.observe(self.own, rows)
+
+    def legal(self) -> Array:
+        """Legal masks (N, A) bool of the policy's decision, all true in finished games."""
+        masks = self.engine.legal()
+        return masks[:, self.own] if self.facts.simultaneous else masks
+
+    def legal_rows(self, actions: Array, rows: Array | None = None) -> Array:
+        """(n,) bool: the action is in range and legal."""
+        if self.facts.box is not None:
+            low, high = (np.array(end, np.float32) for end in self.facts.box)
+            within: Array = ((actions >= low) & (actions <= high)).all(axis=-1)
+            return within
+        masks = self.legal() if rows is None else self.legal()[rows]
+        columns = actions.reshape(len(actions), len(self.facts.heads))
+        index = self.arrays.arange(len(masks))
+        fits, offset = index >= 0, 0
+        for head, size in enumerate(self.facts.head_sizes):
+            chosen = columns[:, head].clip(0, size - 1)
+            fits &= (chosen == columns[:, head]) & masks[index, offset + chosen]
+            offset += size
+        return fits
+
+    def forfeit(self, returns: Array) -> Array:
+        """Rewards (m, P) of games that the policy has lost by an illegal action, given the returns (m, P) so far."""
+        return forfeit_rewards(self.facts, returns, [self.reward_seat])

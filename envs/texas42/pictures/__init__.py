@@ -1,0 +1,1 @@
+"""Texas 42 as text and as SVG."""

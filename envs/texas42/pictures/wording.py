@@ -1,0 +1,121 @@
+"""Texas 42 in words: action names, the last move, and what everybody at the table knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ludory.envs.game import State
+from ludory.envs.texas42.state import (
+    ACTION,
+    ACTOR,
+    ALL_PASSED,
+    BID_30,
+    DECLARE_0,
+    FORMAT,
+    HAND_BID,
+    HAND_BIDDER,
+    MADE,
+    NOT_OVER,
+    ONE_MARK,
+    PASS,
+    PLAY_0,
+    PLUNGE,
+    SETTLED,
+    SPLASH,
+    STAKE,
+    TRICK_POINTS,
+    WHOLE_MATCH,
+    WINNER,
+)
+from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES
+
+PHASES = ("auction", "declaration", "play")
+
+
+def action_name(head: int, action: int) -> str:
+    """An action id in words: "pass", "bid 31", "bid 2 marks", "plunge", "declare fives", "play 6-4"."""
+    if action == PASS:
+        return "pass"
+    if action < ONE_MARK:
+        return f"bid {action - BID_30 + 30}"
+    if action < PLUNGE:
+        return f"bid {marks(action - ONE_MARK + 1)}"
+    if action in (PLUNGE, SPLASH):
+        return "plunge" if action == PLUNGE else "splash"
+    if action < PLAY_0:
+        return f"declare {DECLARATIONS[action - DECLARE_0]}"
+    return f"play {TILE_NAMES[action - PLAY_0]}"
+
+
+def tile_action_name(head: int, tile: int) -> str:
+    """An action id of a fixed contract in words: "play 6-4"."""
+    return f"play {TILE_NAMES[tile]}"
+
+
+def marks(number: int) -> str:
+    """A number of marks: "1 mark", "2 marks"."""
+    return f"{number} mark{'' if number == 1 else 's'}"
+
+
+def bid_words(bid: int) -> str:
+    """A bid in words: "31", "2 marks"."""
+    return marks(bid // 42) if bid >= 42 else str(bid)
+
+
+def contract_words(state: State, i: int) -> str:
+    """The contract, or the highest bid so far; "" before the first bid."""
+    bid, decl = int(state.bid[i]), int(state.decl[i])
+    if not bid:
+        return ""
+    kind = ("", " (plunge)", " (splash)")[int(state.kind[i])]
+    declared = f", {DECLARATIONS[decl]}" if decl >= 0 else ""
+    return f"seat {int(state.bidder[i])}: {bid_words(bid)}{kind}{declared}"
+
+
+def last_move(state: State, i: int) -> str:
+    """The last move of game i in words, with the trick and the hand that it ended; "" before the first."""
+    last = [int(value) for value in state.last[i]]
+    if last[ACTION] < 0:
+        return ""
+    name = action_name(0, last[ACTION])
+    verb, _, rest = name.partition(" ")
+    past = {"pass": "passed", "bid": "bid", "plunge": "plunged", "splash": "splashed", "play": "played"}
+    words = f"seat {last[ACTOR]} {past.get(verb, 'declared')}" + (f" {rest}" if rest else "")
+    if last[WINNER] >= 0:
+        points = f"{last[TRICK_POINTS]} point{'' if last[TRICK_POINTS] == 1 else 's'}"
+        words += f"; seat {last[WINNER]} won the trick, {points}"
+    return words + (f"; {result_words(last)}" if last[SETTLED] != NOT_OVER else "")
+
+
+def result_words(last: list[int]) -> str:
+    """How the hand ended, from the columns of `last`."""
+    if last[SETTLED] == ALL_PASSED:
+        return "all have passed"
+    made = last[SETTLED] == MADE
+    winners = (last[HAND_BIDDER] & 1) ^ (not made)
+    verb = "made" if made else "was set on"
+    return f"seat {last[HAND_BIDDER]} {verb} {bid_words(last[HAND_BID])}: {marks(last[STAKE])} to Team {winners}"
+
+
+def public_info(state: State, i: int) -> dict[str, Any]:
+    """What everybody at the table knows of game i; `points`, `tricks` and `marks` are of Team 0 and Team 1."""
+    last = [int(value) for value in state.last[i]]
+    decl = int(state.decl[i])
+    info: dict[str, Any] = {
+        "phase": PHASES[int(state.phase[i])],
+        "shaker": int(state.shaker[i]),
+        "bids": [action_name(0, int(bid)) if bid >= 0 else None for bid in state.bids[i]],
+        "bid": int(state.bid[i]),
+        "bidder": int(state.bidder[i]),
+        "declaration": DECLARATIONS[decl] if decl >= 0 else None,
+        "leader": int(state.leader[i]),
+        "trick": [TILE_NAMES[int(tile)] for tile in state.trick[i][: int(state.trick_len[i])]],
+        "points": state.points[i].tolist(),
+        "tricks": state.tricks[i].tolist(),
+    }
+    if int(state.setup[i, FORMAT]) == WHOLE_MATCH:
+        info["marks"] = state.marks[i].tolist()
+        info["attempt"] = int(state.attempt[i])
+    if last[ACTION] >= 0 and last[SETTLED] != NOT_OVER:
+        info["result"] = result_words(last)
+    return info

@@ -1,0 +1,1 @@
+"""What commands share: dispatch, options, errors as one line."""

@@ -1,0 +1,88 @@
+"""`ludory league report`: what is true about a league, as files."""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+from pathlib import Path
+
+from ludory.errors import OptionError
+from ludory.plugins.requirements import install_command
+from ludory.visible import visible
+
+
+def report(argv: list[str]) -> int:
+    """Write the report of a league, or of the two files of a league of old."""
+    parser = _parser()
+    chosen = parser.parse_args(argv)
+    old = (chosen.league_state, chosen.matches, chosen.output)
+    if chosen.folder is not None and not any(old):
+        return _report(chosen.folder, chosen.out or chosen.folder / "report")
+    if chosen.folder is None and all(old):
+        return _seed_report(*old)
+    raise OptionError("name the folder of a league, or all three of --league-state, --matches and --output")
+
+
+def tell_what_is_missing() -> None:
+    """Say, before hours of training, which sections of the report need a package that is not installed."""
+    if find_spec("scipy") is None:
+        command = install_command("ludory", "scipy")
+        print(
+            "note: scipy is not installed; the report of this league will lack Nash mixtures and what follows from them. "
+            f"Type: {command}",
+            flush=True,
+        )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "ludory league report",
+        description="Ratings, equilibria and curves of a league, from the games that it played; nothing is played here.",
+    )
+    parser.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="folder of `ludory league run --out`")
+    parser.add_argument("--out", type=Path, help="folder of the report (default DIR/report)")
+    old = parser.add_argument_group("a league of the program that Ludory began with, instead of DIR")
+    old.add_argument("--league-state", type=Path, metavar="FILE", help="its league_state.json")
+    old.add_argument("--matches", type=Path, metavar="FILE", help="its matches.jsonl")
+    old.add_argument("--output", type=Path, metavar="FILE", help="JSON file to write")
+    return parser
+
+
+def _report(folder: Path, out: Path) -> int:
+    import ludory
+    from ludory.algorithms.league.report.build import Origin, make_report
+    from ludory.algorithms.league.report.files import write_report
+    from ludory.algorithms.league.report.input import read_league
+    from ludory.benchmarks.harness.machine import origin
+
+    found = origin()
+    made = make_report(
+        read_league(folder), Origin(ludory.__version__, found["commit"], found["date"], found["machine"]["name"])
+    )
+    files = write_report(made, out)
+    for warning in made.warnings:
+        print(f"warning: {visible(warning)}")
+    strongest = made.by_strength()[:1]
+    for one in strongest:
+        rating = f"{one.rating.elo:.0f} ± {one.rating.deviation:.0f}" if one.rating else "-"
+        mass = "-" if one.nash is None else f"{one.nash:.3f}"
+        print(f"strongest: {visible(one.player.id)}, Nash mass {mass}, rating {rating}, {one.games} games")
+    if not strongest:
+        print("no two players that never change have met yet: there are no ratings")
+    print(f"report: {files[-1]}")
+    return 0
+
+
+def _seed_report(league_state: Path, matches: Path, output: Path) -> int:
+    from ludory.algorithms.league.report.seed_report import write_seed_report
+
+    found = write_seed_report(league_state, matches, output)
+    print(f"{found['num_players']} players, {found['num_matches']} matches")
+    for warning in found["warnings"]:
+        print(f"warning: {visible(warning)}")
+    for id, elo in list(found["elo"].items())[:10]:
+        print(f"  {visible(id)}: Elo {elo:.1f}")
+    for main, rate in found["exploitability_proxy_min_winrate_vs_past"].items():
+        print(f"  {visible(main)}: smallest win rate against the past {'-' if rate is None else f'{rate:.3f}'}")
+    print(f"report: {output}")
+    return 0

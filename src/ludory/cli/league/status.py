@@ -1,0 +1,141 @@
+"""`ludory league status`: how far a league is, read from its event log alone."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ludory.visible import visible
+
+if TYPE_CHECKING:
+    from ludory.algorithms.league.config import LeagueConfig
+    from ludory.algorithms.league.log.events import Event
+    from ludory.algorithms.league.log.state import LeagueState
+
+LAST = 8
+"""Matches shown."""
+FROZEN = 20
+"""Frozen players shown, the newest; `--json` has all."""
+
+
+def status(argv: list[str]) -> int:
+    """Print the state of a league; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="ludory league status", description="How far a league is.")
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    arguments = parser.parse_args(argv)
+    from ludory.algorithms.league.log.events import read_events, standing
+    from ludory.algorithms.league.log.recorded import recorded_config
+    from ludory.algorithms.league.log.state import fold
+
+    events = standing(read_events(arguments.folder))
+    config = recorded_config(events, arguments.folder)
+    # Games are most of a long log, and nothing here depends on who won them.
+    state = fold([event for event in events if event.type not in ("assigned", "result", "evaluated")], config.decay)
+    found = _summary(events, state, config)
+    if arguments.json:
+        print(json.dumps(found, indent=2))
+    else:
+        print(_text(found))
+    return 0
+
+
+def status_line(state: LeagueState, config: LeagueConfig) -> str:
+    """One line: how far, how fast, who."""
+    rate = state.env_steps / state.seconds if state.seconds else 0.0
+    done, total = _done(state, config)
+    frozen = sum(player.frozen for player in state.players)
+    return f"{done:,.0f} of {total:,.0f} {_unit(config)}  {rate:,.0f} steps/s  {frozen} frozen players"
+
+
+def _done(state: LeagueState, config: LeagueConfig) -> tuple[float, float]:
+    return (
+        (state.env_steps, config.budget_steps)
+        if config.budget_steps
+        else (round(state.seconds / 60, 1), config.minutes)
+    )
+
+
+def _unit(config: LeagueConfig) -> str:
+    return "agent steps" if config.budget_steps else "minutes"
+
+
+def _summary(events: Sequence[Event], state: LeagueState, config: LeagueConfig) -> dict[str, Any]:
+    done, total = _done(state, config)
+    rate = state.env_steps / state.seconds if state.seconds and state.env_steps else None
+    left = None if rate is None else (total - done) / rate if config.budget_steps else 60 * (total - done)
+    results = [event.body for event in events if event.type == "result"]
+    last = results[-LAST:]
+    pairs: dict[int, Any] = {}
+    newest = (event.body for event in reversed(events) if event.type == "assigned")
+    while any(result["match"] not in pairs for result in last) and (body := next(newest, None)) is not None:
+        pairs.setdefault(body["match"], body)
+    return {
+        "env": config.env,
+        "closed": state.closed,
+        "done": done,
+        "budget": total,
+        "unit": _unit(config),
+        "steps_per_second": rate,
+        "seconds_left": None if left is None else max(0.0, left),
+        "last_event": events[-1].wall_time,
+        "matches": len(results),
+        "refused": state.refused,
+        "last_matches": [
+            {
+                "home": pairs[result["match"]]["home"],
+                "away": pairs[result["match"]]["away"],
+                "branch": pairs[result["match"]]["branch"],
+                **{name: result["outcome"].count(name[0]) for name in ("wins", "draws", "losses")},
+            }
+            for result in last
+            if result["match"] in pairs
+        ],
+        "players": [
+            {
+                "id": player.id,
+                "role": player.role,
+                "frozen": player.frozen,
+                "env_steps": player.env_steps,
+                "copies": player.copies,
+                "resets": player.resets,
+            }
+            for player in state.players
+        ],
+    }
+
+
+def _text(found: dict[str, Any]) -> str:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=100)
+    rate = found["steps_per_second"]
+    left = found["seconds_left"]
+    lines = [
+        f"{visible(found['env'])}: {found['done']:,} of {found['budget']:,} {found['unit']}{', closed' if found['closed'] else ''}",
+        f"rate {'-' if rate is None else f'{rate:,.0f} agent steps/s'}, time left {'-' if left is None else f'{left / 60:.1f} min'}, "
+        f"{found['matches']:,} matches, {found['refused']} refused",
+    ]
+    players = Table("player", "role", "kind", "agent steps", "copies", "resets", box=None)
+    frozen = [player["id"] for player in found["players"] if player["frozen"]]
+    left_out = set(frozen[:-FROZEN])
+    for player in found["players"]:
+        if player["id"] in left_out:
+            continue
+        kind = "frozen" if player["frozen"] else "anchor" if player["role"] == "anchor" else "learns"
+        numbers = (f"{player[name]:,}" for name in ("env_steps", "copies", "resets"))
+        players.add_row(*map(visible, (player["id"], player["role"], kind)), *numbers)
+    matches = Table("home", "away", "branch", "wins", "draws", "losses", box=None)
+    for match in found["last_matches"]:
+        matches.add_row(*(visible(match[name]) for name in ("home", "away", "branch", "wins", "draws", "losses")))
+    with console.capture() as capture:
+        console.print(players)
+        if left_out:
+            console.print(f"and {len(left_out):,} older frozen players; --json lists all")
+        console.print()
+        console.print(matches)
+    return "\n".join([*lines, "", capture.get().rstrip()])

@@ -1,0 +1,64 @@
+"""`ludory texas42 check`: read files from end to end and compare them with what their names say."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ludory.errors import DataError
+from ludory.visible import visible
+
+ENDINGS = (".parquet", ".safetensors")
+"""Of shards, labels and tables of bids; of recorded hands."""
+
+
+def run(argv: list[str]) -> int:
+    """Check files and folders; returns the exit code, 1 if something is wrong."""
+    parser = argparse.ArgumentParser(
+        "ludory texas42 check",
+        description="Read files of Texas 42 from end to end: shards and labels whole, in order, consistent, their roots solved anew; recorded hands "
+        "and tables of bids whole and legal.",
+    )
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files, or folders of them")
+    chosen = parser.parse_args(argv)
+
+    files = [file for path in chosen.paths for file in _files(path)]
+    wrong = rows = 0
+    for file in files:
+        try:
+            rows += _verify(file)
+        except DataError as error:
+            wrong += 1
+            print(visible(error))
+    print(f"{len(files) - wrong:,} of {len(files):,} files are right, {rows:,} rows in them")
+    return 1 if wrong else 0
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.exists():
+        raise DataError(f"{path}: no such file or folder")
+    if not path.is_dir():
+        return [path]
+    found = [file for ending in ENDINGS for file in sorted(path.rglob(f"*{ending}")) if not file.name.startswith(".")]
+    if not found:
+        raise DataError(
+            f"{path}: no files that end in {' or '.join(ENDINGS)}; `ludory texas42` lists the jobs that write some"
+        )
+    return found
+
+
+def _verify(file: Path) -> int:
+    """Number of rows of a file that is right."""
+    from ludory.algorithms.texas42.data.labels import verify_labels
+    from ludory.algorithms.texas42.data.shards import verify_shard
+    from ludory.data.formats.texas42.bid_tables import is_bids, read_bids
+    from ludory.data.formats.texas42.eq_records import read_eq
+    from ludory.data.formats.texas42.eq_view import decisions
+    from ludory.data.formats.texas42.labels import is_labels
+
+    if file.suffix == ".safetensors":
+        return sum(1 for _ in decisions(read_eq(file)))
+    if is_bids(file):
+        read_bids(file)
+        return 1
+    return (verify_labels if is_labels(file) else verify_shard)(file)

@@ -1,0 +1,244 @@
+"""`ludory texas42 view`: step through a recorded hand, here, as a page, as an animated GIF or as one picture."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ludory.atomic import atomic_file
+from ludory.cli.common.options import count
+from ludory.errors import OptionError
+from ludory.visible import visible
+
+if TYPE_CHECKING:
+    from ludory.data.formats.texas42.eq_records import EqGame
+    from ludory.data.formats.texas42.eq_view import DecisionView, SlotView
+    from ludory.envs.game import State
+
+SPARKS = " ▁▂▃▄▅▆▇█"
+BARS = 28
+WORLDS = 8
+KEYS = (
+    "Enter or n next, p previous, g N go to, j X next q-gap above X, w worlds, s K solve world K, a all hands, q quit"
+)
+
+
+def run(argv: list[str]) -> int:
+    """Show or write a record; returns the exit code."""
+    chosen = _parser().parse_args(argv)
+
+    from ludory.data.formats.texas42.eq_records import read_eq
+
+    for option, file, endings in (
+        ("--html", chosen.html, (".html", ".htm")),
+        ("--gif", chosen.gif, (".gif",)),
+        ("--picture", chosen.picture, (".svg", ".png")),
+    ):
+        if file and file.suffix.lower() not in endings:
+            raise OptionError(f"{option} {file}: the name must end in {' or '.join(endings)}")
+    game = read_eq(chosen.file)
+    written = [_write_page(game, chosen)] if chosen.html else []
+    written += [_write_gif(game, chosen)] if chosen.gif else []
+    written += [_write_picture(game, chosen)] if chosen.picture else []
+    for line in written:
+        print(visible(line))
+    if not written:
+        _show(game, chosen)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "ludory texas42 view", description="See a recorded hand, decision by decision. Keys: " + KEYS + "."
+    )
+    parser.add_argument("file", type=Path, help="a record of `ludory texas42 eq`")
+    parser.add_argument("--seat", type=int, choices=range(4), help="only this seat's seven decisions")
+    parser.add_argument("--decision", type=count, metavar="N", help="begin here, 0..27; which one --picture shows")
+    parser.add_argument("--all-hands", action="store_true", help="show what the seat to move does not see, too")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="write one page to step through, and show nothing here"
+    )
+    parser.add_argument("--gif", type=Path, metavar="FILE", help="write an animated GIF (needs Pillow)")
+    parser.add_argument("--fps", type=float, default=1.0, help="pictures a second of the GIF (default 1)")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="write one decision: .svg, or .png with Pillow")
+    return parser
+
+
+def _wanted(game: EqGame, chosen: argparse.Namespace) -> list[int]:
+    """Numbers of the decisions of the seat asked for."""
+    return [k for k, seat in enumerate(game.columns["seat"]) if chosen.seat in (None, int(seat))]
+
+
+def _start(chosen: argparse.Namespace, wanted: list[int]) -> int:
+    """Place in `wanted` to begin at."""
+    if chosen.decision is None:
+        return 0
+    if chosen.decision not in wanted:
+        raise OptionError(f"--decision {chosen.decision}: must be one of {', '.join(map(str, wanted))}")
+    return wanted.index(chosen.decision)
+
+
+def _write_page(game: EqGame, chosen: argparse.Namespace) -> str:
+    from ludory.web.texas42_page import eq_page
+
+    with atomic_file(chosen.html, "w") as handle:
+        handle.write(eq_page(game, chosen.seat))
+    return f"The page is in {chosen.html}; open it in a browser"
+
+
+def _write_gif(game: EqGame, chosen: argparse.Namespace) -> str:
+    from ludory.data.formats.texas42.eq_view import decisions
+    from ludory.web.drawing import as_image
+    from ludory.web.texas42_frames import frame
+
+    if not chosen.fps > 0:
+        raise OptionError(f"--fps {chosen.fps}: must be above 0")
+    wanted, decl = _wanted(game, chosen), int(game.header["decl_id"])
+    images = [as_image(frame(view, decl, chosen.all_hands)) for view, _ in decisions(game) if view.number in wanted]
+    with atomic_file(chosen.gif) as handle:
+        pause = round(1000 / chosen.fps)
+        images[0].save(handle, "GIF", save_all=True, append_images=images[1:], duration=pause, loop=0)
+    return f"The animation, {len(images)} pictures, is in {chosen.gif}"
+
+
+def _write_picture(game: EqGame, chosen: argparse.Namespace) -> str:
+    from ludory.data.formats.texas42.eq_view import decisions
+    from ludory.web.drawing import as_image, as_svg
+    from ludory.web.texas42_frames import frame
+
+    wanted = _wanted(game, chosen)
+    number = wanted[_start(chosen, wanted)]
+    view = next(view for view, _ in decisions(game) if view.number == number)
+    drawing = frame(view, int(game.header["decl_id"]), chosen.all_hands)
+    if chosen.picture.suffix.lower() == ".svg":
+        with atomic_file(chosen.picture, "w") as handle:
+            handle.write(as_svg(drawing))
+    else:
+        image = as_image(drawing)
+        with atomic_file(chosen.picture) as handle:
+            image.save(handle, "PNG")
+    return f"The picture is in {chosen.picture}"
+
+
+def _show(game: EqGame, chosen: argparse.Namespace) -> None:
+    """All decisions, or one after another if somebody is there to ask for them."""
+    from ludory.data.formats.texas42.eq_view import decisions, outcome
+    from ludory.envs.pictures import show
+
+    wanted = _wanted(game, chosen)
+    views = [
+        (view, type(state)(*(part.copy() for part in state)))
+        for view, state in decisions(game)
+        if view.number in wanted
+    ]
+    if not sys.stdin.isatty():
+        for view, state in views[_start(chosen, wanted) :]:
+            show(decision_text(view, state, chosen.all_hands) + "\n")
+        print(f"the hand ended {outcome(game)}")
+        return
+    at, all_hands, said = _start(chosen, wanted), chosen.all_hands, ""
+    while True:
+        show("\x1b[2J\x1b[H" + decision_text(*views[at], all_hands) + f"\n{said}\n{KEYS}\n")
+        try:
+            key, _, rest = input("> ").strip().partition(" ")
+        except EOFError:
+            return
+        said = ""
+        if key == "q":
+            return
+        if key == "a":
+            all_hands = not all_hands
+        elif key in ("w", "s"):
+            said = worlds_text(*views[at], rest if key == "s" else "")
+        else:
+            before = at
+            at, said = _moved(at, key, rest, [view for view, _ in views])
+            if at == before == len(views) - 1:
+                said = f"{said}; the hand ended {outcome(game)}"
+
+
+def _moved(at: int, key: str, rest: str, views: list[DecisionView]) -> tuple[int, str]:
+    """Where a key leads, and why it does not."""
+    last = len(views) - 1
+    if key in ("", "n"):
+        return min(at + 1, last), "" if at < last else "this is the last decision"
+    if key == "p":
+        return max(at - 1, 0), "" if at else "this is the first decision"
+    if key == "g":
+        found = [k for k, view in enumerate(views) if str(view.number) == rest]
+        return (found[0], "") if found else (at, f"g {rest}: decisions here are {views[0].number}..{views[-1].number}")
+    if key == "j":
+        least = _number(rest, 1.0)
+        later = [k for k in range(at + 1, last + 1) if views[k].q_gap > least]
+        return (later[0], "") if later else (at, f"no later decision has a q-gap above {least:g}")
+    return at, f"{key!r} is no key"
+
+
+def _number(text: str, otherwise: float) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return otherwise
+
+
+def decision_text(view: DecisionView, state: State, all_hands: bool = False) -> str:
+    """A decision for the terminal: the table as the mover sees it, then every tile of its dealt hand."""
+    from ludory.envs.texas42.pictures.text import draw_text
+    from ludory.envs.texas42.tiles import TILE_NAMES
+
+    of = "all" if view.samples == view.worlds_total else f"{view.samples:,} of {view.worlds_total:,}"
+    lines = [
+        f"-- decision {view.number} of 0..27: {view.move}",
+        draw_text(state, 0, None if all_hands else view.seat),
+        "",
+        f"worlds {of}, effective {view.ess:.1f}{'' if view.converged else ', not converged'}; q-gap {view.q_gap:.2f}",
+        f"slot tile     mean    +-  P(own way)  {'-42':<{BARS // 2 - 1}}0{'+42':>{BARS // 2}}",
+    ]
+    for k, slot in enumerate(view.slots):
+        mark = ("*" if k == view.greedy else " ") + ("<" if k == view.taken else " ")
+        name = TILE_NAMES[slot.tile]
+        if slot.legal:
+            lines.append(f"{k:4} {name}{mark} {slot.mean:+8.2f} {slot.sem:5.2f}  {slot.p_make:9.3f}  |{_sparks(slot)}|")
+        else:
+            lines.append(f"{k:4} {name if slot.held else ' . '}{'   (may not be played)' if slot.held else ''}")
+    return "\n".join([*lines, "* best mean, < played"])
+
+
+def _sparks(slot: SlotView) -> str:
+    """The distribution from -42 to 42 in bars; every value that has a share shows."""
+    edges = [round(85 * k / BARS) for k in range(BARS + 1)]
+    shares = [float(slot.density[a:b].sum()) for a, b in pairwise(edges)]
+    top = max(shares)
+    return "".join(SPARKS[0 if share <= 0 else max(1, round(share / top * (len(SPARKS) - 1)))] for share in shares)
+
+
+def worlds_text(view: DecisionView, state: State, which: str) -> str:
+    """Some worlds that the mover cannot tell apart; or what each tile is worth in one of them, `which`."""
+    import numpy as np
+
+    from ludory.agents.texas42.play.choice import question_of
+    from ludory.agents.texas42.play.tricks import tile_names
+    from ludory.agents.texas42.solver.solver import Solver
+    from ludory.envs.texas42.tiles import TILE_NAMES
+    from ludory.envs.texas42.worlds import Worlds
+
+    legal = np.zeros(28, bool)
+    legal[[slot.tile for slot in view.slots if slot.legal]] = True
+    question = question_of(state, 0, legal, view.number)
+    others = Worlds(question.known).choose(WORLDS, question.key, WORLDS)
+    if not which:
+        seats = [(view.seat + k) % 4 for k in (1, 2, 3)]
+        lines = [
+            "   ".join(f"{seat}: {tile_names(int(mask))}" for seat, mask in zip(seats, world, strict=True))
+            for world in others
+        ]
+        head = f"{len(others)} of {view.worlds_total:,} worlds:"
+        return "\n".join([head, *(f"  {k}  {line}" for k, line in enumerate(lines))])
+    if not which.isdecimal() or int(which) >= len(others):
+        return f"s {which}: worlds are 0..{len(others) - 1}"
+    held = question.decision.worlds(question.known.hand, others[int(which)][None])
+    q = question.decision.side * Solver(threads=1).q_values(held)[1][0].astype(int)
+    return f"world {which}, exact: " + ", ".join(f"{TILE_NAMES[tile]} {q[tile]:+d}" for tile in np.flatnonzero(legal))

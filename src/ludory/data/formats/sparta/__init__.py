@@ -1,0 +1,1 @@
+"""Search logs of Hanabi."""

@@ -1,0 +1,137 @@
+"""A decision of an E[Q] record as plain values, with the game as it stood; what pictures and the terminal show is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.game import State
+from ludory.envs.make import make_engine
+from ludory.envs.texas42.pictures.wording import result_words
+from ludory.envs.texas42.sight import Sight, look
+from ludory.envs.texas42.tiles import TILE_NAMES
+from ludory.errors import DataError
+
+from .eq_records import EqGame
+
+MODES = ("greedy", "Boltzmann", "epsilon", "blunder")
+
+
+class SlotView(NamedTuple):
+    """A tile of the mover's dealt hand."""
+
+    tile: int
+    held: bool
+    legal: bool
+    mean: float
+    """Points still to be won, from the mover's side; 0 where not legal, as all that follows."""
+    deviation: float
+    sem: float
+    """Standard error of the mean; 0 where all worlds were solved, infinite where it was one of several."""
+    p_make: float
+    density: NDArray[np.float32]
+    """(85,) of the values -42..42."""
+
+
+class DecisionView(NamedTuple):
+    """One of the 28 decisions."""
+
+    number: int
+    """0..27"""
+    seat: int
+    sight: Sight
+    """All hands face up; what the mover may see of it is its own hand and everything but the hands."""
+    slots: tuple[SlotView, ...]
+    taken: int
+    """Slot that was played."""
+    greedy: int
+    """Slot with the best mean, of equals the first."""
+    ess: float
+    samples: int
+    worlds_total: int
+    converged: bool
+    q_gap: float
+    mode: str
+
+    @property
+    def move(self) -> str:
+        """What was played, in words."""
+        note = "" if self.mode == "greedy" else f" ({self.mode})"
+        return f"seat {self.seat} plays {TILE_NAMES[self.slots[self.taken].tile]}{note}"
+
+
+def decisions(game: EqGame) -> Iterator[tuple[DecisionView, State]]:
+    """The decisions in order, each with the state before it, which is true until the next one is asked for.
+
+    Raises:
+        DataError: the plays are not legal, so the record is not of this deal.
+    """
+    header = game.header
+    engine = make_engine("Texas42Play-v0", 1)
+    contract = {
+        key: header[name]
+        for key, name in (("decl", "decl_id"), ("bid", "bid"), ("bidder", "bidder"), ("leader", "leader"))
+    }
+    engine.reset(options={"deal": header["deal"], **contract})
+    for number, tile in enumerate(game.tiles):
+        seat = int(game.columns["seat"][number])
+        if seat != int(engine.to_move[0]) or not engine.legal()[0][tile]:
+            raise DataError(
+                f"decision {number}: seat {seat} cannot play {TILE_NAMES[tile]} there; the record is damaged"
+            )
+        yield _view(game, number, engine.state), engine.state
+        engine.step(np.array([tile]))
+
+
+def outcome(game: EqGame) -> str:
+    """How the hand ended: "31-11; seat 0 made 30: 1 mark to Team 0".
+
+    Raises:
+        DataError: as `decisions`.
+    """
+    for _, state in decisions(game):
+        last = state
+    points = "-".join(str(int(team)) for team in last.points[0])
+    return f"{points}; {result_words([int(value) for value in last.last[0]])}"
+
+
+def _view(game: EqGame, number: int, state: State) -> DecisionView:
+    row = {name: column[number] for name, column in game.columns.items()}
+    seat, whole = int(row["seat"]), bool(row["n_samples"] == row["worlds_total"])
+    held = int(state.held[0, seat])
+    slots = []
+    for slot, tile in enumerate(game.hand(number)):
+        legal = bool(row["legal_mask"][slot])
+        deviation = float(row["e_q_var"][slot]) ** 0.5
+        degrees = float(row["ess"]) - 1
+        sem = 0.0 if whole else deviation / degrees**0.5 if degrees > 1e-6 else float("inf")
+        mean = float(row["e_q_mean"][slot]) if legal else 0.0
+        slots.append(
+            SlotView(
+                tile,
+                bool(held >> tile & 1),
+                legal,
+                mean,
+                deviation,
+                sem,
+                float(row["p_make"][slot]),
+                row["e_q_pdf"][slot],
+            )
+        )
+    return DecisionView(
+        number,
+        seat,
+        look(state, 0, None),
+        tuple(slots),
+        int(row["action_taken"]),
+        int(row["e_q_mean"].argmax()),
+        float(row["ess"]),
+        int(row["n_samples"]),
+        int(row["worlds_total"]),
+        bool(row["converged"]),
+        float(row["q_gap"]),
+        MODES[int(row["exploration_mode"])],
+    )

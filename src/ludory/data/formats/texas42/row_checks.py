@@ -1,0 +1,101 @@
+"""What may be wrong with states and their values, found with arrays: the first bad row, its field and what it must be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ludory.data.checks import Problem
+from ludory.envs.texas42.tiles import TILES
+from ludory.errors import DataError
+
+POINTS = 42
+"""Of a hand."""
+ILLEGAL = -128
+"""Stands for the value of a tile that may not be played."""
+NO_TILE = 7
+Check = tuple[str, NDArray[np.bool_], NDArray[Any], str]
+"""Field, (n,) which rows are wrong, (n, ...) what they hold, and what they may hold."""
+
+
+def refuse_wrong_rows(file: object, first_row: int, checks: Iterator[Check]) -> None:
+    """Stop at the first check that finds a wrong row.
+
+    Raises:
+        DataError: naming file, row and field.
+    """
+    for field, wrong, values, allowed in checks:
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise DataError(Problem(str(file), first_row + row, field, str(values[row].tolist()), allowed))
+
+
+def refuse_nulls(file: object, first_row: int, table: pa.Table, may_be_null: tuple[str, ...] = ()) -> None:
+    """Stop at a missing value, also inside lists.
+
+    Raises:
+        DataError: naming file, row and field.
+    """
+    for name in table.column_names:
+        column = table[name].combine_chunks()
+        if name not in may_be_null and column.null_count:
+            row = int(np.asarray(column.is_null()).argmax())
+            raise DataError(Problem(str(file), first_row + row, name, "null", "a value"))
+        if pa.types.is_nested(column.type) and column.flatten().null_count:
+            row = next(k for k, one in enumerate(column.to_pylist()) if one is not None and None in one)
+            raise DataError(Problem(str(file), first_row + row, name, "a list with null in it", "values"))
+
+
+def wrong_states(states: NDArray[np.int64]) -> Iterator[Check]:
+    """States (n,) of 41 bits that no hand can be in; see `agents/texas42/solver/states.py`."""
+    inside = (states >= 0) & (states < 1 << 41)
+    yield "state", ~inside, states, "41 bits"
+    leader, length = states >> 28 & 3, states >> 30 & 3
+    held = states[:, None] >> 7 * np.arange(4) & 127  # (n, 4)
+    seats, wrong = np.arange(4), np.zeros(len(states), bool)
+    has_played = (seats - leader[:, None]) % 4 < length[:, None]
+    counts = np.bitwise_count(held) + has_played
+    wrong |= (counts != counts[:, :1]).any(axis=1)
+    for place in range(3):
+        local, lies = states >> 32 + 3 * place & 7, place < length
+        owner = held[np.arange(len(states)), (leader + place) & 3]
+        wrong |= np.where(lies, (local == NO_TILE) | (owner >> local & 1 == 1), local != NO_TILE)
+    yield "state", wrong, states, "a state of a hand: seats that hold as many tiles, and a trick of tiles played"
+
+
+def wrong_values(states: NDArray[np.int64], values: NDArray[np.int8], q: NDArray[np.int8]) -> Iterator[Check]:
+    """Values (n,) and those of the tiles (n, 7) that no state has, or that do not fit each other."""
+    mover = (states >> 28 & 3) + (states >> 30 & 3) & 3
+    holds = (states >> 7 * mover)[:, None] >> np.arange(7) & 1 == 1
+    legal, wide = q != ILLEGAL, q.astype(np.int16)
+    yield outside("V", values, -POINTS, POINTS)
+    yield (
+        "q",
+        np.asarray((legal & (np.abs(wide) > POINTS)).any(axis=1)),
+        q,
+        f"-{POINTS}..{POINTS}, or {ILLEGAL} where not legal",
+    )
+    yield "q", (legal & ~holds).any(axis=1), q, f"{ILLEGAL} for tiles that the mover does not hold"
+    yield "q", holds.any(axis=1) & ~legal.any(axis=1), q, "the value of a tile that may be played"
+    best = np.where(mover % 2 == 0, np.where(legal, wide, -99).max(axis=1), np.where(legal, wide, 99).min(axis=1))
+    best = np.where(legal.any(axis=1), best, 0)
+    off = np.asarray(values != best, np.bool_)
+    yield "V", off, values, f"{int(best[off.argmax()]) if off.any() else 0}, the best of its q"
+
+
+def wrong_deals(deal: NDArray[np.int8]) -> Iterator[Check]:
+    """Deals (n, 28) that are not the 28 tiles, each hand ascending."""
+    whole = np.sort(deal, axis=1) == np.arange(TILES)
+    yield "deal", ~whole.all(axis=1), deal, f"the {TILES} tile ids, seat after seat"
+    hands = deal.reshape(-1, 4, 7)
+    yield "deal", np.asarray((np.diff(hands, axis=2) <= 0).any(axis=(1, 2)), np.bool_), deal, "hands that ascend"
+
+
+def outside(field: str, values: NDArray[Any], low: float, high: float) -> Check:
+    """Rows with a value that is not in low..high; NaN is not, either."""
+    inside = ((values >= low) & (values <= high)).reshape(len(values), -1)
+    return field, np.asarray(~inside.all(axis=1), np.bool_), values, f"{low:g}..{high:g}"

@@ -1,0 +1,1 @@
+"""Recording games that agents play."""

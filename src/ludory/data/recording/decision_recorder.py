@@ -1,0 +1,148 @@
+"""`Witness`: sits between a table and its players and writes down every decision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.data.columns import USED, Columns, used_column
+from ludory.data.header import ExtraColumn
+from ludory.envs.engine.protocol import Array, Engine, on_host
+from ludory.envs.game import Game
+from ludory.envs.seats.player import Memory, Player
+from ludory.envs.seats.table import Table
+
+EARNED = ExtraColumn("earned", "float32")
+"""Sum of the seat's rewards before the decision: with the rewards from here on, its return."""
+
+
+def witnessed(game: Game) -> tuple[ExtraColumn, ...]:
+    """The extra columns of every recording of a game."""
+    return (EARNED, *([used_column(len(game.facts.heads))] if game.tells_used else []))
+
+
+class Notes(Protocol):
+    """Knows more of a decision than can be seen at the table."""
+
+    columns: tuple[ExtraColumn, ...]
+
+    def __call__(self, engine: Engine, seat: int, actions: Array, memory: Memory) -> dict[str, Any]:
+        """Values of `columns` for what `seat`, with `memory`, has just decided."""
+
+
+class Witness:
+    """All decisions of one batch of games from their start to their end.
+
+    Args:
+        game: what is played.
+        engine: the batch, not yet started.
+        players: one for each seat.
+        notes: fills in further columns.
+    """
+
+    def __init__(self, game: Game, engine: Engine, players: Sequence[Player], notes: Notes | None = None) -> None:
+        self._notes, self._tells_used = notes, game.tells_used
+        self._engine, self._facts = engine, engine.facts
+        self._made = np.zeros((engine.num_games, engine.facts.players), np.int64)
+        self._parts: list[tuple[Array, ...]] = []
+        self._players = players
+        self._rewards = np.zeros((engine.num_games, engine.facts.players), np.float32)
+
+    def play(self, first_game: int, seed: int) -> Columns:
+        """Play all games to their end; game k of the batch has the id `first_game + k`.
+
+        A reward belongs to the seat's last decision before it; what fell before the seat's first one is only in `earned`.
+        """
+        table = Table(self._engine, [_Watched(player, self) for player in self._players])
+        self._rewards = table.rewards  # not the table, which has us in its players: a cycle keeps a shard in memory
+        table.start()
+        table.run()
+        joined = [np.concatenate(part) for part in zip(*self._parts, strict=True)]
+        rows, seats, steps = joined[:3]
+        order = np.lexsort((seats, steps, rows))
+        rows, seats, steps, seen, masks, actions, log_probs, earned, used, *noted = (part[order] for part in joined)
+        total = self._rewards[rows, seats]
+        following, last = _next_decisions(rows, seats)
+        after = np.where(last, total, earned[following])
+        return Columns(
+            games=first_game + rows,
+            seeds=np.full(len(rows), seed),
+            steps=steps,
+            seats=seats,
+            observations=seen,
+            masks=masks,
+            actions=actions,
+            log_probs=log_probs,
+            rewards=after - earned,
+            terminated=last & on_host(self._engine.terminated)[rows],
+            truncated=last & on_host(self._engine.truncated)[rows],
+            extras={EARNED.name: earned}
+            | ({USED: used} if self._tells_used else {})
+            | {one.name: part for one, part in zip(self._noted, noted, strict=True)},
+        )
+
+    @property
+    def _noted(self) -> tuple[ExtraColumn, ...]:
+        return self._notes.columns if self._notes else ()
+
+    def note(self, seat: int, rows: Array, actions: Array, log_probs: Array | None, memory: Memory) -> None:
+        """A decision of `seat` in the games `rows`, told before it is played."""
+        facts, engine = self._facts, self._engine
+        rows = on_host(rows)
+        legal = on_host(engine.legal())[rows]
+        seen = on_host(engine.observe(seat, rows, packed=facts.observation.bits))
+        steps = self._made[rows, seat] if facts.simultaneous else self._made[rows].sum(1)
+        self._made[rows, seat] += 1
+        chosen = on_host(actions).reshape(len(rows), len(facts.heads))
+        more = self._notes(engine, seat, actions, memory) if self._notes else {}
+        used = on_host(engine.used(actions, seat, rows)) if self._tells_used else np.ones(chosen.shape, bool)
+        known = np.full(chosen.shape, np.nan, np.float32) if log_probs is None else np.asarray(log_probs, np.float32)
+        self._parts.append(
+            (
+                rows.copy(),
+                np.full(len(rows), seat),
+                steps,
+                seen if facts.observation.bits else seen.reshape(len(rows), -1).astype(np.float32),
+                np.packbits(legal[:, seat] if facts.simultaneous else legal, axis=1),
+                chosen.astype(np.int64),
+                known,
+                self._rewards[rows, seat],
+                used,
+                *(more[one.name] for one in self._noted),
+            )
+        )
+
+
+def _next_decisions(rows: NDArray[Any], seats: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Row of the same seat's next decision in the same game, and whether there is none (then any row)."""
+    order = np.lexsort((seats, rows))
+    ends = np.append((np.diff(rows[order]) != 0) | (np.diff(seats[order]) != 0), True)
+    following, last = np.empty(len(rows), np.int64), np.empty(len(rows), bool)
+    following[order], last[order] = np.roll(order, -1), ends
+    return following, last
+
+
+class _Watched:
+    """A player whose choices are told to the witness."""
+
+    def __init__(self, player: Player, witness: Witness) -> None:
+        self._player, self._witness = player, witness
+
+        if callable(start_games := getattr(player, "start_games", None)):
+            self.start_games = start_games
+        if callable(look_on := getattr(player, "look_on", None)):
+            self.look_on = look_on
+
+    def initial_memory(self, rows: int) -> Memory:
+        return self._player.initial_memory(rows)
+
+    def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        actions = self._player.choose(engine, seat, rows, memory)
+        self._witness.note(seat, rows, actions, getattr(self._player, "log_probs", None), memory)
+        return actions
+
+    def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
+        self._player.notice(engine, seat, rows, actions, memory)

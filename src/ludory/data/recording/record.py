@@ -1,0 +1,243 @@
+"""`record`: agents play games, and every decision goes to disk, a shard at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ludory.atomic import remove_temporaries
+from ludory.claims import claimed, share
+from ludory.data.columns import Columns
+from ludory.data.header import TrajectoryHeader, header_of, header_to_json
+from ludory.data.shards import (
+    MANIFEST,
+    RECENT,
+    Manifest,
+    index_shard,
+    read_manifest,
+    shard_file,
+    shard_number,
+    write_manifest,
+    write_shard,
+)
+from ludory.envs.game import Game
+from ludory.envs.make import make_engine, make_game
+from ludory.errors import CheckpointError, DataError, OptionError
+from ludory.plugins.spec import FOLDER_HEADER, parse_spec
+from ludory.written import WrittenFiles
+
+from .decision_recorder import Witness, witnessed
+from .search_columns import Searches, search_columns
+from .search_record import SearchRecording
+
+
+class Recorded(NamedTuple):
+    """How far a set is: games on disk, and how many there are to be."""
+
+    games: int
+    of: int
+
+
+def record(
+    agents: str | Sequence[str],
+    game: str | Game,
+    games: int,
+    folder: str | Path,
+    seed: int = 0,
+    *,
+    shard_games: int = 1000,
+    progress: Callable[[int], bool | None] | None = None,
+    **options: Any,
+) -> Recorded:
+    """Let agents play `games` games and write every decision to `folder`, to be read by `TrajectoryDataset`.
+
+    Game k draws from the stream (seed, k), and shard s holds the games from s * shard_games on. A shard depends on agents, game,
+    seed and its number only, so a run that was stopped goes on where it was: shards that are there and intact stay,
+    missing and damaged ones are played. With more games the set grows. Several processes may record into one folder: none plays what
+    another one is playing, and what a process that died has not finished, the others play.
+
+    Games in which a seat searches are played and kept one by one, with the columns of `search_columns`, and are summed up in
+    `games.parquet`; see `SearchRecording`. Of one searching agent for all seats that may sit in one seat only, game k has it in
+    seat k modulo P, and its blueprint in the others.
+
+    Args:
+        agents: specs, one per seat, or one for all seats; see `make_agent`.
+        game: id, or a game.
+        games: how many in all.
+        folder: of the shards and `dataset.json`.
+        seed: of the deals, and of agents that draw.
+        shard_games: games in one file.
+        progress: called after each shard, or game that was searched, with the number of games in it, and with 0 while this process waits
+            for others; returns True to stop.
+        options: of the game, when it is given by id.
+
+    Raises:
+        OptionError: wrong number of agents, a number out of range, or as `make_game` and `make_agent`.
+        DataError: the folder holds games of other agents, another game, seed or size of shards, or more games than asked for.
+        OutputError: the folder cannot be written to, or somebody removed or replaced files of the recording while it ran.
+    """
+    made = make_game(game, **options)
+    made.need("a recording", "heads")
+    names = [agents] if isinstance(agents, str) else list(agents)
+    if len(names) not in (1, made.facts.players):
+        raise OptionError(
+            f"{made.id or made.facts.name} has {made.facts.players} seats, got {len(names)} agents; "
+            f"give {made.facts.players}, or one for all seats"
+        )
+    for name, number, least in (("games", games, 1), ("shard_games", shard_games, 1), ("seed", seed, 0)):
+        if not least <= number < 2**63:
+            raise OptionError(f"{name}={number}: must be an integer of at least {least}, and below 2^63")
+    players = {name: importlib.import_module("ludory").make_agent(name, game=made) for name in names}
+    searching = [player for player in players.values() if isinstance(player, Searches)]
+    if len(names) > 1 and any(one.settings.get("joint") for one in searching) and len(set(names)) > 1:
+        raise OptionError(
+            f"{' and '.join(names)}: a joint search takes the other seat for its like; give it alone, for all seats, or let one seat "
+            "search, without joint=True"
+        )
+    extras = (*witnessed(made), *(search_columns(made) if searching else ()))
+    search = dict(searching[0].settings) if searching else {}
+    checkpoints, seats = checkpoint_hashes(names), names * (made.facts.players // len(names))
+    header = header_of(
+        made, agents=tuple(seats), checkpoints=checkpoints, seed=seed, extra_columns=extras, search=search
+    )
+    remove_temporaries(folder)
+    manifest = _claimed(Path(folder), Manifest(header, games, shard_games))
+    steps: Iterator[int]
+    if searching:
+        steps = SearchRecording(Path(folder), manifest, made, [players[name] for name in names]).steps()
+    else:
+        steps = _steps(Path(folder), manifest, made, [players[name] for name in seats])
+    done = 0
+    for count in steps:
+        done += count
+        if progress and progress(count) and done < games:
+            break
+    return Recorded(done, games)
+
+
+def _steps(folder: Path, manifest: Manifest, game: Game, players: Sequence[Any]) -> Iterator[int]:
+    """Writes what is missing; returns the number of games in each shard, and 0 while only others have work.
+
+    Raises:
+        OutputError: shards that were written or found are gone or other ones: looked for after each among the last, at the end among all.
+    """
+    written = WrittenFiles()
+    written.add(folder / MANIFEST)
+
+    def write(shard: int) -> None:
+        write_shard(shard_file(folder, shard), manifest.header, _play(game, players, manifest, shard))
+
+    def as_good(file: Path) -> bool:
+        if file.name == MANIFEST:
+            return manifest.stands_in(folder)
+        return _is_intact(folder, shard_number(file), manifest)
+
+    shards = range(manifest.shards)
+    for shard in share(shards, lambda k: shard_file(folder, k), lambda k: _is_intact(folder, k, manifest), write):
+        if shard is not None:
+            written.add(shard_file(folder, shard))
+            written.check(RECENT, as_good)
+        yield 0 if shard is None else manifest.games_in(shard)
+    written.check(None, as_good)
+
+
+def _is_intact(folder: Path, shard: int, manifest: Manifest) -> bool:
+    file = shard_file(folder, shard)
+    if not file.exists():
+        return False
+    index = index_shard(file)
+    wanted = manifest.numbers(shard)
+    return (  # another process may be recording a larger set
+        not index.problems
+        and index.header == manifest.header
+        and np.array_equal(index.games[: len(wanted)], np.asarray(wanted))
+    )
+
+
+def _play(game: Game, players: Sequence[Any], manifest: Manifest, shard: int) -> Columns:
+    """The games of a shard; agents that draw are seeded anew, so that it does not matter what was played before."""
+    first, seed = shard * manifest.shard_games, manifest.header.seed or 0
+    for seat, player in enumerate(players):
+        if player not in players[:seat]:
+            player.seed(int(np.random.SeedSequence([seed, seat]).generate_state(1)[0]))
+    engine = make_engine(game, manifest.games_in(shard), seed=seed, first_game=first)
+    columns = Witness(game, engine, players).play(first, seed)
+    engine.close()
+    return columns
+
+
+def checkpoint_hashes(names: Sequence[str]) -> dict[str, str]:
+    """SHA-256 of every checkpoint that is named, also as an argument of an agent."""
+    files: dict[str, str] = {}
+    for name in names:
+        spec = parse_spec(name)
+        if spec.checkpoint:
+            try:
+                path = Path(spec.name)
+                whole = (
+                    path / FOLDER_HEADER if path.is_dir() else path
+                )  # the header of a folder has the checksums of its files
+                files[name] = hashlib.sha256(whole.read_bytes()).hexdigest()
+            except OSError as error:
+                raise CheckpointError(
+                    f"{spec.name}: cannot be read ({error}); name a file that `ludory train` wrote"
+                ) from error
+        arguments = [*spec.args, *spec.kwargs.values()]
+        files |= checkpoint_hashes([one for one in arguments if isinstance(one, str) and one])
+    return files
+
+
+def _claimed(folder: Path, wanted: Manifest) -> Manifest:
+    """The folder's manifest, written if there is none or if the set grows.
+
+    Raises:
+        DataError: the folder holds another recording.
+    """
+    if not _is_asked_for(folder, wanted):
+        with claimed(folder / MANIFEST, wait=True):
+            if not _is_asked_for(folder, wanted):  # another process may have written it just now
+                write_manifest(folder, wanted)
+    return wanted
+
+
+def _is_asked_for(folder: Path, wanted: Manifest) -> bool:
+    """Whether the folder's manifest says the same; False if there is none, or one of a set that `wanted` goes on with."""
+    if not (folder / MANIFEST).exists():
+        return False
+    found = read_manifest(folder)
+    _refuse_changes(folder, found, wanted)
+    return found.games == wanted.games
+
+
+def _refuse_changes(folder: Path, found: Manifest, wanted: Manifest) -> None:
+    before, asked = _identity(found.header), _identity(wanted.header)
+    before["shard_games"], asked["shard_games"] = found.shard_games, wanted.shard_games
+    columns, wanted_columns = before.pop("extra_columns"), asked.pop("extra_columns")
+    for name, value in before.items():
+        if asked[name] != value:
+            raise DataError(
+                f"{folder / MANIFEST}, field {name!r}: the recording there has {value!r}, asked for is {asked[name]!r}; "
+                "go on with the same, or name another folder with --out"
+            )
+    if columns != wanted_columns:
+        lacking = ", ".join(str(column[0]) for column in wanted_columns if column not in columns)
+        raise DataError(
+            f"{folder / MANIFEST}: recorded by another version of Ludory, without the columns {lacking}: it can be read, "
+            "but not gone on with; name another folder with --out"
+        )
+    if found.games > wanted.games:
+        raise DataError(
+            f"{folder / MANIFEST}, field 'games': the recording there has {found.games}, asked for are {wanted.games}; "
+            f"ask for at least {found.games}, or name another folder with --out"
+        )
+
+
+def _identity(header: TrajectoryHeader) -> dict[str, Any]:
+    plain = header_to_json(header)
+    del plain["library_version"]
+    return plain

@@ -1,0 +1,209 @@
+"""`SearchRecording`: games in which a seat searches cost seconds each, so every one is kept as soon as it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ludory.atomic import remove_temporaries
+from ludory.claims import claimed, share
+from ludory.data.columns import Columns
+from ludory.data.header import TrajectoryHeader
+from ludory.data.shards import (
+    MANIFEST,
+    RECENT,
+    Manifest,
+    index_shard,
+    open_shard,
+    read_manifest,
+    read_unit,
+    shard_file,
+    shard_number,
+    write_shard,
+    write_table,
+)
+from ludory.envs.game import Game
+from ludory.envs.make import make_engine
+from ludory.errors import DataError
+from ludory.plugins.spec import parse_spec
+from ludory.written import WrittenFiles, lost
+
+from .decision_recorder import Witness
+from .game_results import write_game_results
+from .search_columns import Searches, SearchNotes, with_course
+
+
+class SearchRecording:
+    """Plays the games of a set that are not on disk yet.
+
+    A finished game lies in a file of its own, `part-00000.games/0000000042.parquet`, until all games of its shard are there; then
+    they become the shard. Whole games of a shard with fewer games, or with damaged ones, are kept. Game k depends on agents,
+    game, seed and k only, so it does not matter when, in which order and by which process games were played: several share them.
+
+    Args:
+        folder: of the set.
+        manifest: what it is to hold.
+        game: what is played.
+        players: one for every seat, or one for all.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest, game: Game, players: Sequence[Any]) -> None:
+        self._folder, self._manifest, self._game = folder, manifest, game
+        self._written = WrittenFiles()
+        self._written.add(folder / MANIFEST)
+        self._players = [_as_partner(player, number, players, manifest) for number, player in enumerate(players)]
+
+    def steps(self) -> Iterator[int]:
+        """Plays what is missing and nobody else is playing; returns the numbers of games that have come to be on disk.
+
+        That is of each shard what is there, then 1 for each game, and 0 while only others have work.
+
+        Raises:
+            OutputError: files that were written or found are gone or other ones: looked for after each game among the last, at the end
+                among all.
+        """
+        left: dict[int, set[int]] = {}
+        for shard in range(self._manifest.shards):
+            remove_temporaries(game_file(self._folder, shard, 0).parent)
+            wanted = self._manifest.numbers(shard)
+            left[shard] = set(wanted) - self._there(shard)
+            yield len(wanted) - len(left[shard])
+            if not left[shard]:
+                self._join(shard)
+        missing = [(shard, number) for shard in left for number in sorted(left[shard])]
+        for game in share(missing, self._file, self._is_there, self._make):
+            if game is not None:
+                self._written.add(self._file(game))
+                self._written.check(RECENT, self._as_good)
+                left[game[0]].remove(game[1])
+                if not left[game[0]]:
+                    self._join(game[0])
+            yield 0 if game is None else 1
+        self._written.check(None, self._as_good)
+        if self._manifest == read_manifest(self._folder):  # nobody else is recording a larger set
+            write_game_results(self._folder, self._manifest, self._game)
+
+    def _file(self, game: tuple[int, int]) -> Path:
+        return game_file(self._folder, *game)
+
+    def _make(self, game: tuple[int, int]) -> None:
+        write_shard(self._file(game), self._manifest.header, self._play(game[1]))
+
+    def _is_there(self, game: tuple[int, int]) -> bool:
+        """Whether it is in its own file, or else in its shard: in this order, for another process may be joining them."""
+        shard, number = game
+        return number in self._good_games(self._file(game)) or number in self._good_games(
+            shard_file(self._folder, shard)
+        )
+
+    def _there(self, shard: int) -> set[int]:
+        """Numbers of the whole games of a shard that are on disk."""
+        singles = game_file(self._folder, shard, 0).parent.glob("*.parquet")
+        return set().union(*map(self._good_games, (*singles, shard_file(self._folder, shard))))
+
+    def _good_games(self, file: Path) -> set[int]:
+        index = index_shard(file)
+        return set(index.games[~index.bad].tolist()) if index.header == self._manifest.header else set()
+
+    def _as_good(self, file: Path) -> bool:
+        """Whether a file changed because another process has joined games, or records a larger set."""
+        if file.name == MANIFEST:
+            return self._manifest.stands_in(self._folder)
+        if file.parent == self._folder:
+            return self._is_whole(shard_number(file))
+        number = int(file.stem)
+        return self._is_there((number // self._manifest.shard_games, number))
+
+    def _is_whole(self, shard: int) -> bool:
+        """Whether the shard's own file holds all its games."""
+        return self._good_games(shard_file(self._folder, shard)) >= set(self._manifest.numbers(shard))
+
+    def _join(self, shard: int) -> None:
+        """Make the shard of its games, if it is not there yet, and remove their own files.
+
+        Raises:
+            OutputError: games that were there are gone.
+        """
+        target = shard_file(self._folder, shard)
+        with claimed(target, wait=True):
+            if not self._is_whole(shard):
+                found = dict(whole_games(self._folder, shard, self._manifest.header))
+                if gone := [k for k in self._manifest.numbers(shard) if k not in found]:
+                    raise lost([f"{game_file(self._folder, shard, k)} is gone" for k in gone])
+                rows = pa.concat_tables(found[k] for k in sorted(found))
+                write_table(target, self._manifest.header, rows.combine_chunks())
+        joined, singles = self._good_games(target), game_file(self._folder, shard, 0).parent
+        for file in singles.glob("*.parquet"):
+            if self._good_games(file) <= joined:
+                file.unlink(missing_ok=True)
+                self._written.drop(file)
+        with suppress(OSError):  # another process has games there
+            singles.rmdir()
+        self._written.add(target)
+
+    def _play(self, number: int) -> Columns:
+        seed, facts = self._manifest.header.seed or 0, self._game.facts
+        players = self._seated(number)
+        for seat, player in enumerate(players):
+            if not any(player is before for before in players[:seat]):
+                player.seed(int(np.random.SeedSequence([seed, number, seat]).generate_state(1)[0]))
+        engine = make_engine(self._game, 1, seed=seed, first_game=number)
+        columns = Witness(self._game, engine, players, SearchNotes(self._game, players)).play(number, seed)
+        return with_course(columns, facts.num_actions)
+
+    def _seated(self, number: int) -> list[Any]:
+        """Who plays game `number`, by seat."""
+        players, seats = self._players, self._game.facts.players
+        if len(players) == seats:
+            return players
+        if not players[0].alone:
+            return players * seats
+        return [players[0] if seat == number % seats else players[0].partner for seat in range(seats)]
+
+
+def _as_partner(player: Any, number: int, players: Sequence[Any], manifest: Manifest) -> Any:
+    """An agent by the name of another seat's blueprint is this blueprint."""
+    names = manifest.header.agents
+    for name, other in zip(names, players, strict=False):
+        if isinstance(other, Searches) and not isinstance(player, Searches):
+            spec = parse_spec(name)
+            if names[number] == (spec.args[0] if spec.args else spec.kwargs.get("blueprint")):
+                return other.partner
+    return player
+
+
+def game_file(folder: Path, shard: int, number: int) -> Path:
+    """Where a finished game lies until its shard is complete."""
+    return shard_file(folder, shard).with_suffix(".games") / f"{number:010d}.parquet"
+
+
+def whole_games(folder: Path, shard: int, header: TrajectoryHeader) -> Iterator[tuple[int, pa.Table]]:
+    """Number and rows of every whole game of a shard, finished or not, that is on disk."""
+    singles = sorted(game_file(folder, shard, 0).parent.glob("*.parquet"))
+    for file in (shard_file(folder, shard), *singles):
+        if not file.exists():
+            continue
+        index = index_shard(file)
+        if index.header != header:
+            continue
+        try:
+            with open_shard(file) as opened:
+                for unit in np.unique(index.units):
+                    rows = read_unit(opened, file, int(unit))
+                    for number in index.games[(index.units == unit) & ~index.bad].tolist():
+                        yield number, rows.filter(pc.equal(rows["game"], number))
+        except DataError:
+            continue
+
+
+def recorded_games(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
+    """The rows of every whole game of a set, also of one that is not complete, in order."""
+    for shard in range(manifest.shards):
+        for _, rows in sorted(whole_games(folder, shard, manifest.header), key=lambda one: one[0]):
+            yield rows

@@ -1,0 +1,1 @@
+"""Kernels as plain Python, compiled, and in the CUDA simulator."""

@@ -1,0 +1,1 @@
+"""The properties that `check_game` tests, a file per subject."""

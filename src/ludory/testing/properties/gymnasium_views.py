@@ -1,0 +1,166 @@
+"""Properties of the Gymnasium views: they show the games that the engine plays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ludory.envs.game import GameFacts
+from ludory.envs.views.gymnasium_env import GameEnv
+from ludory.envs.views.gymnasium_vector import GameVectorEnv
+from ludory.testing.random_moves import random_moves
+from ludory.testing.recording import Array, Moment, Recording, look, record, segment_place
+from ludory.testing.script import Decision, ScriptedPlayer, decisions, move_of
+from ludory.testing.trial import Trial, require
+
+
+def gymnasium_env_agrees(trial: Trial) -> None:
+    """`GameEnv`, in every seat, shows the observations, masks, rewards, ends and infos of the engine, in arrays of its own."""
+    for seed in range(trial.seed, trial.seed + 3):
+        recording = record(trial.engine(games=1, seed=seed), trial.generator(f"gymnasium {seed}"))
+        infos = _infos(trial, recording, seed)
+        for own in _seats(trial.facts):
+            path = decisions(trial.facts, recording, 0, own)
+            if len(path) > 1:
+                _follow(trial, own, recording, path, infos, seed)
+
+
+def _seats(facts: GameFacts) -> list[int | None]:
+    """Seats that a policy can play; None: all of them."""
+    everywhere: list[int | None] = [None] if facts.reward == "shared" and not facts.simultaneous else []
+    return everywhere + list(range(facts.players))
+
+
+def _seating(facts: GameFacts, recording: Recording, own: int | None) -> tuple[Any, Any]:
+    others = [ScriptedPlayer(facts, recording, seat, own) for seat in range(facts.players) if seat != own]
+    return ("all", "random") if own is None else (own, others)
+
+
+def _infos(trial: Trial, recording: Recording, seed: int) -> list[dict[str, Any]]:
+    """What the game tells everybody before each move of the one recorded game."""
+    engine = trial.engine(games=1, seed=seed)
+    infos = [trial.game.info(engine.state, 0)]
+    for actions in recording.actions:
+        engine.step(actions)
+        infos.append(trial.game.info(engine.state, 0))
+    return infos
+
+
+def _follow(
+    trial: Trial, own: int | None, recording: Recording, path: list[Decision], infos: list[dict[str, Any]], seed: int
+) -> None:
+    """Play the recorded game in an environment; `path` is what it must show."""
+    facts = trial.facts
+    seats, others = _seating(facts, recording, own)
+    env = GameEnv(trial.game, seats=seats, others=others, illegal="raise")
+    returned: list[tuple[Array, Array]] = []
+    observation, info = env.reset(seed=seed)
+    reward, terminated, truncated = path[0].reward, False, False
+    for number, decision in enumerate(path):
+        where = f"seed {seed}, {'all seats' if own is None else f'seat {own}'}, step {decision.step}"
+        got = Decision(decision.step, observation, info["action_mask"], info["player"], reward, terminated, truncated)
+        compare_decisions(facts, got, decision, where)
+        require((env.action_masks() == decision.mask).all(), f"{where}: action_masks() differs from the engine's")
+        for key, value in infos[decision.step].items():
+            require(
+                repr(info.get(key)) == repr(value),
+                f"{where}: info[{key!r}] is {info.get(key)!r}, the game tells {value!r}",
+            )
+        returned += [(array, array.copy()) for array in (observation, info["action_mask"])]
+        if number + 1 < len(path):
+            action = move_of(facts, recording.actions[decision.step][0], own)
+            observation, reward, terminated, truncated, info = env.step(action)
+    require(
+        all((array == copy).all() for array, copy in returned),
+        f"seed {seed}: a later step changed an array returned before",
+    )
+
+
+def compare_decisions(facts: GameFacts, got: Decision, expected: Decision, where: str) -> None:
+    """Raise ConformanceError at the first difference."""
+    same_form = (
+        got.observation.dtype == expected.observation.dtype and got.observation.shape == expected.observation.shape
+    )
+    require(
+        same_form,
+        f"{where}: observation is {got.observation.dtype}{got.observation.shape}, the engine's {expected.observation.dtype}{expected.observation.shape}",
+    )
+    for entry in np.flatnonzero(got.observation != expected.observation)[:1]:
+        values = f"{got.observation.flat[entry]}, the engine's {expected.observation.flat[entry]}"
+        require(False, f"{where}: observation at {segment_place(facts, int(entry))} is {values}")
+    for action in np.flatnonzero(got.mask != expected.mask)[:1]:
+        require(False, f"{where}: mask at action {action} is {got.mask[action]}, the engine's {expected.mask[action]}")
+    require(np.isclose(got.reward, expected.reward), f"{where}: reward is {got.reward}, the engine's {expected.reward}")
+    for name in ("player", "terminated", "truncated"):
+        mine, theirs = getattr(got, name), getattr(expected, name)
+        require(mine == theirs, f"{where}: {name} is {mine}, the engine's {theirs}")
+
+
+def gymnasium_vector_agrees(trial: Trial) -> None:
+    """`GameVectorEnv` (SAME_STEP) shows the engine's games row by row, the ended ones in `final_obs` and `final_info`."""
+    for own in _seats(trial.facts):
+        paths = [decisions(trial.facts, trial.recording, row, own) for row in range(trial.games)]
+        if max(map(len, paths)) > 1:  # else the policy never comes to move
+            _follow_rows(trial, own, paths)
+
+
+def _follow_rows(trial: Trial, own: int | None, paths: list[list[Decision]]) -> None:
+    """Play the recorded batch in an environment; paths[row] is what the row must show."""
+    facts, recording = trial.facts, trial.recording
+    seats, others = _seating(facts, recording, own)
+    env = GameVectorEnv(trial.game, trial.games, seats=seats, others=others, illegal="raise")
+    second, who = _second_games(trial), "all seats" if own is None else f"seat {own}"
+    generator = trial.generator("second games")
+    observation, info = env.reset(seed=trial.seed)
+    reward = np.array([path[0].reward for path in paths])
+    terminated = truncated = np.zeros(trial.games, bool)
+    for number in range(max(map(len, paths))):
+        returned = [
+            (array, array.copy()) for array in (observation, info["action_mask"], reward, terminated, truncated)
+        ]
+        actions = random_moves(env.action_masks(), facts.head_sizes, generator)
+        for row, path in enumerate(paths):
+            if not 1 < len(path) > number:
+                continue  # over, or over before the policy came to move
+            decision, ended = path[number], number + 1 == len(path)
+            seen, told = (info["final_obs"], info["final_info"]) if ended else (observation, info)
+            got = Decision(
+                decision.step,
+                seen[row],
+                told["action_mask"][row],
+                told["player"][row],
+                reward[row],
+                terminated[row],
+                truncated[row],
+            )
+            where = f"{who}, row {row}, step {decision.step}"
+            compare_decisions(facts, got, decision, where)
+            if ended:
+                _compare_next(facts, second, own, row, observation[row], info["action_mask"][row], where)
+            else:
+                actions[row] = move_of(facts, recording.actions[decision.step][row], own)
+        observation, reward, terminated, truncated, info = env.step(actions)
+        same = all((array == copy).all() for array, copy in returned)
+        require(same, f"step {number}: a later step changed an array returned before")
+
+
+def _second_games(trial: Trial) -> Moment:
+    engine = trial.engine()
+    engine.reset()
+    return look(engine)
+
+
+def _compare_next(
+    facts: GameFacts, second: Moment, own: int | None, row: int, seen: Array, mask: Array, where: str
+) -> None:
+    """The row that was started anew shows the next game of its stream, if the policy moves first there."""
+    seat = int(second.next_seat[row]) if own is None else own
+    if not facts.simultaneous and second.to_move[row] != seat:
+        return
+    expected = second.masks[row, seat] if facts.simultaneous else second.masks[row]
+    require(
+        (seen == second.observations[row, seat]).all(),
+        f"{where}: the next game of the row has another first observation",
+    )
+    require((mask == expected).all(), f"{where}: the next game of the row has another first mask")

@@ -1,0 +1,107 @@
+"""Properties of rewards and of the end of a game."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ludory.testing.random_moves import RandomMoves
+from ludory.testing.recording import Array, compare, look, same_state
+from ludory.testing.trial import Trial, require
+
+
+def games_end_in_time(trial: Trial) -> None:
+    """No game takes more decisions (rounds, if simultaneous) than `facts.longest_game`; to_move is -1 exactly at the end."""
+    facts = trial.facts
+    for step, moment in enumerate(trial.recording.moments):
+        late = np.flatnonzero(~moment.over)
+        require(
+            step < facts.longest_game or not len(late),
+            f"step {step}: game {late[:1]} goes on, longest_game is {facts.longest_game}",
+        )
+        seats = np.where(moment.over, -1, 0 if facts.simultaneous else moment.to_move)
+        wrong = np.flatnonzero((moment.to_move != seats) | (seats >= facts.players) | ((seats < 0) & ~moment.over))
+        for game in wrong:
+            over = "over" if moment.over[game] else "running"
+            require(False, f"step {step}, game {game} is {over}: to_move is {moment.to_move[game]}")
+
+
+def seats_take_turns(trial: Trial) -> str | None:
+    """A remark where only one seat ever moves, which is allowed but seldom meant."""
+    if trial.facts.simultaneous or trial.facts.players == 1:
+        return None
+    movers = {int(seat) for moment in trial.recording.moments for seat in moment.to_move[~moment.over]}
+    if len(movers) > 1:
+        return None
+    return f"in {trial.games} random games only seat {movers.pop()} moved: does `step` write state.to_move[i]?"
+
+
+def rewards_are_of_the_declared_kind(trial: Trial) -> None:
+    """Over whole games: equal returns if shared or in a team, returns that sum to 0 if zero_sum, all within min_return..max_return."""
+    facts, moments = trial.facts, trial.recording.moments
+    shape = (trial.games, facts.players)
+    for step, moment in enumerate(moments):
+        require(
+            moment.rewards.shape == shape, f"step {step}: rewards have shape {moment.rewards.shape}, must be {shape}"
+        )
+        require(moment.rewards.dtype == np.float32, f"step {step}: rewards are {moment.rewards.dtype}, must be float32")
+        require(np.isfinite(moment.rewards).all(), f"step {step}: a reward is not finite")
+    require(not moments[0].rewards.any(), "rewards are not 0 after reset")
+    rewards = np.stack([moment.rewards for moment in moments]).astype(np.float64)  # (T, N, P)
+    returns: Array = rewards.sum(axis=0)
+    slack = 1e-5 * max(1.0, float(np.abs(rewards).sum(axis=(0, 2)).max()))  # sums of float32
+    _check_kind(facts.reward, returns, slack)
+    for team in sorted(set(facts.teams)):
+        seats = [seat for seat, of in enumerate(facts.teams) if of == team]
+        for game in np.flatnonzero(np.ptp(returns[:, seats], axis=1) > slack):
+            require(
+                False, f"game {game}: seats {seats} are a team, but their returns are {returns[game, seats].tolist()}"
+            )
+    ended = moments[-1].over
+    for game in np.flatnonzero(
+        ended & ((returns < facts.min_return - slack) | (returns > facts.max_return + slack)).any(axis=1)
+    ):
+        allowed = f"{facts.min_return}..{facts.max_return}"
+        require(False, f"game {game}: returns {returns[game].tolist()}, must lie in {allowed} (min_return..max_return)")
+
+
+def _check_kind(kind: str, returns: Array, slack: float) -> None:
+    if kind == "shared":
+        for game in np.flatnonzero(np.ptp(returns, axis=1) > slack):
+            require(False, f"game {game}: reward is 'shared', but the returns are {returns[game].tolist()}")
+    if kind == "zero_sum":
+        for game in np.flatnonzero(np.abs(returns.sum(axis=1)) > slack):
+            require(False, f"game {game}: reward is 'zero_sum', but the returns are {returns[game].tolist()}")
+
+
+def finished_games_are_frozen(trial: Trial) -> None:
+    """A finished game ignores its row of actions, gives reward 0 and an all-true mask, and stays as it is."""
+    facts, choose = trial.facts, RandomMoves(trial.facts.head_sizes, trial.games, trial.generator("frozen"))
+    for step, moment in enumerate(trial.recording.moments):
+        for game in np.flatnonzero(moment.over & ~moment.masks.reshape(trial.games, -1).all(axis=1)):
+            require(False, f"step {step}, game {game}: the game is over, but its mask is not all true")
+    if not trial.game.clones:
+        _check_frozen_at_the_end(trial, choose)
+        return
+    for step, engine in trial.positions(12):
+        over = np.flatnonzero(look(engine).over)
+        if not len(over):
+            continue
+        part, frozen = engine.gather(over), engine.gather(over)
+        for _ in range(2):
+            part.step(choose(np.ones_like(look(engine).masks))[: len(over)])
+            expected = look(frozen)
+            where = f"step {step}, games {over[:8].tolist()} were over before"
+            compare(facts, look(part), expected._replace(rewards=np.zeros_like(expected.rewards)), where)
+            same_state(part.state, frozen.state, where, ignore=["rewards"])
+
+
+def _check_frozen_at_the_end(trial: Trial, choose: RandomMoves) -> None:
+    """As above where games cannot be copied: of games that are all over."""
+    engine, last = trial.engine(), trial.recording.moments[-1]
+    for actions in trial.recording.actions:
+        engine.step(actions)
+    for _ in range(2):
+        engine.step(choose(np.ones_like(last.masks)))
+        expected = last._replace(rewards=np.zeros_like(last.rewards))
+        compare(trial.facts, look(engine), expected, f"step {len(trial.recording.actions)}, all games were over before")
+    engine.close()
