@@ -2,7 +2,7 @@
 """`actor_critic_targets`: all that an actor-critic learns from, for one group of heads or several, in one call.
 
 The definition is `_by_definition`: four functions of `returns`, on any device. `backward_pass` is its twin, compiled for the CPU: one
-pass over time for everything, columns worked on 64 at a time. tests/algorithms/test_targets.py holds the two together.
+pass over time for everything, columns worked on 64 at a time. tests/algorithms/losses/test_targets.py holds the two together.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from games import matching, nim
+from games.nim import matching, nim
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from games import matching
+from games.nim import matching
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -12,11 +12,11 @@ from itertools import islice
 import numpy as np
 import pytest
 import torch
-from games import matching
-from games_identity import make_identity
-from games_memory import make_memory
-from recorded_games import FirstLegal, Remembers, SaysWhatItSees, record_games
+from games.identity import make_identity
+from games.memory import make_memory
+from games.nim import matching
 from stable_baselines3.common.callbacks import CheckpointCallback
+from support.recorded_games import FirstLegal, Remembers, SaysWhatItSees, record_games
 
 import ludory
 from ludory.agents.networks.policy import numpy_to_bits

@@ -8,8 +8,8 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from games import matching, nim
-from games_identity import make_identity
+from games.identity import make_identity
+from games.nim import matching, nim
 from safetensors.torch import save_file
 from stable_baselines3.common.callbacks import CheckpointCallback
 

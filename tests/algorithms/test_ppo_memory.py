@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from games import matching, nim
-from games_memory import make_memory
+from games.memory import make_memory
+from games.nim import matching, nim
 
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.running.checkpoint import read_header

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 import torch
-from games_identity import make_identity
-from recorded_games import SaysWhatItSees, record_games
+from games.identity import make_identity
+from support.recorded_games import SaysWhatItSees, record_games
 
 import ludory
 from ludory.algorithms.bc import BC

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from games import matching, nim
-from games_identity import make_identity
+from games.identity import make_identity
+from games.nim import matching, nim
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO as SB3
 

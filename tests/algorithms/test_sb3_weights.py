@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 import torch
-from games import matching
+from games.nim import matching
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import A2C
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from games import matching, nim
-from games_identity import make_identity
-from games_memory import make_memory
+from games.identity import make_identity
+from games.memory import make_memory
+from games.nim import matching, nim
 
 from ludory.algorithms.losses.returns import Steps, n_step
 from ludory.algorithms.ppo import PPO

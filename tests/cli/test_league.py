@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from leagues import GAME, teacher_file
+from support.leagues import GAME, teacher_file
 
 from ludory.cli import main
 

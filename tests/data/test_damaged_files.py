@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from golden_texas42 import load
-from lms_files import START, STEP, end, manifest, record, recording, stream, tick
-from made_up_sets import BITS, a_set, made_up, write_set
+from support.golden_texas42 import load
+from support.last_man_standing_files import START, STEP, end, manifest, record, recording, stream, tick
+from support.made_up_sets import BITS, a_set, made_up, write_set
 
 from ludory.agents.random import RandomAgent
 from ludory.agents.texas42.bidding.fitted_make_probability import FILE as CALIBRATION

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lms_files import START, STEP, Json, end, manifest, record, stream, write
+from support.last_man_standing_files import START, STEP, Json, end, manifest, record, stream, write
 
 from ludory.data.formats.last_man_standing.feedback import Feedback, read_feedback
 from ludory.data.formats.last_man_standing.flaw import Flaws

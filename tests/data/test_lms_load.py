@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lms_files import STEP, end, manifest, record, recording, stream, tick
+from support.last_man_standing_files import STEP, end, manifest, record, recording, stream, tick
 
 from ludory.cli import main
 from ludory.cli.check_data import bins_of

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lms_files import changed, recording, tick
+from support.last_man_standing_files import changed, recording, tick
 
 from ludory.data.formats.last_man_standing.flaw import Flaw, Flaws
 from ludory.data.formats.last_man_standing.observation import FEATURES

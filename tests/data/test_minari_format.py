@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from games import matching, nim
+from games.nim import matching, nim
 
 from ludory.cli import main
 from ludory.data.formats.minari_sets import MinariTrajectories

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from games import matching, nim
+from games.nim import matching, nim
 
 from ludory.agents.agent import Agent
 from ludory.agents.random import RandomAgent

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from games import matching, nim
+from games.nim import matching, nim
 
 import ludory
 import ludory.data.recording.record as record_module

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from games import matching, nim
+from games.nim import matching, nim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from golden_texas42 import load
+from support.golden_texas42 import load
 
 from ludory.agents.texas42.solver.tabulator import Tabulation
 from ludory.algorithms.texas42.data.shards import ROOT, make_shard, shard_names, verify_shard

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from games import matching, nim
+from games.nim import matching, nim
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_up_sets import BITS, FLOATS, a_set, made_up, write_set
+from support.made_up_sets import BITS, FLOATS, a_set, made_up, write_set
 
 from ludory.data.columns import METADATA_KEY, WEIGHT, Columns
 from ludory.data.header import ExtraColumn, TrajectoryHeader, header_of, header_to_json

@@ -6,9 +6,9 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from chi_squared import assert_frequencies
 from hypothesis import given
 from hypothesis import strategies as st
+from support.chi_squared import assert_frequencies
 
 from ludory.envs import chance
 from ludory.envs.chance import COUNTER, EPISODE, KEY, STREAM

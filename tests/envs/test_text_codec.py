@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from games_external import tic_tac_toe
+from games.external import tic_tac_toe
 
 from ludory.envs.game import Decoded
 from ludory.envs.make import make_engine

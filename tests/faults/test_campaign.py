@@ -10,8 +10,8 @@ import signal
 from pathlib import Path
 from types import SimpleNamespace
 
-import broken_commands
 import pytest
+from support import broken_commands
 
 from ludory.benchmarks.faults import campaign, commands, formats, samples
 from ludory.benchmarks.faults.commands import Commands
@@ -33,7 +33,7 @@ from ludory.cli import main
 )
 def test_a_broken_command_is_noticed(name, options, expected, commands_of_tests, tmp_path):
     tally = Tally()
-    ended = commands_of_tests.run(["a"], tmp_path, function=f"broken_commands:{name}", **options)
+    ended = commands_of_tests.run(["a"], tmp_path, function=f"support.broken_commands:{name}", **options)
     tally.add_ending(ended, name)
     assert [one.kind for one in tally.findings] == expected
     assert ended.reached == (name == "deaf")
@@ -42,7 +42,7 @@ def test_a_broken_command_is_noticed(name, options, expected, commands_of_tests,
 @pytest.fixture(scope="module")
 def commands_of_tests(tmp_path_factory):
     """A parent that imports nothing and finds the broken commands."""
-    here, before = str(Path(broken_commands.__file__).parent), os.environ.get("PYTHONPATH")
+    here, before = str(Path(broken_commands.__file__).parents[1]), os.environ.get("PYTHONPATH")
     environment = {"PYTHONPATH": f"{before}{os.pathsep}{here}" if before else here}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(commands, "PATIENCE", 0.5)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from high_card import CARDS, HIGH_CARD, SIDES, TURNS, legal, observe, redeal, reset, step
+from games.high_card import CARDS, HIGH_CARD, SIDES, TURNS, legal, observe, redeal, reset, step
 
 from ludory.envs.chance import draw
 from ludory.envs.game import Field, ObservationSpec, flat_segments

@@ -11,8 +11,8 @@ from typing import Any
 import gymnasium
 import pettingzoo
 import pytest
+from games.own_games import OWN
 from gymnasium.utils.env_checker import check_env as check_gymnasium
-from own_games import OWN
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 from stable_baselines3.common.env_checker import check_env as check_sb3
 

@@ -8,10 +8,10 @@ import re
 from dataclasses import replace
 from importlib.util import find_spec
 
-import games
 import numpy as np
 import pytest
-from high_card import CARDS, FOLD, HIGH_CARD, RAISE, SIDES, legal, observe, redeal, reset, step
+from games import nim as games
+from games.high_card import CARDS, FOLD, HIGH_CARD, RAISE, SIDES, legal, observe, redeal, reset, step
 
 from ludory.envs.chance import COUNTER, EPISODE, KEY, STREAM, draw
 from ludory.envs.engine.kernel_engine import KernelEngine

@@ -8,8 +8,8 @@ from dataclasses import replace
 from importlib.util import find_spec
 
 import pytest
-from games import nim
-from games_elimination import AIM, CUT_STANDOFF, SEATS, STANDOFF, critic, legal, step, used
+from games.elimination import AIM, CUT_STANDOFF, SEATS, STANDOFF, critic, legal, step, used
+from games.nim import nim
 
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import elimination

@@ -11,9 +11,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import games
 import pytest
-from high_card import HIGH_CARD, legal, step
+from games import nim as games
+from games.high_card import HIGH_CARD, legal, step
 
 from ludory.envs.engine.binding.kernel_faults import RULES
 from ludory.envs.engine.kernel_engine import KernelEngine

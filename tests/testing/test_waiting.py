@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from games_external import RelayEngine, relay
-from games_waiting import KERNEL_RELAY
+from games.external import RelayEngine, relay
+from games.waiting import KERNEL_RELAY
 
 import ludory
 from ludory.agents.evaluation.evaluate import evaluate

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 import pytest
-from games import nim
+from games.nim import nim
 
 from ludory.agents.random import RandomAgent
 from ludory.data.replay import Replay, frames, record_replay
