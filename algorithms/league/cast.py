@@ -14,7 +14,7 @@ from ludory.agents.agent import Agent
 from ludory.agents.networks.fast.sampling import sample_heads
 from ludory.agents.networks.policy import Policy
 from ludory.algorithms.sampling.lanes import played
-from ludory.algorithms.sampling.policy_runner import LanePlayer
+from ludory.algorithms.sampling.policy_runner import PolicyRunner
 from ludory.envs.engine.protocol import Engine, on_host
 from ludory.envs.seats.player import memory_of_new_games, named_arrays, put
 
@@ -90,42 +90,42 @@ class NetworkActor:
     """
 
     def __init__(self, policy: Policy, engine: Engine) -> None:
-        self.lanes = LanePlayer(engine.num_games, engine.facts.players)
+        self.runner = PolicyRunner(engine.num_games, engine.facts.players)
         self.entrant: Entrant = policy
         self._original, device = policy, torch.as_tensor(engine.to_move).device
         same = next(policy.parameters()).device == device
         self.policy = policy if same else copy.deepcopy(policy).to(device)
-        self.lanes.expect(self.policy)
+        self.runner.expect(self.policy)
 
     def prepare(self, like: Tensor) -> None:
         """See `Actor.prepare`."""
         if self.policy is not self._original:
             self.policy.load_state_dict(self._original.state_dict())
-        self.lanes.prepare(self.policy, like)
+        self.runner.prepare(self.policy, like)
 
     @torch.no_grad()
     def choose(self, seats: Seats, at: Tensor, games: Tensor, chairs: Tensor, generator: torch.Generator) -> Tensor:
         """See `Actor.choose`."""
         observations, masks = seats.of(at, chairs)
-        output = self.lanes.decide(observations, games, chairs)
+        output = self.runner.step(observations, games, chairs)
         return sample_heads(output.logits, masks, self.policy.head_sizes, generator)[0]
 
     def notice(self, rows: Tensor, chairs: Tensor, actions: Tensor) -> None:
         """See `Actor.notice`."""
-        self.lanes.notice(rows, chairs, actions[:, 0])
+        self.runner.observe_action(rows, chairs, actions[:, 0])
 
     def forget(self, rows: Any) -> None:
         """See `Actor.forget`."""
-        self.lanes.forget(rows)
+        self.runner.reset(rows)
 
     def state(self) -> dict[str, Tensor]:
         """See `Actor.state`."""
-        known = {NETWORK: self.lanes.memory, PREVIOUS: self.lanes.previous}
+        known = {NETWORK: self.runner.memory, PREVIOUS: self.runner.previous}
         return {name: tensor for name, tensor in known.items() if tensor is not None}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
         """See `Actor.restore`."""
-        self.lanes.memory, self.lanes.previous = state.get(NETWORK), state.get(PREVIOUS)
+        self.runner.memory, self.runner.previous = state.get(NETWORK), state.get(PREVIOUS)
 
 
 class AgentActor:

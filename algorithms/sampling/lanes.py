@@ -11,7 +11,7 @@ from torch import Tensor
 from ludory.envs.engine.protocol import Array, Engine, on_host
 from ludory.envs.game import Game, GameFacts
 from ludory.envs.seats.opponents import Others, own_seat
-from ludory.envs.seats.policy_seats import Side
+from ludory.envs.seats.policy_seats import PolicySeats
 from ludory.envs.seats.table import Listener, tell_of_moves
 from ludory.errors import OptionError
 
@@ -206,68 +206,68 @@ class SideLanes(EngineLanes):
 
     def __init__(self, game: Game, engine: Engine, seat: int | None, others: Others = "random") -> None:
         super().__init__(game, engine)
-        self.side = Side(game, engine, "all" if seat is None else seat, others)
-        self.reward_seat = self.side.reward_seat
+        self.policy_seats = PolicySeats(game, engine, "all" if seat is None else seat, others)
+        self.reward_seat = self.policy_seats.reward_seat
 
     def seats(self) -> Tensor:
         """As `Lanes.seats`."""
-        own, to_move = self.side.own, super().seats()
+        own, to_move = self.policy_seats.own, super().seats()
         return to_move if own is None else torch.full_like(to_move, own)
 
     def observe(self, lanes: Tensor | None = None) -> Tensor:
         """As `Lanes.observe`."""
-        return self._seen(self.side.own, _rows(lanes))
+        return self._seen(self.policy_seats.own, _rows(lanes))
 
     def critic(self, lanes: Tensor | None = None) -> Tensor:
         """As `Lanes.critic`."""
-        return self._critic(self.side.own, _rows(lanes))
+        return self._critic(self.policy_seats.own, _rows(lanes))
 
     def legal(self) -> Tensor:
         """As `Lanes.legal`."""
-        return torch.as_tensor(self.side.legal())
+        return torch.as_tensor(self.policy_seats.legal())
 
     def decided(self) -> Tensor | None:
         """As `Lanes.decided`. Where the seat waits, its action has no effect."""
         if not self.game.seats_wait:
             return None
-        return torch.as_tensor(self.engine.deciding)[:, self.side.own or 0]
+        return torch.as_tensor(self.engine.deciding)[:, self.policy_seats.own or 0]
 
     def used(self, joint: Tensor) -> Tensor | None:
         """As `Lanes.used`."""
         if not self.game.tells_used:
             return None
-        return torch.as_tensor(self.engine.used(played(joint), self.side.own))
+        return torch.as_tensor(self.engine.used(played(joint), self.policy_seats.own))
 
     def play(self, joint: Tensor) -> Array:
         """As `Lanes.play`."""
-        return self.side.play(played(joint))
+        return self.policy_seats.play(played(joint))
 
     def ends(self) -> tuple[Tensor, Tensor]:
         """As `Lanes.ends`, never both. A game of a lone seat that is out starts anew."""
-        terminated, truncated = map(torch.as_tensor, self.side.ends())
+        terminated, truncated = map(torch.as_tensor, self.policy_seats.ends())
         return terminated, truncated & ~terminated
 
     def over(self) -> Array:
         """As `Lanes.over`."""
-        terminated, truncated = self.side.ends()
+        terminated, truncated = self.policy_seats.ends()
         return terminated | truncated
 
     def listen(self, listener: Listener | None) -> None:
         """As `Lanes.listen`."""
-        self.side.listen(listener)
+        self.policy_seats.listen(listener)
 
     def start(self, rows: Array | None = None) -> None:
         """As `Lanes.start`."""
-        self.side.start(rows)
+        self.policy_seats.start(rows)
 
     def state(self) -> dict[str, Tensor]:
         """As `Lanes.state`."""
-        return {OTHERS + name: torch.as_tensor(array) for name, array in self.side.state().items()}
+        return {OTHERS + name: torch.as_tensor(array) for name, array in self.policy_seats.state().items()}
 
     def restore(self, state: Mapping[str, Tensor]) -> bool:
-        """As `Lanes.restore`; see `Side.restore`."""
+        """As `Lanes.restore`; see `PolicySeats.restore`."""
         others = {name.removeprefix(OTHERS): tensor for name, tensor in state.items() if name.startswith(OTHERS)}
-        return self.side.restore(others)
+        return self.policy_seats.restore(others)
 
 
 class SelfPlayLanes(EngineLanes):

@@ -1,4 +1,4 @@
-"""`LanePlayer`: a network that follows a batch of games, with a memory for every seat."""
+"""`PolicyRunner`: a network that follows a batch of games, with a memory for every seat."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ludory.agents.networks.policy import Policy, PolicyOutput, from_seat
 from ludory.algorithms.running.threads import forward
 
 
-class LanePlayer:
+class PolicyRunner:
     """Runs a policy without gradients and keeps what it remembers.
 
     Args:
@@ -52,15 +52,15 @@ class LanePlayer:
             where = next(policy.parameters()).device
             self.previous = torch.full((self.games, self.seats), self._none, device=where)
 
-    def decide(self, observation: Tensor, games: Tensor, seats: Tensor) -> PolicyOutput:
-        """What the network says of lanes (game, seat); their memories go on."""
-        output: PolicyOutput = self.look(observation, games, seats)
+    def step(self, observation: Tensor, games: Tensor, seats: Tensor) -> PolicyOutput:
+        """Outputs of the network for lanes (game, seat); updates their memories."""
+        output: PolicyOutput = self.peek(observation, games, seats)
         if self.memory is not None and output.memory is not None:
             self.memory[games, seats] = output.memory.to(self.memory.dtype)
         return output
 
-    def look(self, observation: Tensor, games: Tensor, seats: Tensor) -> PolicyOutput:
-        """As `decide`, but memories stay as they are."""
+    def peek(self, observation: Tensor, games: Tensor, seats: Tensor) -> PolicyOutput:
+        """As `step`, without updating memories."""
         memory = None if self.memory is None else self.memory[games, seats]
         output: PolicyOutput = self._run(observation, memory, seats, self.told(games, seats))
         return output
@@ -69,13 +69,13 @@ class LanePlayer:
         """(lanes, P) last moves, the deciding seat's first; None for policies that are not told."""
         return None if self.previous is None else from_seat(self.previous[games], seats)
 
-    def notice(self, rows: Any, seats: Any, actions: Any) -> None:
+    def observe_action(self, rows: Any, seats: Any, actions: Any) -> None:
         """Seats are about to play `actions` in the games `rows`."""
         if self.previous is not None:
             where = (torch.as_tensor(part, device=self.previous.device) for part in (rows, seats))
             self.previous[tuple(where)] = torch.as_tensor(actions, device=self.previous.device).long()
 
-    def forget(self, rows: Any) -> None:
+    def reset(self, rows: Any) -> None:
         """Games `rows` start anew."""
         if self.memory is not None and self._initial is not None:
             self.memory[torch.as_tensor(rows, device=self.memory.device)] = self._initial

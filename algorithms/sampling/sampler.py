@@ -15,7 +15,7 @@ from ludory.algorithms.running.threads import precise
 from ludory.envs.engine.protocol import on_host
 
 from .lanes import Lanes
-from .policy_runner import LanePlayer
+from .policy_runner import PolicyRunner
 from .rollout import Rollout, acting_rows, own_rewards, pack_bits
 from .shaping import Shaping
 
@@ -64,7 +64,7 @@ class Sampler:
     def __init__(self, lanes: Lanes, precision: str = "32", shaping: Shaping | None = None) -> None:
         self.lanes, self.engine, self._shaping = lanes, lanes.engine, shaping
         games, players = self.engine.num_games, lanes.facts.players
-        self.player, self.teacher = (LanePlayer(games, players, precision) for _ in range(2))
+        self.player, self.teacher = (PolicyRunner(games, players, precision) for _ in range(2))
         self._returns, self._lengths = np.zeros(games), np.zeros(games, np.int64)
         device = torch.as_tensor(self.engine.to_move).device
         self._fresh = torch.ones(games, players, dtype=torch.bool, device=device)
@@ -72,8 +72,8 @@ class Sampler:
         self.started = False
 
     def _notice(self, rows: Any, seats: Any, actions: Any) -> None:
-        self.player.notice(rows, seats, actions)
-        self.teacher.notice(rows, seats, actions)
+        self.player.observe_action(rows, seats, actions)
+        self.teacher.observe_action(rows, seats, actions)
 
     def start(self) -> None:
         """Start all games."""
@@ -153,8 +153,8 @@ class Sampler:
             self._decisions = len(seats) if acting is None else int(acting.sum())
             starts = self._fresh[games, seats]
             self._fresh[self.lanes.movers(seats)] = False
-            output = self.player.decide(observation, games, seats)
-            lesson = None if teacher is None else self.teacher.decide(observation, games, seats).logits
+            output = self.player.step(observation, games, seats)
+            lesson = None if teacher is None else self.teacher.step(observation, games, seats).logits
             known = None if self.critic is None else self.lanes.critic()
             values = output.values if known is None else self._judge(known)
             previous = self.player.told(games, seats)
@@ -186,7 +186,7 @@ class Sampler:
         """Values of the decisions to come, of all lanes or of some."""
         if self.critic is not None:
             return self._judge(self.lanes.critic(lanes))
-        return self.player.look(observation, games, seats).values
+        return self.player.peek(observation, games, seats).values
 
     def _cut_values(self, rows: Any, like: Tensor) -> Tensor:
         """Values of the final observations of truncated games, 0 elsewhere: (lanes,), or (N, P) where rewards are own."""
@@ -206,7 +206,7 @@ class Sampler:
     def _value_of_seat(self, seat: int, rows: Any, games: Tensor) -> Tensor:
         if self.critic is not None:
             return self._judge(self.lanes.critic_of_seat(seat, rows))
-        return self.player.look(self.lanes.observe_seat(seat, rows), games, torch.full_like(games, seat)).values
+        return self.player.peek(self.lanes.observe_seat(seat, rows), games, torch.full_like(games, seat)).values
 
     def _assemble(self, moves: _Moves, last: Tensor, memory: Tensor | None) -> Rollout:
         following = torch.cat([moves.values[1:], last.unsqueeze(0)])
@@ -237,8 +237,8 @@ class Sampler:
     def _begin(self, rows: Any) -> None:
         self._returns[rows], self._lengths[rows] = 0, 0
         self._fresh[torch.as_tensor(rows, device=self._fresh.device)] = True
-        self.player.forget(rows)
-        self.teacher.forget(rows)
+        self.player.reset(rows)
+        self.teacher.reset(rows)
         self.lanes.start(rows)
         if self._shaping is not None:
             self._shaping.forget(rows)

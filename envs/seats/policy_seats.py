@@ -1,4 +1,4 @@
-"""`Side`: a batch of games as one policy plays them, every seat of a cooperative game or one seat against players."""
+"""`PolicySeats`: a batch of games as one policy plays them, every seat of a cooperative game or one seat against players."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_STARTS = 1000
 """How many games in a row may end before the policy's first move."""
 
 
-class Side:
+class PolicySeats:
     """The policy's side of a table. N games, P seats, H heads, A = sum of the head sizes.
 
     Args:

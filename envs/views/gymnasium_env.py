@@ -12,7 +12,7 @@ from ludory.envs.engine.protocol import Array
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.seats.opponents import Others, Seats
-from ludory.envs.seats.policy_seats import Side
+from ludory.envs.seats.policy_seats import PolicySeats
 from ludory.errors import IllegalActionError, NotResetError
 
 from .forfeit import checked_illegal
@@ -74,7 +74,7 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
         self.observation_space = observation_space(game.facts)
         self.action_space = action_space(game.facts)
         self._illegal = checked_illegal(illegal)
-        self._side = Side(game, self.engine, seats, others)
+        self._policy_seats = PolicySeats(game, self.engine, seats, others)
         self._returns = np.zeros((1, game.facts.players), np.float32)
         self._seeded, self._over = False, True
 
@@ -89,12 +89,12 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
         super().reset(seed=seed)
         if seed is None and not self._seeded:
             seed = int(self.np_random.integers(2**62))
-        self._side.start(options=options, seed=seed)
+        self._policy_seats.start(options=options, seed=seed)
         self._seeded, self._over = True, False
         self._returns[:] = 0
         if self.render_mode == "human":
             self.render()
-        return self._side.observe()[0], self._info()
+        return self._policy_seats.observe()[0], self._info()
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Play one action; returns observation, the reward of the policy's seat, terminated, truncated and info.
@@ -107,13 +107,13 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
             raise NotResetError(f"{self.facts.name}: no game is running; call env.reset() first")
         chosen, forfeit = action_row(self.facts, action), None
         try:
-            rewards = self._side.play(chosen)
+            rewards = self._policy_seats.play(chosen)
         except IllegalActionError as error:
             if self._illegal == "raise":
                 raise
-            rewards, forfeit = self._side.forfeit(self._returns), str(error)
+            rewards, forfeit = self._policy_seats.forfeit(self._returns), str(error)
         self._returns += rewards
-        ends = self._side.ends()
+        ends = self._policy_seats.ends()
         terminated, truncated = forfeit is not None or bool(ends[0][0]), bool(ends[1][0])
         self._over = terminated or truncated
         info = self._info()
@@ -121,7 +121,13 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
             info["illegal_action"] = forfeit
         if self.render_mode == "human":
             self.render()
-        return self._side.observe()[0], float(rewards[0, self._side.reward_seat]), terminated, truncated, info
+        return (
+            self._policy_seats.observe()[0],
+            float(rewards[0, self._policy_seats.reward_seat]),
+            terminated,
+            truncated,
+            info,
+        )
 
     def _info(self) -> dict[str, Any]:
         over = self._over
@@ -138,7 +144,7 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
         return 0 if self.facts.simultaneous else int(self.engine.state.to_move[0])
 
     def _mask(self) -> Array:
-        return np.ones(self.facts.num_actions, bool) if self._over else self._side.legal()[0]
+        return np.ones(self.facts.num_actions, bool) if self._over else self._policy_seats.legal()[0]
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Legal mask bool (A,) of the next action, all true when the game is over; the name that sb3-contrib looks for."""
@@ -162,7 +168,7 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
             return None
         if not self._seeded:
             raise NotResetError(f"{self.facts.name}: nothing to draw before env.reset()")
-        seat = self._side.own if self._side.own is not None else int(self.engine.state.to_move[0])
+        seat = self._policy_seats.own if self._policy_seats.own is not None else int(self.engine.state.to_move[0])
         picture = draw(self.game, self.engine, 0, seat, self.render_mode)
         if self.render_mode != "human":
             return picture

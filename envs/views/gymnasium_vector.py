@@ -13,7 +13,7 @@ from ludory.envs.engine.protocol import Array
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.seats.opponents import Others, Seats
-from ludory.envs.seats.policy_seats import Side
+from ludory.envs.seats.policy_seats import PolicySeats
 from ludory.errors import IllegalActionError, NotResetError, OptionError
 
 from .forfeit import checked_illegal
@@ -86,8 +86,8 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._illegal = checked_illegal(illegal)
-        self._side = Side(game, self.engine, seats, others)
-        self._arrays = self._side.arrays
+        self._policy_seats = PolicySeats(game, self.engine, seats, others)
+        self._arrays = self._policy_seats.arrays
         self._returns = self._arrays.zeros(num_envs, game.facts.players, dtype="float32")
         self._over = self._arrays.zeros(num_envs, dtype="bool")  # ended, and not started anew yet
         self._seeded = False
@@ -95,7 +95,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
     @property
     def reward_seat(self) -> int:
         """Column of `returns` that is the policy's."""
-        return self._side.reward_seat
+        return self._policy_seats.reward_seat
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Start games in all rows, or in those of `options["reset_mask"]`; returns observations (n, *shape) and info.
@@ -117,7 +117,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
             seed = int(self.np_random.integers(2**62))
         self._begin(rows, given, seed)
         self._seeded = True
-        return self._side.observe(), self._info()
+        return self._policy_seats.observe(), self._info()
 
     def _masked_rows(self, mask: Any) -> Array | None:
         if mask is None:
@@ -131,7 +131,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         return self._arrays.where(array)
 
     def _begin(self, rows: Array | None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
-        self._side.start(rows, options, seed)
+        self._policy_seats.start(rows, options, seed)
         where = slice(None) if rows is None else rows
         self._returns[where] = 0
         self._over[where] = False
@@ -154,7 +154,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         self._returns += rewards
         if ended is not None:
             self._begin(ended)
-        terminated, truncated = self._side.ends()
+        terminated, truncated = self._policy_seats.ends()
         if lost is not None:
             terminated |= lost
         self._over = terminated | truncated
@@ -165,8 +165,8 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
             if self.autoreset_mode is AutoresetMode.SAME_STEP:
                 endings = self._final(rows, endings)
                 self._begin(rows)
-        reward = self._arrays.copy(rewards[:, self._side.reward_seat])
-        return self._side.observe(), reward, terminated, truncated, self._info() | endings
+        reward = self._arrays.copy(rewards[:, self._policy_seats.reward_seat])
+        return self._policy_seats.observe(), reward, terminated, truncated, self._info() | endings
 
     def _checked_actions(self, actions: Any) -> Array:
         chosen, heads = self._arrays.asarray(actions), len(self.facts.heads)
@@ -198,14 +198,14 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
     def _play(self, chosen: Array, rows: Array | None) -> tuple[Array, Array | None]:
         """Rewards (n, P), and the rows lost by an illegal action, bool (n,), None if there are none."""
         try:
-            return self._side.play(chosen if rows is None else chosen[rows], rows), None
+            return self._policy_seats.play(chosen if rows is None else chosen[rows], rows), None
         except IllegalActionError:
             if self._illegal == "raise":
                 raise
-        legal = self._side.legal_rows(chosen)
+        legal = self._policy_seats.legal_rows(chosen)
         rows, lost = self._arrays.where(legal & ~self._over), ~legal & ~self._over
-        rewards = self._side.play(chosen[rows], rows)
-        rewards[lost] = self._side.forfeit(self._returns[lost])
+        rewards = self._policy_seats.play(chosen[rows], rows)
+        rewards[lost] = self._policy_seats.forfeit(self._returns[lost])
         return rewards, lost
 
     def _endings(self, over: Array, lost: Array | None) -> dict[str, Any]:
@@ -221,7 +221,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         player = self._arrays.zeros(self.num_envs, dtype="int64")
         player[rows] = -1
         ended = endings | _in_rows(over, action_mask=masks, player=player)
-        return _in_rows(over, final_obs=self._arrays.boxed(over, self._side.observe(rows)), final_info=ended)
+        return _in_rows(over, final_obs=self._arrays.boxed(over, self._policy_seats.observe(rows)), final_info=ended)
 
     def _info(self) -> dict[str, Any]:
         player = self.engine.to_move
@@ -236,11 +236,11 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
 
     def players_state(self) -> dict[str, Array]:
         """What the players of other seats know and draw from, by name; for `restore_players`."""
-        return self._side.state()
+        return self._policy_seats.state()
 
     def restore_players(self, state: Mapping[str, Array]) -> bool:
-        """Give it back, after `engine.load_fields`; False if games must start anew, see `Side.restore`."""
-        return self._side.restore(state)
+        """Give it back, after `engine.load_fields`; False if games must start anew, see `PolicySeats.restore`."""
+        return self._policy_seats.restore(state)
 
     def resume(self, returns: Array) -> Array:
         """Go on with running games that `engine.load_fields` has put in all rows, instead of a reset; returns observations.
@@ -251,11 +251,11 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         self._returns[:] = self._arrays.asarray(returns)
         self._over[:] = False
         self._seeded = True
-        return self._side.observe()
+        return self._policy_seats.observe()
 
     def action_masks(self) -> Array:
         """Legal masks bool (n, A) of the next actions, all true in rows whose game is over."""
-        masks = self._side.legal()
+        masks = self._policy_seats.legal()
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             masks[self._over] = True
         return masks
@@ -277,7 +277,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
             )
         if not self._seeded:
             raise NotResetError(f"{self.facts.name}: nothing to draw before reset()")
-        own, to_move = self._side.own, self.engine.state.to_move
+        own, to_move = self._policy_seats.own, self.engine.state.to_move
         seats = [int(to_move[row]) if own is None else own for row in range(self.num_envs)]
         return tuple(draw(self.game, self.engine, row, seat, self.render_mode) for row, seat in enumerate(seats))
 

@@ -134,7 +134,7 @@ class GameVecEnv(VecEnv):
     def resume(self, running: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         """Go on with games that the engine has been given, instead of a reset; returns observations (n, *shape).
 
-        Where other players cannot go on with their games (see `Side.restore`), the next ones start.
+        Where other players cannot go on with their games (see `PolicySeats.restore`), the next ones start.
 
         Args:
             running: as `running` gave it.
