@@ -1,0 +1,97 @@
+"""The house stays readable: folders that fit on a screen, no small file that only one other needs, class names that mean one thing."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("agents", "algorithms", "benchmarks", "envs", "plugins")
+SIBLINGS = 15
+"""Most files, and most folders, in one folder."""
+SMALL = 50
+"""Lines of a file below which it needs a reason of its own to be a file."""
+REASONS = {
+    "envs/engine/binding/bot_cpu.py": "a template that `bind` reads",
+    "envs/engine/binding/bot_cuda.py": "a template that `bind` reads",
+}
+"""Small files with one importer that stay, and why."""
+
+
+def module(file: Path) -> str:
+    """Dotted name of a file of the package."""
+    parts = list(file.relative_to(ROOT).with_suffix("").parts)
+    parts = parts[1:] if parts[0] == "src" else ["ludory", *parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def sources() -> list[Path]:
+    folders = [*(ROOT / room for room in ROOMS), ROOT / "src" / "ludory"]
+    return sorted({file for folder in folders for file in folder.rglob("*.py") if "__pycache__" not in file.parts})
+
+
+def package_files() -> dict[str, Path]:
+    return {module(file): file for file in sources()}
+
+
+def imported(file: Path, modules: dict[str, Path]) -> Iterator[str]:
+    """Modules of the package that a file imports, wherever in the file."""
+    package = module(file).split(".")
+    if file.name != "__init__.py":
+        package = package[:-1]
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            name = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names:
+                full = f"{name}.{alias.name}"
+                if full in modules or name in modules:
+                    yield full if full in modules else name
+
+
+def folders() -> list[Path]:
+    found = {file.parent for file in sources()} | {file.parent for file in (ROOT / "tests").rglob("*.py")}
+    return sorted(folder for folder in found if "golden" not in folder.parts)
+
+
+@pytest.mark.parametrize("folder", folders(), ids=lambda folder: str(folder.relative_to(ROOT)))
+def test_a_folder_fits_on_a_screen(folder: Path) -> None:
+    files = [file.name for file in folder.glob("*.py") if not file.name.startswith("__")]
+    inside = [child.name for child in folder.iterdir() if child.is_dir() and any(child.glob("*.py"))]
+    assert len(files) <= SIBLINGS, sorted(files)
+    assert len(inside) <= SIBLINGS, sorted(inside)
+
+
+def test_a_small_file_has_more_than_one_reader() -> None:
+    modules = package_files()
+    readers = defaultdict(set)
+    for file in modules.values():
+        for name in imported(file, modules):
+            readers[name].add(file)
+    named = "\n".join(file.read_text(encoding="utf-8") for file in modules.values())
+    lonely = []
+    for name, file in modules.items():
+        place = str(file.relative_to(ROOT))
+        by_name = f'"{name}' in named or "peers" in file.parts  # entries of registries, commands started as a module
+        small = file.name not in ("__init__.py", "__main__.py") and len(file.read_text().splitlines()) < SMALL
+        if small and len(readers[name]) <= 1 and not by_name and place not in REASONS:
+            lonely.append(
+                f"{place} (only {', '.join(str(one.relative_to(ROOT)) for one in readers[name]) or 'nobody'})"
+            )
+    assert not lonely, "merge into the file that imports it, or give a reason in REASONS:\n" + "\n".join(lonely)
+
+
+def test_a_public_class_name_means_one_thing() -> None:
+    homes = defaultdict(list)
+    for file in sources():
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(str(file.relative_to(ROOT)))
+    doubled = {name: files for name, files in homes.items() if len(files) > 1}
+    assert not doubled, doubled
