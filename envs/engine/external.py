@@ -49,6 +49,23 @@ class ExternalState(NamedTuple):
     engine: ExternalEngine
 
 
+NEW_GAME: Mapping[str, Any] = {
+    "to_move": 0,
+    "rewards": 0,
+    "seat_terminated": False,
+    "terminated": False,
+    "truncated": False,
+    "alive": True,
+    "deciding": True,
+    "legal": True,
+}
+"""Fields of `ExternalState` as `start_games` finds them."""
+
+
+def _seeds(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    return keys >> 32 & (2**31 - 1)
+
+
 class ExternalEngine(ABC):
     """A batch of N games on the CPU whose rules a subclass asks for; see `ludory.envs.engine.protocol.Engine` for the methods.
 
@@ -151,16 +168,23 @@ class ExternalEngine(ABC):
         if seed is not None:
             self._seed_streams(seed)
         state = self.state
-        random = state.random[rows]
-        state.random[rows, KEY] = hash_rows(hash_rows(random[:, STREAM], 0), random[:, EPISODE])
+        state.random[rows, KEY] = self._next_keys(rows)
         state.random[rows, EPISODE] += 1
-        state.to_move[rows], state.rewards[rows], state.seat_terminated[rows] = 0, 0, False
-        state.terminated[rows], state.truncated[rows] = False, False
-        state.alive[rows], state.deciding[rows], state.legal[rows] = True, True, True
+        for name, value in NEW_GAME.items():
+            getattr(state, name)[rows] = value
         if len(rows):
-            self.start_games(rows, state.random[rows, KEY] >> 32 & (2**31 - 1), given)
+            self.start_games(rows, _seeds(state.random[rows, KEY]), given)
         self._settle(rows)
         self._started[rows] = True
+
+    def _next_keys(self, rows: Rows) -> NDArray[np.int64]:
+        """Keys of the games that come next in `rows`."""
+        random = self.state.random[rows]
+        return hash_rows(hash_rows(random[:, STREAM], 0), random[:, EPISODE])
+
+    def next_seeds(self, rows: Rows) -> NDArray[np.int64]:
+        """(m,) the seeds that the next `start_games` of `rows` receives, unless the engine is seeded anew before."""
+        return _seeds(self._next_keys(rows))
 
     def checked_options(self, options: Mapping[str, Any], count: int) -> Mapping[str, Any]:
         """Options of `reset` for `count` games; the base class takes none.

@@ -55,8 +55,17 @@ def row_class(names: tuple[str, ...]) -> type:
     return namedtuple("EnvironmentRow", names)
 
 
-ORDERS = {"order": ArraySpec((), "uint8"), "seed": ArraySpec((), "int64")}
+ORDERS = {
+    "order": ArraySpec((), "uint8"),
+    "seed": ArraySpec((), "int64"),
+    "next_seed": ArraySpec((), "int64"),
+    "ahead_seed": ArraySpec((), "int64"),
+}
 """Arrays of every pool, beside those of its layout and `action`."""
+AHEAD = "ahead "
+"""Prefix of the arrays that hold the first row of an environment's next game, see `Slots`."""
+NONE_AHEAD = -1
+"""`ahead_seed` of an environment whose next game has not been started."""
 
 
 def array_bytes(layout: Mapping[str, ArraySpec], count: int) -> int:
@@ -89,6 +98,15 @@ class Slots:
     """Environments start..start + n - 1 of a pool, with their rows of its arrays.
 
     An environment that raises an error is closed, and made anew at its next reset.
+
+    Args:
+        factories: make the environments.
+        start: number of the first.
+        arrays: of the pool.
+        names: those that environments write.
+        new_game: values of these arrays before a reset. If given, an environment whose `terminated` or `truncated` is set by a step is
+            reset in the same call, with its `next_seed`, into the arrays whose names begin with `AHEAD`. `ahead_seed` holds that seed.
+            The pool then starts the next game without another message.
     """
 
     def __init__(
@@ -97,11 +115,15 @@ class Slots:
         start: int,
         arrays: Mapping[str, NDArray[Any]],
         names: Sequence[str],
+        new_game: Mapping[str, Any] | None = None,
     ) -> None:
         self._factories, self._start = factories, start
-        self._arrays = arrays
+        self._arrays, self._new_game = arrays, new_game
         stop, make_row = start + len(factories), row_class(tuple(names))
         self._rows = [make_row(*(arrays[name][k, ...] for name in names)) for k in range(start, stop)]
+        self._ahead: list[Row] = []
+        if new_game is not None:
+            self._ahead = [make_row(*(arrays[AHEAD + name][k, ...] for name in names)) for k in range(start, stop)]
         self._orders = arrays["order"][start:stop]
         self.environments: list[Environment | None] = [None] * len(factories)
         for k in range(len(factories)):
@@ -120,6 +142,8 @@ class Slots:
                     environment = self.environments[k] = self._factories[k]()
                 if order == STEP:
                     environment.step(actions[row], self._rows[k])
+                    if self._ahead and (self._rows[k].terminated or self._rows[k].truncated):
+                        self._start_ahead(k, environment)
                 else:
                     environment.reset(int(seeds[row]), options.get(row, {}), self._rows[k])
             except Exception:
@@ -127,6 +151,18 @@ class Slots:
                 self._drop(k)
         self._orders[:] = IDLE
         return faults
+
+    def _start_ahead(self, k: int, environment: Environment) -> None:
+        assert self._new_game is not None
+        row, seed = self._ahead[k], int(self._arrays["next_seed"][self._start + k])
+        for name, value in self._new_game.items():
+            getattr(row, name)[...] = value
+        try:
+            environment.reset(seed, {}, row)
+        except Exception:  # a reset that is asked for makes a new environment, and reports what fails then
+            self._drop(k)
+        else:
+            self._arrays["ahead_seed"][self._start + k] = seed
 
     def _drop(self, k: int) -> None:
         environment, self.environments[k] = self.environments[k], None
@@ -143,16 +179,21 @@ class Slots:
 
 
 def work(
-    connection: Connection, memory: Any, layout: Mapping[str, ArraySpec], count: int, start: int, factories: bytes
+    connection: Connection,
+    memory: Any,
+    layout: Mapping[str, ArraySpec],
+    names: Sequence[str],
+    count: int,
+    start: int,
+    factories: bytes,
+    new_game: Mapping[str, Any] | None,
 ) -> None:
     """Main function of a worker process; `factories` pickled."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the pool's to answer: it closes its workers
     _die_with_parent()
     try:
         arrays = arrays_in(memory, layout, count)
-        slots = Slots(
-            pickle.loads(factories), start, arrays, [name for name in layout if name not in (*ORDERS, "action")]
-        )
+        slots = Slots(pickle.loads(factories), start, arrays, names, new_game)
     except Exception:
         connection.send_bytes(FAULTS + pickle.dumps([Fault(start, traceback.format_exc())]))
         return

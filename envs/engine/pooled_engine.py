@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ludory.envs.game import Game
 
-from .external import ExternalEngine, ExternalState, Rows
+from .external import NEW_GAME, ExternalEngine, ExternalState, Rows
 from .pool_worker import ArraySpec, Environment
 from .process_pool import OnCrash, ProcessPool
 
@@ -62,6 +62,7 @@ class PooledEngine(ExternalEngine):
             {name: ArraySpec(array.shape[1:], str(array.dtype)) for name, array in mine.items()},
             ArraySpec(shape, "int64" if facts.box is None else "float32"),
             *self._pool_options,
+            new_game=NEW_GAME,
         )
         for name, array in mine.items():
             self.pool.arrays[name][:] = array
@@ -73,6 +74,7 @@ class PooledEngine(ExternalEngine):
         Raises:
             WorkerError: it fails again, or `on_crash` is "raise".
         """
+        self.pool.arrays["next_seed"][rows] = self.next_seeds(rows)
         given = {int(row): {name: values[k] for name, values in options.items()} for k, row in enumerate(rows)}
         failed = self.pool.reset(rows, seeds, given if options else None)
         if len(failed):

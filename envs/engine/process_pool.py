@@ -24,9 +24,11 @@ from numpy.typing import NDArray
 from ludory.errors import OptionError, WorkerError
 
 from .pool_worker import (
+    AHEAD,
     FAULTS,
     GO,
     GO_WITH_OPTIONS,
+    NONE_AHEAD,
     ORDERS,
     QUIT,
     RESET,
@@ -74,6 +76,9 @@ class ProcessPool:
         timeout: seconds that a worker may take for one step of all its environments.
         on_crash: "raise": an environment that fails, or a worker that crashes or hangs, raises a WorkerError; "restart": `step` and
             `reset` return the rows concerned, and new environments take their place at the next reset.
+        new_game: values of the arrays before a reset, by name. If given, worker processes start an environment's next game as soon as
+            its arrays `terminated` or `truncated` say that one is over, from the seed in `arrays["next_seed"]`; a `reset` with that seed
+            and without options then needs no message. Without workers it has no effect.
 
     Raises:
         OptionError: an argument that is not allowed.
@@ -88,10 +93,13 @@ class ProcessPool:
         workers: int = 0,
         timeout: float = 60.0,
         on_crash: OnCrash = "raise",
+        new_game: Mapping[str, Any] | None = None,
     ) -> None:
         _check_options(workers, timeout, on_crash)
         self._factories, self._count = list(factories), len(factories)
-        self._layout = {**layout, **ORDERS, "action": action}
+        self._names, self._new_game = list(layout), new_game if workers else None
+        ahead = {} if self._new_game is None else {AHEAD + name: spec for name, spec in layout.items()}
+        self._layout = {**layout, **ahead, **ORDERS, "action": action}
         self._timeout, self._on_crash = timeout, on_crash
         self._told = np.zeros((self._count, REMEMBERED, *action.shape), action.dtype)
         self._moves = np.zeros(self._count, np.int64)
@@ -104,11 +112,12 @@ class ProcessPool:
         if workers == 0:
             memory: Any = bytearray(size)
             self.arrays = arrays_in(memory, self._layout, self._count)
-            self._slots = Slots(self._factories, 0, self.arrays, list(layout))
+            self._slots = Slots(self._factories, 0, self.arrays, self._names)
             return
         self._context = multiprocessing.get_context("spawn")
         self._memory = self._context.RawArray(ctypes.c_byte, size)
         self.arrays = arrays_in(self._memory, self._layout, self._count)
+        self.arrays["ahead_seed"][:] = NONE_AHEAD
         self._selector = selectors.DefaultSelector()
         self._finalizer = weakref.finalize(self, _end_workers, self._workers, self._selector, os.getpid())
         edges = np.linspace(0, self._count, min(workers, self._count) + 1).astype(int)
@@ -139,6 +148,15 @@ class ProcessPool:
         """Start new games in `rows`, from `seeds` (m,); options by row. Returns the rows that failed (see `on_crash`)."""
         self.arrays["seed"][rows] = seeds
         self._moves[rows] = 0
+        if self._new_game is not None:
+            ahead = self.arrays["ahead_seed"]
+            ready = (ahead[rows] == seeds) & (options is None)
+            started, rows = rows[ready], rows[~ready]
+            for name in self._names if len(started) else ():
+                self.arrays[name][started] = self.arrays[AHEAD + name][started]
+            ahead[started] = ahead[rows] = NONE_AHEAD
+            if not len(rows):
+                return rows
         return self._exchange(rows, RESET, options or {})
 
     def step(self, rows: NDArray[np.int64], actions: NDArray[Any]) -> NDArray[np.int64]:
@@ -222,6 +240,7 @@ class ProcessPool:
             worker = self._workers[number]
             rows.append(np.arange(worker.start, worker.stop))
             self.arrays["order"][worker.start : worker.stop] = 0
+            self.arrays["ahead_seed"][worker.start : worker.stop] = NONE_AHEAD
             self._workers[number] = self._start_worker(worker.start, worker.stop)
         self._register(lost)
         if again := self._answers(lost, SECONDS_TO_START):
@@ -257,7 +276,7 @@ class ProcessPool:
         factories = cloudpickle.dumps(self._factories[start:stop])
         process = self._context.Process(
             target=work,
-            args=(theirs, self._memory, self._layout, self._count, start, factories),
+            args=(theirs, self._memory, self._layout, self._names, self._count, start, factories, self._new_game),
             name=f"ludory environments {start}..{stop - 1}",
             daemon=True,
         )

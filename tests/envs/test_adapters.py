@@ -14,6 +14,7 @@ import ludory
 from ludory.cli import main
 from ludory.envs.adapters.engine import default_workers, png
 from ludory.envs.adapters.spaces import Actions, Observations
+from ludory.envs.engine.pool_worker import RESET
 from ludory.errors import CheckpointError, OptionError, UnknownIdError
 
 SMALL = {"n_steps": 16, "batch_size": 32, "n_epochs": 1}
@@ -209,6 +210,30 @@ def test_games_depend_on_seed_and_number_alone_and_not_on_workers():
     fresh = ludory.make_engine("gymnasium:CartPole-v1", 3, seed=5)
     fresh.reset()
     assert np.array_equal(later.observe()[0], fresh.observe()[2])
+
+
+def test_workers_start_the_next_game_without_being_asked(monkeypatch):
+    here, away = (ludory.make_engine("gymnasium:CartPole-v1", 4, seed=3, workers=workers) for workers in (0, 2))
+    orders, exchange = [], away.pool._exchange
+    monkeypatch.setattr(
+        away.pool, "_exchange", lambda rows, order, given: orders.append(order) or exchange(rows, order, given)
+    )
+    generator = np.random.default_rng(0)
+    here.reset()
+    away.reset()
+    for _ in range(60):
+        actions = generator.integers(2, size=4)
+        here.step(actions)
+        away.step(actions)
+        np.testing.assert_array_equal(here.observe(0), away.observe(0))
+        for engine in (here, away):
+            engine.reset(np.flatnonzero(engine.over))
+        np.testing.assert_array_equal(here.observe(0), away.observe(0))
+    assert orders.count(RESET) == 1, "only the first games were asked for"
+    for engine in (here, away):
+        engine.reset(seed=9)
+    np.testing.assert_array_equal(here.observe(0), away.observe(0))
+    away.close()
 
 
 def test_a_game_that_is_cut_shows_its_true_final_observation():
