@@ -17,12 +17,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ludory.algorithms.league.cast import Entrant
 from ludory.algorithms.league.evaluator import Evaluator
-from ludory.algorithms.league.exploit import STEPS
+from ludory.algorithms.league.exploitation import STEPS
 from ludory.algorithms.league.messages import EvaluationOrder
 from ludory.algorithms.league.metagame.nash_averaging import nash_averaging
-from ludory.algorithms.league.opened import open_league
+from ludory.algorithms.league.opponent_runners import Opponent
+from ludory.algorithms.league.player_files import open_league
 from ludory.algorithms.running.interrupt import exit_code
 from ludory.algorithms.running.threads import one_thread
 from ludory.atomic import atomic_file
@@ -32,7 +32,7 @@ from ludory.benchmarks.harness.result_file import write_result
 from ludory.benchmarks.harness.worker_process import THREADS
 from ludory.errors import OptionError, TrainingError
 
-from .league_run import CONTENDERS, GAME, HELD_OUT, LEARNER, OPTIONS, STARTS_SEED, STYLES, final_main
+from .league_run import CONTENDERS, GAME, HELD_OUT, LEARNER, OPTIONS, STARTS_SEED, STYLES
 
 CONVENTION = (
     "share of points, draws half; moves drawn with temperature 1; every start from both seats; intervals are of a mean over "
@@ -231,15 +231,15 @@ def _cross_table(folders: Sequence[Path], tasks: Sequence[dict[str, Any]], duels
     leagues = {folder.name: open_league(folder) for folder in folders}
     names = list(leagues)
 
-    def entrant(id: str) -> Entrant:
-        return leagues[id].pool.entrant(final_main(leagues[id]))
+    def find(id: str) -> Opponent:
+        return leagues[id].pool.opponent(leagues[id].final_main)
 
     orders = [EvaluationOrder(i, j, 0, duels) for place, i in enumerate(names) for j in names[place + 1 :]]
     points = np.full((len(names), len(names)), 0.5)
     with one_thread():
-        for played in Evaluator(leagues[names[0]].game, entrant, STARTS_SEED).play(orders):
-            i, j = names.index(played.result.i), names.index(played.result.j)
-            points[i, j] = (played.result.wins + played.result.draws / 2) / duels
+        for result in Evaluator(leagues[names[0]].game, find, STARTS_SEED).play(orders):
+            i, j = names.index(result.i), names.index(result.j)
+            points[i, j] = result.points / duels
             points[j, i] = 1 - points[i, j]
     averaged = nash_averaging(points) if len(names) > 1 else None
     groups = [task["contender"] for task in tasks]

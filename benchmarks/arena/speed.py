@@ -18,9 +18,9 @@ from rich.table import Table
 import ludory
 from ludory.agents.make import make_agent
 from ludory.agents.networks.build import build_policy, parse_policy
-from ludory.algorithms.league.cast import Entrant
 from ludory.algorithms.league.evaluator import Evaluator
 from ludory.algorithms.league.messages import EvaluationOrder
+from ludory.algorithms.league.opponent_runners import Opponent
 from ludory.algorithms.running.threads import one_thread
 from ludory.algorithms.sampling.lanes import make_lanes
 from ludory.algorithms.sampling.sampler import Sampler
@@ -124,8 +124,7 @@ def _scripts() -> Callable[[], int]:
     def step() -> int:
         nonlocal seed
         seed += 1
-        found = ludory.evaluate(["arena/sniper", "arena/turtle"], game=GAME, games=512, seed=seed)
-        del found
+        ludory.evaluate(["arena/sniper", "arena/turtle"], game=GAME, games=512, seed=seed)
         return rounds
 
     rounds = _decisions_of_scripts()
@@ -137,7 +136,7 @@ def _decisions_of_scripts() -> int:
     orders = [EvaluationOrder("arena/sniper", "arena/turtle", 0, 512)]
     game = make_game(GAME)
     agents = {name: make_agent(name, game) for name in STYLES}
-    return 2 * Evaluator(game, agents.__getitem__, seed=1).play(orders)[0].result.length
+    return 2 * Evaluator(game, agents.__getitem__, seed=1).play(orders)[0].length
 
 
 def _sampler(observation: str) -> Callable[[], int]:
@@ -157,7 +156,7 @@ def _sampler(observation: str) -> Callable[[], int]:
 def _evaluation(players: int, duels: int) -> dict[str, Any]:
     """All pairs of networks and scripts."""
     game = make_game(GAME)
-    agents: dict[str, Entrant] = {name: make_agent(name, game) for name in STYLES[: players // 2]}
+    agents: dict[str, Opponent] = {name: make_agent(name, game) for name in STYLES[: players // 2]}
     for number in range(players - len(agents)):
         torch.manual_seed(number)
         agents[f"network{number}"] = build_policy(parse_policy(NETWORK), game.facts)
@@ -173,7 +172,7 @@ def _evaluation(players: int, duels: int) -> dict[str, Any]:
         "duels_of_a_pair": duels,
         "seconds": time.perf_counter() - started,
         "processor_seconds": time.process_time() - processor,
-        "agent_steps": 2 * sum(one.result.length for one in played),
+        "agent_steps": 2 * sum(one.length for one in played),
     }
 
 

@@ -1,4 +1,4 @@
-"""The page of a report: one file that loads nothing, charts as SVG, every chart also as a table."""
+"""The page of a report: one file that loads nothing, with every chart as SVG and as a table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ details { margin: 4px 0 } details > div { overflow-x: auto } summary { cursor: p
 
 
 def report_page(report: LeagueReport) -> str:
-    """HTML document; it loads nothing from anywhere and runs no script."""
+    """The HTML document; it loads no other file and runs no script."""
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
         f"<title>{quoted(_title(report))}</title><style>{STYLE}</style></head><body>\n"

@@ -12,10 +12,10 @@ from support.golden_league import league_cases
 
 from ludory.algorithms.league.matchmaking.pfsp import (
     WEIGHTINGS,
-    hard,
+    hard_weight,
     pfsp,
     remove_monotonic_suffix,
-    uniform,
+    uniform_weight,
     weighting,
 )
 from ludory.errors import OptionError
@@ -50,7 +50,7 @@ def test_it_is_a_distribution(win_rates, name):
 
 @given(rates)
 def test_hard_prefers_whoever_one_loses_to(win_rates):
-    found = pfsp(win_rates, partial(hard, p=3))
+    found = pfsp(win_rates, partial(hard_weight, p=3))
     if 3 * (1 - np.array(win_rates, float)).sum() > 1e-3:
         assert (np.diff(found[np.argsort(win_rates)]) <= 1e-12).all()
 
@@ -83,4 +83,4 @@ def test_unknown_rates_and_names_are_refused():
         weighting("var")
     with pytest.raises(OptionError, match="above 0"):
         weighting("hard", 0.0)
-    assert weighting("uniform") is uniform
+    assert weighting("uniform") is uniform_weight
