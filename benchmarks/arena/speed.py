@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -84,7 +85,7 @@ def run(argv: list[str]) -> int:
 
 
 def _engine(observation: str) -> Callable[[], int]:
-    """Replays random legal play of `LENGTH` rounds: drawn once, so that drawing is not measured."""
+    """Replay `LENGTH` rounds of random legal play, drawn once so that drawing is not measured."""
     engine = KernelEngine(make_game(GAME, observation=observation), BATCH, seed=1, threads=1)
     moves = _random_play(engine)
 
@@ -103,7 +104,7 @@ def _engine(observation: str) -> Callable[[], int]:
 
 
 def _random_play(engine: KernelEngine) -> list[NDArray[np.int64]]:
-    """Actions of all rounds, legal when played from `reset(seed=1)` on."""
+    """Actions of all rounds, legal after `reset(seed=1)`."""
     agent = make_agent("random(seed=1)", engine.game)
     engine.reset(seed=1)
     moves = []
@@ -119,24 +120,17 @@ def _random_play(engine: KernelEngine) -> list[NDArray[np.int64]]:
 
 
 def _scripts() -> Callable[[], int]:
-    seed = 0
+    seeds, styles = count(1), ["arena/sniper", "arena/turtle"]
+    game = make_game(GAME)
+    agents = {name: make_agent(name, game) for name in styles}
+    order = EvaluationOrder(*styles, 0, 512)
+    decisions = 2 * Evaluator(game, agents.__getitem__, seed=1).play([order])[0].length  # about, in 512 duels
 
     def step() -> int:
-        nonlocal seed
-        seed += 1
-        ludory.evaluate(["arena/sniper", "arena/turtle"], game=GAME, games=512, seed=seed)
-        return rounds
+        ludory.evaluate(styles, game=GAME, games=512, seed=next(seeds))
+        return decisions
 
-    rounds = _decisions_of_scripts()
     return step
-
-
-def _decisions_of_scripts() -> int:
-    """About how many decisions 512 duels of the two styles have."""
-    orders = [EvaluationOrder("arena/sniper", "arena/turtle", 0, 512)]
-    game = make_game(GAME)
-    agents = {name: make_agent(name, game) for name in STYLES}
-    return 2 * Evaluator(game, agents.__getitem__, seed=1).play(orders)[0].length
 
 
 def _sampler(observation: str) -> Callable[[], int]:
@@ -163,7 +157,7 @@ def _evaluation(players: int, duels: int) -> dict[str, Any]:
     names = list(agents)
     orders = [EvaluationOrder(i, j, 0, duels) for k, i in enumerate(names) for j in names[k + 1 :]]
     evaluator = Evaluator(game, agents.__getitem__, seed=1)
-    evaluator.play(orders[:1])
+    evaluator.play(orders[:1])  # compiles
     started, processor = time.perf_counter(), time.process_time()
     played = evaluator.play(orders)
     return {
