@@ -1,4 +1,4 @@
-"""What a league is: its players and rules, its game and its budget. Stored in the first event of the log."""
+"""The config of a league: players and rules, game and budget. The first event of the log stores it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ludory.algorithms.league.matchmaking.snapshots import SnapshotRules, defaul
 from ludory.errors import DataError, OptionError
 
 STEPS_PER_MINUTE = 1_500_000
-"""Agent steps that stand for a minute of the budget where a number of steps is needed: two cores, a network of 128-128."""
+"""Agent steps per minute of the budget, for the default unit: two cores, a network of 128-128."""
 TEACHER, START = "teacher.ludory", "start.ludory"
 """Copies of the supervised policy and of the learners' initial weights in the league's folder."""
 
@@ -54,7 +54,7 @@ class LeagueRules:
 
     An exploiter that has to stay close to the teacher cannot find what beats a main that has left it."""
     exploiters_from: str = "teacher"
-    """What an exploiter starts from after each of its copies: "teacher", or "main", the newest copy of a main."""
+    """Weights of an exploiter after each of its copies: "teacher", or "main", the newest copy of a main."""
     games_per_match: int = 64
     """Games against one opponent before the next is drawn."""
     anchors: tuple[str, ...] = ()

@@ -97,7 +97,7 @@ class Coordinator:
         return opponents, state.payoff.win_rate_of(me)[opponents], state.payoff.games_of(me)[opponents]
 
     def after_slice(self, player: str) -> SnapshotOrder | None:
-        """What becomes of a learner after its slice: None, a copy, or a copy and then a reset."""
+        """The order for a learner after its slice: None, a copy, or a copy and then a reset."""
         state, config = self.state, self.config
         found = state.player(player)
         _, rates, games = self._to_beat(player)
@@ -147,7 +147,7 @@ class Coordinator:
         self.emit("checkpoint", player=player, file=file, sha256=sha256, step=step)
 
     def commit(self, seconds: float) -> None:
-        """Commit the log; a resumed league goes on from here. `seconds` passed since the last commit.
+        """Commit the log; a resumed league continues from here. `seconds` passed since the last commit.
 
         Raises:
             OutputError: the log is gone or was replaced.

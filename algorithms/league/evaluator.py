@@ -72,7 +72,7 @@ class Evaluator:
                 if len(at):
                     where = (at, seats) if facts.simultaneous else (at,)
                     actions[where] = runner.step(seen, at, rows[at], seats, generator)
-                if facts.simultaneous and self.game.seats_wait:  # memories go on, as they do in training
+                if facts.simultaneous and self.game.seats_wait:  # memories are updated as in training
                     waiting = (holder == code) & ~deciding & torch.as_tensor(engine.alive)[rows]
                     at, seats = waiting.nonzero(as_tuple=True)
                     if len(at):

@@ -19,9 +19,9 @@ from ludory.envs.engine.protocol import Engine, on_host
 from ludory.envs.seats.player import memory_of_new_games, named_arrays, put
 
 Opponent = Policy | Agent
-"""What a player id stands for."""
+"""The network or agent of a player id."""
 NETWORK, PREVIOUS = "network", "previous"
-"""Names of a network's memory, and of the last moves that it is told, in a checkpoint."""
+"""Names in a checkpoint of a network's memory, and of the last moves that are part of its input."""
 
 MEMORY = "memory_of_opponent"
 """Prefix of opponents' memories in a checkpoint."""
@@ -78,7 +78,7 @@ class OpponentRunner(Protocol):
         """In `games`, in which seats take turns, `seats` are about to play `actions` (m, H)."""
 
     def reset(self, games: Any) -> None:
-        """`games` start anew."""
+        """New games begin in `games`."""
 
     def state(self) -> dict[str, Tensor]:
         """Memory of running games, by name."""
@@ -202,7 +202,7 @@ class OpponentRunners:
         self._typical: Tensor | None = None
 
     def prepare(self, playing: Iterable[str], typical: Tensor) -> None:
-        """Adopt the current weights of those who play; drop runners of opponents that left or started anew."""
+        """Adopt the current weights of those who play; drop runners of opponents that left or were reset."""
         self._typical, names = typical, sorted(playing)
         for name, runner in list(self._runners.items()):
             if name not in names or runner.opponent is not self._find(name):
@@ -221,7 +221,7 @@ class OpponentRunners:
         return self._runners[name]
 
     def reset(self, games: Any) -> None:
-        """`games` start anew."""
+        """New games begin in `games`."""
         for runner in self._runners.values():
             runner.reset(games)
 

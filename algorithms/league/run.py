@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 from collections.abc import Callable
+from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter, process_time
@@ -100,7 +101,7 @@ class League:
         """Restore the learners from their last checkpoints.
 
         Raises:
-            CheckpointError: a file that the log names is missing, was changed, or lies elsewhere.
+            CheckpointError: a file that the log names is missing, was changed, or is outside its folder.
         """
         self.check_files()
         for id, learner in self.learners.items():
@@ -112,7 +113,7 @@ class League:
         """Compare the hashes of all files that the log names.
 
         Raises:
-            CheckpointError: one is missing, was changed, or lies elsewhere.
+            CheckpointError: one is missing, was changed, or is outside its folder.
         """
         for player in self.state.players:
             if player.file is not None:
@@ -127,12 +128,12 @@ class League:
                 found = file.stat().st_size
             except OSError as error:
                 raise CheckpointError(
-                    f"{file}: gone while the league ran ({error.strerror}); put it back, then `ludory league resume {self.folder}` goes on"
+                    f"{file}: gone while the league ran ({error.strerror}); put it back, then type `ludory league resume {self.folder}`"
                 ) from error
             if found != size:
                 raise CheckpointError(
                     f"{file}: {found} bytes, the league wrote {size}; put the old file back, "
-                    f"then `ludory league resume {self.folder}` goes on"
+                    f"then type `ludory league resume {self.folder}`"
                 )
 
     @property
@@ -211,8 +212,12 @@ class League:
         file = f"{PLAYERS}/{order.id}.ludory"
         target = path_inside(self.folder, file, self.log.file)
         self.learners[order.player].algorithm.save_policy(target)
-        self.coordinator.snapshot_written(order, file, file_hash(target))
-        self._sizes[target] = target.stat().st_size
+        self.coordinator.snapshot_written(order, file, self._hash(target))
+
+    def _hash(self, file: Path) -> str:
+        """SHA-256 of a file that the log will name; its size is checked from now on."""
+        self._sizes[file] = file.stat().st_size
+        return file_hash(file)
 
     def _measure(self, orders: list[EvaluationOrder], learning: bool = False) -> None:
         for result in self.evaluator.play(orders):
@@ -225,8 +230,7 @@ class League:
         self._outdated = player_file(self.folder, known) if known.file else None
         learner = self.learners[player]
         learner.save(target)
-        self.coordinator.checkpointed(player, file, file_hash(target), learner.env_steps)
-        self._sizes[target] = target.stat().st_size
+        self.coordinator.checkpointed(player, file, self._hash(target), learner.env_steps)
 
     def _commit(self) -> None:
         now = self._now()
@@ -265,8 +269,9 @@ def start_league(config: LeagueConfig, folder: str | Path) -> League:
     teacher = load_teacher(config.first_weights, game, torch.device("cpu"))
     if config.init_from:
         load_teacher(config.init_from, game, torch.device("cpu"))
-    lock = FolderLock(target)
-    try:
+    with ExitStack() as undo:
+        lock = FolderLock(target)
+        undo.callback(lock.release)
         _refuse_begun(target)  # by a process that held the lock until now
         (target / FILE).unlink(missing_ok=True)
         for name in (PLAYERS, CHECKPOINTS):
@@ -289,17 +294,15 @@ def start_league(config: LeagueConfig, folder: str | Path) -> League:
         league.coordinator.add_players(config.anchors)
         league.make_learners()
         league.begin()
+        undo.pop_all()
         return league
-    except BaseException:
-        lock.release()
-        raise
 
 
 def _refuse_begun(folder: Path) -> None:
     """Refuse a folder with a committed league; before the first commit nothing is lost."""
     if (folder / FILE).exists() and any(event.type not in BEGINNING for event in read_events(folder)):
         raise OutputError(
-            f"{folder}: holds a league; `ludory league resume {folder}` goes on with it, or name another --out"
+            f"{folder}: holds a league; `ludory league resume {folder}` continues it, or name another --out"
         )
 
 
@@ -317,14 +320,15 @@ def resume_league(folder: str | Path, **changes: Any) -> League:
     target = Path(folder)
     if not (target / FILE).exists():
         read_events(target)  # says what to type
-    lock = FolderLock(target)
-    log: EventLog | None = None
-    try:
+    with ExitStack() as undo:
+        lock = FolderLock(target)
+        undo.callback(lock.release)
         log = EventLog(target)
+        undo.callback(log.close)
         events = standing(log.events)
         if not events or events[0].type != "created":
             raise DataError(
-                f"{log.file}: nothing was begun here; run the same `ludory league run ... --out {target}` again"
+                f"{log.file}: no league was started here; run the same `ludory league run ... --out {target}` again"
             )
         config = recorded_config(events, target)
         if changes:
@@ -344,14 +348,8 @@ def resume_league(folder: str | Path, **changes: Any) -> League:
             league = League(target, config, log, load_state(target, standing(log.events), config.decay), lock)
             league.make_learners()
             league.restore_learners()
+            undo.pop_all()
             return league
-    except BaseException:
-        if log is not None:
-            log.close()
-        lock.release()
-        raise
-    log.close()
-    lock.release()
     return start_league(config, target)
 
 

@@ -59,7 +59,7 @@ def run(argv: list[str]) -> int:
     try:
         _work(waiting, options.jobs)
     except KeyboardInterrupt as stop:
-        print("interrupted: go on with the same command")
+        print("interrupted: the same command continues")
         return exit_code(stop)
     results = [json.loads((Path(task["folder"]) / "result.json").read_text()) for task in tasks]
     report = {

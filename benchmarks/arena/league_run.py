@@ -1,4 +1,4 @@
-"""One run of `ludory bench arena-league`, in a process of its own: train or go on, measure the final main, exploit it."""
+"""One run of `ludory bench arena-league`, in a process of its own: train or resume, evaluate the final main, exploit it."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ class EventLog:
         """Write all events again, beside a file that took the log's place; returns what to type next."""
         data = b"".join(map(_line, self.events))
         kept = self.file.with_name(KEPT) if self.file.exists() else self.file
-        resume = f"`ludory league resume {self.file.parent}` goes on from its last commit"
+        resume = f"`ludory league resume {self.file.parent}` continues from its last commit"
         if self.file.parent.exists() and hashlib.sha256(data).digest() == self._digest.digest():
             try:
                 with atomic_file(kept) as handle:
@@ -272,8 +272,8 @@ def _check_head(file: Path, data: bytes, lines: int) -> None:
         found = json.loads(head.read_text(encoding="utf-8"))
         seq, size, sha256 = int(found["seq"]), int(found["bytes"]), str(found["sha256"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{head}: cannot be read ({error!r}); remove it to go on with the log as it is") from error
-    cure = f"put the old file back; to go on with what is left remove {head}"
+        raise DataError(f"{head}: cannot be read ({error!r}); remove it to continue with the log as it is") from error
+    cure = f"put the old file back; to continue with the rest remove {head}"
     if len(data) < size:
         raise DataError(
             f"{file}, line {lines + 1}: missing; the league had written {seq + 1} whole lines ({size} bytes), "

@@ -91,7 +91,7 @@ def snapshot_reason(
     Args:
         role: of the player.
         steps: agent steps since its last copy.
-        unit: steps that stand for the paper's 2e9.
+        unit: steps in place of the paper's 2e9.
         smallest: result of `smallest_rate`; NaN is not strong.
         rules: the threshold, and whether paper or pseudo-code.
 
