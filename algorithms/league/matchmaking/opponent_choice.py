@@ -117,24 +117,6 @@ def keyed_uniform(seed: int, purpose: Purpose, number: int) -> float:
     return float((keyed_hash(seed, purpose, number) % 2**64 >> 11) * 2.0**-53)
 
 
-def opponent_distribution(
-    me: int,
-    win_rate: ArrayLike,
-    role: Sequence[str],
-    frozen: ArrayLike,
-    parent: ArrayLike,
-    rules: Rules = "paper",
-    options: Matchmaking | None = None,
-) -> Floats:
-    """Exact probability of each opponent; arguments and errors as of `opponent_branches`.
-
-    Returns:
-        [n] float64 with the sum 1.
-    """
-    branches = opponent_branches(me, win_rate, role, frozen, parent, rules, options)
-    return np.asarray(np.sum([branch.probability for branch in branches], axis=0))
-
-
 def opponent_branches(
     me: int,
     win_rate: ArrayLike,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,47 +21,19 @@ def variance_weight(rates: Floats) -> Floats:
     return rates * (1 - rates)
 
 
-def linear_weight(rates: Floats) -> Floats:
-    """1 - x."""
-    return 1 - rates
-
-
 def capped_weight(rates: Floats) -> Floats:
     """min(1/2, 1 - x): all unbeaten opponents alike, the others less."""
     return np.minimum(0.5, 1 - rates)
 
 
 def hard_weight(rates: Floats, p: float = 2.0) -> Floats:
-    """(1 - x)^p: the opponents that win."""
+    """(1 - x)^p, p > 0: the opponents that win."""
     return np.asarray((1 - rates) ** p, np.float64)
 
 
 def uniform_weight(rates: Floats) -> Floats:
     """1: fictitious self-play without priorities."""
     return np.ones_like(rates)
-
-
-WEIGHTINGS: dict[str, Weighting] = {
-    "variance": variance_weight,
-    "linear": linear_weight,
-    "linear_capped": capped_weight,
-    "squared": hard_weight,
-    "hard": hard_weight,
-    "uniform": uniform_weight,
-}
-
-
-def weighting(name: str, p: float = 2.0) -> Weighting:
-    """The weighting called `name`; `p` is the exponent of "hard".
-
-    Raises:
-        OptionError: there is no such weighting, or p is not positive.
-    """
-    if name not in WEIGHTINGS:
-        raise OptionError(f"weighting {name!r}: must be one of {', '.join(WEIGHTINGS)}")
-    if not p > 0:
-        raise OptionError(f"p={p}: must be above 0")
-    return partial(hard_weight, p=p) if name == "hard" else WEIGHTINGS[name]
 
 
 def pfsp(win_rates: ArrayLike, weight: Weighting = hard_weight) -> Floats:
