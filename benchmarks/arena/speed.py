@@ -120,14 +120,14 @@ def _random_play(engine: KernelEngine) -> list[NDArray[np.int64]]:
 
 
 def _scripts() -> Callable[[], int]:
-    seeds, styles = count(1), ["arena/sniper", "arena/turtle"]
+    seeds, one, other = count(1), "arena/sniper", "arena/turtle"
     game = make_game(GAME)
-    agents = {name: make_agent(name, game) for name in styles}
-    order = EvaluationOrder(*styles, 0, 512)
+    agents = {name: make_agent(name, game) for name in (one, other)}
+    order = EvaluationOrder(one, other, 0, 512)
     decisions = 2 * Evaluator(game, agents.__getitem__, seed=1).play([order])[0].length  # about, in 512 duels
 
     def step() -> int:
-        ludory.evaluate(styles, game=GAME, games=512, seed=next(seeds))
+        ludory.evaluate([one, other], game=GAME, games=512, seed=next(seeds))
         return decisions
 
     return step
