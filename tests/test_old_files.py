@@ -15,7 +15,7 @@ import pytest
 import ludory
 from ludory.algorithms.flywheel.state import read_state
 from ludory.algorithms.league.exploitation import read_exploitations
-from ludory.algorithms.league.opened import open_league
+from ludory.algorithms.league.player_files import open_league
 from ludory.benchmarks.faults.formats import FORMATS, plain
 from ludory.cli import main
 

@@ -1,5 +1,6 @@
-"""The league: several players trained at once from one supervised policy, and what is true about the result.
+"""The league: several players trained at once from one supervised policy, and measures of the result.
 
-The mathematics are pure functions over arrays: `pfsp`, `payoff`, `matchmaking`, `snapshots`, `ratings`, `metagame`. `report_input` reads
-an event log, `report` and its neighbours turn it into files.
+`run` is the league in one process, `algorithm` the same as a learner. The mathematics are pure functions over arrays: who plays whom
+(`matchmaking`), ratings and equilibria (`metagame`). `log` is the event log and the state after its events; `report` reads a log and
+writes tables and charts.
 """

@@ -1,4 +1,4 @@
-"""`LeagueLearner`: a league behind the same calls as any other learner: `make_algorithm("league", env=...).learn(...)`."""
+"""`LeagueLearner`: a league with the interface of every learner: `make_algorithm("league", env=...).learn(...)`."""
 
 from __future__ import annotations
 
@@ -12,35 +12,32 @@ from ludory.agents.networks.build import PolicySpec
 from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.config import make_options
 from ludory.algorithms.league.log.events import FILE
-from ludory.algorithms.league.log.recorded import START
-from ludory.algorithms.league.matchmaking.opponent_choice import Matchmaking
-from ludory.algorithms.league.matchmaking.snapshots import SnapshotRules
 from ludory.algorithms.learner import needed_game
 from ludory.algorithms.make import make_algorithm
 from ludory.algorithms.running.folder_learner import FolderLearner
 from ludory.algorithms.running.threads import one_thread
 from ludory.errors import CheckpointError, OptionError
 
-from .config import LeagueConfig, LeagueRules
+from .config import START, LeagueConfig, LeagueRules, rules_from_json
 from .learner import check_learner
-from .opened import OpenedLeague, open_league
+from .player_files import OpenedLeague, open_league
 from .run import League, check_game, resume_league, start_league
 
 
 class LeagueLearner(FolderLearner):
-    """Several players that learn at once, each against the others; see `LeagueRules` for its options.
+    """Several players that learn at once, each against the others; `LeagueRules` are its options.
 
-    A timestep is a decision of a player that learns. `learn` takes whole slices: one player's turn each, committed to the
-    folder, which `ludory league status`, `report`, `exploit` and `resume` read as well. Callbacks are asked after every slice.
+    A timestep is a decision of a learning player. `learn` plays whole slices, each one player's turn, committed to the folder,
+    which `ludory league status`, `report`, `exploit` and `resume` read as well. Callbacks are called after every slice.
 
     Args:
-        policy: network of all players, where no `teacher` or `init_from` brings one.
+        policy: network of all players, unless `teacher` or `init_from` brings one.
         env: id of a zero-sum game, or a registered `Game`.
-        folder: of the league; None: where it is first saved, before that a temporary one.
+        folder: of the league; None: the folder that it is first saved to, before that a temporary one.
         **config: fields of `LeagueRules`, such as learner="ppo" and learner_options={"n_steps": 32}.
 
     Raises:
-        OptionError: the game is not zero-sum, or the learner is none that can learn in a league.
+        OptionError: the game is not zero-sum, or the learner cannot learn in a league.
     """
 
     id = "league-v1"
@@ -62,7 +59,7 @@ class LeagueLearner(FolderLearner):
 
     @contextmanager
     def opened_run(self, total: int) -> Iterator[None]:
-        """As `FolderLearner.opened_run`: the league, with a budget of `total` agent steps."""
+        """Open the league with a budget of `total` agent steps."""
         with (
             resume_league(self.folder, budget_steps=total) if self.begun else self._begin(total) as league,
             one_thread(),
@@ -82,7 +79,7 @@ class LeagueLearner(FolderLearner):
         return start_league(LeagueConfig(**rules, **game, budget_steps=total), self.folder)
 
     def _first_weights(self) -> Path:
-        """Random weights that all players begin with, and exploiters begin anew with."""
+        """Random initial weights of all players, also those of exploiters after a reset."""
         file, config = self.folder / START, self.config
         options = {**config.learner_options, "num_envs": 1, "seed": config.seed, "seats": "all"}
         model = make_algorithm(config.learner, self.game, self.policy, **options)
@@ -90,15 +87,15 @@ class LeagueLearner(FolderLearner):
         return file
 
     def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
-        """A slice: one player's turn, measured and committed."""
+        """Run a slice: one player's turn, measured and committed."""
         assert self._league is not None
-        progress = self._league.slice()
+        result = self._league.slice()
         state = self._league.state
         self._slice_steps = self.counted(state.env_steps)
         if not on_step():
             return None
         frozen = sum(player.frozen for player in state.players)
-        numbers = {f"{progress.player}/{name}": value for name, value in progress.metrics.items()}
+        numbers = {f"{result.player}/{name}": value for name, value in result.metrics.items()}
         return numbers | {"league/frozen_players": float(frozen), "league/matches": float(state.next_match)}
 
     @property
@@ -119,32 +116,28 @@ class LeagueLearner(FolderLearner):
         """Players, results and networks of the league so far, for reading.
 
         Raises:
-            DataError: nothing was learnt yet.
+            DataError: the league has not begun.
         """
         return open_league(self.folder)
 
     def as_agent(self, deterministic: bool = True) -> NeuralAgent:
-        """The newest frozen copy of a main, which can sit at a table.
+        """The newest frozen copy of a main as an agent.
 
         Raises:
-            CheckpointError: nothing was learnt yet.
+            CheckpointError: the league has not begun.
         """
         if not self.begun:
             raise CheckpointError(f"{self.folder}: no player yet; call learn() first")
         league = self.opened_league()
-        newest = [player.id for player in league.state.players if player.frozen and player.role == "main"][-1]
-        policy: Any = league.pool.entrant(newest)
-        return NeuralAgent(policy, newest, deterministic, self.config.seed)
+        policy: Any = league.pool.opponent(league.final_main)
+        return NeuralAgent(policy, league.final_main, deterministic, self.config.seed)
 
     @classmethod
     def begun_elsewhere(cls, folder: Path) -> LeagueConfig:
-        """As `FolderLearner.begun_elsewhere`: by its log."""
+        """As `FolderLearner.begun_elsewhere`, from the log."""
         return open_league(folder).config
 
     @classmethod
     def read_config(cls, saved: Mapping[str, Any]) -> dict[str, Any]:
         """As `FolderLearner.read_config`."""
-        parts = dict(saved)
-        parts |= {"roles": tuple(parts["roles"]), "anchors": tuple(parts["anchors"])}
-        parts |= {"matchmaking": Matchmaking(**parts["matchmaking"]), "snapshots": SnapshotRules(**parts["snapshots"])}
-        return parts
+        return rules_from_json(saved)

@@ -1,28 +1,32 @@
-"""What a league is: its players and rules, its game and its budget. Stored in the first event of the log."""
+"""The config of a league: players and rules, game and budget. The first event of the log stores it."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from ludory.algorithms.league.log.events import FILE, LeagueEvent
 from ludory.algorithms.league.matchmaking.opponent_choice import Matchmaking
 from ludory.algorithms.league.matchmaking.snapshots import SnapshotRules, default_unit
-from ludory.errors import OptionError
+from ludory.errors import DataError, OptionError
 
 STEPS_PER_MINUTE = 1_500_000
-"""Agent steps that a budget in minutes is taken for where a number of steps is needed: two cores, a network of 128-128."""
+"""Agent steps per minute of the budget, for the default unit: two cores, a network of 128-128."""
+TEACHER, START = "teacher.ludory", "start.ludory"
+"""Copies of the supervised policy and of the learners' initial weights in the league's folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeagueRules:
-    """Players and rules of a league, whatever it plays and for how long; names and defaults as in the specification of the house."""
+    """Players and rules of a league, whatever it plays and for how long."""
 
     teacher: str | None = None
-    """Checkpoint of the supervised policy: where learners start, and start anew, and whom they stay close to; None: there is none."""
+    """Checkpoint of the supervised policy: initial weights, weights after a reset, and what learners stay close to; None: there is none."""
     init_from: str | None = None
-    """Checkpoint that learners begin with instead, such as a fine-tuned policy; after a reset it is the teacher, where there is one."""
+    """Checkpoint of other initial weights, such as a fine-tuned policy; after a reset it is the teacher, where there is one."""
     roles: tuple[int, int, int] = (1, 1, 2)
     """Numbers of mains, main exploiters and league exploiters."""
     matchmaking: Matchmaking = field(default_factory=Matchmaking)
@@ -30,19 +34,19 @@ class LeagueRules:
     snapshots: SnapshotRules = field(default_factory=SnapshotRules)
     """When players are copied; its `rules` are also those of matchmaking."""
     decay: float = 0.99
-    """Of the payoff table, for each game of a pair."""
+    """Decay of the payoff table for each game of a pair."""
     min_games_pfsp: float = 8.0
-    """Decayed games below which matchmaking takes a pair for even."""
+    """Decayed games below which matchmaking assumes a win rate of one half."""
     source: str = "both"
-    """Games that the payoff table counts: "training", "evaluator", or "both"."""
+    """Games in the payoff table: "training", "evaluator" or "both"."""
     unit: int = 0
-    """Agent steps that stand for the paper's 2e9; 0: a 64th of the budget, at least 50,000."""
+    """Agent steps in place of the paper's 2e9; 0: a 64th of the budget, at least 50,000."""
     slice_steps: int = 0
-    """Agent steps of one player before the next one's turn; 0: an eighth of the unit."""
+    """Agent steps of a player's turn; 0: an eighth of the unit."""
     main_turns: int = 1
-    """Turns of a main for one turn of an exploiter; more make the main stronger where the budget is small."""
+    """Turns of a main for one turn of an exploiter; more make the main stronger if the budget is small."""
     learner: str = "vtrace"
-    """Algorithm of all learners; see `league.learner` for what it must be able to do."""
+    """Algorithm of all learners; `league/learner.py` says what it must be able to do."""
     learner_options: Mapping[str, Any] = field(default_factory=dict)
     """Its options."""
     exploiter_kl: float | None = 0.0
@@ -50,17 +54,17 @@ class LeagueRules:
 
     An exploiter that has to stay close to the teacher cannot find what beats a main that has left it."""
     exploiters_from: str = "teacher"
-    """What an exploiter starts from after each of its copies: "teacher", or "main", the newest copy of a main."""
+    """Weights of an exploiter after each of its copies: "teacher", or "main", the newest copy of a main."""
     games_per_match: int = 64
-    """Games that are played against one opponent before the next is drawn."""
+    """Games against one opponent before the next is drawn."""
     anchors: tuple[str, ...] = ()
     """Agents that every frozen player is measured against, such as scripted styles."""
     evaluation_games: int = 100
     """Games of one evaluation of a pair, half of them with seats exchanged; even."""
     evaluation_every: int = 1
-    """Copies between two rounds of evaluation of the frozen players; more make fewer, larger batches of games. All are measured at the end."""
+    """Copies between two evaluations of the frozen players; more copies mean larger batches. All are evaluated at the end."""
     seed: int = 0
-    """Of everything."""
+    """Seed of all draws."""
 
     def __post_init__(self) -> None:
         """Check ranges.
@@ -82,12 +86,11 @@ class LeagueRules:
             raise OptionError(f"decay={self.decay}: must be above 0 and at most 1")
         if self.evaluation_games < 2 or self.evaluation_games % 2:
             raise OptionError(f"evaluation_games={self.evaluation_games}: must be even, at least 2")
-        for name in ("unit", "slice_steps", "min_games_pfsp"):
-            if getattr(self, name) < 0:
-                raise OptionError(f"{name}={getattr(self, name)}: must be at least 0")
-        for name in ("games_per_match", "main_turns", "evaluation_every"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name}={getattr(self, name)}: must be at least 1")
+        at_least = dict.fromkeys(("unit", "slice_steps", "min_games_pfsp"), 0)
+        at_least |= dict.fromkeys(("games_per_match", "main_turns", "evaluation_every"), 1)
+        for name, least in at_least.items():
+            if getattr(self, name) < least:
+                raise OptionError(f"{name}={getattr(self, name)}: must be at least {least}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +121,12 @@ class LeagueConfig(LeagueRules):
             raise OptionError(f"budget_steps={self.budget_steps}, minutes={self.minutes}: give one of them, above 0")
         if not (self.teacher or self.init_from):
             raise OptionError(
-                "teacher: name the checkpoint of a supervised policy, or in init_from the one to begin with"
+                "teacher: name the checkpoint of a supervised policy, or in init_from that of the initial weights"
             )
 
     @property
     def first_weights(self) -> str:
-        """Checkpoint of the network that all learners have: the teacher, or what learners begin with."""
+        """Checkpoint of the network of all learners: the teacher, or the initial weights."""
         file = self.teacher or self.init_from
         assert file is not None
         return file
@@ -139,15 +142,44 @@ class LeagueConfig(LeagueRules):
         return self.slice_steps or max(1, self.unit_steps // 8)
 
     def to_json(self) -> dict[str, Any]:
-        """What `from_json` takes."""
+        """The config as JSON; `from_json` reads it."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> LeagueConfig:
         """The config that `to_json` described."""
-        parts = {"exploiter_kl": None, **content}  # leagues of earlier versions: exploiters had the mains' weight
-        for name in ("roles", "anchors"):
-            parts[name] = tuple(parts[name])
-        parts["matchmaking"] = Matchmaking(**parts["matchmaking"])
-        parts["snapshots"] = SnapshotRules(**parts["snapshots"])
-        return cls(**parts)
+        # In leagues of earlier versions exploiters had the mains' weight.
+        return cls(**rules_from_json({"exploiter_kl": None, **content}))
+
+
+def rules_from_json(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of `LeagueRules` or `LeagueConfig` from JSON."""
+    parts = {name: tuple(content[name]) for name in ("roles", "anchors")}
+    rules = {
+        "matchmaking": Matchmaking(**content["matchmaking"]),
+        "snapshots": SnapshotRules(**content["snapshots"]),
+    }
+    return {**content, **parts, **rules}
+
+
+def recorded_config(events: Sequence[LeagueEvent], folder: Path) -> LeagueConfig:
+    """The config in the first of the standing events of `folder`'s log, with the latest budget.
+
+    Raises:
+        DataError: the log does not begin with a config.
+    """
+    budgets = [event.body["budget"] for event in events if event.type == "resumed" and event.body.get("budget")]
+    try:
+        config = LeagueConfig.from_json(events[0].body["config"] | (budgets[-1] if budgets else {}))
+    except (IndexError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(
+            f"{folder / FILE}, line 1: not the config of a league ({error!r}); put the old file back"
+        ) from error
+    return with_copies(config, folder)
+
+
+def with_copies(config: LeagueConfig, folder: Path) -> LeagueConfig:
+    """`config` with the copies of teacher and initial weights that lie in `folder`."""
+    teacher = str(folder / TEACHER) if config.teacher else None
+    start = str(folder / START) if config.init_from else None
+    return dataclasses.replace(config, teacher=teacher, init_from=start)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 from ludory.algorithms.league.log.events import EventLog
 from ludory.algorithms.league.log.state import LeagueState, PlayerRecord
-from ludory.algorithms.league.matchmaking.keyed_random import keyed_hash
-from ludory.algorithms.league.matchmaking.opponent_choice import draw_opponent, opponent_branches
+from ludory.algorithms.league.matchmaking.opponent_choice import ROLES, draw_opponent, keyed_hash, opponent_branches
 from ludory.algorithms.league.matchmaking.payoff import mirrored_pairs
 from ludory.algorithms.league.matchmaking.snapshots import decide, opponents_to_beat, smallest_rate
 
 from .config import LeagueConfig
-from .messages import Assignment, EvaluationOrder, EvaluationResult, MatchResult, Progress, ResetOrder, SnapshotOrder
+from .messages import Assignment, EvaluationOrder, MatchResult, PairResult, SliceResult, SnapshotOrder
 
 
 class Coordinator:
-    """Everything that happens is an event first; the state is what the events add up to.
+    """Every change is an event first; the state is the sum of the events.
 
     Args:
         config: of the league.
@@ -29,17 +29,12 @@ class Coordinator:
         self.config, self.log, self.state = config, log, state
 
     def emit(self, type: str, **body: Any) -> None:
-        """Log an event and take it up."""
+        """Log an event and apply it to the state."""
         self.state.apply(self.log.append(type, **body))
 
     def add_players(self, anchors: tuple[str, ...]) -> None:
-        """The players that a league begins with."""
-        mains, main_exploiters, league_exploiters = self.config.roles
-        for role, count in (
-            ("main", mains),
-            ("main_exploiter", main_exploiters),
-            ("league_exploiter", league_exploiters),
-        ):
+        """Add the players that a league begins with."""
+        for role, count in zip(ROLES, self.config.roles, strict=True):
             for number in range(count):
                 self.emit("player_added", id=f"{role}{number}", role=role)
         for anchor in anchors:
@@ -58,58 +53,31 @@ class Coordinator:
     def next_assignment(self, player: str) -> Assignment:
         """Draw the opponent of `player`'s next match."""
         state, config = self.state, self.config
-        players, me = state.players, state.number(player)
-        branches = opponent_branches(
-            me,
-            state.payoff.win_rate_of(me, config.min_games_pfsp),
-            *state.kinship,
-            config.snapshots.rules,
-            config.matchmaking,
-        )
-        drawn = draw_opponent(branches, config.seed, state.next_match)
-        game_seed = keyed_hash(config.seed, "seats", state.next_match)
-        assignment = Assignment(
-            state.next_match, player, players[drawn.opponent].id, config.games_per_match, game_seed, drawn.branch
-        )
-        self.emit(
-            "assigned",
-            match=assignment.match,
-            home=player,
-            away=assignment.away,
-            games=assignment.games,
-            game_seed=game_seed,
-            branch=assignment.branch,
-        )
+        me, match = state.number(player), state.next_match
+        rates = state.payoff.win_rate_of(me, config.min_games_pfsp)
+        branches = opponent_branches(me, rates, *state.kinship, config.snapshots.rules, config.matchmaking)
+        draw = draw_opponent(branches, config.seed, match)
+        game_seed, away = keyed_hash(config.seed, "seats", match), state.players[draw.opponent].id
+        assignment = Assignment(match, player, away, config.games_per_match, game_seed, draw.branch)
+        self.emit("assigned", **asdict(assignment))
         return assignment
 
     def take_result(self, result: MatchResult) -> None:
-        """Count a match, once; what was not assigned, or came before, is refused and logged."""
+        """Count a match once; a result that was not assigned, or comes again, is refused and logged."""
+        body: dict[str, Any] = {"match": result.match, "outcome": result.outcomes}
         if result.match not in self.state.open_matches:
-            self.emit("refused", match=result.match, outcome=result.outcomes)
+            self.emit("refused", **body)
             return
         counted = self.config.source != "evaluator"
-        self.emit(
-            "result",
-            match=result.match,
-            outcome=result.outcomes,
-            length=result.length,
-            source="training",
-            counted=counted,
-        )
+        self.emit("result", **body, length=result.length, source="training", counted=counted)
 
-    def take_progress(self, progress: Progress) -> None:
-        """A slice is over."""
-        metrics = {name: value for name, value in progress.metrics.items() if math.isfinite(value)}
-        self.emit(
-            "progress",
-            player=progress.player,
-            env_steps=progress.env_steps,
-            updates=progress.updates,
-            metrics=metrics,
-        )
+    def take_slice(self, result: SliceResult) -> None:
+        """Log the end of a slice."""
+        metrics = {name: value for name, value in result.metrics.items() if math.isfinite(value)}
+        self.emit("progress", **{**asdict(result), "metrics": metrics})
 
     def strength_orders(self, player: str) -> list[EvaluationOrder]:
-        """Games that a learner still needs before it can be known to be strong, where all that is known says that it is."""
+        """The games that are missing to call a learner strong, if the known ones suggest that it is."""
         config = self.config
         if config.source == "training":
             return []
@@ -118,21 +86,18 @@ class Coordinator:
         known = games >= least
         if known.all() or (rates[known] <= config.snapshots.threshold).any():
             return []
-        orders = []
-        for number in opponents[~known]:
-            other = self.state.players[number].id
-            block = self.state.blocks.get((player, other), 0)
-            orders.append(EvaluationOrder(player, other, block, config.evaluation_games))
-        return orders
+        others = [self.state.players[number].id for number in opponents[~known]]
+        block = self.state.blocks.get
+        return [EvaluationOrder(player, other, block((player, other), 0), config.evaluation_games) for other in others]
 
     def _to_beat(self, player: str) -> tuple[Any, Any, Any]:
-        state = self.state
+        """Numbers of the players that a strong `player` beats, its win rates and games against them."""
+        state, me = self.state, self.state.number(player)
         opponents = opponents_to_beat(state.player(player).role, *state.kinship)
-        me = state.number(player)
         return opponents, state.payoff.win_rate_of(me)[opponents], state.payoff.games_of(me)[opponents]
 
-    def orders(self, player: str) -> list[SnapshotOrder | ResetOrder]:
-        """What becomes of a learner after its slice: nothing, a copy, or a copy and then a new start."""
+    def after_slice(self, player: str) -> SnapshotOrder | None:
+        """The order for a learner after its slice: None, a copy, or a copy and then a reset."""
         state, config = self.state, self.config
         found = state.player(player)
         _, rates, games = self._to_beat(player)
@@ -145,32 +110,20 @@ class Coordinator:
             number=state.snapshots,
             rules=config.snapshots,
         )
-        if decision is None:
-            return []
-        orders: list[SnapshotOrder | ResetOrder] = [self.snapshot_order(player, decision.reason, decision.reset)]
-        if decision.reset:
-            orders.append(ResetOrder(player))
-        return orders
+        return decision and self.snapshot_order(player, decision.reason, decision.reset)
 
     def snapshot_order(self, player: str, reason: str, reset: bool = False) -> SnapshotOrder:
-        """Copy `player` as its next frozen copy."""
+        """The next frozen copy of `player`."""
         return SnapshotOrder(player, f"{player}@{self.state.player(player).copies}", reason, reset)
 
     def snapshot_written(self, order: SnapshotOrder, file: str, sha256: str) -> None:
-        """The weights are on disk: now the copy exists."""
-        self.emit(
-            "snapshot",
-            player=order.player,
-            id=order.id,
-            file=file,
-            sha256=sha256,
-            reason=order.reason,
-            reset=order.reset,
-        )
+        """The weights of a copy are on disk: from now on it exists."""
+        body = {"player": order.player, "id": order.id, "file": file, "sha256": sha256}
+        self.emit("snapshot", **body, reason=order.reason, reset=order.reset)
 
-    def reset_done(self, order: ResetOrder) -> None:
-        """A learner starts anew."""
-        self.emit("reset", player=order.player, to=self.config.exploiters_from)
+    def reset_done(self, player: str) -> None:
+        """A learner has returned to its initial weights."""
+        self.emit("reset", player=player, to=self.config.exploiters_from)
 
     def matrix_orders(self) -> list[EvaluationOrder]:
         """Pairs of players that never change and have not met yet."""
@@ -182,29 +135,21 @@ class Coordinator:
             if (first, second) not in self.state.matrix
         ]
 
-    def take_evaluation(self, result: EvaluationResult, outcomes: str, learning: bool) -> None:
-        """Count an evaluation with its outcomes in order; `learning`: a side still learns, so they go to the decayed table."""
-        self.emit(
-            "evaluated",
-            i=result.i,
-            j=result.j,
-            block=result.block,
-            wins=result.wins,
-            draws=result.draws,
-            losses=result.losses,
-            length=result.length,
-            pairs=list(mirrored_pairs(outcomes)),
-            **({"outcomes": outcomes} if learning else {}),
-        )
+    def take_evaluation(self, result: PairResult, learning: bool) -> None:
+        """Count an evaluation; `learning`: one side still learns, so its outcomes go to the decayed table."""
+        body = asdict(result)
+        outcomes = body.pop("outcomes")
+        kept = {"outcomes": outcomes} if learning else {}
+        self.emit("evaluated", **body, pairs=list(mirrored_pairs(outcomes)), **kept)
 
     def checkpointed(self, player: str, file: str, sha256: str, step: int) -> None:
         """A learner's whole state is on disk."""
         self.emit("checkpoint", player=player, file=file, sha256=sha256, step=step)
 
     def commit(self, seconds: float) -> None:
-        """From here a resumed league goes on; `seconds` passed since the last commit.
+        """Commit the log; a resumed league continues from here. `seconds` passed since the last commit.
 
         Raises:
-            OutputError: the log is gone, or is no longer the file that was written.
+            OutputError: the log is gone or was replaced.
         """
         self.state.apply(self.log.commit(seconds))

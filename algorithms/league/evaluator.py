@@ -1,95 +1,96 @@
-"""`Evaluator`: games between players that do not change meanwhile; every pair on the same starts, from both sides."""
+"""`Evaluator`: games between players that do not change meanwhile; every pair plays the same starts from both sides."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from ludory.algorithms.sampling.lanes import played
 from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Game
 from ludory.envs.make import start_games
 
-from .cast import Actor, Entrant, Seats, make_actor, neutral
 from .lanes import teams_of
-from .messages import EvaluationOrder, EvaluationResult
+from .messages import EvaluationOrder, PairResult
+from .opponent_runners import Opponent, SeatObservations, first_legal_actions, make_runner
 
 BATCH = 8192
 """Most games that run at once."""
 
 
-class Played(NamedTuple):
-    """An order's result, and its outcomes for `i` in order: game k and its mirror k + games/2 have one start."""
-
-    result: EvaluationResult
-    outcomes: str
-
-
 class Evaluator:
     """Plays evaluation orders, many pairs in one batch.
 
-    Half of the games of a pair are the other half with the seats exchanged (P seats: `i` sits alone in seat 0, then in
-    seat 1, against `j` in all others; with teams, in all seats of the first team, then of the second). Moves are drawn with temperature 1, as in training. A list of orders repeats to the last bit.
+    Half of a pair's games repeat the other half with the seats exchanged. With P seats, `i` sits in seat 0, then in seat 1, and `j`
+    in all others; with teams, `i` has all seats of the first team, then of the second. Moves are drawn with temperature 1, as in
+    training. The same list of orders gives the same results bit for bit.
 
     Args:
         game: zero-sum.
-        entrant: the network or agent behind an id.
+        find: returns the network or agent of a player id.
         seed: of the starts and the draws.
     """
 
-    def __init__(self, game: Game, entrant: Callable[[str], Entrant], seed: int) -> None:
-        self.game, self._entrant, self.seed = game, entrant, seed
+    def __init__(self, game: Game, find: Callable[[str], Opponent], seed: int) -> None:
+        self.game, self._find, self.seed = game, find, seed
 
-    def play(self, orders: Sequence[EvaluationOrder]) -> list[Played]:
+    def play(self, orders: Sequence[EvaluationOrder]) -> list[PairResult]:
         """Results in the order of the orders."""
-        played: list[Played] = []
+        results: list[PairResult] = []
         start = 0
         while start < len(orders):
             stop, games = start, 0
             while stop < len(orders) and (stop == start or games + orders[stop].games <= BATCH):
                 games += orders[stop].games
                 stop += 1
-            played += self._play(orders[start:stop])
+            results += self._play(orders[start:stop])
             start = stop
-        return played
+        return results
 
     @torch.no_grad()
-    def _play(self, orders: Sequence[EvaluationOrder]) -> list[Played]:
+    def _play(self, orders: Sequence[EvaluationOrder]) -> list[PairResult]:
         engine, which, home = self._start(orders)
         names = sorted({name for order in orders for name in (order.i, order.j)})
         codes = {name: code for code, name in enumerate(names)}
         first, second = (torch.tensor([codes[getattr(orders[k], side)] for k in which]) for side in ("i", "j"))
         teams, facts = teams_of(engine.facts), engine.facts
         owner = torch.where(teams == teams[torch.from_numpy(home)][:, None], first[:, None], second[:, None])  # (N, P)
-        actors = [make_actor(self._entrant(name), engine) for name in names]
+        runners = [make_runner(self._find(name), engine) for name in names]
         generator = torch.Generator().manual_seed(self.seed)
         totals, lengths = np.zeros((engine.num_games, engine.facts.players)), np.zeros(engine.num_games, np.int64)
-        for actor in actors:
-            actor.prepare(Seats(engine, np.arange(1)).typical)
+        for runner in runners:
+            runner.prepare(SeatObservations(engine, np.arange(1)).typical)
         while len(running := np.flatnonzero(~(engine.terminated | engine.truncated))):
             rows = torch.from_numpy(running)
-            seats = Seats(engine, running)
-            actions = neutral(seats.masks, facts.head_sizes)
+            seen = SeatObservations(engine, running)
+            actions = first_legal_actions(seen.masks, facts.head_sizes)
             deciding, holder = torch.as_tensor(engine.deciding)[rows], owner[rows]
-            for code, actor in enumerate(actors):
-                at, chair = ((holder == code) & deciding).nonzero(as_tuple=True)
+            for code, runner in enumerate(runners):
+                at, seats = ((holder == code) & deciding).nonzero(as_tuple=True)
                 if len(at):
-                    where = (at, chair) if facts.simultaneous else (at,)
-                    actions[where] = actor.choose(seats, at, rows[at], chair, generator)
+                    where = (at, seats) if facts.simultaneous else (at,)
+                    actions[where] = runner.step(seen, at, rows[at], seats, generator)
+                if facts.simultaneous and self.game.seats_wait:  # memories are updated as in training
+                    waiting = (holder == code) & ~deciding & torch.as_tensor(engine.alive)[rows]
+                    at, seats = waiting.nonzero(as_tuple=True)
+                    if len(at):
+                        runner.look_on(seen, at, rows[at], seats)
             if not facts.simultaneous:
-                _tell(actors, owner, rows, torch.as_tensor(engine.to_move).long()[rows], actions)
+                to_move = torch.as_tensor(engine.to_move).long()[rows]
+                for code, runner in enumerate(runners):
+                    its = (holder == code).any(1)
+                    if its.any():
+                        runner.observe_action(rows[its], to_move[its], actions[its])
             engine.step(actions.numpy() if facts.simultaneous else played(actions), running)
             totals += engine.rewards
             lengths[running] += 1
         scores = totals[np.arange(len(home)), home]
-        return [_summed(order, scores[which == k], lengths[which == k]) for k, order in enumerate(orders)]
+        return [_result(order, scores[which == k], lengths[which == k]) for k, order in enumerate(orders)]
 
     def _start(self, orders: Sequence[EvaluationOrder]) -> tuple[Engine, np.ndarray, np.ndarray]:
-        """Fresh games of all orders; of each its order and the seat of `i`."""
+        """New games of all orders; for each its order and the seat of `i`."""
         teams = teams_of(self.game.facts).tolist()
         first_seats = [0, next(seat for seat, team in enumerate(teams) if team != teams[0])]
         rows, which, home = [], [], []
@@ -102,16 +103,7 @@ class Evaluator:
         return start_games(self.game, np.concatenate(rows), seed=self.seed), np.concatenate(which), np.concatenate(home)
 
 
-def _tell(actors: Sequence[Actor], owner: Tensor, rows: Tensor, chairs: Tensor, actions: Tensor) -> None:
-    """Tell everybody the moves about to be made in the games `rows` where they sit."""
-    for code, actor in enumerate(actors):
-        its = (owner[rows] == code).any(1)
-        if its.any():
-            actor.notice(rows[its], chairs[its], actions[its])
-
-
-def _summed(order: EvaluationOrder, scores: np.ndarray, lengths: np.ndarray) -> Played:
+def _result(order: EvaluationOrder, scores: np.ndarray, lengths: np.ndarray) -> PairResult:
     outcomes = "".join("w" if score > 0 else "l" if score < 0 else "d" for score in scores)
     wins, draws, losses = (outcomes.count(letter) for letter in "wdl")
-    length = int(lengths.sum())
-    return Played(EvaluationResult(order.i, order.j, order.block, wins, draws, losses, length), outcomes)
+    return PairResult(order.i, order.j, order.block, wins, draws, losses, int(lengths.sum()), outcomes)

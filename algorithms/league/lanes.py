@@ -1,21 +1,24 @@
-"""`LeagueLanes`: the decisions of a learner in games against whom the coordinator assigns. Decisions of others are not recorded."""
+"""Lanes of a league: the decisions of a learner in games against assigned opponents. Opponents' decisions are not recorded."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ludory.algorithms.sampling.lanes import EngineLanes, Lanes, SelfPlayLanes, on_engine, played
+from ludory.algorithms.sampling.lanes import EngineLanes, Lanes, SelfPlayLanes, SimultaneousLanes, on_engine, played
+from ludory.envs.chance import hash_rows
 from ludory.envs.engine.protocol import Array, Engine, on_host
 from ludory.envs.game import Game, GameFacts
 from ludory.errors import OptionError
 
-from .cast import Cast, Entrant, Seats, neutral
-from .matches import OpenMatches
+from .messages import Assignment, MatchResult
+from .opponent_runners import Opponent, OpponentRunners, SeatObservations, first_legal_actions
 
 MOST_STARTS = 1000
 """How many games in a row may end before the learner's first move."""
@@ -26,22 +29,75 @@ def teams_of(facts: GameFacts) -> Tensor:
     return torch.tensor(facts.teams or range(facts.players))
 
 
-class _Matches(EngineLanes):
-    """Who plays whom in which seat; N games, P seats.
+@dataclass(slots=True)
+class _OpenMatch:
+    assignment: Assignment
+    started: int = 0
+    outcomes: str = ""
+    length: int = 0
+
+
+class OpenMatches:
+    """The assignments of one sampler, from the first game's start to the last game's end.
 
     Args:
-        game: what is played.
-        engine: a batch of it.
-        me: id of the learner.
-        matches: source of opponents.
-        entrant: the network or agent behind an id.
+        next_assignment: asks the coordinator for the next match.
+        deliver: tells it of a finished one.
     """
 
+    def __init__(self, next_assignment: Callable[[], Assignment], deliver: Callable[[MatchResult], None]) -> None:
+        self._next_assignment, self._deliver = next_assignment, deliver
+        self._open: dict[int, _OpenMatch] = {}
+        self._current: int | None = None
+
+    def start_game(self, seats: int) -> tuple[Assignment, int]:
+        """The match that the next game belongs to, and the seat of its home player."""
+        if self._current is None:
+            assignment = self._next_assignment()
+            self._current = assignment.match
+            self._open[assignment.match] = _OpenMatch(assignment)
+        match = self._open[self._current]
+        seat = int(hash_rows(match.assignment.game_seed, match.started)) % seats
+        match.started += 1
+        if match.started == match.assignment.games:
+            self._current = None
+        return match.assignment, seat
+
+    def end_game(self, match: int, outcome: str, length: int) -> None:
+        """A game ended for its home player: "w", "d" or "l", after `length` rounds."""
+        found = self._open[match]
+        found.outcomes += outcome
+        found.length += length
+        if len(found.outcomes) == found.assignment.games:
+            del self._open[match]
+            self._deliver(MatchResult(match, found.outcomes, found.length))
+
+    def away(self, match: int) -> str:
+        """The opponent in an open match."""
+        return self._open[match].assignment.away
+
+    def state(self) -> Tensor:
+        """All open matches, as the bytes of a JSON text."""
+        text = json.dumps({"current": self._current, "open": [asdict(match) for match in self._open.values()]})
+        return torch.frombuffer(bytearray(text.encode()), dtype=torch.uint8)
+
+    def restore(self, state: Tensor) -> None:
+        """Restore the matches that `state` returned."""
+        known: dict[str, Any] = json.loads(bytes(state.tolist()))
+        self._current, self._open = known["current"], {}
+        for match in known["open"]:
+            found = _OpenMatch(Assignment(**match.pop("assignment")), **match)
+            self._open[found.assignment.match] = found
+
+
+class _MatchLanes(EngineLanes):
+    """Assigns opponents and seats to games; N games, P seats. Its subclasses are the two kinds of `Lanes`."""
+
     def __init__(
-        self, game: Game, engine: Engine, me: str, matches: OpenMatches, entrant: Callable[[str], Entrant]
+        self, game: Game, engine: Engine, me: str, matches: OpenMatches, find: Callable[[str], Opponent]
     ) -> None:
         super().__init__(game, engine)
-        self.me, self.matches, self.cast = me, matches, Cast(engine, entrant)
+        self.me, self.matches, self.opponents = me, matches, OpponentRunners(engine, find)
         self.names: list[str] = []
         """Opponents that ever played, by code."""
         self._teams = teams_of(self.facts).to(self.device)
@@ -75,159 +131,129 @@ class _Matches(EngineLanes):
         return [self.names[code] for code in self._away.unique().tolist()]
 
     def _by_opponent(self, games: Tensor) -> Iterator[tuple[str, Tensor]]:
-        """Opponents of `games`, each with the places (m,) bool of its games in them.
+        """Opponents of `games` (m,), each with a mask (m,) of its games.
 
-        All draw from one generator: in an order that a resumed run, which counts opponents anew, has too.
+        They share one generator, so their order must be the same in a resumed run, which assigns new codes: by name.
         """
         codes = self._away[games]
         for name, code in sorted((self.names[code], code) for code in codes.unique().tolist()):
             yield name, codes == code
 
     def results(self, rewards: Array) -> Array:
-        """As `Lanes.results`: of the home seats."""
         return rewards[np.arange(len(rewards)), on_host(self._home)]
 
     def close(self, rows: Array, returns: Array, lengths: Array) -> None:
-        """As `Lanes.close`: the matches count them."""
         for game, total, length in zip(rows, returns, lengths, strict=True):
             self.matches.end_game(int(self._match[game]), "w" if total > 0 else "l" if total < 0 else "d", int(length))
 
     def state(self) -> dict[str, Tensor]:
-        """As `Lanes.state`."""
         known = {"matches": self.matches.state(), "match": torch.from_numpy(self._match), "home": self._home}
-        return known | self.cast.state()
+        return known | self.opponents.state()
 
     def restore(self, state: Mapping[str, Tensor]) -> bool:
-        """As `Lanes.restore`."""
         self.matches.restore(state["matches"])
         self._match, self._home = state["match"].numpy().copy(), state["home"].clone().to(self.device)
         away = [self._code(self.matches.away(int(match))) for match in self._match]
         self._away = torch.tensor(away, device=self.device)
-        self.cast.restore(state)
+        self.opponents.restore(state)
         return True
 
-    def over(self) -> Array:
-        """As `Lanes.over`."""
-        return self.engine.terminated | self.engine.truncated
 
+class _RoundLanes(_MatchLanes, SimultaneousLanes):
+    """Games with simultaneous moves: a lane is one of the learner's seats, home seats first.
 
-class RoundLanes(_Matches):
-    """Of a game in which all seats move at once: a lane is one of the learner's seats, home seats first.
-
-    Where the learner plays itself every seat is a lane; in a game against itself that began after the rollout the other seats
-    are left to a copy of it.
+    Where the learner plays itself every seat is a lane. In a game against itself that begins during a rollout, the other seats
+    are left to a copy of it until the rollout ends.
     """
 
     def begin(self) -> None:
-        """As `Lanes.begin`: the seats that are the learner's now are lanes up to the next call."""
-        chairs = (self._home.unsqueeze(1) + torch.arange(self.facts.players, device=self.device)) % self.facts.players
-        self._offset, self._games = self._mine().gather(1, chairs).T.nonzero(as_tuple=True)
-        self._round = Seats(self.engine)
-        self.cast.prepare(self._playing(), self._round.typical)
+        """The learner's present seats are lanes until the next call."""
+        seats = (self._home.unsqueeze(1) + torch.arange(self.facts.players, device=self.device)) % self.facts.players
+        self._offset, self._games = self._mine().gather(1, seats).T.nonzero(as_tuple=True)
+        self._round = SeatObservations(self.engine)
+        self.opponents.prepare(self._playing(), self._round.typical)
 
     def seats(self) -> Tensor:
-        """As `Lanes.seats`."""
         return (self._home[self._games] + self._offset) % self.facts.players
 
+    def lanes_of(self, by_seat: Tensor) -> Tensor:
+        return by_seat[self._games, self.seats()]
+
     def movers(self, seats: Tensor) -> Any:
-        """As `Lanes.movers`: everybody."""
         return slice(None)
 
     def observe(self, lanes: Tensor | None = None) -> Tensor:
-        """As `Lanes.observe`; of all lanes, also for the other methods up to the next step."""
+        """Of all lanes: the observations that the other methods use until the next step."""
         if lanes is None:
-            self._round = Seats(self.engine)
-            return self._round.observations[self._games, self.seats()]
-        return Seats(self.engine).observations[self._games[lanes], self.seats()[lanes]]
+            self._round = SeatObservations(self.engine)
+            return self.lanes_of(self._round.observations)
+        return SeatObservations(self.engine).observations[self._games[lanes], self.seats()[lanes]]
 
     def typical(self, observation: Tensor) -> Tensor:
-        """As `Lanes.typical`."""
         return self._round.typical
 
     def critic(self, lanes: Tensor | None = None) -> Tensor:
-        """As `Lanes.critic`."""
         here: Any = slice(None) if lanes is None else lanes
         return self._critic(None)[self._games[here], self.seats()[here]]
 
     def legal(self) -> Tensor:
-        """As `Lanes.legal`."""
-        return self._round.masks[self._games, self.seats()]
+        return self.lanes_of(self._round.masks)
 
     def alive(self) -> Tensor:
-        """As `Lanes.alive`: not out, and the learner's own in the present game."""
-        here = self._games, self.seats()
-        return torch.as_tensor(self.engine.alive)[here] & self._mine()[here]
-
-    def decided(self) -> Tensor | None:
-        """As `Lanes.decided`."""
-        return torch.as_tensor(self.engine.deciding)[self._games, self.seats()] if self.game.seats_wait else None
+        """Not out, and the learner's own in the present game."""
+        return self.lanes_of(torch.as_tensor(self.engine.alive)) & self.lanes_of(self._mine())
 
     def joint(self, actions: Tensor) -> Tensor:
-        """As `Lanes.joint`, (N, P, H): opponents choose; seats that are out or wait play their first legal action."""
+        """(N, P, H): opponents choose; seats that are out or wait play their first legal action."""
         deciding, valid = torch.as_tensor(self.engine.deciding), self.alive()
         shape = (*deciding.shape, len(self.facts.heads))
         everyone = bool(deciding.all())
-        joint = actions.new_zeros(shape) if everyone else neutral(self._round.masks, self.facts.head_sizes)
-        games, chairs = self._games[valid], self.seats()[valid]
-        joint[games, chairs] = actions[valid]
-        waiting = deciding.clone()
-        waiting[games, chairs] = False
-        games, chairs = waiting.nonzero(as_tuple=True)
+        joint = actions.new_zeros(shape) if everyone else first_legal_actions(self._round.masks, self.facts.head_sizes)
+        own = self._games[valid], self.seats()[valid]
+        joint[own] = actions[valid]
+        theirs = torch.ones_like(deciding)
+        theirs[own] = False
         assert self.generator is not None
+        games, seats = (theirs & deciding).nonzero(as_tuple=True)
         for name, its in self._by_opponent(games):
-            at, seats = games[its], chairs[its]
-            joint[at, seats] = self.cast.actor(name).choose(self._round, at, at, seats, self.generator)
+            at, of = games[its], seats[its]
+            joint[at, of] = self.opponents.runner(name).step(self._round, at, at, of, self.generator)
+        if self.game.seats_wait:
+            games, seats = (theirs & torch.as_tensor(self.engine.alive) & ~deciding).nonzero(as_tuple=True)
+            for name, its in self._by_opponent(games):
+                self.opponents.runner(name).look_on(self._round, games[its], games[its], seats[its])
         return joint
 
-    def used(self, joint: Tensor) -> Tensor | None:
-        """As `Lanes.used`."""
-        if not self.game.tells_used:
-            return None
-        return torch.as_tensor(self.engine.used(on_engine(joint)))[self._games, self.seats()]
-
-    def play(self, joint: Tensor) -> Array:
-        """As `Lanes.play`: the rewards of this round."""
-        self.engine.step(on_engine(joint))
-        return self.engine.rewards
+    def on_seats(self, joint: Tensor) -> Array:
+        return on_engine(joint)
 
     def ends(self) -> tuple[Tensor, Tensor]:
-        """As `Lanes.ends`: a seat that is out is terminated before its game, which may then be truncated."""
-        settled = torch.as_tensor(self.engine.seat_terminated)[self._games, self.seats()]
+        """A seat that is out is terminated before its game, which may then be truncated."""
         truncated = torch.as_tensor(self.engine.truncated & ~self.engine.terminated)
-        return settled, truncated[self._games]
-
-    def rewards(self, rewards: Tensor) -> Tensor:
-        """As `Lanes.rewards`."""
-        return rewards[self._games, self.seats()]
-
-    def memory(self, memory: Tensor) -> Tensor:
-        """As `Lanes.memory`."""
-        return memory[self._games, self.seats()]
+        return self.lanes_of(torch.as_tensor(self.engine.seat_terminated)), truncated[self._games]
 
     def start(self, rows: Array | None = None) -> None:
-        """As `Lanes.start`."""
         rows = np.arange(self.engine.num_games) if rows is None else rows
         self._assign(rows)
         self.engine.reset(rows)
-        self.cast.forget(rows)
+        self.opponents.reset(rows)
 
 
-class TurnLanes(_Matches, SelfPlayLanes):
-    """Of a game in which seats take turns: a lane is a game up to the learner's next turn, whichever of its seats has it."""
+class _TurnLanes(_MatchLanes, SelfPlayLanes):
+    """Games in which seats take turns: a lane is a game up to the learner's next turn, whichever of its seats has it."""
 
     def __init__(
-        self, game: Game, engine: Engine, me: str, matches: OpenMatches, entrant: Callable[[str], Entrant]
+        self, game: Game, engine: Engine, me: str, matches: OpenMatches, find: Callable[[str], Opponent]
     ) -> None:
-        super().__init__(game, engine, me, matches, entrant)
+        super().__init__(game, engine, me, matches, find)
         self._early = torch.zeros(engine.num_games, self.facts.players, device=self.device)
         """Rewards of moves before the learner's first one, (N, P)."""
 
     def begin(self) -> None:
-        """As `Lanes.begin`: opponents take up their current weights."""
-        self.cast.prepare(self._playing(), Seats(self.engine).typical)
+        self.opponents.prepare(self._playing(), SeatObservations(self.engine).typical)
 
     def play(self, joint: Tensor) -> Array:
-        """As `Lanes.play`: with those of the opponents' moves that follow."""
+        """With the rewards of the opponents' moves that follow."""
         running = torch.arange(self.engine.num_games, device=self.device)
         self._tell(running, self.seats(), joint)
         self.engine.step(played(joint))
@@ -246,25 +272,25 @@ class TurnLanes(_Matches, SelfPlayLanes):
             games = its.nonzero().squeeze(1)
             if not len(games):
                 return rewards
-            rows, chairs = on_host(games), to_move[games]
-            seen, actions = Seats(self.engine, rows), games.new_zeros(len(games), len(self.facts.heads))
+            rows, seats = on_host(games), to_move[games]
+            seen, actions = SeatObservations(self.engine, rows), games.new_zeros(len(games), len(self.facts.heads))
             for name, here in self._by_opponent(games):
                 at = here.nonzero().squeeze(1)
-                actions[at] = self.cast.actor(name).choose(seen, at, games[at], chairs[at], self.generator)
-            self._tell(games, chairs, actions)
+                actions[at] = self.opponents.runner(name).step(seen, at, games[at], seats[at], self.generator)
+            self._tell(games, seats, actions)
             self.engine.step(played(actions), rows)
             rewards += torch.as_tensor(self.engine.rewards)
 
-    def _tell(self, games: Tensor, chairs: Tensor, actions: Tensor) -> None:
+    def _tell(self, games: Tensor, seats: Tensor, actions: Tensor) -> None:
         """Tell opponents, and the sampler, of moves about to be made."""
         for name, here in self._by_opponent(games):
             if name != self.me:
-                self.cast.actor(name).notice(games[here], chairs[here], actions[here])
+                self.opponents.runner(name).observe_action(games[here], seats[here], actions[here])
         if self._listener is not None:
-            self._listener(on_host(games), on_host(chairs), on_host(played(actions)))
+            self._listener(on_host(games), on_host(seats), on_host(played(actions)))
 
     def start(self, rows: Array | None = None) -> None:
-        """As `Lanes.start`, up to the learner's first turn. Games that end before it count, and others are started.
+        """Up to the learner's first turn. Games that end before it count, and others are started.
 
         Raises:
             OptionError: the learner never comes to move.
@@ -275,12 +301,11 @@ class TurnLanes(_Matches, SelfPlayLanes):
             self.engine.reset(rows)
             for name in self._playing():
                 if name != self.me:
-                    self.cast.actor(name)  # before the first move, of which it may want to be told
-            self.cast.forget(rows)
+                    self.opponents.runner(name)  # made before the first move, which it may want to be told
+            self.opponents.reset(rows)
             self._early[torch.as_tensor(rows, device=self.device)] = 0
             self._early += self._play_others()
-            over = on_host(self.over())[rows]
-            rows = rows[over]
+            rows = rows[on_host(self.over())[rows]]
             if not len(rows):
                 return
             self.close(rows, self.results(on_host(self._early))[rows], np.zeros(len(rows), np.int64))
@@ -289,18 +314,23 @@ class TurnLanes(_Matches, SelfPlayLanes):
         )
 
     def state(self) -> dict[str, Tensor]:
-        """As `Lanes.state`."""
         return super().state() | {"early": self._early}
 
     def restore(self, state: Mapping[str, Tensor]) -> bool:
-        """As `Lanes.restore`."""
         self._early = state["early"].clone().to(self.device)
         return super().restore(state)
 
 
 def make_league_lanes(
-    game: Game, engine: Engine, me: str, matches: OpenMatches, entrant: Callable[[str], Entrant]
+    game: Game, engine: Engine, me: str, matches: OpenMatches, find: Callable[[str], Opponent]
 ) -> Lanes:
-    """The lanes of the learner `me`; see `RoundLanes` and `TurnLanes`."""
-    kind = RoundLanes if game.facts.simultaneous else TurnLanes
-    return kind(game, engine, me, matches, entrant)
+    """The lanes of a learner.
+
+    Args:
+        game: what is played.
+        engine: a batch of it.
+        me: id of the learner.
+        matches: source of opponents.
+        find: returns the network or agent of a player id.
+    """
+    return (_RoundLanes if game.facts.simultaneous else _TurnLanes)(game, engine, me, matches, find)

@@ -1,8 +1,8 @@
-"""`ActivePlayer`: a player of a league that learns: an algorithm whose sampler plays whom the coordinator assigns.
+"""`ActivePlayer`: a learning player of a league, an algorithm whose sampler plays the assigned opponents.
 
-Any algorithm can be the learner of a league that is a subclass of `Algorithm`, has a config that extends `AlgorithmConfig`
-(`num_envs`, `seats`, `shaping`, `init_from`), and plays all its games with `self.sampler`, as `Algorithm` makes it. The league
-puts lanes of its own into that sampler. `Algorithm.teacher_weight` names the field that weighs closeness to a teacher; an
+The learner of a league can be any algorithm that is a subclass of `Algorithm`, has a config that extends `AlgorithmConfig`
+(`num_envs`, `seats`, `shaping`, `init_from`), and plays all its games with `self.sampler` as `Algorithm` makes it. The league
+replaces the lanes of that sampler. `Algorithm.teacher_weight` names the config field with the weight of the KL to a teacher; an
 algorithm without one learns without a teacher.
 """
 
@@ -23,11 +23,10 @@ from ludory.envs.game import Game
 from ludory.errors import OptionError, TrainingError
 from ludory.plugins import algorithms
 
-from .cast import Entrant
 from .config import LeagueConfig
-from .lanes import make_league_lanes
-from .matches import OpenMatches
-from .messages import Assignment, MatchResult, Progress
+from .lanes import OpenMatches, make_league_lanes
+from .messages import Assignment, MatchResult, SliceResult
+from .opponent_runners import Opponent
 
 
 def check_learner(id: str) -> type[Algorithm]:
@@ -53,15 +52,15 @@ class ActivePlayer:
 
     Args:
         player: its id.
-        number: its place among the learners; its draws depend on it.
+        number: its index among the learners; its seed depends on it.
         config: of the league.
         game: what is played.
         next_assignment: asks for the next opponent.
-        deliver: tells of a finished match.
-        entrant: the network or agent behind an id.
-        start: checkpoint that it begins with after so many resets; None: random weights.
+        deliver: reports a finished match.
+        find: returns the network or agent of a player id.
+        start: returns the checkpoint of its initial weights after so many resets; None: random weights.
         teacher: checkpoint of the policy that it stays close to; None: there is none.
-        kl: weight of that closeness; None: as in the options of the league's learner.
+        kl: weight of the KL to the teacher; None: as in the options of the league's learner.
     """
 
     def __init__(
@@ -72,7 +71,7 @@ class ActivePlayer:
         game: Game,
         next_assignment: Callable[[], Assignment],
         deliver: Callable[[MatchResult], None],
-        entrant: Callable[[str], Entrant],
+        find: Callable[[str], Opponent],
         *,
         start: Callable[[int], str | None],
         teacher: str | None,
@@ -81,13 +80,13 @@ class ActivePlayer:
         self.player, self.number, self.config, self.game = player, number, config, game
         self._start, self._teacher, self._kl = start, teacher, kl
         self._messages = next_assignment, deliver
-        self._entrant = entrant
+        self._find = find
         self.env_steps, self.updates = 0, 0
         self.resets = 0
         self.algorithm = self._fresh()
 
     def _fresh(self) -> Algorithm:
-        """The weights of the start with a new optimiser."""
+        """The initial weights with a new optimiser."""
         first = self.config.first_weights
         spec = saved_policy(first, read_header(first))
         kind = check_learner(self.config.learner)
@@ -107,7 +106,7 @@ class ActivePlayer:
             **options,
         )
         matches = OpenMatches(*self._messages)
-        algorithm.sample_from(make_league_lanes(self.game, algorithm.engine, self.player, matches, self._entrant))
+        algorithm.sample_from(make_league_lanes(self.game, algorithm.engine, self.player, matches, self._find))
         return algorithm
 
     @property
@@ -115,11 +114,11 @@ class ActivePlayer:
         """The current network."""
         return self.algorithm.policy
 
-    def run_slice(self, steps: int) -> Progress:
+    def run_slice(self, steps: int) -> SliceResult:
         """Learn from about `steps` decisions (whole iterations).
 
         Raises:
-            TrainingError: losses, gradients or weights are not finite; the last checkpoint stays.
+            TrainingError: losses, gradients or weights are not finite; the last checkpoint is kept.
         """
         algorithm, numbers = self.algorithm, _Means()
         algorithm.set_logger(Logger(None, [numbers]))
@@ -130,19 +129,19 @@ class ActivePlayer:
             raise TrainingError(f"player {self.player}: {error}") from error
         self.env_steps += algorithm.num_timesteps - before
         self.updates += numbers.lines
-        return Progress(self.player, self.env_steps, self.updates, numbers.means())
+        return SliceResult(self.player, self.env_steps, self.updates, numbers.means())
 
     def reset(self) -> None:
-        """Start anew; games under way are dropped."""
+        """Return to the initial weights; running games are dropped."""
         self.resets += 1
         self.algorithm = self._fresh()
 
     def save(self, file: Path) -> None:
-        """Write all that `restore` needs."""
+        """Write a checkpoint for `restore`."""
         self.algorithm.save(file)
 
     def restore(self, file: Path, env_steps: int, updates: int, resets: int) -> None:
-        """Go on from a checkpoint."""
+        """Restore a checkpoint."""
         if resets != self.resets:
             self.resets = resets
             self.algorithm = self._fresh()
@@ -151,12 +150,12 @@ class ActivePlayer:
 
 
 class _Means(KVWriter):
-    """Means of what an algorithm logs."""
+    """Means of the numbers that an algorithm logs."""
 
     def __init__(self) -> None:
         self._sums: dict[str, list[float]] = {}
         self.lines = 0
-        """How often was logged."""
+        """Number of lines logged."""
 
     def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
         """One line of the log."""

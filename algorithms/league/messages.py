@@ -1,4 +1,4 @@
-"""What the roles of a league say to each other: frozen values, so that roles can be placed on other machines."""
+"""Messages between the roles of a league: frozen values, so that roles can be placed on other machines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class MatchResult:
-    """Sampler to coordinator: how the games of an assignment went, in the order in which they ended."""
+    """Sampler to coordinator: the results of an assignment's games, in the order in which they ended."""
 
     match: int
     outcomes: str
@@ -31,7 +31,7 @@ class MatchResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class SliceResult:
     """Learner to coordinator, at the end of a slice."""
 
     player: str
@@ -50,19 +50,12 @@ class SnapshotOrder:
     id: str
     reason: str
     reset: bool
-    """Whether the learner starts anew afterwards; drawn once, logged with the copy."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResetOrder:
-    """Coordinator to learner: go back to the supervised weights, with a fresh optimiser."""
-
-    player: str
+    """Whether the learner then returns to its initial weights, with a new optimiser; drawn once, logged with the copy."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationOrder:
-    """Coordinator to evaluator: fixed players `i` and `j` play block number `block` of their common games."""
+    """Coordinator to evaluator: `i` and `j` play block number `block` of their common games."""
 
     i: str
     j: str
@@ -71,8 +64,8 @@ class EvaluationOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluationResult:
-    """Evaluator to coordinator, for player `i`."""
+class PairResult:
+    """Evaluator to coordinator: the games of an order, for player `i`."""
 
     i: str
     j: str
@@ -81,3 +74,16 @@ class EvaluationResult:
     draws: int
     losses: int
     length: int
+    """Rounds of all games together."""
+    outcomes: str
+    """"w", "d" or "l" a game; game k and its mirror k + games/2 have one start."""
+
+    @property
+    def games(self) -> int:
+        """Games played."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def points(self) -> float:
+        """Wins and half the draws."""
+        return self.wins + self.draws / 2

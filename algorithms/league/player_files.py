@@ -1,4 +1,4 @@
-"""`Pool`: the network or agent behind a player's id."""
+"""`Pool` finds the network or agent of a player id; `open_league` reads the league of a folder."""
 
 from __future__ import annotations
 
@@ -6,37 +6,41 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple, NoReturn
 from weakref import WeakValueDictionary
 
 from ludory.agents.agent import Agent
 from ludory.agents.make import make_agent
 from ludory.agents.networks.policy import Policy
 from ludory.algorithms.league.log.events import FILE as LOG
-from ludory.algorithms.league.log.state import PlayerRecord
+from ludory.algorithms.league.log.events import read_events, standing
+from ludory.algorithms.league.log.state import LeagueState, PlayerRecord, load_state
 from ludory.algorithms.running.checkpoint import read_checkpoint
 from ludory.algorithms.sampling.teacher import policy_of
 from ludory.envs.game import Game
+from ludory.envs.make import make_game
 from ludory.errors import CheckpointError, OptionError
 from ludory.paths import path_inside
 
-from .cast import Entrant
+from .config import LeagueConfig, recorded_config
+from .opponent_runners import Opponent
 
 PLAYERS, CHECKPOINTS = "players", "checkpoints"
 """Folders of frozen players and of the learners' last checkpoints."""
 KEPT = 64
-"""Frozen networks held in memory beside those that play; the least recently used leaves first, so that memory does not grow with the league."""
+"""Frozen networks kept in memory beside those that play (least recently used), so that memory does not grow with the league."""
 
 
 class Pool:
-    """Learners as they are now, frozen players from their files, anchors by name.
+    """Current networks of learners, frozen players from their files, anchors by name.
 
-    The file of a frozen player is read once as long as somebody holds its network, however many others play.
+    A frozen player's file is not read again while anybody holds its network.
 
     Args:
         folder: of the league.
         game: what is played.
-        record: the entry of a player.
-        live: the network of a learner.
+        record: returns the entry of a player.
+        live: returns the network of a learner.
     """
 
     def __init__(
@@ -45,14 +49,14 @@ class Pool:
         self.folder, self.game, self._record, self._live = folder, game, record, live
         self._recent: OrderedDict[str, Policy] = OrderedDict()
         self._frozen: WeakValueDictionary[str, Policy] = WeakValueDictionary()
-        """All that anybody holds, such as opponents in games that are under way."""
+        """Networks that anybody holds, such as opponents in running games."""
         self._anchors: dict[str, Agent] = {}
 
-    def entrant(self, id: str) -> Entrant:
-        """Who plays under this id.
+    def opponent(self, id: str) -> Opponent:
+        """The network or agent that plays under this id.
 
         Raises:
-            CheckpointError: the file of a frozen player is missing or is not what the log says.
+            CheckpointError: the file of a frozen player is missing or differs from the log.
         """
         player = self._record(id)
         if player.role == "anchor":
@@ -66,7 +70,7 @@ class Pool:
 
         Raises:
             OptionError: the player is not frozen.
-            CheckpointError: the file is missing or is not what the log says.
+            CheckpointError: the file is missing or differs from the log.
         """
         player = self._record(id)
         if not player.frozen or player.file is None:
@@ -89,7 +93,7 @@ class Pool:
 
 
 def player_file(folder: Path, player: PlayerRecord) -> Path:
-    """Where the weights of a frozen player lie, or a learner's last checkpoint.
+    """The file of a frozen player's weights, or of a learner's last checkpoint.
 
     Raises:
         CheckpointError: the log names a file that is not in `players/` or `checkpoints/` of the league.
@@ -120,7 +124,7 @@ def file_hash(file: Path) -> str:
 
 
 def check_file(file: Path, sha256: str | None) -> None:
-    """Refuse a file that is not what the log says.
+    """Refuse a file that differs from the log.
 
     Raises:
         CheckpointError: it is missing or was changed.
@@ -128,3 +132,35 @@ def check_file(file: Path, sha256: str | None) -> None:
     found = file_hash(file)
     if found != sha256:
         raise CheckpointError(f"{file}: SHA-256 {found}, the log of the league says {sha256}; put the old file back")
+
+
+class OpenedLeague(NamedTuple):
+    """A league that is not running."""
+
+    config: LeagueConfig
+    game: Game
+    state: LeagueState
+    pool: Pool
+
+    @property
+    def final_main(self) -> str:
+        """Id of the newest frozen copy of a main."""
+        return [player.id for player in self.state.players if player.frozen and player.role == "main"][-1]
+
+
+def open_league(folder: str | Path) -> OpenedLeague:
+    """Read the log of a league; its frozen players can play.
+
+    Raises:
+        DataError: there is no league, or its log is damaged.
+    """
+    target = Path(folder)
+    events = standing(read_events(target))
+    config = recorded_config(events, target)
+    state = load_state(target, events, config.decay)
+    game = make_game(config.env, **config.options)
+    return OpenedLeague(config, game, state, Pool(target, game, state.player, _no_learner))
+
+
+def _no_learner(id: str) -> NoReturn:
+    raise OptionError(f"{id} still learns; name one of its frozen copies, such as {id}@0")

@@ -1,10 +1,11 @@
-"""`League`: all roles of a league in one process, in turn; what it does is in its event log, and a killed one goes on from there."""
+"""`League`: all roles of a league in one process, in turn. All it does is in its event log, from which a killed league resumes."""
 
 from __future__ import annotations
 
 import dataclasses
 import shutil
 from collections.abc import Callable
+from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter, process_time
@@ -14,9 +15,7 @@ import torch
 from typing_extensions import Self
 
 from ludory.algorithms.league.log.events import FILE, EventLog, read_events, standing
-from ludory.algorithms.league.log.recorded import START, TEACHER, recorded_config, with_copies
-from ludory.algorithms.league.log.state import LeagueState
-from ludory.algorithms.league.log.state_snapshots import folded, write_state
+from ludory.algorithms.league.log.state import LeagueState, load_state, write_state
 from ludory.algorithms.running.checkpoint import read_header
 from ludory.algorithms.running.checkpoint_header import LIBRARIES
 from ludory.algorithms.running.folder_lock import FolderLock
@@ -27,11 +26,11 @@ from ludory.envs.make import make_game
 from ludory.errors import CheckpointError, DataError, OptionError, OutputError
 from ludory.paths import path_inside
 
-from .config import LeagueConfig
+from .config import START, TEACHER, LeagueConfig, recorded_config, with_copies
 from .coordinator import Coordinator
 from .evaluator import Evaluator
 from .learner import ActivePlayer, check_learner
-from .messages import EvaluationOrder, Progress, ResetOrder
+from .messages import EvaluationOrder, SliceResult, SnapshotOrder
 from .player_files import CHECKPOINTS, PLAYERS, Pool, check_file, file_hash, player_file
 
 BEGINNING = ("created", "player_added", "snapshot", "evaluated")
@@ -39,14 +38,14 @@ BEGINNING = ("created", "player_added", "snapshot", "evaluated")
 
 
 class League:
-    """A league that runs; made by `start_league` or `resume_league`.
+    """A running league, made by `start_league` or `resume_league`.
 
     Args:
         folder: where everything is written.
         config: options; `teacher` is the copy in the folder.
         log: opened event log.
         state: of its events.
-        lock: of the folder; given up by `close`, or at the end of a `with` block.
+        lock: of the folder; released by `close`, or at the end of a `with` block.
     """
 
     def __init__(self, folder: Path, config: LeagueConfig, log: EventLog, state: LeagueState, lock: FolderLock) -> None:
@@ -54,7 +53,7 @@ class League:
         self.game: Game = make_game(config.env, **config.options)
         self.coordinator = Coordinator(config, log, state)
         self.pool = Pool(folder, self.game, state.player, lambda id: self.learners[id].policy)
-        self.evaluator = Evaluator(self.game, self.pool.entrant, config.seed)
+        self.evaluator = Evaluator(self.game, self.pool.opponent, config.seed)
         self.learners: dict[str, ActivePlayer] = {}
         self._stopping = False
         self._now = process_time if config.processor_time else perf_counter
@@ -69,12 +68,12 @@ class League:
         self.close()
 
     def close(self) -> None:
-        """Close the log and let other processes have the folder."""
+        """Close the log and release the folder."""
         self.log.close()
         self._lock.release()
 
     def make_learners(self) -> None:
-        """A learner for every active player, with the weights that it starts from."""
+        """Make a learner for every active player, with its initial weights."""
         for number, player in enumerate(self.state.learners):
             self.learners[player.id] = ActivePlayer(
                 player.id,
@@ -83,14 +82,14 @@ class League:
                 self.game,
                 lambda id=player.id: self.coordinator.next_assignment(id),  # type: ignore[misc]
                 self.coordinator.take_result,
-                self.pool.entrant,
+                self.pool.opponent,
                 start=lambda resets, role=player.role: self._start(role, resets),  # type: ignore[misc]
                 teacher=self.config.teacher,
                 kl=None if player.role == "main" else self.config.exploiter_kl,
             )
 
     def _start(self, role: str, resets: int) -> str:
-        """The checkpoint that a player of `role` starts from after so many resets."""
+        """The checkpoint of a player's initial weights after so many resets."""
         copies = [player.id for player in self.state.players if player.frozen and player.role == "main"]
         if resets and role != "main" and self.config.exploiters_from == "main" and copies:
             return str(self.pool.file(copies[-1]))
@@ -99,10 +98,10 @@ class League:
         return self.config.first_weights
 
     def restore_learners(self) -> None:
-        """Put the learners where their last checkpoints left them.
+        """Restore the learners from their last checkpoints.
 
         Raises:
-            CheckpointError: a file that the log names is missing, was changed, or lies elsewhere.
+            CheckpointError: a file that the log names is missing, was changed, or is outside its folder.
         """
         self.check_files()
         for id, learner in self.learners.items():
@@ -111,10 +110,10 @@ class League:
                 learner.restore(player_file(self.folder, player), player.env_steps, player.updates, player.resets)
 
     def check_files(self) -> None:
-        """Compare all files that the log names with their hashes.
+        """Compare the hashes of all files that the log names.
 
         Raises:
-            CheckpointError: one is missing, was changed, or lies elsewhere.
+            CheckpointError: one is missing, was changed, or is outside its folder.
         """
         for player in self.state.players:
             if player.file is not None:
@@ -123,18 +122,18 @@ class League:
                 self._sizes[file] = file.stat().st_size
 
     def _check_sizes(self) -> None:
-        """As `check_files` by sizes alone, which is quick."""
+        """As `check_files`, but compare sizes only, which is quick."""
         for file, size in self._sizes.items():
             try:
                 found = file.stat().st_size
             except OSError as error:
                 raise CheckpointError(
-                    f"{file}: gone while the league ran ({error.strerror}); put it back, then `ludory league resume {self.folder}` goes on"
+                    f"{file}: gone while the league ran ({error.strerror}); put it back, then type `ludory league resume {self.folder}`"
                 ) from error
             if found != size:
                 raise CheckpointError(
                     f"{file}: {found} bytes, the league wrote {size}; put the old file back, "
-                    f"then `ludory league resume {self.folder}` goes on"
+                    f"then type `ludory league resume {self.folder}`"
                 )
 
     @property
@@ -152,12 +151,12 @@ class League:
     def run(self, on_slice: Callable[[League], None] | None = None) -> bool:
         """Train until the budget is used up or `stop` is called; returns True when it is used up.
 
-        At the end every main that has learnt for half a unit since it was last copied is copied once more. Before that the
-        last copy stands for it: another would be the same player twice, and its games against itself a measure of nothing.
+        At the end every main is copied once more that has learnt for half a unit since its last copy. A copy made earlier would
+        be almost the same player twice.
 
         Raises:
-            OutputError: the log is gone, or is no longer the file that was written.
-            CheckpointError: a file that the log names is gone, or is no longer what was written.
+            OutputError: the log is gone or was replaced.
+            CheckpointError: a file that the log names is gone or was changed.
         """
         with one_thread():
             while not self.finished and not self._stopping:
@@ -168,7 +167,7 @@ class League:
         return self.finished
 
     def finish(self) -> None:
-        """Close a league whose budget is used up, once; see that what was written is there.
+        """Close a league whose budget is used up, once, and check its files.
 
         Raises:
             OutputError, CheckpointError: as `run`.
@@ -179,56 +178,59 @@ class League:
         self.check_files()
 
     def begin(self) -> None:
-        """Copy every main once, so that there are frozen players, and measure them against the anchors."""
+        """Copy every main once, so that there are frozen players, and evaluate the copies against the anchors."""
         for player in self.state.learners:
             if player.role == "main":
                 self._snapshot(player.id, "begin")
         self._measure(self.coordinator.matrix_orders())
         self._commit()
 
-    def slice(self) -> Progress:
-        """Let the player whose turn it is learn, measure it, copy it and commit what came of it."""
+    def slice(self) -> SliceResult:
+        """One turn of a learner: train, evaluate, copy and reset where due, and commit."""
         player = self.coordinator.whose_turn.id
         learner = self.learners[player]
-        progress = learner.run_slice(self.config.steps_of_slice)
-        self.coordinator.take_progress(progress)
+        result = learner.run_slice(self.config.steps_of_slice)
+        self.coordinator.take_slice(result)
         self._measure(self.coordinator.strength_orders(player), learning=True)
-        for order in self.coordinator.orders(player):
-            if isinstance(order, ResetOrder):
+        order = self.coordinator.after_slice(player)
+        if order is not None:
+            self._write_snapshot(order)
+            if self.state.snapshots % self.config.evaluation_every == 0:
+                self._measure(self.coordinator.matrix_orders())
+            if order.reset:  # after the copy, which would otherwise have the initial weights
                 learner.reset()
-                self.coordinator.reset_done(order)
-            else:
-                self._write_snapshot(order)
-                if self.state.snapshots % self.config.evaluation_every == 0:
-                    self._measure(self.coordinator.matrix_orders())
+                self.coordinator.reset_done(player)
         self._checkpoint(player)
         self._commit()
-        return progress
+        return result
 
     def _snapshot(self, player: str, reason: str) -> None:
         self._write_snapshot(self.coordinator.snapshot_order(player, reason))
 
-    def _write_snapshot(self, order: Any) -> None:
-        """Weights first, then the event that names them."""
+    def _write_snapshot(self, order: SnapshotOrder) -> None:
+        """Write the weights first, then the event that names them."""
         file = f"{PLAYERS}/{order.id}.ludory"
         target = path_inside(self.folder, file, self.log.file)
         self.learners[order.player].algorithm.save_policy(target)
-        self.coordinator.snapshot_written(order, file, file_hash(target))
-        self._sizes[target] = target.stat().st_size
+        self.coordinator.snapshot_written(order, file, self._hash(target))
+
+    def _hash(self, file: Path) -> str:
+        """SHA-256 of a file that the log will name; its size is checked from now on."""
+        self._sizes[file] = file.stat().st_size
+        return file_hash(file)
 
     def _measure(self, orders: list[EvaluationOrder], learning: bool = False) -> None:
-        for played in self.evaluator.play(orders):
-            self.coordinator.take_evaluation(played.result, played.outcomes, learning)
+        for result in self.evaluator.play(orders):
+            self.coordinator.take_evaluation(result, learning)
 
     def _checkpoint(self, player: str) -> None:
-        """A file of a new name, so that the last one stands until the log names the new one."""
+        """Write a checkpoint under a new name: the last one stays until the log names the new one."""
         file = f"{CHECKPOINTS}/{player}-{self.state.turn}.ludory"
         target, known = path_inside(self.folder, file, self.log.file), self.state.player(player)
         self._outdated = player_file(self.folder, known) if known.file else None
         learner = self.learners[player]
         learner.save(target)
-        self.coordinator.checkpointed(player, file, file_hash(target), learner.env_steps)
-        self._sizes[target] = target.stat().st_size
+        self.coordinator.checkpointed(player, file, self._hash(target), learner.env_steps)
 
     def _commit(self) -> None:
         now = self._now()
@@ -252,10 +254,10 @@ class League:
 
 
 def start_league(config: LeagueConfig, folder: str | Path) -> League:
-    """A new league in an empty folder, or in one whose league was stopped before its first commit.
+    """Start a league in an empty folder, or in one whose league was stopped before its first commit.
 
     Raises:
-        OptionError: the game is not one that leagues play.
+        OptionError: leagues cannot play this game.
         OutputError: the folder holds a league already, or cannot be written to.
         CheckpointError: the teacher is unreadable, or of another game.
     """
@@ -267,8 +269,9 @@ def start_league(config: LeagueConfig, folder: str | Path) -> League:
     teacher = load_teacher(config.first_weights, game, torch.device("cpu"))
     if config.init_from:
         load_teacher(config.init_from, game, torch.device("cpu"))
-    lock = FolderLock(target)
-    try:
+    with ExitStack() as undo:
+        lock = FolderLock(target)
+        undo.callback(lock.release)
         _refuse_begun(target)  # by a process that held the lock until now
         (target / FILE).unlink(missing_ok=True)
         for name in (PLAYERS, CHECKPOINTS):
@@ -291,22 +294,20 @@ def start_league(config: LeagueConfig, folder: str | Path) -> League:
         league.coordinator.add_players(config.anchors)
         league.make_learners()
         league.begin()
+        undo.pop_all()
         return league
-    except BaseException:
-        lock.release()
-        raise
 
 
 def _refuse_begun(folder: Path) -> None:
-    """A league that was stopped before its first commit has nothing that would be lost."""
+    """Refuse a folder with a committed league; before the first commit nothing is lost."""
     if (folder / FILE).exists() and any(event.type not in BEGINNING for event in read_events(folder)):
         raise OutputError(
-            f"{folder}: holds a league; `ludory league resume {folder}` goes on with it, or name another --out"
+            f"{folder}: holds a league; `ludory league resume {folder}` continues it, or name another --out"
         )
 
 
 def resume_league(folder: str | Path, **changes: Any) -> League:
-    """The league of a folder, where its last commit left it; what was done after that is repeated.
+    """Resume the league of a folder from its last commit; later work is repeated.
 
     Args:
         folder: of the league.
@@ -319,14 +320,15 @@ def resume_league(folder: str | Path, **changes: Any) -> League:
     target = Path(folder)
     if not (target / FILE).exists():
         read_events(target)  # says what to type
-    lock = FolderLock(target)
-    log: EventLog | None = None
-    try:
+    with ExitStack() as undo:
+        lock = FolderLock(target)
+        undo.callback(lock.release)
         log = EventLog(target)
+        undo.callback(log.close)
         events = standing(log.events)
         if not events or events[0].type != "created":
             raise DataError(
-                f"{log.file}: nothing was begun here; run the same `ludory league run ... --out {target}` again"
+                f"{log.file}: no league was started here; run the same `ludory league run ... --out {target}` again"
             )
         config = recorded_config(events, target)
         if changes:
@@ -343,17 +345,11 @@ def resume_league(folder: str | Path, **changes: Any) -> League:
         if commits:
             budget = {"budget_steps": config.budget_steps, "minutes": config.minutes}
             log.append("resumed", from_seq=commits[-1], budget=budget)
-            league = League(target, config, log, folded(target, standing(log.events), config.decay), lock)
+            league = League(target, config, log, load_state(target, standing(log.events), config.decay), lock)
             league.make_learners()
             league.restore_learners()
+            undo.pop_all()
             return league
-    except BaseException:
-        if log is not None:
-            log.close()
-        lock.release()
-        raise
-    log.close()
-    lock.release()
     return start_league(config, target)
 
 

@@ -173,6 +173,14 @@ class EngineLanes:
         """As `Lanes.joint`: nobody else moves."""
         return actions
 
+    def over(self) -> Array:
+        """As `Lanes.over`."""
+        return self.engine.terminated | self.engine.truncated
+
+    def start(self, rows: Array | None = None) -> None:
+        """As `Lanes.start`."""
+        self.engine.reset(rows)
+
     def rewards(self, rewards: Tensor) -> Tensor:
         """As `Lanes.rewards`."""
         return rewards if self.own_rewards else rewards[:, self.reward_seat]
@@ -296,10 +304,6 @@ class SelfPlayLanes(EngineLanes):
         terminated = torch.as_tensor(self.engine.terminated)
         return terminated, torch.as_tensor(self.engine.truncated) & ~terminated
 
-    def over(self) -> Array:
-        """As `Lanes.over`."""
-        return self.engine.terminated | self.engine.truncated
-
     def play(self, joint: Tensor) -> Array:
         """As `Lanes.play`: the rewards of this move."""
         moves = played(joint)
@@ -307,16 +311,20 @@ class SelfPlayLanes(EngineLanes):
         self.engine.step(moves)
         return self.engine.rewards
 
-    def start(self, rows: Array | None = None) -> None:
-        """As `Lanes.start`."""
-        self.engine.reset(rows)
-
 
 class SimultaneousLanes(EngineLanes):
     """Every seat of a game in which all move at once: lane = game * P + seat, one reward per lane."""
 
     def __init__(self, game: Game, engine: Engine) -> None:
         super().__init__(game, engine, game.facts.players)
+
+    def lanes_of(self, by_seat: Tensor) -> Tensor:
+        """(lanes, ...) of a tensor (N, P, ...)."""
+        return by_seat.flatten(0, 1)
+
+    def on_seats(self, joint: Tensor) -> Array:
+        """What `joint` returned as the engine takes it, (N, P, H)."""
+        return on_engine(joint.unflatten(0, (-1, self.facts.players)))
 
     def seats(self) -> Tensor:
         """As `Lanes.seats`."""
@@ -343,21 +351,21 @@ class SimultaneousLanes(EngineLanes):
 
     def legal(self) -> Tensor:
         """As `Lanes.legal`."""
-        return torch.as_tensor(self.engine.legal()).flatten(0, 1)
+        return self.lanes_of(torch.as_tensor(self.engine.legal()))
 
     def alive(self) -> Tensor | None:
         """As `Lanes.alive`: seats that are out wait for the end of their game."""
-        return torch.as_tensor(self.engine.alive).flatten() if self.game.seats_leave else None
+        return self.lanes_of(torch.as_tensor(self.engine.alive)) if self.game.seats_leave else None
 
     def decided(self) -> Tensor | None:
         """As `Lanes.decided`."""
-        return torch.as_tensor(self.engine.deciding).flatten() if self.game.seats_wait else None
+        return self.lanes_of(torch.as_tensor(self.engine.deciding)) if self.game.seats_wait else None
 
     def used(self, joint: Tensor) -> Tensor | None:
         """As `Lanes.used`."""
         if not self.game.tells_used:
             return None
-        return torch.as_tensor(self.engine.used(self._cube(joint))).flatten(0, 1)
+        return self.lanes_of(torch.as_tensor(self.engine.used(self.on_seats(joint))))
 
     def ends(self) -> tuple[Tensor, Tensor]:
         """As `Lanes.ends`, never both: a seat's place is settled when it is out, or with its game."""
@@ -365,29 +373,18 @@ class SimultaneousLanes(EngineLanes):
         truncated = torch.as_tensor(self.engine.truncated).repeat_interleave(self.facts.players)
         return terminated, truncated & ~terminated
 
-    def over(self) -> Array:
-        """As `Lanes.over`."""
-        return self.engine.terminated | self.engine.truncated
-
     def rewards(self, rewards: Tensor) -> Tensor:
         """As `Lanes.rewards`."""
-        return rewards.flatten()
+        return self.lanes_of(rewards)
 
     def memory(self, memory: Tensor) -> Tensor:
         """As `Lanes.memory`: a lane is a seat."""
-        return memory.clone().flatten(0, 1)
-
-    def _cube(self, joint: Tensor) -> Array:
-        return on_engine(joint.unflatten(0, (-1, self.facts.players)))
+        return self.lanes_of(memory.clone())
 
     def play(self, joint: Tensor) -> Array:
         """As `Lanes.play`: the rewards of this move."""
-        self.engine.step(self._cube(joint))
+        self.engine.step(self.on_seats(joint))
         return self.engine.rewards
-
-    def start(self, rows: Array | None = None) -> None:
-        """As `Lanes.start`."""
-        self.engine.reset(rows)
 
 
 def on_engine(actions: Tensor) -> Array:

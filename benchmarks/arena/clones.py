@@ -1,6 +1,6 @@
-"""`ludory bench arena-clones`: record each scripted style of the arena against itself, clone it, and let the clone meet the style.
+"""`ludory bench arena-clones`: record each scripted style of the arena against itself, clone it, and let the clone play the style.
 
-A perfect clone scores 0.5. Recordings, checkpoints and results lie in one folder; the command goes on where an earlier one stopped.
+A perfect clone scores 0.5. Recordings, checkpoints and results lie in one folder; the command continues an earlier one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 
 from ludory.agents.agent import Agent
 from ludory.agents.evaluation.evaluate import evaluate
-from ludory.agents.evaluation.intervals import wilson
 from ludory.algorithms.bc import BC
 from ludory.algorithms.running.interrupt import raise_interrupt
 from ludory.algorithms.running.train_to_file import train_to_file
@@ -23,6 +22,8 @@ from ludory.benchmarks.harness.result_file import write_result
 from ludory.data.recording.record import record
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
+
+from .league_run import score_with_interval
 
 GAME = "Arena2P-v0"
 STYLES = ("rusher", "sniper", "turtle", "looter", "miner", "zone")
@@ -40,7 +41,7 @@ def run(argv: list[str]) -> int:
     """Record, train, evaluate, write; returns the exit code.
 
     Raises:
-        OptionError: no style is left to clone.
+        OptionError: there is no style to clone.
     """
     arguments = _parser().parse_args(argv)
     if not arguments.styles:
@@ -83,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _result(arguments: argparse.Namespace, style: str) -> dict[str, Any]:
-    """Points of the clone of a style, measured now or by an earlier command."""
+    """Score of the clone of a style, measured now or by an earlier command."""
     folder = arguments.out / style
     file = folder / "result.json"
     if not file.exists():
@@ -98,7 +99,7 @@ def _result(arguments: argparse.Namespace, style: str) -> dict[str, Any]:
 
 
 def _clone(arguments: argparse.Namespace, style: str, folder: Path) -> BC:
-    """The clone, trained as far as it was not."""
+    """The clone; continues an interrupted training."""
     options, file = {"observation": arguments.observation}, folder / "clone.ludory"
     games = folder / "games"
     game = make_game(GAME, **options)
@@ -113,7 +114,7 @@ def _clone(arguments: argparse.Namespace, style: str, folder: Path) -> BC:
 
 
 def _score(model: BC, arguments: argparse.Namespace, style: str) -> dict[str, Any]:
-    """Points over paired duels with the 95 % interval of Wilson."""
+    """Score over paired duels."""
     clone, half = model.as_agent(), arguments.duels // 2
     options = {"observation": arguments.observation}
     points = 0.0
@@ -121,5 +122,4 @@ def _score(model: BC, arguments: argparse.Namespace, style: str) -> dict[str, An
         pair: list[str | Agent] = [clone, f"arena/{style}"] if seat == 0 else [f"arena/{style}", clone]
         played = evaluate(pair, game=GAME, games=half, seed=1_000_003, **options)
         points += float((played.returns[:, seat] + 1).sum()) / 2
-    interval = wilson(points, 2 * half)
-    return {"score": points / (2 * half), "low": float(interval.low), "high": float(interval.high), "duels": 2 * half}
+    return score_with_interval(points, 2 * half)

@@ -1,4 +1,4 @@
-"""`ludory bench arena-league`: leagues of duels beside self-play with as many steps, by held-out styles, cross-play and exploiters."""
+"""`ludory bench arena-league`: leagues of duels against self-play with equal steps: held-out styles, cross-play and exploiters."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ludory.algorithms.league.cast import Entrant
 from ludory.algorithms.league.evaluator import Evaluator
-from ludory.algorithms.league.exploit import STEPS
+from ludory.algorithms.league.exploitation import STEPS
 from ludory.algorithms.league.messages import EvaluationOrder
 from ludory.algorithms.league.metagame.nash_averaging import nash_averaging
-from ludory.algorithms.league.opened import open_league
+from ludory.algorithms.league.opponent_runners import Opponent
+from ludory.algorithms.league.player_files import open_league
 from ludory.algorithms.running.interrupt import exit_code
 from ludory.algorithms.running.threads import one_thread
 from ludory.atomic import atomic_file
@@ -32,7 +32,7 @@ from ludory.benchmarks.harness.result_file import write_result
 from ludory.benchmarks.harness.worker_process import THREADS
 from ludory.errors import OptionError, TrainingError
 
-from .league_run import CONTENDERS, GAME, HELD_OUT, LEARNER, OPTIONS, STARTS_SEED, STYLES, final_main
+from .league_run import CONTENDERS, GAME, HELD_OUT, LEARNER, OPTIONS, STARTS_SEED, STYLES
 
 CONVENTION = (
     "share of points, draws half; moves drawn with temperature 1; every start from both seats; intervals are of a mean over "
@@ -41,11 +41,11 @@ CONVENTION = (
 
 
 def run(argv: list[str]) -> int:
-    """Train what is not trained yet, measure, write; returns the exit code.
+    """Train the missing runs, evaluate, write; returns the exit code.
 
     Raises:
         OptionError: an option is not allowed.
-        TrainingError: a run failed; finished ones are kept.
+        TrainingError: a run failed; finished runs are kept.
     """
     options = _parser().parse_args(argv)
     if not options.teacher.is_file():
@@ -59,7 +59,7 @@ def run(argv: list[str]) -> int:
     try:
         _work(waiting, options.jobs)
     except KeyboardInterrupt as stop:
-        print("interrupted: go on with the same command")
+        print("interrupted: the same command continues")
         return exit_code(stop)
     results = [json.loads((Path(task["folder"]) / "result.json").read_text()) for task in tasks]
     report = {
@@ -67,10 +67,7 @@ def run(argv: list[str]) -> int:
         "game": GAME,
         "options": OPTIONS,
         "learner": LEARNER,
-        "steps": options.steps,
-        "exploiter_steps": options.exploiter_steps,
-        "duels": options.duels,
-        "past_duels": options.past_duels,
+        **{name: getattr(options, name) for name in ("steps", "exploiter_steps", "duels", "past_duels")},
         "held_out": list(HELD_OUT),
         "convention": CONVENTION,
         "contenders": {
@@ -123,21 +120,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _task(options: argparse.Namespace, contender: str, seed: int) -> dict[str, Any]:
-    return {
-        "contender": contender,
-        "seed": seed,
-        "steps": options.steps,
-        "teacher": str(options.teacher),
-        "duels": options.duels,
-        "past_duels": options.past_duels,
-        "exploiters": options.exploiters,
-        "exploiter_steps": options.exploiter_steps,
-        "folder": str(options.out / f"{contender.replace(',', '').replace(' ', '-')}-seed{seed}"),
-    }
+    names = ("steps", "teacher", "duels", "past_duels", "exploiters", "exploiter_steps")
+    known = {name: getattr(options, name) for name in names} | {"teacher": str(options.teacher)}
+    folder = options.out / f"{contender.replace(',', '').replace(' ', '-')}-seed{seed}"
+    return {"contender": contender, "seed": seed, **known, "folder": str(folder)}
 
 
 def _work(tasks: Sequence[dict[str, Any]], jobs: int) -> None:
-    """Run the tasks, `jobs` at once; the first failure ends all."""
+    """Run the tasks, `jobs` at once; the first failure stops all."""
     waiting, running = list(tasks), list[tuple[dict[str, Any], subprocess.Popen[str]]]()
     try:
         while waiting or running:
@@ -187,7 +177,7 @@ class Mean(NamedTuple):
 
 
 def mean_over_seeds(values: Sequence[float]) -> Mean:
-    """Student's t interval of shares; [0, 1] of a single seed, which says nothing of others."""
+    """Student's t interval of shares; [0, 1] for a single seed."""
     from scipy.stats import t
 
     middle = float(np.mean(values))
@@ -198,7 +188,7 @@ def mean_over_seeds(values: Sequence[float]) -> Mean:
 
 
 def _summary(name: str, results: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Means over seeds with intervals; all scores are shares of points of the final main."""
+    """Means over seeds with intervals of the final main's shares of points."""
 
     def over_seeds(measure: Callable[[dict[str, Any]], float]) -> list[float]:
         return list(mean_over_seeds([measure(result) for result in results]))
@@ -227,19 +217,19 @@ def _style_score(style: str, result: dict[str, Any]) -> float:
 
 
 def _cross_table(folders: Sequence[Path], tasks: Sequence[dict[str, Any]], duels: int) -> dict[str, Any]:
-    """All final mains against each other: points, Nash averaging over all of them, and each contender against each other one."""
+    """All final mains against each other: points, Nash averaging over all, and each contender against each other one."""
     leagues = {folder.name: open_league(folder) for folder in folders}
     names = list(leagues)
 
-    def entrant(id: str) -> Entrant:
-        return leagues[id].pool.entrant(final_main(leagues[id]))
+    def find(id: str) -> Opponent:
+        return leagues[id].pool.opponent(leagues[id].final_main)
 
     orders = [EvaluationOrder(i, j, 0, duels) for place, i in enumerate(names) for j in names[place + 1 :]]
     points = np.full((len(names), len(names)), 0.5)
     with one_thread():
-        for played in Evaluator(leagues[names[0]].game, entrant, STARTS_SEED).play(orders):
-            i, j = names.index(played.result.i), names.index(played.result.j)
-            points[i, j] = (played.result.wins + played.result.draws / 2) / duels
+        for result in Evaluator(leagues[names[0]].game, find, STARTS_SEED).play(orders):
+            i, j = names.index(result.i), names.index(result.j)
+            points[i, j] = result.points / duels
             points[j, i] = 1 - points[i, j]
     averaged = nash_averaging(points) if len(names) > 1 else None
     groups = [task["contender"] for task in tasks]
@@ -264,28 +254,25 @@ def _cross_table(folders: Sequence[Path], tasks: Sequence[dict[str, Any]], duels
 
 
 def _between(points: Any, groups: Sequence[str], one: str, other: str) -> dict[str, Any]:
-    """Points of the finals of one contender against those of another: the mean over its seeds, each against all of the other's."""
+    """Points of one contender's finals against another's: the mean over its seeds, each against all of the other's."""
     rows, columns = ([k for k, group in enumerate(groups) if group == name] for name in (one, other))
     return {"of": one, "against": other, "points": list(mean_over_seeds(points[np.ix_(rows, columns)].mean(1)))}
 
 
 def _chart(report: dict[str, Any]) -> str:
+    def panel(title: str, share: Callable[[dict[str, Any]], float]) -> Panel:
+        found = report["contenders"].items()
+        return Panel(title, [Bar(name, 100 * share(one), name == "league") for name, one in found])
+
     panels = [
-        Panel(
+        panel(
             f"points of the final main against {style}{' (held out)' if style in HELD_OUT else ''}, in percent",
-            [
-                Bar(name, 100 * found["styles"][style][0], name == "league")
-                for name, found in report["contenders"].items()
-            ],
+            lambda one, style=style: one["styles"][style][0],  # type: ignore[misc]
         )
         for style in STYLES
     ]
-    panels.append(
-        Panel(
-            "points of an exploiter against the final main, in percent; 50 is none",
-            [Bar(name, 100 * found["exploiter"][0], name == "league") for name, found in report["contenders"].items()],
-        )
-    )
+    title = "points of an exploiter against the final main, in percent; 50 is none"
+    panels.append(panel(title, lambda one: one["exploiter"][0]))
     machine = report["machine"]["name"]
     return bar_chart(panels, f"{report['steps']:,} agent steps each, means over seeds; {machine}, {report['date']}")
 
@@ -297,7 +284,7 @@ def percent(mean: Sequence[float]) -> str:
 
 
 def exploitability(mean: Sequence[float]) -> str:
-    """Points above one half of an exploiter, in percent; a mean below is none, because a best response scores at least one half."""
+    """Points of an exploiter above one half, in percent; a best response scores at least one half, so below it none was found."""
     middle, low, high = (100 * value - 50 for value in mean)
     return f"{middle:.1f} [{low:.1f}, {high:.1f}]" if middle > 0 else f"none found (upper end {high:+.1f})"
 

@@ -1,4 +1,4 @@
-"""One run of `ludory bench arena-league`, in a process of its own: train or go on, measure the final main, exploit it."""
+"""One run of `ludory bench arena-league`, in a process of its own: train or resume, evaluate the final main, exploit it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 
 from ludory.agents.evaluation.intervals import wilson
 from ludory.agents.make import make_agent
-from ludory.algorithms.league.cast import Entrant
 from ludory.algorithms.league.config import LeagueConfig
 from ludory.algorithms.league.evaluator import Evaluator
-from ludory.algorithms.league.exploit import Exploiter
+from ludory.algorithms.league.exploitation import Exploiter
 from ludory.algorithms.league.log.events import read_events
 from ludory.algorithms.league.matchmaking.opponent_choice import Matchmaking
 from ludory.algorithms.league.messages import EvaluationOrder
-from ludory.algorithms.league.opened import OpenedLeague, open_league
+from ludory.algorithms.league.opponent_runners import Opponent
+from ludory.algorithms.league.player_files import OpenedLeague, open_league
 from ludory.algorithms.league.run import resume_league, start_league
 from ludory.algorithms.running.threads import one_thread
 from ludory.benchmarks.harness.machine import origin
@@ -27,9 +27,9 @@ from ludory.benchmarks.harness.result_file import write_result
 GAME = "Arena2P-v0"
 OPTIONS = {"observation": "tactical"}
 HELD_OUT = ("arena/sniper", "arena/looter")
-"""Styles that nobody ever trained with: the teacher did not see them, no learner meets them."""
+"""Styles that nobody trained with: neither the teacher nor a learner met them."""
 TEACHERS_STYLES = ("arena/rusher", "arena/turtle", "arena/miner", "arena/zone")
-"""Styles that the teacher is a clone of."""
+"""Styles that the teacher imitates."""
 STYLES = (*TEACHERS_STYLES, *HELD_OUT)
 LEARNER: dict[str, Any] = {
     "hidden": (128, 128),
@@ -48,17 +48,17 @@ LEARNER: dict[str, Any] = {
 }
 """Options of the learner that differ from its defaults; the same for all contenders."""
 EVALUATION_GAMES = 10
-"""Of each pair of frozen players at a league's end: its own table is not what is reported here."""
+"""Games of each pair of frozen players at the end of a league; its own table is not reported here."""
 STARTS_SEED = 1_000_003
-"""Of the duels that are reported."""
+"""Seed of the reported duels."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Contender:
-    """How the main of a run is trained."""
+class LeagueContender:
+    """A way to train the main of a run."""
 
     against: str
-    """Whom its learners meet, in words."""
+    """The opponents of its learners, in words."""
     changes: dict[str, Any]
     """Options of the league that differ from its defaults."""
 
@@ -66,24 +66,26 @@ class Contender:
 _LEAGUE = {"roles": (1, 1, 1), "main_turns": 4}
 _SELF_PLAY = {"roles": (1, 0, 0), "matchmaking": Matchmaking(0.0, 1.0, 0.0)}
 CONTENDERS = {
-    "league": Contender("its past, its exploiters, itself; exploiters without KL start from the teacher", _LEAGUE),
-    "self-play": Contender("itself", _SELF_PLAY),
-    "league, exploiters from the main": Contender(
+    "league": LeagueContender(
+        "its past, its exploiters, itself; exploiters without KL start from the teacher", _LEAGUE
+    ),
+    "self-play": LeagueContender("itself", _SELF_PLAY),
+    "league, exploiters from the main": LeagueContender(
         "as the league, but exploiters start anew from the newest copy of the main",
         {**_LEAGUE, "exploiters_from": "main"},
     ),
-    "league, exploiters with KL": Contender(
+    "league, exploiters with KL": LeagueContender(
         "as the league, but exploiters stay as close to the teacher as the main", {**_LEAGUE, "exploiter_kl": None}
     ),
-    "league, long units": Contender(
+    "league, long units": LeagueContender(
         "as the league, but with units of a 16th of the steps, so that exploiters learn four times as long before they start anew",
         {**_LEAGUE, "unit": -16},
     ),
-    "league, styles": Contender(
+    "league, styles": LeagueContender(
         "as the league, and the teacher's four styles among the frozen players",
         {**_LEAGUE, "matchmaking": Matchmaking(anchors_in_pfsp=True)},
     ),
-    "self-play, styles": Contender(
+    "self-play, styles": LeagueContender(
         "itself in half of the matches, the teacher and its four styles in the other half",
         {
             "roles": (1, 0, 0),
@@ -118,19 +120,15 @@ def main(task: dict[str, Any]) -> None:
     with resume_league(folder) if begun else start_league(config, folder) as league:
         league.run()
     opened = open_league(folder)
-    final = final_main(opened)
+    final = opened.final_main
     with one_thread():
         styles = _scores(opened, final, STYLES, task["duels"])
-        past_mains = [player.id for player in opened.state.players if player.frozen and player.id != final]
-        past = _scores(opened, final, past_mains, task["past_duels"])
-        exploiters = [
-            dataclasses.asdict(
-                Exploiter(
-                    opened.config, opened.game, {final: 1.0}, opened.pool, "target", 1000 * task["seed"] + number
-                ).run("main", task["exploiter_steps"], task["duels"])
-            )
-            for number in range(task["exploiters"])
-        ]
+        others = [player.id for player in opened.state.players if player.frozen and player.id != final]
+        past = _scores(opened, final, others, task["past_duels"])
+        exploiters = []
+        for seed in range(1000 * task["seed"], 1000 * task["seed"] + task["exploiters"]):
+            exploiter = Exploiter(opened.config, opened.game, {final: 1.0}, opened.pool, "target", seed)
+            exploiters.append(dataclasses.asdict(exploiter.run("main", task["exploiter_steps"], task["duels"])))
     result = {
         **{name: value for name, value in task.items() if name != "teacher"},  # its hash says more than where it lay
         "folder": folder.name,
@@ -151,30 +149,22 @@ def main(task: dict[str, Any]) -> None:
     write_result(folder / "result.json", result)
 
 
-def final_main(league: OpenedLeague) -> str:
-    """The newest frozen main of a league that has ended."""
-    return [player.id for player in league.state.players if player.frozen and player.role == "main"][-1]
-
-
 def _scores(league: OpenedLeague, player: str, others: Sequence[str], duels: int) -> dict[str, dict[str, float]]:
-    """Points of `player` against each of `others` over paired duels, with 95 % Wilson intervals."""
+    """Scores of `player` against each of `others` over paired duels."""
     orders = [EvaluationOrder(player, other, 0, duels) for other in others]
     styles = {style: make_agent(style, league.game) for style in STYLES}
 
-    def entrant(id: str) -> Entrant:
-        return styles[id] if id in styles else league.pool.entrant(id)
+    def find(id: str) -> Opponent:
+        return styles[id] if id in styles else league.pool.opponent(id)
 
-    found = {}
-    for played in Evaluator(league.game, entrant, seed=STARTS_SEED).play(orders):
-        points = played.result.wins + played.result.draws / 2
-        interval = wilson(points, duels)
-        found[played.result.j] = {
-            "score": points / duels,
-            "low": float(interval.low),
-            "high": float(interval.high),
-            "duels": duels,
-        }
-    return found
+    results = Evaluator(league.game, find, seed=STARTS_SEED).play(orders)
+    return {result.j: score_with_interval(result.points, duels) for result in results}
+
+
+def score_with_interval(points: float, duels: int) -> dict[str, float]:
+    """Share of points with its 95 % Wilson interval, as result files have it."""
+    interval = wilson(points, duels)
+    return {"score": points / duels, "low": float(interval.low), "high": float(interval.high), "duels": duels}
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -18,9 +19,9 @@ from rich.table import Table
 import ludory
 from ludory.agents.make import make_agent
 from ludory.agents.networks.build import build_policy, parse_policy
-from ludory.algorithms.league.cast import Entrant
 from ludory.algorithms.league.evaluator import Evaluator
 from ludory.algorithms.league.messages import EvaluationOrder
+from ludory.algorithms.league.opponent_runners import Opponent
 from ludory.algorithms.running.threads import one_thread
 from ludory.algorithms.sampling.lanes import make_lanes
 from ludory.algorithms.sampling.sampler import Sampler
@@ -84,7 +85,7 @@ def run(argv: list[str]) -> int:
 
 
 def _engine(observation: str) -> Callable[[], int]:
-    """Replays random legal play of `LENGTH` rounds: drawn once, so that drawing is not measured."""
+    """Replay `LENGTH` rounds of random legal play, drawn once so that drawing is not measured."""
     engine = KernelEngine(make_game(GAME, observation=observation), BATCH, seed=1, threads=1)
     moves = _random_play(engine)
 
@@ -103,7 +104,7 @@ def _engine(observation: str) -> Callable[[], int]:
 
 
 def _random_play(engine: KernelEngine) -> list[NDArray[np.int64]]:
-    """Actions of all rounds, legal when played from `reset(seed=1)` on."""
+    """Actions of all rounds, legal after `reset(seed=1)`."""
     agent = make_agent("random(seed=1)", engine.game)
     engine.reset(seed=1)
     moves = []
@@ -119,25 +120,17 @@ def _random_play(engine: KernelEngine) -> list[NDArray[np.int64]]:
 
 
 def _scripts() -> Callable[[], int]:
-    seed = 0
+    seeds, one, other = count(1), "arena/sniper", "arena/turtle"
+    game = make_game(GAME)
+    agents = {name: make_agent(name, game) for name in (one, other)}
+    order = EvaluationOrder(one, other, 0, 512)
+    decisions = 2 * Evaluator(game, agents.__getitem__, seed=1).play([order])[0].length  # about, in 512 duels
 
     def step() -> int:
-        nonlocal seed
-        seed += 1
-        found = ludory.evaluate(["arena/sniper", "arena/turtle"], game=GAME, games=512, seed=seed)
-        del found
-        return rounds
+        ludory.evaluate([one, other], game=GAME, games=512, seed=next(seeds))
+        return decisions
 
-    rounds = _decisions_of_scripts()
     return step
-
-
-def _decisions_of_scripts() -> int:
-    """About how many decisions 512 duels of the two styles have."""
-    orders = [EvaluationOrder("arena/sniper", "arena/turtle", 0, 512)]
-    game = make_game(GAME)
-    agents = {name: make_agent(name, game) for name in STYLES}
-    return 2 * Evaluator(game, agents.__getitem__, seed=1).play(orders)[0].result.length
 
 
 def _sampler(observation: str) -> Callable[[], int]:
@@ -157,14 +150,14 @@ def _sampler(observation: str) -> Callable[[], int]:
 def _evaluation(players: int, duels: int) -> dict[str, Any]:
     """All pairs of networks and scripts."""
     game = make_game(GAME)
-    agents: dict[str, Entrant] = {name: make_agent(name, game) for name in STYLES[: players // 2]}
+    agents: dict[str, Opponent] = {name: make_agent(name, game) for name in STYLES[: players // 2]}
     for number in range(players - len(agents)):
         torch.manual_seed(number)
         agents[f"network{number}"] = build_policy(parse_policy(NETWORK), game.facts)
     names = list(agents)
     orders = [EvaluationOrder(i, j, 0, duels) for k, i in enumerate(names) for j in names[k + 1 :]]
     evaluator = Evaluator(game, agents.__getitem__, seed=1)
-    evaluator.play(orders[:1])
+    evaluator.play(orders[:1])  # compiles
     started, processor = time.perf_counter(), time.process_time()
     played = evaluator.play(orders)
     return {
@@ -173,7 +166,7 @@ def _evaluation(players: int, duels: int) -> dict[str, Any]:
         "duels_of_a_pair": duels,
         "seconds": time.perf_counter() - started,
         "processor_seconds": time.process_time() - processor,
-        "agent_steps": 2 * sum(one.result.length for one in played),
+        "agent_steps": 2 * sum(one.length for one in played),
     }
 
 

@@ -33,7 +33,7 @@ MODULES = (
     "ludory.algorithms.bc",
     "ludory.algorithms.distill",
     "ludory.algorithms.flywheel.machine",
-    "ludory.algorithms.league.exploit",
+    "ludory.algorithms.league.exploitation",
     "ludory.algorithms.league.run",
     "ludory.algorithms.ppo",
     "ludory.algorithms.texas42.oracle",

@@ -102,18 +102,18 @@ def _replay(folder: Path) -> Any:
 
 
 def _league(folder: Path) -> Any:
-    from ludory.algorithms.league.opened import open_league
+    from ludory.algorithms.league.player_files import open_league
 
     opened = open_league(folder)
     return opened.config.to_json(), opened.state.to_json()
 
 
 def _players(folder: Path) -> Any:
-    from ludory.algorithms.league.opened import open_league
+    from ludory.algorithms.league.player_files import open_league
 
     opened = open_league(folder)
     copies = [one.id for one in opened.state.players if one.frozen and one.file]
-    players: list[Any] = [opened.pool.entrant(id) for id in copies]
+    players: list[Any] = [opened.pool.opponent(id) for id in copies]
     return [dict(player.state_dict()) for player in players]
 
 

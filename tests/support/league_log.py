@@ -1,4 +1,4 @@
-"""Event logs of leagues that nobody played, written by hand for tests of reports."""
+"""LeagueEvent logs of leagues that nobody played, written by hand for tests of reports."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import random
 from pathlib import Path
 from typing import Any
 
-from ludory.algorithms.league.log.events import Event
+from ludory.algorithms.league.log.events import LeagueEvent
 
 
 class LeagueLog:
     """Events in order, one second apart; frozen players meet everyone that is fixed when they are made."""
 
     def __init__(self, **config: Any) -> None:
-        self.events: list[Event] = []
+        self.events: list[LeagueEvent] = []
         self.fixed: list[str] = []
         self.add(
             "created", config={"env": "Arena2P-v0", "seed": 5, "budget_steps": 1000, **config}, teacher_sha256="ab" * 32
@@ -22,7 +22,7 @@ class LeagueLog:
 
     def add(self, type: str, **body: Any) -> LeagueLog:
         """Append an event."""
-        self.events.append(Event(len(self.events), type, 1000.0 + len(self.events), body))
+        self.events.append(LeagueEvent(len(self.events), type, 1000.0 + len(self.events), body))
         return self
 
     def player(self, id: str, role: str) -> LeagueLog:

@@ -1,1 +1,1 @@
-"""The event log of a league and the state that it adds up to."""
+"""The event log of a league, and the state after its events."""

@@ -1,7 +1,7 @@
 """The event log of a league: one JSON object per line, appended and forced to disk, never rewritten.
 
-Every `committed` line carries the SHA-256 of all bytes before it, and `head.json` names the last one, so that a log that was cut or
-edited is known as such. The head is written after the line is on disk: a crash in between leaves a log that is longer than its head.
+Every `committed` line has the SHA-256 of all bytes before it, and `head.json` names the last such line, so that a log that was cut
+or edited is detected. The head is written after the line is on disk: a crash in between leaves a log longer than its head.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ludory.errors import DataError, OutputError
 
 FILE, HEAD = "events.jsonl", "head.json"
 KEPT = "events-kept.jsonl"
-"""What a running league writes its log to when another file has taken the log's place."""
+"""The log of a running league whose file was replaced by another one."""
 TYPES = (
     "created",
     "player_added",
@@ -40,11 +40,11 @@ TYPES = (
     "closed",
 )
 _AT_ONCE = 1000
-"""Lines that are parsed together, which takes a third less time than one by one."""
+"""Lines that are parsed together, a third faster than one by one."""
 
 
-class Event(NamedTuple):
-    """One line: its number, its type, when it was written (seconds since 1970), and what it says."""
+class LeagueEvent(NamedTuple):
+    """One line: its number, its type, the time of writing (seconds since 1970), and its content."""
 
     seq: int
     type: str
@@ -53,9 +53,9 @@ class Event(NamedTuple):
 
 
 class Reducer:
-    """Adds events up. `apply` calls the method `_on_TYPE` of a subclass with the event's body as keyword arguments.
+    """Accumulates events: `apply` calls the method `_on_TYPE` of a subclass with the event's body as keyword arguments.
 
-    Signatures of these methods say what an event must have and what it may have; types without a method change nothing.
+    The signatures of these methods say which keys an event must or may have. Types without a method change nothing.
     """
 
     __slots__ = ()
@@ -64,11 +64,11 @@ class Reducer:
     def __init_subclass__(cls) -> None:
         cls._handlers = {type: getattr(cls, f"_on_{type}") for type in TYPES if hasattr(cls, f"_on_{type}")}
 
-    def apply(self, event: Event) -> None:
-        """Take one event into account.
+    def apply(self, event: LeagueEvent) -> None:
+        """Apply one event.
 
         Raises:
-            DataError: of a type that is not known, or lacks something, or names what is not there; with its line in the log.
+            DataError: an unknown type, a missing key, or an unknown player or match; with its line in the log.
         """
         handler = self._handlers.get(event.type)
         if handler is not None:
@@ -85,15 +85,13 @@ def _unknown(type: str) -> str:
 
 
 class EventLog:
-    """Appends events to `DIR/events.jsonl`.
-
-    A torn last line, left by a crash, is cut off on opening.
+    """Appends events to `DIR/events.jsonl`. An incomplete last line, left by a crash, is cut off on opening.
 
     Args:
         folder: of the league.
 
     Raises:
-        DataError: as of `read_events`.
+        DataError: as `read_events`.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -115,9 +113,9 @@ class EventLog:
         """Number of the next event."""
         return self.events[-1].seq + 1 if self.events else 0
 
-    def append(self, type: str, **body: Any) -> Event:
-        """Write an event; it is on disk after the next `flush` or `commit`."""
-        event = Event(self.next_seq, type, time.time(), body)
+    def append(self, type: str, **body: Any) -> LeagueEvent:
+        """Write an event; the next `flush` or `commit` forces it to disk."""
+        event = LeagueEvent(self.next_seq, type, time.time(), body)
         data = _line(event)
         self._handle.write(data)
         self._digest.update(data)
@@ -125,11 +123,11 @@ class EventLog:
         self.events.append(event)
         return event
 
-    def commit(self, seconds: float) -> Event:
+    def commit(self, seconds: float) -> LeagueEvent:
         """Write a `committed` event and force everything to disk; `seconds` passed since the last one.
 
         Raises:
-            OutputError: the file is gone, or is no longer the one that was written.
+            OutputError: the file is gone or was replaced.
         """
         event = self.append("committed", seconds=seconds, sha256=self._digest.hexdigest())
         self.flush()
@@ -139,10 +137,10 @@ class EventLog:
         return event
 
     def check_present(self) -> None:
-        """See that what was written is still there.
+        """Check that the file on disk is still the one that was written.
 
         Raises:
-            OutputError: the file is gone, was replaced, or has another length; where that can be done, what it held is written again.
+            OutputError: it is gone, was replaced, or has another length; where possible, its content is written again.
         """
         self._handle.flush()
         mine = os.fstat(self._handle.fileno())
@@ -158,10 +156,10 @@ class EventLog:
         raise OutputError(f"{self.file}: {problem}; {self._written_again()}")
 
     def _written_again(self) -> str:
-        """Write all events once more, beside a file that is in the way; returns what to type next."""
+        """Write all events again, beside a file that took the log's place; returns what to type next."""
         data = b"".join(map(_line, self.events))
         kept = self.file.with_name(KEPT) if self.file.exists() else self.file
-        resume = f"`ludory league resume {self.file.parent}` goes on from its last commit"
+        resume = f"`ludory league resume {self.file.parent}` continues from its last commit"
         if self.file.parent.exists() and hashlib.sha256(data).digest() == self._digest.digest():
             try:
                 with atomic_file(kept) as handle:
@@ -177,7 +175,7 @@ class EventLog:
         return f"put the old file back, then {resume}"
 
     def flush(self) -> None:
-        """Force what was appended to disk."""
+        """Force appended events to disk."""
         self._handle.flush()
         os.fsync(self._handle.fileno())
 
@@ -187,16 +185,16 @@ class EventLog:
         self._handle.close()
 
 
-def _line(event: Event) -> bytes:
+def _line(event: LeagueEvent) -> bytes:
     line = {"seq": event.seq, "type": event.type, "wall_time": event.wall_time, **event.body}
     return json.dumps(line, allow_nan=False).encode() + b"\n"
 
 
-def read_events(folder: str | Path) -> list[Event]:
-    """All whole events of a league, those voided by a resume included (see `standing`).
+def read_events(folder: str | Path) -> list[LeagueEvent]:
+    """All events of a league, including those voided by a resume (see `standing`).
 
     Raises:
-        DataError: no log; a line that is not an event, with its number; or lines that are missing or not as they were written.
+        DataError: there is no log; a line is not an event (with its number); or lines are missing or were changed.
     """
     file = Path(folder) / FILE
     if not file.exists():
@@ -204,9 +202,9 @@ def read_events(folder: str | Path) -> list[Event]:
     return _checked(file, _whole_lines(file))
 
 
-def standing(events: Sequence[Event]) -> list[Event]:
-    """The events that count: a `resumed` event voids those between what it resumed from and itself."""
-    kept: list[Event] = []
+def standing(events: Sequence[LeagueEvent]) -> list[LeagueEvent]:
+    """The events that count: a `resumed` event voids those between its commit and itself."""
+    kept: list[LeagueEvent] = []
     for event in events:
         if event.type == "resumed":
             while kept and kept[-1].seq > event.body["from_seq"]:
@@ -215,15 +213,15 @@ def standing(events: Sequence[Event]) -> list[Event]:
     return kept
 
 
-def misfit(event: Event, error: Exception) -> DataError:
-    """What to raise about an event that lacks something, or names what is not there."""
+def misfit(event: LeagueEvent, error: Exception) -> DataError:
+    """The error for an event that lacks a key or names an unknown player or match."""
     return DataError(
         f"line {event.seq + 1} of the log, {event.type}: does not fit the lines before it ({error!r}); put the old file back"
     )
 
 
 def _whole_lines(file: Path) -> bytes:
-    """The bytes of a log without a torn last line, which is no event."""
+    """The bytes of a log without an incomplete last line."""
     try:
         data = file.read_bytes()
     except OSError as error:
@@ -231,8 +229,8 @@ def _whole_lines(file: Path) -> bytes:
     return data[: data.rfind(b"\n") + 1]
 
 
-def _checked(file: Path, data: bytes) -> list[Event]:
-    """The events of `data`, which are those that were written."""
+def _checked(file: Path, data: bytes) -> list[LeagueEvent]:
+    """The events of `data`, after its hashes were checked."""
     lines = data.split(b"\n")[:-1]
     with _without_collector():
         events = _parsed(file, lines)
@@ -255,7 +253,7 @@ def _checked(file: Path, data: bytes) -> list[Event]:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """A long log is 100,000s of objects without circles, which the garbage collector would walk again and again."""
+    """Pause the garbage collector, which would walk the 100,000s of objects of a long log again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -274,8 +272,8 @@ def _check_head(file: Path, data: bytes, lines: int) -> None:
         found = json.loads(head.read_text(encoding="utf-8"))
         seq, size, sha256 = int(found["seq"]), int(found["bytes"]), str(found["sha256"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{head}: cannot be read ({error!r}); remove it to go on with the log as it is") from error
-    cure = f"put the old file back; to go on with what is left remove {head}"
+        raise DataError(f"{head}: cannot be read ({error!r}); remove it to continue with the log as it is") from error
+    cure = f"put the old file back; to continue with the rest remove {head}"
     if len(data) < size:
         raise DataError(
             f"{file}, line {lines + 1}: missing; the league had written {seq + 1} whole lines ({size} bytes), "
@@ -285,8 +283,8 @@ def _check_head(file: Path, data: bytes, lines: int) -> None:
         raise DataError(f"{file}, up to line {seq + 1}: not as it was written (SHA-256 differs from {head}); {cure}")
 
 
-def _parsed(file: Path, lines: Sequence[bytes]) -> list[Event]:
-    events: list[Event] = []
+def _parsed(file: Path, lines: Sequence[bytes]) -> list[LeagueEvent]:
+    events: list[LeagueEvent] = []
     for start in range(0, len(lines), _AT_ONCE):
         some = lines[start : start + _AT_ONCE]
         try:
@@ -306,7 +304,7 @@ def _row(file: Path, number: int, line: bytes) -> Any:
         raise DataError(f"{file}, line {number}: not an event of a league ({error}): {line[:80]!r}") from error
 
 
-def _event(file: Path, number: int, row: Any) -> Event:
+def _event(file: Path, number: int, row: Any) -> LeagueEvent:
     try:
         seq, type, wall_time = row.pop("seq"), row.pop("type"), float(row.pop("wall_time"))
     except (KeyError, AttributeError, TypeError, ValueError) as error:
@@ -317,4 +315,4 @@ def _event(file: Path, number: int, row: Any) -> Event:
         raise DataError(f"{file}, line {number}: seq {seq}, must be {number - 1}; lines are missing or doubled")
     if type == "resumed" and not isinstance(row.get("from_seq"), int):
         raise DataError(f"{file}, line {number}: from_seq {row.get('from_seq')!r}, must be the seq of an earlier line")
-    return Event(seq, type, wall_time, row)
+    return LeagueEvent(seq, type, wall_time, row)

@@ -1,19 +1,28 @@
-"""`LeagueState`: what the event log adds up to. Events are its only way to change."""
+"""`LeagueState`: the sum of the event log; it changes by events only.
+
+Now and then a snapshot of the state is written, so that a long log need not be read from its beginning.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ludory.algorithms.league.matchmaking.payoff import Payoff
+from ludory.atomic import atomic_file
 from ludory.errors import DataError
 
-from .events import Event, Reducer
+from .events import LeagueEvent, Reducer
 
 NAMED = 20
 """Most players that an error names."""
+EVERY = 1000
+"""Events between two snapshots of the state."""
 
 
 @dataclass(slots=True)
@@ -39,12 +48,12 @@ class PlayerRecord:
 
 @dataclass(slots=True)
 class LeagueState(Reducer):
-    """Players in order of age, results, and what is under way."""
+    """Players in order of age, results and open matches."""
 
     decay: float
     players: list[PlayerRecord] = field(default_factory=list)
     payoff: Payoff = field(init=False)
-    """Decayed games of pairs in which a side learns."""
+    """Decayed games of pairs with a learning player."""
     matrix: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     """[wins, draws, losses] of pairs of players that never change, for the first of the pair."""
     blocks: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -55,7 +64,7 @@ class LeagueState(Reducer):
     turn: int = 0
     """Slices finished."""
     seconds: float = 0.0
-    """Time that it ran, pauses between parts left out."""
+    """Running time without pauses."""
     snapshots: int = 0
     refused: int = 0
     closed: bool = False
@@ -69,10 +78,10 @@ class LeagueState(Reducer):
             self._numbers.setdefault(player.id, number)
 
     def number(self, id: str) -> int:
-        """Place of a player in `players` and in the payoff table.
+        """Index of a player in `players` and in the payoff table.
 
         Raises:
-            DataError: there is none of this id.
+            DataError: there is no player of this id.
         """
         number = self._numbers.get(id)
         if number is None:
@@ -87,17 +96,17 @@ class LeagueState(Reducer):
 
     @property
     def learners(self) -> list[PlayerRecord]:
-        """Players that learn, in order of their turns."""
+        """Learning players, in order of their turns."""
         return [player for player in self.players if not player.frozen and player.role != "anchor"]
 
     @property
     def fixed(self) -> list[PlayerRecord]:
-        """Frozen players and anchors: those that never change."""
+        """Frozen players and anchors, which never change."""
         return [player for player in self.players if player.frozen or player.role == "anchor"]
 
     @property
     def kinship(self) -> tuple[list[str], list[bool], list[int]]:
-        """Role, whether frozen, and number of the parent (-1: none) of every player: what the rules of matchmaking read."""
+        """Role, whether frozen, and number of the parent (-1: none) of every player, for matchmaking."""
         players = self.players
         parents = [-1 if player.parent is None else self.number(player.parent) for player in players]
         return [player.role for player in players], [player.frozen for player in players], parents
@@ -168,8 +177,7 @@ class LeagueState(Reducer):
             self._count(i, j, outcomes)
             return
         counts = self.matrix.setdefault((i, j), [0, 0, 0])
-        for place, number in enumerate((wins, draws, losses)):
-            counts[place] += number
+        counts[:] = (old + new for old, new in zip(counts, (wins, draws, losses), strict=True))
 
     def _on_checkpoint(self, player: str, file: str, sha256: str, **_: Any) -> None:
         found = self.player(player)
@@ -179,7 +187,7 @@ class LeagueState(Reducer):
         self.closed = True
 
     def to_json(self) -> dict[str, Any]:
-        """What `from_json` takes."""
+        """The state as JSON; `from_json` reads it."""
         content = {
             part.name: getattr(self, part.name)
             for part in dataclasses.fields(self)
@@ -207,9 +215,56 @@ class LeagueState(Reducer):
         return state
 
 
-def fold(events: Iterable[Event], decay: float) -> LeagueState:
-    """The state that `events` add up to (see `standing` for a log with resumes)."""
+def fold(events: Iterable[LeagueEvent], decay: float) -> LeagueState:
+    """The state after `events` (those of `standing` for a log with resumes)."""
     state = LeagueState(decay)
     for event in events:
         state.apply(event)
     return state
+
+
+def write_state(folder: Path, state: LeagueState, seq: int) -> None:
+    """Write a snapshot of `state`, which has all events up to `seq`, if the last snapshot is `EVERY` events old."""
+    last = max(_snapshots(folder), default=-1)
+    if seq - last < EVERY:
+        return
+    content = state.to_json()
+    with atomic_file(folder / f"state-{seq}.json", "w") as handle:
+        handle.write(json.dumps({**content, "sha256": _hash(content)}))
+    for old in _snapshots(folder)[:-2]:
+        (folder / f"state-{old}.json").unlink(missing_ok=True)
+
+
+def load_state(folder: Path, events: Sequence[LeagueEvent], decay: float) -> LeagueState:
+    """The state after `events` (those of `standing`), from the newest snapshot that belongs to them.
+
+    A snapshot that cannot be read is skipped: the events say the same.
+    """
+    standing = {event.seq for event in events}
+    for seq in reversed(_snapshots(folder)):
+        state = _read_snapshot(folder / f"state-{seq}.json") if seq in standing else None
+        if state is not None:
+            for event in events:
+                if event.seq > seq:
+                    state.apply(event)
+            return state
+    return fold(events, decay)
+
+
+def _read_snapshot(file: Path) -> LeagueState | None:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        if content.pop("sha256", None) not in (None, _hash(content)):  # earlier versions wrote none
+            return None
+        return LeagueState.from_json(content)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _hash(content: object) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _snapshots(folder: Path) -> list[int]:
+    numbers = (file.stem.partition("-")[2] for file in folder.glob("state-*.json"))
+    return sorted(int(number) for number in numbers if number.isdecimal())

@@ -1,4 +1,7 @@
-"""Who plays whom: the exact distribution over opponents of each role, and one draw from it (doi:10.1038/s41586-019-1724-z, Methods)."""
+"""Who plays whom: the exact distribution over opponents of each role, and draws from it (doi:10.1038/s41586-019-1724-z, Methods).
+
+Every random decision of a league depends on its seed, a purpose and a number only, so that a resumed league repeats it.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from ludory.errors import OptionError
 
-from .keyed_random import keyed_uniform
-from .pfsp import Floats, Weighting, linear_capped, pfsp, remove_monotonic_suffix, squared, uniform, variance
+from .pfsp import (
+    Floats,
+    Weighting,
+    capped_weight,
+    hard_weight,
+    pfsp,
+    remove_monotonic_suffix,
+    uniform_weight,
+    variance_weight,
+)
 
 Rules = Literal["paper", "pseudocode"]
 BranchName = Literal["pfsp", "self_play", "past", "exploiters", "forgotten", "main", "curriculum", "no_history"]
@@ -20,6 +31,8 @@ BranchName = Literal["pfsp", "self_play", "past", "exploiters", "forgotten", "ma
 ROLES = ("main", "main_exploiter", "league_exploiter")
 """Roles that learn; a frozen player has its parent's."""
 RULES = ("paper", "pseudocode")
+Purpose = Literal["opponent", "seats", "reset"]
+_PURPOSES: dict[Purpose, int] = {"opponent": 1, "seats": 2, "reset": 3}
 BRANCHES: dict[str, str] = {
     "pfsp": "frozen players, the harder the likelier",
     "self_play": "an active main, oneself among them",
@@ -44,61 +57,64 @@ class Matchmaking:
     verification_share: float = 0.15
     """Matches of a main against exploiters and forgotten players."""
     self_play_above: float = 0.3
-    """A main that is beaten more often than this is played itself, else its past."""
+    """A main against which the rate is above this is played itself, otherwise its past."""
     exploiters_below: float = 0.3
-    """Frozen main exploiters are verified while the smallest rate against one is lower."""
+    """Frozen main exploiters are played while the smallest rate against one is lower."""
     forgotten_below: float = 0.7
-    """Past mains are verified while the smallest rate against a forgotten one is lower."""
+    """Forgotten mains are played while the smallest rate against one is lower."""
     curriculum_below: float = 0.2
-    """Paper: a main exploiter that beats a main less often than this always plays its past."""
+    """Paper: a main exploiter with a lower rate against a main always plays that main's past."""
     curriculum_share: float = 0.5
-    """Paper: otherwise it does so with this probability."""
+    """Paper: otherwise it plays the past with this probability."""
     curriculum_up_to: float = 0.1
     """Pseudo-code: up to this rate a main exploiter plays the past, above it the main."""
     anchors_in_pfsp: bool = False
     """Anchors count as frozen players in "pfsp"."""
     prioritised: bool = True
-    """False: all candidates of a branch are equally likely, to see what priorities are worth."""
+    """False: all candidates of a branch are equally likely, to measure the value of priorities."""
 
     def __post_init__(self) -> None:
         shares = (self.pfsp_share, self.self_play_share, self.verification_share)
         if min(shares) < 0 or abs(sum(shares) - 1) > 1e-9:
-            raise OptionError(f"shares {shares}: of pfsp, self-play and verification; none below 0, with the sum 1")
+            raise OptionError(
+                f"shares {shares}: of pfsp, self-play and verification; must be at least 0 with the sum 1"
+            )
         if not 0 <= self.curriculum_share <= 1:
             raise OptionError(f"curriculum_share={self.curriculum_share}: must be 0 to 1")
 
 
 class Branch(NamedTuple):
-    """One way to an opponent."""
+    """One rule of matchmaking and its share of the opponents."""
 
     name: BranchName
     probability: Floats
     """[n]; all branches of a player add up to 1."""
 
 
-class Drawn(NamedTuple):
+class OpponentDraw(NamedTuple):
     """The opponent of one match."""
 
     opponent: int
     branch: BranchName
 
 
-def opponent_distribution(
-    me: int,
-    win_rate: ArrayLike,
-    role: Sequence[str],
-    frozen: ArrayLike,
-    parent: ArrayLike,
-    rules: Rules = "paper",
-    options: Matchmaking | None = None,
-) -> Floats:
-    """Exact probability of each opponent; arguments and errors as of `opponent_branches`.
+def keyed_hash(seed: int, purpose: Purpose, number: int) -> int:
+    """A signed 64-bit integer, the same for the same arguments on every machine; arguments as of `keyed_uniform`."""
+    # A late import: it brings a compiler, which readers of tables do not need.
+    from ludory.envs.chance import hash_rows
 
-    Returns:
-        [n] float64 with the sum 1.
+    return int(hash_rows(int(hash_rows(seed, _PURPOSES[purpose])), number))
+
+
+def keyed_uniform(seed: int, purpose: Purpose, number: int) -> float:
+    """A number in [0, 1) with 53 random bits, the same for the same arguments on every machine.
+
+    Args:
+        seed: of the league.
+        purpose: separates the draws of one number.
+        number: of the match or of the snapshot.
     """
-    branches = opponent_branches(me, win_rate, role, frozen, parent, rules, options)
-    return np.asarray(np.sum([branch.probability for branch in branches], axis=0))
+    return float((keyed_hash(seed, purpose, number) % 2**64 >> 11) * 2.0**-53)
 
 
 def opponent_branches(
@@ -110,15 +126,15 @@ def opponent_branches(
     rules: Rules = "paper",
     options: Matchmaking | None = None,
 ) -> list[Branch]:
-    """The distribution over opponents, with the reason for each.
+    """The distribution over opponents, by rule of matchmaking.
 
     Args:
         me: an active player.
-        win_rate: [n] own rates, or [n, n] of row against column; 0.5 where too little was played.
-        role: [n], "main", "main_exploiter", "league_exploiter" or "anchor"; of a frozen player its parent's counts.
-        frozen: [n] bool; the order of frozen players is that of their age, oldest first.
-        parent: [n], number of the player that a frozen one is a copy of; -1 of the others.
-        rules: of the paper or of its pseudo-code, which differ in the main exploiter only.
+        win_rate: [n] own rates, or [n, n] of row against column; 0.5 with too few games.
+        role: [n], "main", "main_exploiter", "league_exploiter" or "anchor"; of a frozen player its parent's.
+        frozen: [n] bool; frozen players are ordered by age, oldest first.
+        parent: [n], number of the player that a frozen one is a copy of; -1 for the others.
+        rules: of the paper or of its pseudo-code, which differ for the main exploiter only.
         options: shares and thresholds.
 
     Raises:
@@ -136,12 +152,12 @@ def opponent_branches(
     return _merged(parts[role[me]](), len(role))
 
 
-def draw_opponent(branches: Sequence[Branch], seed: int, match: int) -> Drawn:
-    """The opponent of match number `match` of the league with this seed: one draw over branches and opponents together."""
+def draw_opponent(branches: Sequence[Branch], seed: int, match: int) -> OpponentDraw:
+    """Draw the opponent of match number `match`: one draw over branches and opponents together."""
     table = np.concatenate([branch.probability for branch in branches])
     total = np.cumsum(table)
     place = int(np.searchsorted(total, keyed_uniform(seed, "opponent", match) * total[-1], side="right"))
-    return Drawn(place % len(branches[0].probability), branches[place // len(branches[0].probability)].name)
+    return OpponentDraw(place % len(branches[0].probability), branches[place // len(branches[0].probability)].name)
 
 
 class _Part(NamedTuple):
@@ -156,7 +172,7 @@ class _Part(NamedTuple):
 
 
 class _League:
-    """A league as one of its players sees it: `rates` against all, and groups of players by number, oldest first."""
+    """A league from the view of player `me`: `rates` against all, and groups of players by number, oldest first."""
 
     def __init__(
         self,
@@ -193,12 +209,12 @@ class _League:
 
     def chosen(self, name: BranchName, players: NDArray[np.int64], weight: Weighting) -> _Part:
         """`players` by prioritised fictitious self-play."""
-        return _Part(name, players, pfsp(self.rates[players], weight if self._prioritised else uniform))
+        return _Part(name, players, pfsp(self.rates[players], weight if self._prioritised else uniform_weight))
 
 
 def _main(league: _League, options: Matchmaking) -> Iterator[_Part]:
     if league.candidates.size:
-        yield league.chosen("pfsp", league.candidates, squared).times(options.pfsp_share)
+        yield league.chosen("pfsp", league.candidates, hard_weight).times(options.pfsp_share)
     else:
         yield _only("no_history", league.me).times(options.pfsp_share)
     for main in league.mains:
@@ -210,17 +226,17 @@ def _self_play(league: _League, main: int, options: Matchmaking) -> _Part:
     past = league.past(main)
     if main == league.me or league.rates[main] > options.self_play_above or not past.size:
         return _only("self_play", main)
-    return league.chosen("past", past, variance)
+    return league.chosen("past", past, variance_weight)
 
 
 def _verification(league: _League, main: int, options: Matchmaking) -> _Part:
     rates = league.rates
     if league.exploiters.size and rates[league.exploiters].min() < options.exploiters_below:
-        return league.chosen("exploiters", league.exploiters, squared)
+        return league.chosen("exploiters", league.exploiters, hard_weight)
     past = league.past(main)
     forgotten = past[: remove_monotonic_suffix(rates[past])]
     if forgotten.size and rates[forgotten].min() < options.forgotten_below:
-        return league.chosen("forgotten", forgotten, squared)
+        return league.chosen("forgotten", forgotten, hard_weight)
     return _self_play(league, main, options)
 
 
@@ -234,12 +250,12 @@ def _main_exploiter(league: _League, options: Matchmaking, rules: Rules) -> Iter
         if not past.size:
             backwards = 0.0
         yield _only("main", main).times(share * (1 - backwards))
-        yield league.chosen("curriculum", past, variance).times(share * backwards)
+        yield league.chosen("curriculum", past, variance_weight).times(share * backwards)
 
 
 def _league_exploiter(league: _League) -> Iterator[_Part]:
     if league.candidates.size:
-        yield league.chosen("pfsp", league.candidates, linear_capped)
+        yield league.chosen("pfsp", league.candidates, capped_weight)
     else:
         for main in league.mains:
             yield _only("no_history", main).times(1 / len(league.mains))

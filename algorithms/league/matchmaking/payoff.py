@@ -1,4 +1,4 @@
-"""Who won how often against whom, with older games counting less."""
+"""`Payoff`: results of all pairs of players, in which older games count less."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from ludory.errors import OptionError
 
 Floats = NDArray[np.float64]
-MIN_GAMES = 8
-"""Decayed games below which matchmaking takes a pair for even."""
 _MIRRORED = str.maketrans("wl", "lw")
 
 
 class _Pair:
-    """Games of two players for the one with the smaller number; the other's are the mirror image to the last bit."""
+    """Games of two players for the one with the smaller number; the other's are the exact mirror image."""
 
     __slots__ = ("counts", "waiting")
 
@@ -26,7 +24,7 @@ class _Pair:
         self.waiting: list[str] = []
 
     def settled(self, decay: float) -> list[float]:
-        """The counts with all games that wait."""
+        """The counts with all waiting games."""
         if self.waiting:
             wins, draws, losses = self.counts
             for outcome in "".join(self.waiting):
@@ -44,15 +42,15 @@ class _Pair:
 class Payoff:
     """Decayed counts of games, wins, draws and losses of every ordered pair (row against column).
 
-    After each game the counts of both orders of its pair are multiplied by `decay`, then 1 is added where due. With decay 0.99 they
-    converge to 100 games, which are worth (1 + d)/(1 - d) = 199 independent ones. A match of a player with itself changes nothing.
+    After each game the counts of both orders of its pair are multiplied by `decay`, then 1 is added to the result. With decay 0.99
+    they converge to 100 games, which are worth (1 + d)/(1 - d) = 199 independent ones. Games of a player with itself change nothing.
 
-    Only pairs that played are stored, and their games are counted when somebody reads them: a league of thousands of players has few
-    learners, whose rows are all that is ever read.
+    Only pairs that played are stored, and their games are counted when they are read: a league of thousands of players has few
+    learners, and only their rows are read.
 
     Args:
         players: how many, numbered from 0.
-        decay: above 0, at most 1; 1 counts every game alike (two frozen players never change).
+        decay: above 0, at most 1; 1 counts every game alike.
 
     Raises:
         OptionError: an argument is out of range.
@@ -70,43 +68,18 @@ class Payoff:
         return len(self._rows)
 
     @property
-    def wins(self) -> Floats:
-        """[n, n]."""
-        return np.asarray(self._table()[0])
-
-    @property
-    def draws(self) -> Floats:
-        """[n, n]."""
-        return np.asarray(self._table()[1])
-
-    @property
-    def losses(self) -> Floats:
-        """[n, n]."""
-        return np.asarray(self._table()[2])
+    def counts(self) -> Floats:
+        """[3, n, n], decayed wins, draws and losses of row against column."""
+        return np.stack([self._row(player) for player in range(len(self))], 1) if len(self) else np.zeros((3, 0, 0))
 
     @property
     def games(self) -> Floats:
         """[n, n], decayed number of games."""
-        return np.asarray(self._table().sum(0))
+        return np.asarray(self.counts.sum(0))
 
     def games_of(self, player: int) -> Floats:
         """[n], row of `games`."""
         return np.asarray(self._row(player).sum(0))
-
-    def add(self, home: int, away: int, outcome: int) -> None:
-        """Count one game.
-
-        Args:
-            home: a player.
-            away: its opponent.
-            outcome: 1 if home won, 0 for a draw, -1 if away won.
-
-        Raises:
-            OptionError: there is no such player or outcome.
-        """
-        if outcome not in (1, 0, -1):
-            raise OptionError(f"outcome={outcome!r}: must be 1 (home won), 0 (draw) or -1 (away won)")
-        self.add_games(home, away, "dwl"[int(outcome)])
 
     def add_games(self, home: int, away: int, outcomes: str) -> None:
         """Count games in order.
@@ -117,7 +90,7 @@ class Payoff:
             outcomes: "w", "d" or "l" a game, for `home`.
 
         Raises:
-            OptionError: there is no such player or outcome.
+            OptionError: unknown player or outcome.
         """
         self._check(home)
         self._check(away)
@@ -136,7 +109,7 @@ class Payoff:
         return len(self) - 1
 
     def reset(self, player: int) -> None:
-        """Forget the games of a player that starts anew, in its row and in the others' rows."""
+        """Remove the games of a player that is reset from all rows."""
         self._check(player)
         for other in self._rows[player]:
             del self._rows[other][player]
@@ -144,15 +117,11 @@ class Payoff:
 
     def win_rate(self, min_games: float = 0.0) -> Floats:
         """[n, n], (wins + draws/2)/games of row against column; 0.5 on the diagonal, without games and below `min_games`."""
-        return _rates(self._table(), min_games)
+        return _rates(self.counts, min_games)
 
     def win_rate_of(self, player: int, min_games: float = 0.0) -> Floats:
         """[n], row of `win_rate`."""
         return _rates(self._row(player), min_games)
-
-    def _table(self) -> Floats:
-        """[3, n, n]."""
-        return np.stack([self._row(player) for player in range(len(self))], 1) if len(self) else np.zeros((3, 0, 0))
 
     def _row(self, player: int) -> Floats:
         """[3, n]."""
@@ -164,7 +133,7 @@ class Payoff:
         return row
 
     def to_json(self) -> dict[str, Any]:
-        """What `from_json` takes: JSON keeps every bit of it."""
+        """The table as JSON, without rounding; `from_json` reads it."""
         pairs = [
             [first, second, *pair.settled(self.decay)]
             for first, row in enumerate(self._rows)
@@ -175,10 +144,10 @@ class Payoff:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Payoff:
-        """The table that `to_json` described, or that earlier versions wrote with all [3, n, n] numbers as "counts".
+        """The table of `to_json`, or of earlier versions with all [3, n, n] numbers as "counts".
 
         Raises:
-            OptionError: it is not such a description.
+            OptionError: it is not such a table.
         """
         try:
             if "counts" in content:
@@ -194,7 +163,7 @@ class Payoff:
                 pair = _Pair([float(wins), float(draws), float(losses)])
                 payoff._rows[first][second] = payoff._rows[second][first] = pair
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise OptionError(f"not a payoff table ({error}); it must be what Payoff.to_json gave") from error
+            raise OptionError(f"not a payoff table ({error}); it must be the result of Payoff.to_json") from error
         return payoff
 
     def _check(self, player: int) -> None:
@@ -210,7 +179,7 @@ def _rates(counts: Floats, min_games: float) -> Floats:
 
 
 def mirrored_pairs(outcomes: str) -> tuple[int, int, int, int, int]:
-    """Pairs of mirrored games by the points that they gave together: 0, 1/2, 1, 3/2, 2.
+    """Numbers of mirrored pairs of games with 0, 1/2, 1, 3/2 and 2 points together.
 
     Args:
         outcomes: "w", "d" or "l" a game; game k and its mirror k + games/2 have one start.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,78 +13,45 @@ Floats = NDArray[np.float64]
 Weighting = Callable[[Floats], Floats]
 
 NO_WEIGHT = 1e-10
-"""Weights with a smaller sum say nothing: all candidates are then equally likely."""
+"""If the weights have a smaller sum, all candidates are equally likely."""
 
 
-def variance(rates: Floats) -> Floats:
-    """x(1 - x): opponents of one's own strength."""
+def variance_weight(rates: Floats) -> Floats:
+    """x(1 - x): opponents of similar strength."""
     return rates * (1 - rates)
 
 
-def linear(rates: Floats) -> Floats:
-    """1 - x."""
-    return 1 - rates
-
-
-def linear_capped(rates: Floats) -> Floats:
-    """min(1/2, 1 - x): all that one does not beat alike, the others less."""
+def capped_weight(rates: Floats) -> Floats:
+    """min(1/2, 1 - x): all unbeaten opponents alike, the others less."""
     return np.minimum(0.5, 1 - rates)
 
 
-def hard(rates: Floats, p: float = 2.0) -> Floats:
-    """(1 - x)^p: the opponents that one loses to."""
+def hard_weight(rates: Floats, p: float = 2.0) -> Floats:
+    """(1 - x)^p, p > 0: the opponents that win."""
     return np.asarray((1 - rates) ** p, np.float64)
 
 
-def squared(rates: Floats) -> Floats:
-    """(1 - x)^2."""
-    return hard(rates)
-
-
-def uniform(rates: Floats) -> Floats:
+def uniform_weight(rates: Floats) -> Floats:
     """1: fictitious self-play without priorities."""
     return np.ones_like(rates)
 
 
-WEIGHTINGS: dict[str, Weighting] = {
-    "variance": variance,
-    "linear": linear,
-    "linear_capped": linear_capped,
-    "squared": squared,
-    "hard": hard,
-    "uniform": uniform,
-}
-
-
-def weighting(name: str, p: float = 2.0) -> Weighting:
-    """The weighting called `name`; `p` is the exponent of "hard".
-
-    Raises:
-        OptionError: there is no such weighting, or p is not positive.
-    """
-    if name not in WEIGHTINGS:
-        raise OptionError(f"weighting {name!r}: must be one of {', '.join(WEIGHTINGS)}")
-    if not p > 0:
-        raise OptionError(f"p={p}: must be above 0")
-    return partial(hard, p=p) if name == "hard" else WEIGHTINGS[name]
-
-
-def pfsp(win_rates: ArrayLike, weight: Weighting = squared) -> Floats:
+def pfsp(win_rates: ArrayLike, weight: Weighting = hard_weight) -> Floats:
     """Probability of each candidate.
 
     Args:
         win_rates: [n], own rate of points against each candidate, clipped to [0, 1].
-        weight: from rates to weights.
+        weight: maps rates to weights.
 
     Returns:
-        [n] with the sum 1; empty without candidates; uniform where the weights add up to less than 1e-10.
+        [n] with the sum 1; empty without candidates; uniform if the weights add up to less than 1e-10.
 
     Raises:
-        OptionError: a rate is NaN, or there is not one axis.
+        OptionError: a rate is NaN, or the array is not one-dimensional.
     """
     rates = np.asarray(win_rates, np.float64)
     if rates.ndim != 1 or np.isnan(rates).any():
-        raise OptionError(f"win_rates={win_rates!r}: must be numbers on one axis; where no game was played take 0.5")
+        raise OptionError(f"win_rates={win_rates!r}: must be numbers on one axis; use 0.5 where no game was played")
     weights = weight(np.clip(rates, 0.0, 1.0))
     total = weights.sum()
     if total < NO_WEIGHT:
@@ -94,9 +60,9 @@ def pfsp(win_rates: ArrayLike, weight: Weighting = squared) -> Floats:
 
 
 def remove_monotonic_suffix(win_rates: ArrayLike) -> int:
-    """How many of the oldest players are left once those that one beats less and less are taken from the end.
+    """How many of the oldest players remain without the newest ones against which the rates only fall.
 
-    What remains are players against which one has got worse than against a newer one: forgotten ones.
+    The remaining players may be forgotten ones, against which the rate is lower than against a newer one.
 
     Args:
         win_rates: [n], own rates against past selves, oldest first.

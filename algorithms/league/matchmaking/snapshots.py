@@ -1,4 +1,4 @@
-"""When a learner is copied into the league, and whether it starts anew afterwards."""
+"""When a learner is copied into the league, and whether it is reset afterwards."""
 
 from __future__ import annotations
 
@@ -13,26 +13,24 @@ from numpy.typing import ArrayLike, NDArray
 from ludory.agents.evaluation.intervals import wilson
 from ludory.errors import OptionError
 
-from .keyed_random import keyed_uniform
-from .opponent_choice import ROLES, RULES, Rules
+from .opponent_choice import ROLES, RULES, Rules, keyed_uniform
 
 Reason = Literal["strong", "steps"]
-Order = Literal["snapshot", "reset"]
 
 RESET_PROBABILITY = {"main": 0.0, "main_exploiter": 1.0, "league_exploiter": 0.25}
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRules:
-    """When a player counts as strong, and how long it may take."""
+    """When a player counts as strong, and after how many steps it is copied anyway."""
 
     rules: Rules = "paper"
     threshold: float = 0.7
-    """Strong: the smallest rate is above this."""
+    """A player is strong if its smallest rate is above this."""
     min_games: float = 50.0
-    """Decayed games against each opponent without which a player is not strong."""
+    """Decayed games that a strong player must have against each opponent."""
     strength: Literal["rate", "wilson"] = "rate"
-    """What is compared: the rate itself, or the lower end of its 95 % Wilson interval (a smallest of many noisy rates is too low)."""
+    """What is compared: the rate itself, or the lower end of its 95 % Wilson interval (the smallest of many noisy rates is biased)."""
 
     def __post_init__(self) -> None:
         if self.rules not in RULES:
@@ -41,26 +39,21 @@ class SnapshotRules:
             raise OptionError(f"strength={self.strength!r}: must be rate or wilson")
 
 
-class Decision(NamedTuple):
-    """What becomes of a player now."""
+class SnapshotDecision(NamedTuple):
+    """Why a player is copied, and whether it is reset after the copy."""
 
     reason: Reason
     reset: bool
-    """Drawn once; what is stored in the log and what is done are this one value."""
-
-    @property
-    def orders(self) -> tuple[Order, ...]:
-        """In this order: a copy made after the reset would be one of the supervised policy."""
-        return ("snapshot", "reset") if self.reset else ("snapshot",)
+    """Drawn once, for the log and for the learner."""
 
 
 def default_unit(budget_steps: int) -> int:
-    """Agent steps that stand for the paper's 2e9, in a league of so many."""
+    """Agent steps in place of the paper's 2e9, for a budget of so many."""
     return max(50_000, budget_steps // 64)
 
 
 def opponents_to_beat(role: str, roles: Sequence[str], frozen: ArrayLike, parent: ArrayLike) -> NDArray[np.int64]:
-    """Numbers of the players that a strong one beats: active mains for main exploiters, all frozen players for the others."""
+    """Numbers of the players that a strong player beats: active mains for main exploiters, all frozen players for the others."""
     is_frozen = np.asarray(frozen, bool)
     if role == "main_exploiter":
         return np.flatnonzero(~is_frozen & (np.asarray(roles) == "main"))
@@ -73,7 +66,7 @@ def smallest_rate(win_rates: ArrayLike, games: ArrayLike | None = None, rules: S
     Args:
         win_rates: [k], against each opponent.
         games: [k], decayed games against each; None: enough of them.
-        rules: how many games are asked for, and what is compared.
+        rules: the required number of games, and what is compared.
 
     Returns:
         The smallest rate, or the smallest lower end; NaN (unknown) without opponents or with too few games against one.
@@ -93,19 +86,20 @@ def smallest_rate(win_rates: ArrayLike, games: ArrayLike | None = None, rules: S
 def snapshot_reason(
     role: str, steps: float, unit: float, smallest: float, rules: SnapshotRules | None = None
 ) -> Reason | None:
-    """Why this player is to be copied now; None: not yet.
+    """Why this player is copied now; None: not yet.
 
     Args:
         role: of the player.
         steps: agent steps since its last copy.
-        unit: steps that stand for the paper's 2e9.
-        smallest: of `smallest_rate`; NaN is not strong.
+        unit: steps in place of the paper's 2e9.
+        smallest: result of `smallest_rate`; NaN is not strong.
         rules: the threshold, and whether paper or pseudo-code.
 
     Raises:
         OptionError: the role does not learn.
     """
-    _check(role)
+    if role not in ROLES:
+        raise OptionError(f"role {role!r} does not learn; roles that do: {', '.join(ROLES)}")
     rules = rules or SnapshotRules()
     strong = smallest > rules.threshold  # False for NaN
     if rules.rules == "pseudocode":
@@ -127,22 +121,11 @@ def decide(
     seed: int,
     number: int,
     rules: SnapshotRules | None = None,
-) -> Decision | None:
-    """Reason and reset of a player that is to be copied now; None: not yet.
+) -> SnapshotDecision | None:
+    """Reason and reset of a player that is copied now; None: not yet.
 
-    Args:
-        role: as of `snapshot_reason`.
-        steps: as of `snapshot_reason`.
-        unit: as of `snapshot_reason`.
-        smallest: as of `snapshot_reason`.
-        seed: of the league.
-        number: of the snapshot, counted over the whole league.
-        rules: as of `snapshot_reason`.
+    The reset is drawn from the `seed` of the league and the `number` of the snapshot, counted over the whole league; the other
+    arguments are those of `snapshot_reason`.
     """
     reason = snapshot_reason(role, steps, unit, smallest, rules)
-    return Decision(reason, keyed_uniform(seed, "reset", number) < RESET_PROBABILITY[role]) if reason else None
-
-
-def _check(role: str) -> None:
-    if role not in ROLES:
-        raise OptionError(f"role {role!r} does not learn; roles that do: {', '.join(ROLES)}")
+    return SnapshotDecision(reason, keyed_uniform(seed, "reset", number) < RESET_PROBABILITY[role]) if reason else None

@@ -1,4 +1,4 @@
-"""Alpha-rank of one population (arXiv:1903.01373): how long evolution under strong selection stays with each player."""
+"""Alpha-rank of one population (arXiv:1903.01373): the share of time that evolution under strong selection spends at each player."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _EVEN = 1e-12
 
 
 def alpha_rank(win_rate: ArrayLike, alpha: float = 10.0, population: int = 50) -> Floats:
-    """Stationary distribution over residents, where a mutant t takes over from s with the chance of its fixation.
+    """Stationary distribution over residents, where a mutant replaces a resident with its fixation probability.
 
     Args:
         win_rate: [n, n] of row against column, n >= 1.
-        alpha: intensity of selection, above 0; any size, since the arithmetic is on logarithms.
-        population: m individuals.
+        alpha: intensity of selection, above 0; large values are safe, since the arithmetic is on logarithms.
+        population: m individuals, at least 2.
 
     Returns:
         [n] with the sum 1.
 
     Raises:
-        OptionError: an argument is out of range, or a rate is unknown.
+        OptionError: an argument is out of range, or a rate is NaN.
     """
     rates = np.asarray(win_rate, np.float64)
     if rates.ndim != 2 or rates.shape[0] != rates.shape[1] or not rates.size or not np.isfinite(rates).all():
@@ -44,8 +44,8 @@ def _log_fixation(lead: Floats, alpha: float, m: int) -> Floats:
 def _log_stationary(log_rates: Floats) -> Floats:
     """Logarithms of the stationary distribution: state reduction without subtractions (doi:10.1287/opre.33.5.1107), on logarithms.
 
-    Rates as small as e^-5000 keep all their digits, where solving a linear system would give noise. A common factor of the rates, such as
-    1/(n - 1), changes nothing.
+    Rates as small as e^-5000 keep all their digits, where solving a linear system would return noise. A common factor of the rates,
+    such as 1/(n - 1), changes nothing.
     """
     rates, n = log_rates.copy(), len(log_rates)
     np.fill_diagonal(rates, -np.inf)

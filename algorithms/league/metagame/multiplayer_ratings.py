@@ -1,4 +1,4 @@
-"""Ratings of games with more than two seats, from the order in which players came in; the libraries do the mathematics."""
+"""Ratings of games with more than two seats from the ranks of the players; libraries do the mathematics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ludory.plugins.requirements import missing_dependency
 
 
 class Placement(NamedTuple):
-    """One game: who played, and each one's rank, 0 the best; equal ranks are ties."""
+    """One game: its players and their ranks, 0 the best; equal ranks are ties."""
 
     players: Sequence[int]
     ranks: Sequence[int]
@@ -28,7 +28,7 @@ class Skill(NamedTuple):
 
     @property
     def exposed(self) -> NDArray[np.float64]:
-        """[n], mu - 3 sigma: what a player is worth almost surely."""
+        """[n], mu - 3 sigma: a conservative estimate of the skill."""
         return self.mu - 3 * self.sigma
 
 
@@ -36,15 +36,15 @@ def trueskill(players: int, games: Iterable[Placement], draw_probability: float 
     """TrueSkill after each game in turn, mu 25, sigma 25/3.
 
     Args:
-        players: how many.
-        games: in the order in which they were played.
+        players: number of players.
+        games: in the order of play.
         draw_probability: of a tie between two.
 
     Raises:
         PluginError: the package trueskill or scipy is missing.
     """
     try:
-        import scipy.stats  # noqa: F401  the library's own normal distribution is right to six digits only
+        import scipy.stats  # noqa: F401  the library's own normal distribution has six digits only
         from trueskill import TrueSkill
     except ImportError as error:
         raise missing_dependency("TrueSkill", error.name or "trueskill") from error
@@ -61,8 +61,8 @@ def plackett_luce(players: int, games: Iterable[Placement]) -> Skill:
     """Weng and Lin's Plackett-Luce ratings (jmlr.org/papers/v12/weng11a) after each game in turn, with openskill's defaults.
 
     Args:
-        players: how many.
-        games: in the order in which they were played.
+        players: number of players.
+        games: in the order of play.
 
     Raises:
         PluginError: the package openskill is missing.

@@ -1,4 +1,4 @@
-"""Equilibria of two-player zero-sum matrix games by linear programmes (HiGHS, through SciPy)."""
+"""Equilibria of two-player zero-sum matrix games by linear programming (HiGHS, through SciPy)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ludory.plugins.requirements import missing_dependency
 Floats = NDArray[np.float64]
 
 POINT = 1e-7
-"""Optimal mixtures whose coordinates differ by less are one mixture."""
+"""Optimal mixtures whose coordinates differ by less count as equal."""
 _SOLVER = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
@@ -21,9 +21,9 @@ class Nash(NamedTuple):
     """An equilibrium of an antisymmetric game."""
 
     mixture: Floats
-    """[n], of all optimal mixtures the one with the largest entropy."""
+    """[n], the optimal mixture with the largest entropy."""
     unique: bool
-    """There is no other."""
+    """Whether it is the only optimal mixture."""
 
 
 class Saddle(NamedTuple):
@@ -31,11 +31,13 @@ class Saddle(NamedTuple):
 
     value: float
     rows: Floats
+    """[a], an optimal mixture of rows."""
     columns: Floats
+    """[b], an optimal mixture of columns."""
 
 
 def max_entropy_nash(game: ArrayLike) -> Nash:
-    """The maximum-entropy equilibrium of an antisymmetric game, which does not depend on how players are numbered or copied.
+    """The maximum-entropy equilibrium of an antisymmetric game; it does not depend on the order of players, or on copies of them.
 
     Args:
         game: [n, n] with game = -game^T: what row gains against column; n >= 1.
@@ -52,13 +54,15 @@ def max_entropy_nash(game: ArrayLike) -> Nash:
 
 
 def saddle(payoff: ArrayLike) -> Saddle:
-    """Value of the zero-sum game in which rows want `payoff` large and columns small; where optimal mixtures are many, one of them.
+    """Value and optimal mixtures of the zero-sum game in which rows maximise `payoff` and columns minimise it.
+
+    Of win rates between two populations, the value is their relative population performance (arXiv:1901.08106).
 
     Args:
         payoff: [a, b], at least one of each.
 
     Raises:
-        OptionError: no such table.
+        OptionError: the table is empty or not finite.
         PluginError: the package scipy is missing.
     """
     table = np.asarray(payoff, np.float64)
@@ -84,7 +88,7 @@ def _antisymmetric(game: ArrayLike) -> Floats:
 
 
 def _ranges(gains: Floats) -> tuple[Floats, Floats]:
-    """Smallest and largest value of each coordinate over all optimal mixtures p, that is p >= 0, sum p = 1, gains p <= 0."""
+    """Smallest and largest value of each coordinate over all optimal mixtures p: p >= 0, sum p = 1, gains p <= 0."""
     n = len(gains)
     ends = np.array([[_optimum(gains, sign * row) for row in np.eye(n)] for sign in (1.0, -1.0)])
     return ends[0], -ends[1]
@@ -95,7 +99,7 @@ def _optimum(gains: Floats, costs: Floats) -> float:
 
 
 def _polished(gains: Floats, mixture: Floats) -> Floats:
-    """The only mixture to the last digits: on its support all gains are 0."""
+    """The unique mixture with more digits: on its support all gains are 0."""
     support = np.flatnonzero(mixture > POINT)
     size = len(support)
     system = np.vstack([gains[np.ix_(support, support)], np.ones(size)])
@@ -106,10 +110,10 @@ def _polished(gains: Floats, mixture: Floats) -> Floats:
 
 
 def _largest_entropy(gains: Floats, used: NDArray[np.bool_]) -> Floats:
-    """Entropy maximum over all optimal mixtures; `used` players have mass in some of them.
+    """The optimal mixture with maximum entropy; `used` players have mass in some optimal mixture.
 
-    By duality p_i is proportional to exp(-(gains^T m)_i), where m minimises the logarithm of the sum: m is free for used players, whose
-    gains are 0 in every optimal mixture, and not below 0 for the others.
+    By duality p_i is proportional to exp(-(gains^T m)_i), where m minimises the logarithm of the sum. m is free for used players, whose
+    gains are 0 in every optimal mixture, and at least 0 for the others.
     """
     from scipy.optimize import minimize
     from scipy.special import logsumexp, softmax
@@ -136,7 +140,7 @@ def _mixture(weights: Floats) -> Floats:
 
 
 def _solve(costs: Floats, upper: Floats, equal: Floats, bounds: Any) -> Any:
-    """Least cost with upper x <= 0 and equal x = 1."""
+    """Minimise costs x subject to upper x <= 0 and equal x = 1."""
     try:
         from scipy.optimize import linprog
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""What a table of win rates says about a league beyond one number per player."""
+"""Measures of a table of win rates beyond one rating per player."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ludory.errors import OptionError
 
-from .nash import Nash, max_entropy_nash, saddle
+from .nash import Nash, max_entropy_nash
 
 Floats = NDArray[np.float64]
 CLIP = 1e-6
-"""Rates nearer to 0 or 1 are moved here before a logit is taken."""
+"""Rates are clipped to [CLIP, 1 - CLIP] before a logit is taken."""
 
 
 class NashAveraging(NamedTuple):
@@ -24,22 +24,13 @@ class NashAveraging(NamedTuple):
     """[n], mean log-odds against the equilibrium; 0 for its members."""
 
 
-class RelativePerformance(NamedTuple):
-    """Relative population performance of A against B (arXiv:1901.08106)."""
-
-    value: float
-    """Rate of points of A when both populations play optimally; B's against A is 1 - value."""
-    mixture_a: Floats
-    mixture_b: Floats
-
-
 class Cycle(NamedTuple):
     """Three players of which each beats the next."""
 
     players: tuple[int, int, int]
     """The smallest number first."""
     rates: tuple[float, float, float]
-    """Of first against second, second against third, third against first."""
+    """First against second, second against third, third against first."""
 
     @property
     def strength(self) -> float:
@@ -48,7 +39,9 @@ class Cycle(NamedTuple):
 
 
 def known_players(games: ArrayLike) -> NDArray[np.int64]:
-    """Players that all have games against each other: the one with the most unplayed pairs is left out until none is, newer ones first.
+    """Players that all have games against each other.
+
+    The player with the most unplayed pairs is removed until there are none, newer players first.
 
     Args:
         games: [n, n]; the diagonal is not read.
@@ -70,10 +63,10 @@ def nash(win_rate: ArrayLike) -> Nash:
     """Maximum-entropy equilibrium of P - 1/2.
 
     Args:
-        win_rate: [n, n], all known, rates of a pair with the sum 1.
+        win_rate: [n, n], without NaN; the two rates of a pair have the sum 1.
 
     Raises:
-        OptionError: it is not such a table.
+        OptionError: the table is not of this form.
         PluginError: the package scipy is missing.
     """
     return max_entropy_nash(_square(win_rate) - 0.5)
@@ -86,37 +79,16 @@ def nash_averaging(win_rate: ArrayLike) -> NashAveraging:
     return NashAveraging(found, odds @ found.mixture)
 
 
-def relative_performance(win_rate: ArrayLike) -> RelativePerformance:
-    """Value of the game between two populations.
-
-    Args:
-        win_rate: [a, b], rates of the members of A against those of B, all known.
-
-    Raises:
-        OptionError: no such table.
-        PluginError: the package scipy is missing.
-    """
-    found = saddle(win_rate)
-    return RelativePerformance(found.value, found.rows, found.columns)
-
-
 def nash_conv(win_rate: ArrayLike, mixture: ArrayLike) -> float:
-    """2 (max_i (A p)_i - p A p) with A = P - 1/2: what both sides gain by the best answer within the league to mixture p; 0 at equilibrium."""
+    """2 (max_i (A p)_i - p A p), A = P - 1/2: what both sides gain by best responses within the league to mixture p; 0 at equilibrium."""
     gains, p = _square(win_rate) - 0.5, np.asarray(mixture, np.float64)
     return float(2 * ((gains @ p).max() - p @ gains @ p))
 
 
-def min_win_rate(win_rate: ArrayLike) -> Floats:
-    """[n], each player's smallest rate against another; NaN where none is known. Unknown rates (NaN) and the diagonal are left out."""
-    rates = np.array(win_rate, np.float64)
-    np.fill_diagonal(rates, np.nan)
-    return np.array([row[~np.isnan(row)].min() if not np.isnan(row).all() else np.nan for row in rates])
-
-
 def cyclic_share(win_rate: ArrayLike) -> float:
-    """Share of the squared log-odds that no rating per player can explain (Hodge decomposition, arXiv:0811.1067).
+    """Share of the squared log-odds that ratings cannot explain (Hodge decomposition, arXiv:0811.1067).
 
-    0: transitive, and where all pairs are even; 1: purely cyclic.
+    0: transitive, or all pairs are even; 1: purely cyclic.
     """
     odds = _log_odds(win_rate)
     mean = odds.mean(1)
@@ -126,13 +98,13 @@ def cyclic_share(win_rate: ArrayLike) -> float:
 
 
 def effective_diversity(win_rate: ArrayLike, mixture: ArrayLike) -> float:
-    """p^T max(P - 1/2, 0) p, p the equilibrium of P - 1/2 (arXiv:1901.08106)."""
+    """p^T max(P - 1/2, 0) p, where p is the equilibrium of P - 1/2 (arXiv:1901.08106)."""
     p = np.asarray(mixture, np.float64)
     return float(p @ np.maximum(_square(win_rate) - 0.5, 0) @ p)
 
 
 def strongest_cycle(win_rate: ArrayLike) -> Cycle | None:
-    """The three players whose smallest rate around the circle is largest; None if no three beat each other in a circle.
+    """The cycle of three players with the largest smallest rate; None if no three players form a cycle.
 
     Args:
         win_rate: [n, n]; NaN where unknown.

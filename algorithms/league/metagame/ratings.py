@@ -1,4 +1,4 @@
-"""Ratings from results between pairs: Elo, Bradley-Terry, Glicko, and intervals. `placements` rates games with more than two seats."""
+"""Ratings from results of pairs: Elo, Bradley-Terry and Glicko. `multiplayer_ratings` rates games with more than two seats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHESS = 400 / math.log(10)
 _GLICKO = math.log(10) / 400
 _GLICKO2 = 173.7178
 _SETTLED = 1e-12
-"""Largest change of a strength in the last iteration; rounding stays far below it."""
+"""Iterations stop when no strength changes by more; rounding errors are far smaller."""
 
 
 class BradleyTerry(NamedTuple):
@@ -26,7 +26,7 @@ class BradleyTerry(NamedTuple):
     strength: Floats
     """[n]."""
     deviation: Floats
-    """[n], standard errors from the Fisher information, games taken as independent."""
+    """[n], standard errors from the Fisher information, for independent games."""
 
     @property
     def elo(self) -> Floats:
@@ -48,13 +48,13 @@ class Glicko(NamedTuple):
 
 
 def sequential_elo(players: int, games: ArrayLike, k: float = 16.0, start: float = 1200.0) -> Floats:
-    """Elo after each game in turn: it depends on their order, and grows without end for pairs of which one always wins.
+    """Elo after each game in turn. It depends on their order, and grows without bound for pairs of which one always wins.
 
     Args:
-        players: how many.
+        players: number of players.
         games: [g, 3] rows of player i, player j, points of i (1, 0.5 or 0).
         k: largest change by one game.
-        start: rating of everyone at first.
+        start: initial rating.
 
     Returns:
         [players].
@@ -69,11 +69,11 @@ def sequential_elo(players: int, games: ArrayLike, k: float = 16.0, start: float
 
 
 def bradley_terry(points: ArrayLike, virtual_draws: float = 1.0) -> BradleyTerry:
-    """Maximum likelihood by the MM algorithm (doi:10.1214/aos/1079120141), with virtual draws that keep every strength finite.
+    """Maximum likelihood by the MM algorithm (doi:10.1214/aos/1079120141), where virtual draws keep every strength finite.
 
     Args:
         points: [n, n], wins and half the draws of row against column; the diagonal is not read.
-        virtual_draws: added to each pair, half a point to each side.
+        virtual_draws: draws added to each pair.
 
     Raises:
         OptionError: not a square table of finite numbers >= 0, or virtual_draws is not above 0.
@@ -93,7 +93,7 @@ def bradley_terry(points: ArrayLike, virtual_draws: float = 1.0) -> BradleyTerry
     strength = np.zeros(len(scores))
     if len(scores) < 2:
         return BradleyTerry(strength, strength)
-    change, room = math.inf, np.empty_like(games)  # of thousands of players a table is large: one is enough
+    change, room = math.inf, np.empty_like(games)  # one buffer: the table of thousands of players is large
     while change > _SETTLED:
         gamma = np.exp(strength)
         np.add(gamma[:, None], gamma, out=room)
@@ -105,24 +105,24 @@ def bradley_terry(points: ArrayLike, virtual_draws: float = 1.0) -> BradleyTerry
 
 
 def _standard_errors(strength: Floats, games: Floats) -> Floats:
-    """Of strengths whose mean is fixed at 0."""
+    """Standard errors of strengths with mean 0."""
     expected = 1 / (1 + np.exp(strength - strength[:, None]))
     information = -games * expected * (1 - expected)
     np.fill_diagonal(information, -information.sum(1))
-    # The only direction without information is that of all strengths together: filled with 1, the pseudo-inverse is an inverse.
+    # Only the sum of all strengths has no information: with 1 in that direction the pseudo-inverse is an inverse.
     size = len(strength)
     return np.asarray(np.sqrt(np.maximum(np.diag(np.linalg.inv(information + 1 / size)) - 1 / size, 0)))
 
 
 def glicko1(player: Glicko, ratings: ArrayLike, deviations: ArrayLike, scores: ArrayLike, c: float = 0.0) -> Glicko:
-    """One rating period of Glicko-1 (glicko.net/glicko/glicko.pdf); the volatility is handed through.
+    """One rating period of Glicko-1 (glicko.net/glicko/glicko.pdf); the volatility is unchanged.
 
     Args:
         player: before the period.
         ratings: [k] of the opponents.
         deviations: [k] of the opponents.
         scores: [k], 1, 0.5 or 0.
-        c: how much a period widens the deviation, up to 350, before its games count.
+        c: growth of the deviation per period, up to 350, before its games count.
     """
     rating, deviation = player.rating, min(350.0, math.hypot(player.deviation, c))
     others, spreads, points = (np.asarray(array, np.float64) for array in (ratings, deviations, scores))
@@ -141,7 +141,7 @@ def glicko2(player: Glicko, ratings: ArrayLike, deviations: ArrayLike, scores: A
         ratings: [k] of the opponents.
         deviations: [k] of the opponents.
         scores: [k], 1, 0.5 or 0.
-        tau: how far the volatility may move, 0.3 to 1.2.
+        tau: limits the change of the volatility, 0.3 to 1.2.
     """
     mu, phi = (player.rating - 1500) / _GLICKO2, player.deviation / _GLICKO2
     others, spreads = (np.asarray(ratings, np.float64) - 1500) / _GLICKO2, np.asarray(deviations, np.float64) / _GLICKO2

@@ -1,4 +1,4 @@
-"""The report of a league: every measure of it that its games allow, as one value."""
+"""The report of a league: all measures that its games allow, as one value."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ludory.agents.evaluation.intervals import Z95, wilson
 from ludory.algorithms.league.exploitation import Exploitation
 from ludory.algorithms.league.metagame.alpha_rank import alpha_rank
-from ludory.algorithms.league.metagame.nash import Nash
+from ludory.algorithms.league.metagame.nash import Nash, saddle
 from ludory.algorithms.league.metagame.nash_averaging import (
     NashAveraging,
     cyclic_share,
@@ -21,19 +20,18 @@ from ludory.algorithms.league.metagame.nash_averaging import (
     nash,
     nash_averaging,
     nash_conv,
-    relative_performance,
     strongest_cycle,
 )
 from ludory.algorithms.league.metagame.ratings import BradleyTerry, bradley_terry
 from ludory.errors import PluginError
 
 from .input import LeagueInput, ReportPlayer
-from .payoff_tables import Matrix, PayoffRow, matrix, payoff_rows
+from .payoff_tables import Matrix, PayoffRow, SmallestRate, matrix, payoff_rows
 
 SCHEMA = "ludory-league-report/1"
 ROLES = ("main", "main_exploiter", "league_exploiter", "anchor")
 COMMON = 128
-"""Most players of the measures of a whole table (Nash, alpha-rank, cyclic share ...), whose time grows with the third power or worse."""
+"""Most players of measures of a whole table (Nash, alpha-rank, cyclic share ...), which take cubic time or more."""
 NAMED = 20
 """Most players that a warning names."""
 
@@ -43,29 +41,21 @@ class Rating(NamedTuple):
 
     elo: float
     deviation: float
+    """Standard error."""
 
     @property
     def low(self) -> float:
-        """Of the 95 % interval."""
+        """Lower end of the 95 % interval."""
         return self.elo - Z95 * self.deviation
 
     @property
     def high(self) -> float:
-        """Of the 95 % interval."""
+        """Upper end of the 95 % interval."""
         return self.elo + Z95 * self.deviation
 
 
-class Smallest(NamedTuple):
-    """A player's smallest win rate."""
-
-    rate: float
-    against: str
-    games: int
-    """Against that opponent."""
-
-
 class Measured(NamedTuple):
-    """What is known of one player; None: it did not play what this needs."""
+    """Measures of one player; None: it lacks the games for it."""
 
     player: ReportPlayer
     games: int
@@ -77,9 +67,9 @@ class Measured(NamedTuple):
     alpha_rank: float | None = None
     alpha_rank_1: float | None = None
     """With alpha 1 instead of 10."""
-    smallest: Smallest | None = None
+    smallest: SmallestRate | None = None
     """Against any fixed player."""
-    smallest_anchor: Smallest | None = None
+    smallest_anchor: SmallestRate | None = None
     """Against anchors."""
 
 
@@ -92,7 +82,7 @@ class NamedCycle(NamedTuple):
 
 
 class Relative(NamedTuple):
-    """Relative performance of the copies of one role against those of another."""
+    """Relative performance of the frozen players of one role against those of another."""
 
     role: str
     other: str
@@ -102,7 +92,7 @@ class Relative(NamedTuple):
 
 
 class Metagame(NamedTuple):
-    """Measures of the players that all met each other."""
+    """Measures of the players that all played each other."""
 
     players: list[str]
     left_out: list[str]
@@ -119,19 +109,19 @@ class Metagame(NamedTuple):
 
 
 class Remembered(NamedTuple):
-    """A copy's smallest win rate against all frozen players that were older, when it was made."""
+    """A copy's smallest win rate against all older frozen players."""
 
     player: str
     """The learner."""
     id: str
     step: int
-    smallest: Smallest
+    smallest: SmallestRate
     games: int
     """Against all of them."""
 
 
 class Exploited(NamedTuple):
-    """How far fresh learners with one budget got against one target."""
+    """Results of new learners with one budget against one target."""
 
     target: str
     start: str
@@ -141,8 +131,8 @@ class Exploited(NamedTuple):
     largest: float
     largest_low: float
     largest_high: float
-    """Of the seed that got furthest. Above one half, `largest_low` - 1/2 bounds the exploitability from below; a score below
-    one half bounds nothing, because a best response to a player of a symmetric zero-sum game scores at least one half."""
+    """Of the best seed. Above one half, `largest_low` - 1/2 is a lower bound of the exploitability; below it nothing is known,
+    because a best response to a player of a symmetric zero-sum game scores at least one half."""
     mean: float
     mean_low: float
     mean_high: float
@@ -150,41 +140,40 @@ class Exploited(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a report comes from."""
+class ReportOrigin:
+    """Version, commit, date and machine of a report."""
 
     version: str
     commit: str | None = None
     date: str | None = None
     machine: str | None = None
-    """Kind of machine that the report was written on."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeagueReport:
-    """Everything that is written."""
+    """The content of all files of a report."""
 
     league: LeagueInput
-    origin: Origin
+    origin: ReportOrigin
     matrix: Matrix
     players: Sequence[Measured]
     """As in `league.players`."""
     payoff: Sequence[PayoffRow]
     metagame: Metagame | None
-    """None: no two fixed players met."""
+    """None: no two fixed players played each other."""
     relative: Sequence[Relative]
     remembered: Sequence[Remembered]
     exploited: Sequence[Exploited]
     warnings: Sequence[str]
 
     def by_strength(self) -> list[Measured]:
-        """Rated players, by Nash mass, then by rating, best first."""
+        """Rated players, sorted by Nash mass, then by rating, best first."""
         rated = [one for one in self.players if one.rating]
         return sorted(rated, key=lambda one: (-round(one.nash or 0.0, 6), -one.rating.elo if one.rating else 0.0))
 
 
-def make_report(league: LeagueInput, origin: Origin) -> LeagueReport:
-    """Measure a league; nothing is played here.
+def make_report(league: LeagueInput, origin: ReportOrigin) -> LeagueReport:
+    """Compute the report of a league from the games that it played.
 
     Without the package scipy there are no equilibria, and a warning says so.
     """
@@ -193,17 +182,16 @@ def make_report(league: LeagueInput, origin: Origin) -> LeagueReport:
     strengths = bradley_terry(played.points)
     common = _common(table, dict(zip(played.players, strengths.strength.tolist(), strict=True)), warnings)
     equilibria = _equilibria(common, warnings)
-    smallest = _Smallest(table)
-    measured = _measured(league, table, smallest, played, strengths, common, equilibria)
+    measured = _measured(league, table, played, strengths, common, equilibria)
     metagame = _metagame(league, table, common, equilibria) if common.players else None
-    remembered = list(_remembered(league, table, smallest))
+    remembered = list(_remembered(league, table))
     relative, exploited = list(_relative(league, common)) if equilibria else [], list(_exploited(league))
     payoff = list(payoff_rows(league))
     return LeagueReport(league, origin, table, measured, payoff, metagame, relative, remembered, exploited, warnings)
 
 
 def _common(table: Matrix, strengths: Mapping[str, float], warnings: list[str]) -> Matrix:
-    """Players that all met each other, of more than `COMMON` the strongest; `warnings` gets who is left out."""
+    """Players that all played each other, at most the `COMMON` strongest; `warnings` names the others."""
     complete = known_players(table.games)
     met = table.of(complete if len(complete) > 1 else [])
     inside = set(met.players)
@@ -229,7 +217,7 @@ def _named(ids: Sequence[str]) -> str:
 
 
 def _equilibria(common: Matrix, warnings: list[str]) -> tuple[Nash, NashAveraging] | None:
-    """Of the rates and of the log-odds; None without players, and without scipy, of which `warnings` are told."""
+    """Equilibria of the rates and of the log-odds; None without players, or (with a warning) without scipy."""
     if not common.players:
         return None
     try:
@@ -242,7 +230,6 @@ def _equilibria(common: Matrix, warnings: list[str]) -> tuple[Nash, NashAveragin
 def _measured(
     league: LeagueInput,
     table: Matrix,
-    smallest: _Smallest,
     played: Matrix,
     strengths: BradleyTerry,
     common: Matrix,
@@ -275,8 +262,8 @@ def _measured(
                 int(table.games[row].sum()),
                 ratings.get(player.id),
                 **masses.get(player.id, {}),
-                smallest=smallest.among(row, everyone),
-                smallest_anchor=smallest.among(row, anchors),
+                smallest=table.smallest_rate(row, everyone),
+                smallest_anchor=table.smallest_rate(row, anchors),
             )
         )
     return found
@@ -315,17 +302,17 @@ def _relative(league: LeagueInput, common: Matrix) -> Iterator[Relative]:
         for other in ROLES[place + 1 :]:
             if rows[role] and rows[other]:
                 table = np.ix_(rows[role], rows[other])
-                value = relative_performance(common.rates[table]).value
+                value = saddle(common.rates[table]).value
                 sizes = len(rows[role]), len(rows[other])
                 yield Relative(role, other, value, sizes, int(common.games[table].sum()))
 
 
-def _remembered(league: LeagueInput, table: Matrix, smallest: _Smallest) -> Iterator[Remembered]:
+def _remembered(league: LeagueInput, table: Matrix) -> Iterator[Remembered]:
     players = {player.id: player for player in league.players}
     frozen = np.array([players[id].frozen for id in table.players], bool)
     for row, id in enumerate(table.players):
         player, older = players[id], np.flatnonzero(frozen[:row])
-        least = smallest.among(row, older) if player.frozen else None
+        least = table.smallest_rate(row, older) if player.frozen else None
         if least and player.parent:
             yield Remembered(player.parent, id, player.step or 0, least, int(table.games[row, older].sum()))
 
@@ -343,28 +330,12 @@ def _exploited(league: LeagueInput) -> Iterator[Exploited]:
         yield Exploited(target, start, steps, len(runs), games, *extent)
 
 
-class _Smallest:
-    """Finds smallest win rates in a table."""
-
-    def __init__(self, table: Matrix) -> None:
-        self._table, self._rates = table, table.rates
-
-    def among(self, row: int, columns: NDArray[np.int64]) -> Smallest | None:
-        """Of a player against some of the others; None if it met none of them."""
-        games = self._table.games[row]
-        known = columns[(columns != row) & (games[columns] > 0)]
-        if not len(known):
-            return None
-        worst = int(known[self._rates[row, known].argmin()])
-        return Smallest(float(self._rates[row, worst]), self._table.players[worst], int(games[worst]))
-
-
 def _roles(league: LeagueInput) -> dict[str, str]:
     return {player.id: player.role for player in league.players}
 
 
 def mean_smallest(report: LeagueReport) -> Mapping[str, float]:
-    """Mean over its copies of each learner's smallest win rate against what was older: low means that it forgets."""
+    """Mean over its copies of each learner's smallest win rate against older players; it is low for a learner that forgets."""
     rates: dict[str, list[float]] = {}
     for one in report.remembered:
         rates.setdefault(one.player, []).append(one.smallest.rate)

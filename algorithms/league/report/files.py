@@ -1,4 +1,4 @@
-"""Writes a report: report.json, three Parquet tables and a page, each whole or not at all."""
+"""Writes a report: report.json, three Parquet tables and a page, each file atomically."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def write_report(report: LeagueReport, folder: str | Path) -> list[Path]:
 
 
 def _json_text(content: Mapping[str, Any]) -> str:
-    """JSON with a line for each row of a table: Python's own indentation takes minutes for a long league."""
+    """JSON with a line for each row of a table; Python's own indentation takes minutes for a long league."""
     parts = []
     for name, value in content.items():
         if isinstance(value, list) and value:
@@ -51,7 +51,7 @@ def _json_text(content: Mapping[str, Any]) -> str:
 
 
 def report_json(report: LeagueReport) -> dict[str, Any]:
-    """Everything in one object; None: it was not played."""
+    """The whole report as one object; None: it was not played."""
     league = report.league
     config = dict(league.created.get("config", {}))
     return {
@@ -105,7 +105,7 @@ def player_row(one: Measured) -> dict[str, Any]:
 
 
 def curve_rows(curve: Sequence[CurvePoint]) -> Iterator[dict[str, Any]]:
-    """Points of the curves as flat rows; a metric that a learner did not give is missing."""
+    """Points of the curves as flat rows, without metrics that a learner did not log."""
     for point in curve:
         row: dict[str, Any] = {"time": point.time, "player": point.player, "step": point.step, "updates": point.updates}
         for group in GROUPS:
@@ -142,7 +142,7 @@ def tables(report: LeagueReport) -> list[pyarrow.Table]:
 
 
 def metric_names(curve: Sequence[CurvePoint]) -> list[str]:
-    """Names of all numbers that learners gave, in order of appearance."""
+    """Names of all metrics of the learners, in order of appearance."""
     return list(dict.fromkeys(name for point in curve for name in point.metrics))
 
 

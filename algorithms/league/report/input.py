@@ -1,4 +1,4 @@
-"""What a report is made of: players, games, curves and milestones of a league, read from its event log."""
+"""The input of a report: players, games, curves and milestones of a league, read from its event log."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ludory.algorithms.league.exploitation import Exploitation, read_exploitations
-from ludory.algorithms.league.log.events import Event, Reducer, read_events, standing
+from ludory.algorithms.league.log.events import LeagueEvent, Reducer, read_events, standing
 
 Group = Literal["teacher", "anchors", "past"]
 GROUPS: tuple[Group, ...] = ("teacher", "anchors", "past")
-"""Whom a learner's curves are drawn against: copies of the supervised policy, anchors, its own copies."""
+"""Opponents of a learner's curves: copies of the supervised policy, anchors, its own copies."""
 _LETTERS = {1: "w", 0: "d", -1: "l"}
 
 
@@ -24,7 +24,7 @@ class Counts:
     draws: int = 0
     losses: int = 0
     pairs: tuple[int, ...] | None = None
-    """Mirrored pairs of games by the points they gave: 0, 1/2, 1, 3/2, 2; None: not known."""
+    """Numbers of mirrored pairs of games with 0, 1/2, 1, 3/2 and 2 points; None: unknown."""
 
     @property
     def games(self) -> int:
@@ -43,11 +43,11 @@ class Counts:
 
     @property
     def mirrored(self) -> Counts:
-        """For the second of the two."""
+        """The results for the second player."""
         return Counts(self.losses, self.draws, self.wins, self.pairs and self.pairs[::-1])
 
     def plus(self, other: Counts) -> Counts:
-        """Both together; pairs are known if they are known of all games."""
+        """The sum of both; pairs are known if they are known of all games."""
         pairs = other.pairs if not self.games else self.pairs if not other.games else None
         if self.games and other.games and self.pairs and other.pairs:
             pairs = tuple(one + another for one, another in zip(self.pairs, other.pairs, strict=True))
@@ -72,7 +72,7 @@ class ReportPlayer:
 
     @property
     def fixed(self) -> bool:
-        """It never changes: a frozen player or an anchor."""
+        """A frozen player or an anchor, which never changes."""
         return self.frozen or self.role == "anchor"
 
 
@@ -87,12 +87,12 @@ class CurvePoint:
     updates: int | None
     metrics: Mapping[str, float]
     against: Mapping[Group, Counts]
-    """Games that it played in the slice, by opponent."""
+    """Its games in the slice, by opponent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """A copy or a new start of a learner."""
+    """A copy or a reset of a learner."""
 
     kind: Literal["snapshot", "reset"]
     time: float
@@ -104,7 +104,7 @@ class Milestone:
 
 @dataclass(frozen=True, slots=True)
 class BranchGames:
-    """How often a rule of matchmaking drew a learner's opponent."""
+    """Matches of a learner whose opponent a rule of matchmaking drew."""
 
     player: str
     branch: str
@@ -114,14 +114,14 @@ class BranchGames:
 
 @dataclass(frozen=True, slots=True)
 class LeagueInput:
-    """All that a report says something about; whatever is missing was not played."""
+    """Everything that a report is about; what is missing was not played."""
 
     created: Mapping[str, Any] = field(default_factory=dict)
     """First event of the log: config, hash of the teacher, versions."""
     players: Sequence[ReportPlayer] = ()
     """Oldest first."""
     matrix: Mapping[tuple[str, str], Counts] = field(default_factory=dict)
-    """Games between fixed players; each pair in one order only."""
+    """Games between fixed players, each pair in one order only."""
     training: Mapping[tuple[str, str], Counts] = field(default_factory=dict)
     """Games of learners, home and away."""
     curve: Sequence[CurvePoint] = ()
@@ -135,7 +135,7 @@ class LeagueInput:
 
 
 def read_league(folder: str | Path) -> LeagueInput:
-    """The league of a folder.
+    """Read the league of a folder.
 
     Raises:
         DataError: there is no league, or one of its files is damaged.
@@ -144,8 +144,8 @@ def read_league(folder: str | Path) -> LeagueInput:
     return replace(found, exploitations=read_exploitations(folder))
 
 
-def league_input(events: Iterable[Event]) -> LeagueInput:
-    """What events (those that stand) add up to; keys that are not known are passed over."""
+def league_input(events: Iterable[LeagueEvent]) -> LeagueInput:
+    """The input from events (those of `standing`); unknown keys are ignored."""
     reader = _Reader()
     for event in events:
         reader.take(event)
@@ -153,13 +153,15 @@ def league_input(events: Iterable[Event]) -> LeagueInput:
 
 
 class _Reader(Reducer):
+    """Logs of other programs are read as well: with fewer keys, or with outcomes as numbers."""
+
     def __init__(self) -> None:
         self._players: dict[str, ReportPlayer] = {}
         self._copies: dict[str, int] = {}
         self._matrix: dict[tuple[str, str], Counts] = {}
         self._training: dict[tuple[str, str], Counts] = {}
         self._open: dict[int, tuple[str, str, str]] = {}
-        self._branches: dict[tuple[str, str], tuple[int, int]] = {}
+        self._branches: dict[tuple[str, str], BranchGames] = {}
         self._slice: dict[str, dict[Group, Counts]] = {}
         self._curve: list[CurvePoint] = []
         self._milestones: list[Milestone] = []
@@ -168,7 +170,7 @@ class _Reader(Reducer):
         self._time, self._closed = 0.0, False
         self._warnings: list[str] = []
 
-    def take(self, event: Event) -> None:
+    def take(self, event: LeagueEvent) -> None:
         if self._start is None:
             self._start = event.wall_time
         self._time = event.wall_time - self._start
@@ -176,7 +178,6 @@ class _Reader(Reducer):
         self._closed = event.type == "closed" or (self._closed and event.type != "resumed")
 
     def result(self) -> LeagueInput:
-        branches = [BranchGames(*key, *counts) for key, counts in self._branches.items()]
         return LeagueInput(
             self._created,
             list(self._players.values()),
@@ -184,7 +185,7 @@ class _Reader(Reducer):
             self._training,
             self._curve,
             self._milestones,
-            branches,
+            list(self._branches.values()),
             seconds=self._time,
             closed=self._closed,
             warnings=self._warnings,
@@ -210,8 +211,8 @@ class _Reader(Reducer):
         letters = outcome if isinstance(outcome, str) else _LETTERS[outcome]
         counts = Counts(letters.count("w"), letters.count("d"), letters.count("l"))
         self._training[home, away] = self._training.get((home, away), Counts()).plus(counts)
-        matches, games = self._branches.get((home, branch), (0, 0))
-        self._branches[home, branch] = matches + 1, games + counts.games
+        drawn = self._branches.get((home, branch), BranchGames(home, branch, 0, 0))
+        self._branches[home, branch] = replace(drawn, matches=drawn.matches + 1, games=drawn.games + counts.games)
         self._tally(home, away, counts)
 
     def _on_evaluated(
@@ -227,7 +228,7 @@ class _Reader(Reducer):
             self._matrix[i, j] = self._matrix.get((i, j), Counts()).plus(counts)
 
     def _tally(self, player: str, opponent: str, counts: Counts) -> None:
-        """Count games of a learner towards its next point of the curve."""
+        """Count games of a learner for the next point of its curve."""
         if self._is_fixed(player):
             return
         tally = self._slice.setdefault(player, {})
@@ -254,7 +255,7 @@ class _Reader(Reducer):
         metrics: Mapping[str, Any] | None = None,
         **others: Any,
     ) -> None:
-        """Logs of other programs have their metrics beside these."""
+        """Logs of other programs have their metrics beside the other keys."""
         step, known = int(env_steps), others | dict(metrics or {})
         numbers = {key: float(value) for key, value in known.items() if isinstance(value, (int, float))}
         against = self._slice.pop(player, {})

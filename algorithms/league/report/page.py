@@ -1,14 +1,17 @@
-"""The page of a report: one file that loads nothing, charts as SVG, every chart also as a table."""
+"""The page of a report: one file that loads nothing, with every chart as SVG and as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
-from .build import LeagueReport
+from .build import Exploited, LeagueReport, Measured, Relative
 from .charts import cycle_chart, mass_chart, number, payoff_chart, rating_chart
+from .payoff_tables import SmallestRate
 from .svg import Figure, Table, quoted
 from .time_charts import branch_chart, curve_charts, family_chart, remembered_chart
 
+T = TypeVar("T")
 STYLE = """
 body { font: 15px/1.45 sans-serif; color: #1a1a1a; background: #ffffff; max-width: 1060px; margin: 24px auto; padding: 0 16px }
 h1 { font-size: 24px } h2 { font-size: 19px; margin: 34px 0 4px } h3 { font-size: 14px; margin: 10px 0 0 }
@@ -22,7 +25,7 @@ details { margin: 4px 0 } details > div { overflow-x: auto } summary { cursor: p
 
 
 def report_page(report: LeagueReport) -> str:
-    """HTML document; it loads nothing from anywhere and runs no script."""
+    """The HTML document; it loads no other file and runs no script."""
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
         f"<title>{quoted(_title(report))}</title><style>{STYLE}</style></head><body>\n"
@@ -74,11 +77,9 @@ def _facts(report: LeagueReport) -> Table:
     evaluated = sum(counts.games for counts in league.matrix.values())
     trained = sum(counts.games for counts in league.training.values())
     steps = sum(player.step or 0 for player in league.players if not player.fixed)
-    budget = [
-        f"{config[key]} {name}"
-        for key, name in (("budget_steps", "agent steps"), ("minutes", "minutes"))
-        if config.get(key)
-    ]
+    units = {"budget_steps": "agent steps", "minutes": "minutes"}
+    budget = [f"{config[key]} {unit}" for key, unit in units.items() if config.get(key)]
+    made = report.origin
     rows = [
         ["players", f"{learning} that learn, {frozen} frozen, {anchors} anchors"],
         ["games between fixed players", str(evaluated)],
@@ -88,68 +89,62 @@ def _facts(report: LeagueReport) -> Table:
         ["seed", str(config.get("seed", "-"))],
         ["time", f"{league.seconds / 60:.1f} minutes, {'finished' if league.closed else 'not finished'}"],
         ["teacher (SHA-256)", str(league.created.get("teacher_sha256", "-"))],
-        [
-            "written by",
-            f"Ludory {report.origin.version}, commit {report.origin.commit or '-'}, {report.origin.date or '-'}",
-        ],
-        ["machine of this report", report.origin.machine or "-"],
+        ["written by", f"Ludory {made.version}, commit {made.commit or '-'}, {made.date or '-'}"],
+        ["machine of this report", made.machine or "-"],
     ]
     return Table(["league", ""], rows)
 
 
 def _populations(report: LeagueReport) -> Table:
-    rows = [
-        [one.role, one.other, number(one.value, 3), f"{one.players[0]} and {one.players[1]}", str(one.games)]
-        for one in report.relative
-    ]
-    return Table(["role", "against", "relative performance", "players", "games"], rows)
+    columns: dict[str, Callable[[Relative], str]] = {
+        "role": lambda one: one.role,
+        "against": lambda one: one.other,
+        "relative performance": lambda one: number(one.value, 3),
+        "players": lambda one: f"{one.players[0]} and {one.players[1]}",
+        "games": lambda one: str(one.games),
+    }
+    return _table(report.relative, columns)
 
 
 def _exploiters(report: LeagueReport) -> Table:
-    rows = [
-        [
-            one.target,
-            one.start,
-            str(one.env_steps),
-            f"{one.largest:.3f} ({one.largest_low:.3f} to {one.largest_high:.3f})",
-            f"{100 * (one.largest_low - 0.5):.1f}" if one.largest_low > 0.5 else "-",
-            f"{one.mean:.3f} ({one.mean_low:.3f} to {one.mean_high:.3f})",
-            str(one.seeds),
-            str(one.games),
-        ]
-        for one in report.exploited
-    ]
-    columns = ["target", "start", "agent steps", "largest (95 %)", "exploitability at least (points)"]
-    return Table([*columns, "mean (95 %)", "seeds", "games"], rows)
+    columns: dict[str, Callable[[Exploited], str]] = {
+        "target": lambda one: one.target,
+        "start": lambda one: one.start,
+        "agent steps": lambda one: str(one.env_steps),
+        "largest (95 %)": lambda one: f"{one.largest:.3f} ({one.largest_low:.3f} to {one.largest_high:.3f})",
+        "exploitability at least (points)": lambda one: (
+            f"{100 * (one.largest_low - 0.5):.1f}" if one.largest_low > 0.5 else "-"
+        ),
+        "mean (95 %)": lambda one: f"{one.mean:.3f} ({one.mean_low:.3f} to {one.mean_high:.3f})",
+        "seeds": lambda one: str(one.seeds),
+        "games": lambda one: str(one.games),
+    }
+    return _table(report.exploited, columns)
 
 
 def _players(report: LeagueReport) -> Table:
-    rows = []
-    for one in report.players:
-        player, rating = one.player, one.rating
-        smallest = (
-            f"{number(one.smallest.rate)} against {one.smallest.against} ({one.smallest.games})"
-            if one.smallest
-            else "-"
-        )
-        anchor = one.smallest_anchor
-        least = f"{number(anchor.rate)} against {anchor.against} ({anchor.games})" if anchor else "-"
-        rows.append(
-            [
-                player.id,
-                f"frozen {player.role}" if player.frozen else player.role,
-                "-" if player.step is None else str(player.step),
-                (player.sha256 or "-")[:12],
-                f"{rating.elo:.0f} ± {rating.deviation:.0f}" if rating else "-",
-                number(one.nash, 3),
-                number(one.alpha_rank, 3),
-                smallest,
-                least,
-                str(one.games),
-            ]
-        )
-    header = ["player", "role", "step", "SHA-256", "rating", "Nash", "alpha-rank", "smallest win rate (games)"]
-    return Table([*header, "smallest against anchors (games)", "games"], rows)
+    columns: dict[str, Callable[[Measured], str]] = {
+        "player": lambda one: one.player.id,
+        "role": lambda one: f"frozen {one.player.role}" if one.player.frozen else one.player.role,
+        "step": lambda one: "-" if one.player.step is None else str(one.player.step),
+        "SHA-256": lambda one: (one.player.sha256 or "-")[:12],
+        "rating": lambda one: f"{one.rating.elo:.0f} ± {one.rating.deviation:.0f}" if one.rating else "-",
+        "Nash": lambda one: number(one.nash, 3),
+        "alpha-rank": lambda one: number(one.alpha_rank, 3),
+        "smallest win rate (games)": lambda one: _rate(one.smallest),
+        "smallest against anchors (games)": lambda one: _rate(one.smallest_anchor),
+        "games": lambda one: str(one.games),
+    }
+    return _table(report.players, columns)
+
+
+def _rate(found: SmallestRate | None) -> str:
+    return f"{number(found.rate)} against {found.against} ({found.games})" if found else "-"
+
+
+def _table(rows: Sequence[T], columns: Mapping[str, Callable[[T], str]]) -> Table:
+    """A table from a function per column, by its header."""
+    return Table(list(columns), [[cell(row) for cell in columns.values()] for row in rows])
 
 
 def _section(figure: Figure, heading: str = "h2") -> str:
@@ -165,10 +160,7 @@ def _folded(table: Table, name: str) -> str:
 
 def table_html(table: Table) -> str:
     """The table as HTML."""
-    head = _cells(table.header, "th scope='col'", "th")
-    rows = "".join(f"<tr>{_cells(row, 'td', 'td')}</tr>" for row in table.rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-
-
-def _cells(cells: Sequence[str], opening: str, closing: str) -> str:
-    return "".join(f"<{opening}>{quoted(cell)}</{closing}>" for cell in cells)
+    head = "".join(f"<th scope='col'>{quoted(name)}</th>" for name in table.header)
+    rows = ("".join(f"<td>{quoted(cell)}</td>" for cell in row) for row in table.rows)
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

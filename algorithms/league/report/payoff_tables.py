@@ -1,9 +1,10 @@
-"""The games of a report as tables: rows of pairs with intervals, and matrices over the players that never change."""
+"""The games of a report as tables: rows of pairs with intervals, and a matrix over the fixed players."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -42,14 +43,24 @@ class PayoffRow(NamedTuple):
     low: float
     high: float
     shrunk: float
-    """(points + 1/2)/(games + 1): a score of exactly 0 or 1 is that of few games."""
+    """(points + 1/2)/(games + 1): a score of exactly 0 or 1 comes from few games."""
     interval: Method
     source: Source
-    """"evaluator": both sides never changed; "training": home learnt meanwhile."""
+    """"evaluator": neither player changed; "training": home was learning."""
 
 
-class Matrix(NamedTuple):
-    """Games between the fixed players; NaN where none was played."""
+class SmallestRate(NamedTuple):
+    """A player's smallest win rate."""
+
+    rate: float
+    against: str
+    games: int
+    """Against that opponent."""
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """Games between the fixed players."""
 
     players: list[str]
     points: Floats
@@ -57,27 +68,36 @@ class Matrix(NamedTuple):
     games: Floats
     """[n, n]."""
 
-    @property
+    @cached_property
     def rates(self) -> Floats:
-        """[n, n] points per game; 0.5 on the diagonal, NaN where unknown."""
+        """[n, n] points per game; 0.5 on the diagonal, NaN without games."""
         played = self.games > 0
         rates = np.where(played, self.points / np.where(played, self.games, 1), np.nan)
         np.fill_diagonal(rates, 0.5)
         return rates
 
     def of(self, rows: Sequence[int] | NDArray[np.int64]) -> Matrix:
-        """The same for some of the players."""
+        """The matrix of some of the players."""
         index = np.asarray(rows, np.int64)
         table = np.ix_(index, index)
         return Matrix([self.players[row] for row in index], self.points[table], self.games[table])
 
+    def smallest_rate(self, row: int, columns: NDArray[np.int64]) -> SmallestRate | None:
+        """The smallest rate of a player against some of the others; None without games against them."""
+        games = self.games[row]
+        known = columns[(columns != row) & (games[columns] > 0)]
+        if not len(known):
+            return None
+        worst = int(known[self.rates[row, known].argmin()])
+        return SmallestRate(float(self.rates[row, worst]), self.players[worst], int(games[worst]))
+
 
 @lru_cache(maxsize=1 << 14)  # few results of many pairs differ
 def score(counts: Counts) -> Score | None:
-    """Points per game of `counts`; None without games.
+    """Points per game of `counts` with an interval; None without games.
 
-    The interval comes from resampling mirrored pairs of games where these are known and differ, since the two games of a pair have one
-    start; else from Wilson's formula.
+    The two games of a mirrored pair have one start. So the interval comes from resampling pairs where they are known and differ, and
+    otherwise from Wilson's formula.
     """
     if counts.score is None:
         return None
@@ -90,7 +110,7 @@ def score(counts: Counts) -> Score | None:
 
 
 def _bootstrap(pairs: Floats) -> tuple[float, float]:
-    """Percentiles of the mean over resampled pairs, exact: the sum of n draws has the n-th convolution power of what one draw has."""
+    """Exact percentiles of the mean over resampled pairs: the sum of n draws has the n-th convolution power of one draw's distribution."""
     n = int(pairs.sum())
     spectrum = np.fft.rfft(pairs / n, 4 * n + 1) ** n
     below = np.cumsum(np.fft.irfft(spectrum, 4 * n + 1))
@@ -99,7 +119,7 @@ def _bootstrap(pairs: Floats) -> tuple[float, float]:
 
 
 def payoff_rows(league: LeagueInput) -> Iterator[PayoffRow]:
-    """Every ordered pair that played: first the matrix, both ways, then the learners' own games."""
+    """All ordered pairs that played: first the matrix, both ways, then the learners' games."""
     for (home, away), counts in league.matrix.items():
         yield from _rows(home, away, counts, "evaluator")
         yield from _rows(away, home, counts.mirrored, "evaluator")
@@ -116,7 +136,7 @@ def _rows(home: str, away: str, counts: Counts, source: Source) -> Iterator[Payo
 
 
 def matrix(league: LeagueInput) -> Matrix:
-    """Games between the fixed players, in their order of age."""
+    """Games between the fixed players, ordered by age."""
     players = [player.id for player in league.players if player.fixed]
     place = {id: number for number, id in enumerate(players)}
     points, games = np.zeros((2, len(players), len(players)))

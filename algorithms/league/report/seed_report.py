@@ -1,4 +1,4 @@
-"""The report of a league of the program that Ludory began with: its `league_state.json` and `matches.jsonl`, and its keys."""
+"""The report of a league of the program that Ludory began with, from its `league_state.json` and `matches.jsonl`, with its keys."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class SeedMatch(NamedTuple):
     """1: home won, 0: draw, -1: away won."""
     round: int | None
     played: bool
-    """False: the line says that the outcome was drawn from a guessed probability."""
+    """False: the outcome was drawn from a guessed probability."""
 
 
 def write_seed_report(league_state: str | Path, matches: str | Path, output: str | Path) -> dict[str, Any]:
     """Write the report of two files to `output`; returns what was written.
 
     Raises:
-        DataError: a file is missing or damaged; of matches the number of the line.
+        DataError: a file is missing or damaged; for matches with the number of the line.
         OutputError: the output cannot be written.
     """
     found = seed_report(_players(Path(league_state)), read_matches(matches))
@@ -43,11 +43,11 @@ def write_seed_report(league_state: str | Path, matches: str | Path, output: str
 
 
 def seed_report(players: Mapping[str, Mapping[str, Any]], matches: list[SeedMatch]) -> dict[str, Any]:
-    """The keys of old, with honest values: a rate that nobody played is None, Elo goes over the matches once, and warnings say what is wrong.
+    """A report with the old keys: unplayed rates are None, Elo takes every match once, and warnings name what is wrong.
 
     Args:
-        players: of `league_state.json`: `trainable` and `agent_type` are read.
-        matches: in the order in which they were written.
+        players: of `league_state.json`; `trainable` and `agent_type` are read.
+        matches: in the order of the file.
     """
     scores: dict[tuple[str, str], list[float]] = {}
     for match in matches:
@@ -77,7 +77,7 @@ def read_matches(file: str | Path) -> list[SeedMatch]:
     """The matches of a file.
 
     Raises:
-        DataError: the file is missing, or a line is no match, with its number.
+        DataError: the file is missing, or a line is not a match (with its number).
     """
     try:
         lines = Path(file).read_text(encoding="utf-8").splitlines()

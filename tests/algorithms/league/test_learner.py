@@ -210,16 +210,16 @@ def test_more_opponents_than_the_pool_keeps_are_read_once_and_keep_their_memory(
         main = running.learners["main0"].algorithm
         lanes = main.sampler.lanes
         running.pool._recent.clear()
-        lanes.cast._actors.clear()
+        lanes.opponents._runners.clear()
         lanes._away[:] = torch.tensor([lanes._code(frozen[k % 9]) for k in range(16)])
         lanes.generator = main.generator
         lanes.begin()
-        actors = {name: lanes.cast.actor(name) for name in frozen[:9]}
-        for place, actor in enumerate(actors.values()):
-            actor.lanes.memory.fill_(place)
+        runners = {name: lanes.opponents.runner(name) for name in frozen[:9]}
+        for place, runner in enumerate(runners.values()):
+            runner.runner.memory.fill_(place)
         assert sorted(read) == sorted(frozen[:9])
         lanes.begin()
         assert len(read) == 9, "nothing is read again, though the pool keeps two"
-        for place, (name, actor) in enumerate(actors.items()):
-            assert lanes.cast.actor(name) is actor
-            assert (actor.lanes.memory == place).all(), "memories outlive a rollout"
+        for place, (name, runner) in enumerate(runners.items()):
+            assert lanes.opponents.runner(name) is runner
+            assert (runner.runner.memory == place).all(), "memories outlive a rollout"

@@ -10,11 +10,10 @@ import pytest
 from support.league_log import long_league, small_league
 
 from ludory.algorithms.league.log.events import FILE, HEAD, KEPT, EventLog, read_events, standing
-from ludory.algorithms.league.log.state import LeagueState, PlayerRecord, fold
-from ludory.algorithms.league.log.state_snapshots import folded, write_state
+from ludory.algorithms.league.log.state import LeagueState, PlayerRecord, fold, load_state, write_state
 from ludory.algorithms.league.matchmaking.payoff import Payoff
 from ludory.algorithms.league.player_files import player_file
-from ludory.algorithms.league.report.build import Origin, make_report
+from ludory.algorithms.league.report.build import ReportOrigin, make_report
 from ludory.algorithms.league.report.input import league_input
 from ludory.errors import CheckpointError, DataError, OutputError
 
@@ -165,24 +164,24 @@ def test_files_of_players_lie_in_their_folders(tmp_path: Path) -> None:
 
 
 def test_a_damaged_snapshot_of_the_state_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ludory.algorithms.league.log.state_snapshots.EVERY", 1)
+    monkeypatch.setattr("ludory.algorithms.league.log.state.EVERY", 1)
     events = small_league().events
     write_state(tmp_path, fold(events[:-1], 0.99), events[-2].seq)
     file = tmp_path / f"state-{events[-2].seq}.json"
     text, wanted = file.read_text(), fold(events, 0.99).to_json()
-    assert folded(tmp_path, events, 0.99).to_json() == wanted
+    assert load_state(tmp_path, events, 0.99).to_json() == wanted
     for damaged in (text.replace('"snapshots": 4', '"snapshots": 5'), text[:-9], "[]", "7"):
         file.write_text(damaged)
-        assert folded(tmp_path, events, 0.99).to_json() == wanted
+        assert load_state(tmp_path, events, 0.99).to_json() == wanted
     (tmp_path / "state-of-things.json").write_text("{}")
-    folded(tmp_path, events, 0.99)
+    load_state(tmp_path, events, 0.99)
 
 
 def test_dense_payoff_tables_of_earlier_versions_load() -> None:
     payoff = Payoff(3)
     payoff.add_games(0, 2, "wwl")
     payoff.add_games(2, 1, "d")
-    dense = {"decay": 0.99, "counts": [payoff.wins.tolist(), payoff.draws.tolist(), payoff.losses.tolist()]}
+    dense = {"decay": 0.99, "counts": payoff.counts.tolist()}
     assert Payoff.from_json(json.loads(json.dumps(dense))).to_json() == payoff.to_json()
     assert len(json.dumps(Payoff(3000).to_json())) < 100, "pairs that did not play take no room"
 
@@ -193,7 +192,7 @@ def test_long_leagues_are_read_and_measured_quickly(tmp_path: Path) -> None:
     events = standing(read_events(folder))
     state = fold(events, 0.99)
     again = LeagueState.from_json(json.loads(json.dumps(state.to_json())))
-    report = make_report(league_input(events), Origin("0"))
+    report = make_report(league_input(events), ReportOrigin("0"))
     taken = process_time() - start
     assert len(state.fixed) == 601
     assert (again.payoff.win_rate_of(0) == state.payoff.win_rate_of(0)).all()

@@ -11,7 +11,6 @@ from ludory.algorithms.league.matchmaking.opponent_choice import (
     Matchmaking,
     draw_opponent,
     opponent_branches,
-    opponent_distribution,
 )
 from ludory.errors import OptionError
 
@@ -21,6 +20,10 @@ CASES = {name: case for name, case in league_cases("matchmaking").items() if "ki
 def league_of(case) -> dict:
     columns = {"win_rate": case["win_rate"], "frozen": case["frozen"], "parent": case["parent"]}
     return columns | {"role": ROLE[case["kind"]].tolist()}
+
+
+def opponent_distribution(me, **league) -> np.ndarray:
+    return np.sum([branch.probability for branch in opponent_branches(me, **league)], axis=0)
 
 
 def branches(me, league, rules="paper", **options) -> dict[str, np.ndarray]:

@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 from support.golden_league import league_cases
 
 from ludory.algorithms.league.metagame.alpha_rank import alpha_rank
+from ludory.algorithms.league.metagame.nash import saddle
 from ludory.algorithms.league.metagame.nash_averaging import (
     cyclic_share,
     effective_diversity,
     known_players,
-    min_win_rate,
     nash,
     nash_averaging,
     nash_conv,
-    relative_performance,
     strongest_cycle,
 )
 from ludory.errors import OptionError, PluginError
@@ -71,7 +70,6 @@ def test_measures_of_every_table(name):
     rates, n = case["win_rate"], len(case["win_rate"])
     close(nash_conv(rates, np.full(n, 1 / n)), case["nash_conv_uniform"])
     close(nash_conv(rates, np.eye(n)[-1]), case["nash_conv_last"])
-    close(min_win_rate(rates), case["min_win_rate"])
     close(cyclic_share(rates), case["cyclicity"])
     close(alpha_rank(rates, 1.0), case["alpharank_1"])
     close(alpha_rank(rates, 10.0), case["alpharank_10"])
@@ -80,12 +78,12 @@ def test_measures_of_every_table(name):
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_relative_population_performance(name):
     case = ALL[name]
-    found, other = relative_performance(case["win_rate_ab"]), relative_performance(1 - case["win_rate_ab"].T)
+    found, other = saddle(case["win_rate_ab"]), saddle(1 - case["win_rate_ab"].T)
     close(found.value, case["rpp_ab"])
     close(other.value, case["rpp_ba"])
     close(found.value + other.value, 1)
-    close(found.mixture_a, case["nash_a"])
-    close(found.mixture_b, case["nash_b"])
+    close(found.rows, case["nash_a"])
+    close(found.columns, case["nash_b"])
 
 
 @given(coarse_games())
@@ -126,7 +124,6 @@ def test_a_player_that_loses_to_all_has_no_mass_and_the_largest_incentive():
 def test_one_player():
     assert nash([[0.5]]).mixture.tolist() == [1.0]
     assert alpha_rank([[0.5]]).tolist() == [1.0]
-    assert np.isnan(min_win_rate([[0.5]])).all()
 
 
 def test_alpha_rank_under_any_selection():
@@ -161,12 +158,6 @@ def test_the_strongest_cycle_is_found_among_all():
     assert strongest_cycle(rates).strength == max(around)
 
 
-def test_unplayed_pairs_are_left_out_of_the_smallest_rate():
-    found = min_win_rate([[0.5, 0.9, np.nan], [0.1, 0.5, np.nan], [np.nan, np.nan, 0.5]])
-    assert found[:2].tolist() == [0.9, 0.1]
-    assert np.isnan(found[2])
-
-
 def test_players_that_all_met_each_other():
     games = np.ones((5, 5))
     np.fill_diagonal(games, 0)
@@ -187,21 +178,21 @@ def test_bad_tables_are_refused():
     with pytest.raises(OptionError, match=r"\(n, n\)"):
         cyclic_share([[0.5, 0.5]])
     with pytest.raises(OptionError, match=r"\(a, b\)"):
-        relative_performance([])
+        saddle([])
     with pytest.raises(OptionError, match="alpha"):
         alpha_rank(RPS, 0)
 
 
 def test_nothing_optional_is_imported_before_it_is_needed():
     names = (
-        "matchmaking",
-        "snapshots",
-        "ratings",
-        "placements",
-        "metagame",
-        "alpha_rank",
-        "report_files",
-        "report_page",
+        "matchmaking.opponent_choice",
+        "matchmaking.snapshots",
+        "metagame.ratings",
+        "metagame.multiplayer_ratings",
+        "metagame.nash_averaging",
+        "metagame.alpha_rank",
+        "report.files",
+        "report.page",
     )
     modules = ", ".join(f"ludory.algorithms.league.{name}" for name in names)
     check = f"import sys, {modules}; print(sorted({{'ray', 'scipy', 'openskill', 'trueskill', 'torch'}} & set(sys.modules)))"

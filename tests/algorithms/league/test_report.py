@@ -16,7 +16,7 @@ from ludory.agents.evaluation.intervals import wilson
 from ludory.algorithms.league.log.state import fold
 from ludory.algorithms.league.metagame.nash_averaging import nash
 from ludory.algorithms.league.metagame.ratings import bradley_terry
-from ludory.algorithms.league.report.build import Origin, make_report, mean_smallest
+from ludory.algorithms.league.report.build import ReportOrigin, make_report, mean_smallest
 from ludory.algorithms.league.report.files import FILES, report_json, write_report
 from ludory.algorithms.league.report.input import Counts, league_input, read_league
 from ludory.algorithms.league.report.page import report_page
@@ -26,7 +26,7 @@ from ludory.cli import main
 from ludory.cli.league.report import report as command
 from ludory.errors import DataError, OptionError
 
-ORIGIN = Origin("0.1.0", "abc123", "2026-01-31", "2-core machine")
+ORIGIN = ReportOrigin("0.1.0", "abc123", "2026-01-31", "2-core machine")
 
 
 def report_of(log: LeagueLog):

@@ -14,8 +14,7 @@ import torch
 from support.leagues import small_config, started, weights
 
 from ludory.algorithms.league.log.events import FILE, EventLog, read_events, standing
-from ludory.algorithms.league.log.state import LeagueState, fold
-from ludory.algorithms.league.log.state_snapshots import EVERY, folded, write_state
+from ludory.algorithms.league.log.state import EVERY, LeagueState, fold, load_state, write_state
 from ludory.algorithms.league.messages import MatchResult
 from ludory.algorithms.league.run import League, resume_league, start_league
 from ludory.errors import CheckpointError, DataError, OptionError, OutputError
@@ -102,13 +101,13 @@ def test_a_snapshot_of_the_state_shortens_the_fold(
     early = fold([event for event in events if event.seq <= half], 0.99)
     write_state(tmp_path, early, EVERY - 2)
     assert not list(tmp_path.glob("state-*.json")), "it is written every thousand events"
-    monkeypatch.setattr("ludory.algorithms.league.log.state_snapshots.EVERY", 1)
+    monkeypatch.setattr("ludory.algorithms.league.log.state.EVERY", 1)
     write_state(tmp_path, early, half)
-    assert folded(tmp_path, events, 0.99).to_json() == unkilled.state.to_json()
+    assert load_state(tmp_path, events, 0.99).to_json() == unkilled.state.to_json()
     # It is read: a state that says something else is gone on from.
     early.refused = 77
     (tmp_path / f"state-{half}.json").write_text(json.dumps(early.to_json()))
-    assert folded(tmp_path, events, 0.99).refused == 77
+    assert load_state(tmp_path, events, 0.99).refused == 77
 
 
 def test_two_equal_runs_log_the_same_but_for_the_time(folder: Path, unkilled: League) -> None:
@@ -215,7 +214,7 @@ def test_what_is_taken_away_while_it_runs_is_missed_at_the_next_commit(folder: P
     with resume_league(league.folder) as resumed:
         assert resumed.state.turn == 1, "the slice is not lost"
         data = frozen.read_bytes()
-        resumed.pool.entrant("main0@0")  # is in memory, so that playing against it does not read the file
+        resumed.pool.opponent("main0@0")  # is in memory, so that playing against it does not read the file
         frozen.write_bytes(data[:-1])
         with pytest.raises(
             CheckpointError, match=rf"main0@0\.ludory: {len(data) - 1} bytes, the league wrote {len(data)}"

@@ -81,13 +81,13 @@ def test_whom_a_strong_player_beats():
     assert opponents_to_beat("main_exploiter", role, frozen, parent).tolist() == [0, 1]
 
 
-def test_the_copy_comes_before_the_reset():
+def test_a_main_exploiter_is_reset_after_its_copy_and_a_main_is_not():
     decision = decide("main_exploiter", 200, 100, 0.1, seed=0, number=0)
     assert decision is not None
-    assert decision.orders == ("snapshot", "reset")
+    assert decision.reset
     kept = decide("main", 200, 100, 0.1, seed=0, number=0)
     assert kept is not None
-    assert kept.orders == ("snapshot",)
+    assert not kept.reset
     assert decide("main", 99, 100, 0.9, seed=0, number=0) is None
 
 

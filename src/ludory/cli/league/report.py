@@ -50,14 +50,14 @@ def _parser() -> argparse.ArgumentParser:
 
 def _report(folder: Path, out: Path) -> int:
     import ludory
-    from ludory.algorithms.league.report.build import Origin, make_report
+    from ludory.algorithms.league.report.build import ReportOrigin, make_report
     from ludory.algorithms.league.report.files import write_report
     from ludory.algorithms.league.report.input import read_league
     from ludory.benchmarks.harness.machine import origin
 
     found = origin()
     made = make_report(
-        read_league(folder), Origin(ludory.__version__, found["commit"], found["date"], found["machine"]["name"])
+        read_league(folder), ReportOrigin(ludory.__version__, found["commit"], found["date"], found["machine"]["name"])
     )
     files = write_report(made, out)
     for warning in made.warnings:

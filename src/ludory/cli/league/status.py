@@ -12,7 +12,7 @@ from ludory.visible import visible
 
 if TYPE_CHECKING:
     from ludory.algorithms.league.config import LeagueConfig
-    from ludory.algorithms.league.log.events import Event
+    from ludory.algorithms.league.log.events import LeagueEvent
     from ludory.algorithms.league.log.state import LeagueState
 
 LAST = 8
@@ -27,8 +27,8 @@ def status(argv: list[str]) -> int:
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--json", action="store_true", help="for programs")
     arguments = parser.parse_args(argv)
+    from ludory.algorithms.league.config import recorded_config
     from ludory.algorithms.league.log.events import read_events, standing
-    from ludory.algorithms.league.log.recorded import recorded_config
     from ludory.algorithms.league.log.state import fold
 
     events = standing(read_events(arguments.folder))
@@ -63,7 +63,7 @@ def _unit(config: LeagueConfig) -> str:
     return "agent steps" if config.budget_steps else "minutes"
 
 
-def _summary(events: Sequence[Event], state: LeagueState, config: LeagueConfig) -> dict[str, Any]:
+def _summary(events: Sequence[LeagueEvent], state: LeagueState, config: LeagueConfig) -> dict[str, Any]:
     done, total = _done(state, config)
     rate = state.env_steps / state.seconds if state.seconds and state.env_steps else None
     left = None if rate is None else (total - done) / rate if config.budget_steps else 60 * (total - done)
