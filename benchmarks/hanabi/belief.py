@@ -21,9 +21,10 @@ from ludory.agents.make import make_agent
 from ludory.agents.search.blueprint import make_blueprint, records_of
 from ludory.agents.seat import Move, Seat
 from ludory.atomic import atomic_file
-from ludory.benchmarks.harness.interval_plot import Axis, Plot, Point, Series, interval_plot
 from ludory.benchmarks.harness.machine import origin
 from ludory.benchmarks.harness.result_file import write_result
+from ludory.charts.axes import linear_axis
+from ludory.charts.curves import Plot, Point, Series, interval_plot
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
@@ -188,16 +189,18 @@ def _shares(hands: NDArray[Any], weights: NDArray[np.float64], kinds: int) -> ND
 
 
 def _chart(report: dict[str, Any]) -> str:
-    def share(name: str) -> Axis:
-        return Axis(name, 0.0, 1.0, [k / 5 for k in range(6)])
-
     series = [Series(name, [_point(one) for one in belief["bins"]]) for name, belief in report["beliefs"].items()]
     losses = ", ".join(f"{name} {one['log_loss']:.2f}" for name, one in report["beliefs"].items())
     caption = [
         f"{report['games']} games, {report['decisions']:,} decisions; bars are 95 % intervals over games",
         f"log loss a card: {losses}",
     ]
-    plot = Plot(share("probability believed"), share("how often it was so"), series, ((0.0, 0.0), (1.0, 1.0)))
+    plot = Plot(
+        linear_axis("probability believed", 0, 1),
+        linear_axis("how often it was so", 0, 1),
+        series,
+        ((0.0, 0.0), (1.0, 1.0)),
+    )
     return interval_plot(f"{report['game']}: beliefs about cards, {report['blueprint']}", [plot], caption)
 
 

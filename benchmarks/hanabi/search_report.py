@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ludory.agents.evaluation.evaluation_result import estimate
-from ludory.benchmarks.harness.interval_plot import Plot, Point, Series, interval_plot, linear_axis, log_axis
+from ludory.charts.axes import linear_axis, log_axis
+from ludory.charts.curves import Plot, Point, Series, interval_plot
 
 from .search_deck import ALONE, JOINT, SINGLE
 
@@ -69,7 +70,7 @@ def chart(report: dict[str, Any]) -> str:
     """Gain over rollouts a decision, and over seconds a game."""
     found = [one for one in report["contenders"] if one["gain"]]
     heights = [value for one in found for value in (one["gain"]["low"], one["gain"]["high"])]
-    upwards = linear_axis("gain in points", heights)
+    upwards = linear_axis("gain in points", min(0.0, *heights), max(0.0, *heights), 6)
     plots = []
     for name, title in (("budget", "rollouts a decision"), ("cpu_seconds", "CPU-seconds a game")):
         series = [

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ludory.atomic import atomic_file
+from ludory.charts.bars import Bar, Panel, bar_chart
 
-from .bar_chart import Bar, Panel, bar_chart
 from .contestant import Comparison, Contestant, Section
 from .machine import Machine, origin
 from .result_file import write_result

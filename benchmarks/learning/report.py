@@ -12,9 +12,9 @@ from rich.table import Table
 
 from ludory.atomic import atomic_file
 from ludory.benchmarks.harness.result_file import write_result
+from ludory.charts.curves import Point, Series, curve_plot
 
 from .curves import RESAMPLES, Band, band, lead
-from .plot import Line, curve_plot
 from .run import Run
 from .suites import Contender, Suite
 
@@ -94,12 +94,17 @@ def _judged(found: Band) -> dict[str, Any]:
 
 def suite_plot(result: Mapping[str, Any]) -> str:
     """The SVG document of a `summary` with its origin."""
-    lines = [Line(one["name"], one["timesteps"], Band.from_json(one["iqm"])) for one in result["contenders"]]
+    lines = [_series(one["name"], one["timesteps"], one["iqm"]) for one in result["contenders"]]
     caption = (
         f"{result['game']}, {_seeds(result)}: interquartile mean, 95 % bootstrap interval",
         f"{result['machine']['name']}; {result['date']}",
     )
     return curve_plot(result["title"], lines, "score (points per game)", caption)
+
+
+def _series(name: str, timesteps: Sequence[int], iqm: Mapping[str, Sequence[float]]) -> Series:
+    values = zip(timesteps, iqm["middle"], iqm["low"], iqm["high"], strict=True)
+    return Series(name, [Point(*value) for value in values])
 
 
 def _print(result: Mapping[str, Any], console: Console) -> None:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 import torch
 
@@ -27,12 +26,11 @@ from ludory.algorithms.running.checkpoint import weights_hash
 from ludory.algorithms.vtrace.vtrace import outputs_in_time
 from ludory.benchmarks.learning import learning
 from ludory.benchmarks.learning import processes as learning_processes
-from ludory.benchmarks.learning.curves import Band
-from ludory.benchmarks.learning.plot import Line, apart, curve_plot
 from ludory.benchmarks.learning.report import summary
 from ludory.benchmarks.learning.run import Run, make_curve, runs_of
 from ludory.benchmarks.learning.stale import StaleSampler, as_if_fresh
 from ludory.benchmarks.learning.suites import IMITATION, SUITES, Claim, Contender, Suite
+from ludory.charts.curves import Point, Series, apart, curve_plot
 from ludory.cli import main
 from ludory.errors import OptionError, TrainingError
 
@@ -287,8 +285,10 @@ def alive(process: int) -> bool:
 
 def test_a_plot_shows_every_line_with_its_interval_and_its_name():
     steps = [0, 1_000, 3_000]
-    middle = np.array([0.0, 1.0, 2.0])
-    lines = [Line(f"line {k} & more", steps, Band(middle + k, middle + k - 0.5, middle + k + 0.5)) for k in range(3)]
+    lines = [
+        Series(f"line {k} & more", [Point(step, y + k, y + k - 0.5, y + k + 0.5) for y, step in enumerate(steps)])
+        for k in range(3)
+    ]
     drawn = curve_plot("Title", lines, "score (points)", ["caption", "2 & 3"])
     root = ElementTree.fromstring(drawn)
     assert {
@@ -310,8 +310,8 @@ def test_a_plot_shows_every_line_with_its_interval_and_its_name():
 
 
 def test_a_plot_of_nothing_learnt_is_a_plot():
-    flat = Band(np.zeros(2), np.zeros(2), np.zeros(2))
-    assert "nothing" in texts(curve_plot("Title", [Line("nothing", [0, 10], flat)], "score", []))
+    flat = [Point(step, 0, 0, 0) for step in (0, 10)]
+    assert "nothing" in texts(curve_plot("Title", [Series("nothing", flat)], "score", []))
 
 
 @pytest.mark.parametrize(

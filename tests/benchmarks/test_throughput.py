@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 from ludory.benchmarks.harness import contestant, peer_packages
-from ludory.benchmarks.harness.bar_chart import Bar, Panel, bar_chart
 from ludory.benchmarks.harness.contestant import Comparison, Contestant, built, ours, theirs
 from ludory.benchmarks.harness.machine import this_machine
 from ludory.benchmarks.harness.timing import Rates, ratio, take_turns
 from ludory.benchmarks.harness.worker_process import MissingContestant, Sample, WorkerProcess, peer_command
 from ludory.benchmarks.throughput import environments, hle_build, training
+from ludory.charts.bars import Bar, Panel, bar_chart
 from ludory.cli import main
 from ludory.errors import OptionError, OutputError
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ludory.charts.drawing import quoted
+
 from .build import LeagueReport
-from .charts import cycle_chart, mass_chart, number, payoff_chart, rating_chart
-from .svg import Figure, Table, quoted
+from .charts import Figure, FigureTable, cycle_chart, mass_chart, number, payoff_chart, rating_chart
 from .time_charts import branch_chart, curve_charts, family_chart, remembered_chart
 
 STYLE = """
@@ -66,7 +67,7 @@ def _title(report: LeagueReport) -> str:
     return f"League of {env}" if env else "League"
 
 
-def _facts(report: LeagueReport) -> Table:
+def _facts(report: LeagueReport) -> FigureTable:
     league, config = report.league, report.league.created.get("config", {})
     frozen = sum(player.frozen for player in league.players)
     anchors = sum(player.role == "anchor" for player in league.players)
@@ -94,18 +95,18 @@ def _facts(report: LeagueReport) -> Table:
         ],
         ["machine of this report", report.origin.machine or "-"],
     ]
-    return Table(["league", ""], rows)
+    return FigureTable(["league", ""], rows)
 
 
-def _populations(report: LeagueReport) -> Table:
+def _populations(report: LeagueReport) -> FigureTable:
     rows = [
         [one.role, one.other, number(one.value, 3), f"{one.players[0]} and {one.players[1]}", str(one.games)]
         for one in report.relative
     ]
-    return Table(["role", "against", "relative performance", "players", "games"], rows)
+    return FigureTable(["role", "against", "relative performance", "players", "games"], rows)
 
 
-def _exploiters(report: LeagueReport) -> Table:
+def _exploiters(report: LeagueReport) -> FigureTable:
     rows = [
         [
             one.target,
@@ -120,10 +121,10 @@ def _exploiters(report: LeagueReport) -> Table:
         for one in report.exploited
     ]
     columns = ["target", "start", "agent steps", "largest (95 %)", "exploitability at least (points)"]
-    return Table([*columns, "mean (95 %)", "seeds", "games"], rows)
+    return FigureTable([*columns, "mean (95 %)", "seeds", "games"], rows)
 
 
-def _players(report: LeagueReport) -> Table:
+def _players(report: LeagueReport) -> FigureTable:
     rows = []
     for one in report.players:
         player, rating = one.player, one.rating
@@ -149,7 +150,7 @@ def _players(report: LeagueReport) -> Table:
             ]
         )
     header = ["player", "role", "step", "SHA-256", "rating", "Nash", "alpha-rank", "smallest win rate (games)"]
-    return Table([*header, "smallest against anchors (games)", "games"], rows)
+    return FigureTable([*header, "smallest against anchors (games)", "games"], rows)
 
 
 def _section(figure: Figure, heading: str = "h2") -> str:
@@ -159,11 +160,11 @@ def _section(figure: Figure, heading: str = "h2") -> str:
     )
 
 
-def _folded(table: Table, name: str) -> str:
+def _folded(table: FigureTable, name: str) -> str:
     return f"<details><summary>{quoted(name)}</summary><div>{table_html(table)}</div></details>"
 
 
-def table_html(table: Table) -> str:
+def table_html(table: FigureTable) -> str:
     """The table as HTML."""
     head = _cells(table.header, "th scope='col'", "th")
     rows = "".join(f"<tr>{_cells(row, 'td', 'td')}</tr>" for row in table.rows)
