@@ -1,14 +1,15 @@
-"""What `ludory bench hanabi-search` found: figures of every contender and budget, and curves."""
+"""What `ludory bench hanabi-search` found: figures of every contender and budget, a table and curves."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ludory.agents.evaluation.evaluation_result import estimate
+from ludory.benchmarks.harness.terminal import Shown, table
 from ludory.charts.axes import linear_axis, log_axis
 from ludory.charts.curves import Plot, Point, Series, interval_plot
 
@@ -66,7 +67,35 @@ def _estimate(values: Sequence[float]) -> dict[str, float | None]:
     return {name: None if math.isnan(value) else value for name, value in estimate(values)._asdict().items()}
 
 
-def chart(report: dict[str, Any]) -> str:
+def shown(report: Mapping[str, Any]) -> Iterator[Shown]:
+    """A row for every contender and budget, and how far joint search is ahead."""
+    columns = ("", "rollouts", "score", "gain", "95 %", "bombs", "perfect", "changed", "CPU-s a game")
+    title = f"{report['game']}, {report['blueprint']}, {report['decks']} decks; a bomb scores 0"
+    yield table(title, columns, map(_cells, report["contenders"]))
+    for one in report["contenders"]:
+        if ahead := one["over_single"]:
+            yield (
+                f"joint over single at {one['budget']:,} rollouts: {ahead['mean']:+.2f} ± {ahead['stderr']:.2f}, "
+                f"95 % {ahead['low']:+.2f} .. {ahead['high']:+.2f}"
+            )
+
+
+def _cells(one: Mapping[str, Any]) -> list[str]:
+    gain = one["gain"]
+    return [
+        one["contender"],
+        f"{one['budget']:,}" if one["budget"] else "",
+        f"{one['score']['mean']:.2f} ± {one['score']['stderr']:.2f}",
+        f"{gain['mean']:+.2f} ± {gain['stderr']:.2f}" if gain else "",
+        f"{gain['low']:+.2f} .. {gain['high']:+.2f}" if gain else "",
+        f"{one['bomb']:.1%}",
+        f"{one['perfect']:.1%}",
+        f"{one['changed']:.1f}",
+        f"{one['cpu_seconds']:.2f}",
+    ]
+
+
+def chart(report: Mapping[str, Any]) -> str:
     """Gain over rollouts a decision, and over seconds a game."""
     found = [one for one in report["contenders"] if one["gain"]]
     heights = [value for one in found for value in (one["gain"]["low"], one["gain"]["high"])]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ludory.benchmarks.harness.contestant import Comparison, Contestant, Start, built, ours, theirs
 from ludory.benchmarks.harness.machine import usable_cores
 
+from .contestant import Comparison, Contestant, Start, built, ours, theirs
 from .hle_build import hle_driver
 
 GAMES = 4096

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from ludory.benchmarks.harness.contestant import Comparison, Contestant, ours
+from .contestant import Comparison, Contestant, ours
 
 DEFAULTS = {"num_envs": 64, "n_steps": 32, "batch_size": 64, "n_epochs": 10, "hidden": [64, 64]}
 """Batch, epochs, network and decisions per iteration (2,048) that Stable-Baselines3 has by default."""

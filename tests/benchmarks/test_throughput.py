@@ -15,12 +15,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from ludory.benchmarks.harness import contestant, peer_packages
-from ludory.benchmarks.harness.contestant import Comparison, Contestant, built, ours, theirs
 from ludory.benchmarks.harness.machine import this_machine
 from ludory.benchmarks.harness.timing import Rates, ratio, take_turns
 from ludory.benchmarks.harness.worker_process import MissingContestant, Sample, WorkerProcess, peer_command
-from ludory.benchmarks.throughput import environments, hle_build, training
+from ludory.benchmarks.throughput import contestant, environments, hle_build, peer_packages, training
+from ludory.benchmarks.throughput.contestant import Comparison, Contestant, built, ours, theirs
 from ludory.charts.bars import Bar, Panel, bar_chart
 from ludory.cli import main
 from ludory.errors import OptionError, OutputError
@@ -74,7 +73,7 @@ def test_a_run_measures_the_engine_and_says_where_its_results_are(run_without_pe
     assert len(engine["full"]["rounds"]) == 2
     folder = run_without_peers.folder
     last = run_without_peers.printed.splitlines()[-1]
-    assert last == f"results in {folder / 'throughput.json'} and {folder / 'throughput.svg'}"
+    assert last == f"result in {folder / 'throughput.json'} and {folder / 'throughput.svg'}"
 
 
 def test_every_result_names_the_machine(run_without_peers):
@@ -221,7 +220,7 @@ def test_bars_are_as_long_as_their_values():
 def test_bad_numbers_are_refused(option, value):
     from ludory.benchmarks.throughput.throughput import run
 
-    with pytest.raises(OptionError, match="must be greater than 0, and at least 1"):
+    with pytest.raises(OptionError, match=f"{option} {value}: must be"):
         run([option, value])
 
 

@@ -9,9 +9,8 @@ import venv
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from ludory.benchmarks.harness.worker_process import MissingContestant
 from ludory.envs.engine.binding.bind import cache_directory
-
-from .worker_process import MissingContestant
 
 PACKAGES = ("open_spiel", "pettingzoo", "shimmy")
 """What `install_peers` installs."""

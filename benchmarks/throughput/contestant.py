@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
-from .machine import usable_cores
+from ludory.benchmarks.harness.machine import usable_cores
+from ludory.benchmarks.harness.worker_process import MissingContestant, WorkerProcess, peer_command
+
 from .peer_packages import PACKAGES, pythons
-from .worker_process import MissingContestant, WorkerProcess, peer_command
 
 Section = Literal["engine", "gym", "training"]
 SECTIONS: tuple[Section, ...] = get_args(Section)
