@@ -34,11 +34,11 @@ from ludory.errors import DataError
 SEAT, BINS = 1, 20
 EXACT, HINTS = "exact range", "hints alone"
 DRAWN, DRAWN_BY_HINTS = 4000, 1000
-"""Hands that stand for a range which is not listed, and for what fits the hints."""
+"""Number of hands drawn from a range that is not listed, and from all hands that fit the hints."""
 
 
 class BeliefTally:
-    """Predictions of one belief by bins of their probability, game by game."""
+    """Counts predictions of one belief, and how often they were right, by game and bin of probability."""
 
     def __init__(self, games: int) -> None:
         self.count, self.sum, self.hits = (np.zeros((games, BINS)) for _ in range(3))
@@ -46,7 +46,7 @@ class BeliefTally:
         """Cards held although believed impossible; sum of -ln p over the cards held, and their number."""
 
     def add(self, game: int, predicted: NDArray[np.float64], cards: NDArray[np.int64]) -> None:
-        """Predictions (slots, kinds) of one decision, and the cards that were there (slots)."""
+        """Add the predictions (slots, kinds) of one decision and the cards that were held (slots)."""
         there = np.zeros(predicted.shape, bool)
         there[np.arange(len(cards)), cards] = True
         said, came = predicted[predicted > 0], there[predicted > 0]
@@ -60,7 +60,7 @@ class BeliefTally:
         self.cards += len(cards)
 
     def as_json(self) -> dict[str, Any]:
-        """Bins that are not empty; standard errors take a game for one observation."""
+        """The bins that are not empty; for standard errors, a game is one observation."""
         bins = []
         for k in np.flatnonzero(self.count.sum(axis=0)):
             count, share = self.count[:, k].sum(), self.hits[:, k].sum() / self.count[:, k].sum()

@@ -1,4 +1,4 @@
-"""Score of a Hanabi agent beside a bot on the same decks; and the training of clones."""
+"""Compares a Hanabi agent with a bot on the same decks, and trains offline models to their end."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ludory.algorithms.running.train_to_file import train_to_file
 
 
 def score_beside(agent: Agent, rival: str, game: str, games: int, decks: int) -> dict[str, Any]:
-    """Figures of both in all seats, and how far the agent is ahead, game by game.
+    """Figures of both agents in all seats, and the lead of the first, paired by game.
 
     Args:
         agent: to be scored.
-        rival: bot by name.
-        game: id.
-        games: how many.
+        rival: name of the bot.
+        game: id of the game.
+        games: number of games.
         decks: seed of the decks.
     """
     ours, its = (evaluate([one], game, games=games, seed=decks) for one in (agent, rival))

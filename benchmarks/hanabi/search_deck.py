@@ -28,13 +28,13 @@ class DeckTask(NamedTuple):
 
 
 class SearchSetting(NamedTuple):
-    """What is the same for all decks of a run."""
+    """The setting of all decks of a run."""
 
     game: str
     blueprint: str
     decks_seed: int
     options: str
-    """Further arguments of `sparta`, with commas in front."""
+    """Further arguments of `sparta`, each after a comma."""
 
 
 def spec(setting: SearchSetting, contender: str, budget: int) -> str:
@@ -44,7 +44,7 @@ def spec(setting: SearchSetting, contender: str, budget: int) -> str:
 
 
 def play_deck(setting: SearchSetting, task: DeckTask) -> dict[str, Any]:
-    """A line of results."""
+    """Play a deck; returns its line of results."""
     game, agents = _seated(setting, task.contender, task.budget)
     for seat, agent in enumerate(agents):
         if agent not in agents[:seat]:

@@ -19,7 +19,7 @@ TITLES = {SINGLE: "one seat searches", JOINT: "both seats search"}
 
 
 def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Figures of every (contender, budget), the blueprint alone first; gains are deck by deck."""
+    """Figures of every (contender, budget), the blueprint alone first; gains are paired by deck."""
     groups: dict[tuple[str, int], dict[int, dict[str, Any]]] = {}
     for line in lines:
         groups.setdefault((line["contender"], line["budget"]), {})[line["deck"]] = line
@@ -34,7 +34,7 @@ def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _ahead(ours: dict[int, dict[str, Any]], theirs: dict[int, dict[str, Any]]) -> dict[str, float | None]:
-    """By how many points `ours` is ahead, deck by deck."""
+    """Lead of `ours` in points, paired by deck."""
     return _estimate([line["score"] - theirs[deck]["score"] for deck, line in ours.items()])
 
 
@@ -96,7 +96,7 @@ def _cells(one: Mapping[str, Any]) -> list[str]:
 
 
 def chart(report: Mapping[str, Any]) -> str:
-    """Gain over rollouts a decision, and over seconds a game."""
+    """Gain by rollouts a decision, and by CPU-seconds a game."""
     found = [one for one in report["contenders"] if one["gain"]]
     heights = [value for one in found for value in (one["gain"]["low"], one["gain"]["high"])]
     upwards = linear_axis("gain in points", min(0.0, *heights), max(0.0, *heights), 6)

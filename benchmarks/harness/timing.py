@@ -17,7 +17,7 @@ BUSY = 0.9
 
 K = TypeVar("K")
 Measure = Callable[[float], Sample]
-"""Plays for so many seconds."""
+"""Plays for the given number of seconds."""
 
 
 class Rates(NamedTuple):

@@ -1,4 +1,4 @@
-"""Targets of a batch beside RLlib's and TorchRL's V-trace, and whole steps of a learner, on one thread."""
+"""Measure targets of a batch next to RLlib's and TorchRL's V-trace, and whole steps of a learner, on one thread."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CandidateRates:
 
     @property
     def met(self) -> bool | None:
-        """Whether the claim holds; None: there is none, or no numbers, or the machine was too busy to say that it fails."""
+        """Whether the claim holds; None: there is no claim, there are no numbers, or the machine was too busy to refute it."""
         bound, rates = self.candidate.at_least, self.rates
         if bound is None or rates is None:
             return None

@@ -27,16 +27,16 @@ class _Process(NamedTuple):
 
 
 def train(runs: Sequence[TrainingRun], files: Mapping[str, Path], bc: Path | None, jobs: int) -> Iterator[TrainingRun]:
-    """Make the curve of every run, `jobs` at once with one thread each; returns each run when its file is written.
+    """Make the curve of every run, `jobs` at once with one thread each; yields each run when its file is written.
 
     Args:
         runs: what to train, in this order.
         files: of the curves, by the names of the runs.
-        bc: checkpoint of those that start from one.
+        bc: checkpoint of the runs that start from one.
         jobs: processes at once.
 
     Raises:
-        TrainingError: a run failed, with what it said last; the others are ended.
+        TrainingError: a run failed, with its last line of output; the other runs are killed.
     """
     waiting, running = list(runs), list[_Process]()
     with progress("runs", len(runs)) as tick:

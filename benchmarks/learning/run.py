@@ -22,7 +22,7 @@ MODULE = "ludory.benchmarks.learning.run"
 
 @dataclass(frozen=True, slots=True)
 class TrainingRun:
-    """All that a curve depends on."""
+    """Everything that a curve depends on."""
 
     suite: str
     game: str
@@ -33,15 +33,15 @@ class TrainingRun:
     games: int = GAMES
     decks: int = DECKS
     bc: str | None = None
-    """SHA-256 of the weights that it starts from."""
+    """SHA-256 of the initial weights."""
 
     @property
     def name(self) -> str:
-        """Also of its file."""
+        """Name of the run and of its file."""
         return f"{self.suite}-{self.contender.key}-seed{self.seed}"
 
     def as_json(self) -> dict[str, Any]:
-        """As it is read back."""
+        """The run as JSON has it: tuples become lists."""
         facts: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return facts
 
@@ -55,7 +55,7 @@ class StartingWeights(NamedTuple):
 
 
 def runs_of(suite: Suite, seeds: int, steps: int | None, bc: StartingWeights | None) -> list[TrainingRun]:
-    """Every run of a suite, seed after seed; where a contender starts from a checkpoint, all have its network."""
+    """Every run of a suite, seed by seed; where one contender starts from a checkpoint, all have its network."""
     contenders = suite.contenders
     if suite.from_bc and bc:
         contenders = tuple(replace(one, policy=bc.policy) for one in contenders)
@@ -92,7 +92,7 @@ def finished(run: TrainingRun, file: Path) -> dict[str, Any] | None:
 
 
 def make_curve(run: TrainingRun, bc: str | None = None) -> dict[str, Any]:
-    """Train, and take the score at every budget; iterations are whole, so `timesteps` may lie behind the budgets."""
+    """Train, and evaluate at every budget; iterations are whole, so `timesteps` may exceed the budgets."""
     from ludory.agents.evaluation.evaluate import evaluate
     from ludory.algorithms.make import make_algorithm
 
@@ -125,7 +125,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _end_with_parent() -> None:
-    """The parent holds the other end of the standard input, and never writes: its end is the parent's."""
+    """Exit when the parent does: it holds the other end of the standard input and never writes."""
     sys.stdin.read()
     os._exit(1)
 

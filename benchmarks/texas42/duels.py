@@ -136,7 +136,7 @@ def play_deal(duel: Duel, deal: int) -> Outcome:
 
 
 def read_outcomes(file: Path, duel: Duel) -> dict[int, Outcome]:
-    """What is known of a duel, by deal; an unfinished last line is left out.
+    """Outcomes of a duel by deal; an unfinished last line is ignored.
 
     Raises:
         DataError: the file is of another duel, or damaged.
@@ -150,7 +150,7 @@ def _outcomes(file: Path, rows: list[Any], duel: Duel) -> dict[int, Outcome]:
     try:
         return {row["deal"]: Outcome(**row) for row in rows[1:]}
     except (TypeError, KeyError) as error:
-        raise DataError(f"{file} holds what is no outcome ({error}); move it away to play anew") from error
+        raise DataError(f"{file} holds what is no outcome ({error}); move it away to play again") from error
 
 
 def play_duel(

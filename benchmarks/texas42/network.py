@@ -57,7 +57,7 @@ RECIPES = {
         {"num_epochs": 20, "batch_size": 4096, "learning_rate": 1e-3, "device": "cuda", "precision": "bf16"},
     ),
 }
-"""By name: a look at all steps; an hour on two cores; a GPU with some 16 cores beside it."""
+"""By name: a quick run of all steps; an hour on two cores; a GPU and about 16 cores."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class Anchor(NamedTuple):
     second: str
     rates: tuple[float, float]
     deals: int = 150
-    """That the prototype played, as far as it is known."""
+    """Number of deals that the prototype played."""
 
 
 ANCHORS = (
@@ -71,7 +71,7 @@ class StrengthOptions:
 def run(options: StrengthOptions) -> Result:
     """Play what is missing."""
     if bool(options.agent) == options.anchors:
-        raise OptionError("name an agent or give --anchors, one of the two")
+        raise OptionError("name either an agent or --anchors")
     pairs = [(one.first, one.second) for one in ANCHORS] if options.anchors else [(options.agent or "", options.rival)]
     for spec in {spec for pair in pairs for spec in pair}:
         make_agent(spec, GAME)  # a wrong name fails before a file is written

@@ -1,4 +1,4 @@
-"""Environment steps per second in worker processes beside Stable-Baselines3's SubprocVecEnv, which has one environment a worker."""
+"""Environment steps per second in worker processes, next to Stable-Baselines3's SubprocVecEnv, which has one environment a worker."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from ludory.benchmarks.harness.terminal import Shown, table
 from ludory.benchmarks.harness.timing import BUSY, Rates, ratio
 from ludory.charts.bars import Bar, Panel, bar_chart
 
-from .contestant import Comparison, Contestant, Section
+from .contestants import Comparison, Contestant, Section
 
 TITLES: dict[Section, str] = {
     "engine": "Engines, Hanabi for two: decisions per second",
@@ -90,7 +90,7 @@ def _bar(row: Mapping[str, Any]) -> Bar:
 
 
 def shown(report: Mapping[str, Any]) -> Iterator[Shown]:
-    """Tables of rates and of ratios, and what the numbers stand for."""
+    """Tables of rates and of ratios, and what each counted decision includes."""
     yield f"{report['machine']['name']}; Python {report['machine']['python']}"
     for section, rows in _by_section(report["contestants"]):
         yield _rate_table(TITLES[section], rows)

@@ -1,4 +1,4 @@
-"""Decisions per second beside OpenSpiel, hanabi-learning-environment, PettingZoo and MaskablePPO, in turns, one core against one core.
+"""Decisions per second next to OpenSpiel, hanabi-learning-environment, PettingZoo and MaskablePPO, in turns, each on one core.
 
 Peers that are not installed are named, not guessed.
 """
@@ -21,8 +21,8 @@ from ludory.benchmarks.harness.timing import Measure, Rates, take_turns
 from ludory.benchmarks.harness.worker_process import MissingContestant, WorkerProcess
 from ludory.errors import OptionError, OutputError
 
-from . import environments, training
-from .contestant import SECTIONS, Contestant, Section
+from . import contestants
+from .contestants import SECTIONS, Contestant, Section
 from .peer_packages import install_peers
 from .report import Row, chart, report_of, shown
 
@@ -58,11 +58,10 @@ def run(options: ThroughputOptions) -> Result:
         _check_writable(file)
     if options.install_peers:
         _install_peers()
-    present = [*environments.environments(options.device), *training.learners()]
+    present = [*contestants.environments(options.device), *contestants.learners()]
     chosen = [one for one in present if options.section in ("all", one.section)]
     rows = measure(chosen, options.seconds, options.repeats)
-    comparisons = (*environments.COMPARISONS, *training.COMPARISONS)
-    return Result(data, report_of(rows, comparisons, options.seconds, options.repeats), shown, chart)
+    return Result(data, report_of(rows, contestants.COMPARISONS, options.seconds, options.repeats), shown, chart)
 
 
 def _install_peers() -> None:
@@ -87,11 +86,11 @@ def _check_writable(file: Path) -> None:
         raise OutputError(f"cannot write {file}: it is a folder; name another one with --out")
 
 
-def measure(contestants: Sequence[Contestant], seconds: float, repeats: int) -> list[Row]:
+def measure(group: Sequence[Contestant], seconds: float, repeats: int) -> list[Row]:
     """A row per contestant: `repeats` measurements of `seconds`, or why there are none. Sections come one after another."""
     rows = []
     for section in SECTIONS:
-        rows += _measure_section(section, [one for one in contestants if one.section == section], seconds, repeats)
+        rows += _measure_section(section, [one for one in group if one.section == section], seconds, repeats)
     return rows
 
 

@@ -122,7 +122,7 @@ def family_chart(report: LeagueReport) -> Figure:
                 marks.append(Dot(x, y, 5, FILLS[0], GROUND, tip))
                 marks.append(Words(x, y - 9, (one.id or "").rpartition("@")[2], 10, anchor="middle"))
             else:
-                tip = f"{player} starts anew at {one.step} steps"
+                tip = f"{player} starts again at {one.step} steps"
                 for side in (-5, 5):
                     marks.append(Path(((x - side, y + 9), (x + side, y + 19)), FILLS[5], 2.5, tip=tip))
     rows = [
