@@ -32,7 +32,8 @@ def show(parts: Iterable[Shown]) -> None:
             console.print(part, soft_wrap=True)
         else:
             needed = Measurement.get(console, console.options.update(max_width=1000), part).maximum
-            console.print(part, width=max(console.width, needed))
+            console.width = max(console.width, needed)
+            console.print(part)
 
 
 @contextmanager
