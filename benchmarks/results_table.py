@@ -1,11 +1,11 @@
-"""The README's table of results, made from the JSON files in benchmarks/results/. `python -m ludory.benchmarks.results_table` writes it."""
+"""The README's tables of results, made from the JSON files in benchmarks/results/; `python -m ludory.benchmarks.results_table` writes them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ludory.atomic import atomic_file
 from ludory.benchmarks.arena.league import exploitability, percent
@@ -15,72 +15,37 @@ START, END = "<!-- results:", "<!-- end of results -->"
 
 SECOND_ROUND_GAMES = 2000
 """A second round of distillation from fewer searched games is not shown."""
-LEARNING = ("demo", "hanabi-bc", "hanabi-ppo")
+Report = Mapping[str, Any]
+Rows = Iterator[tuple[str, ...]]
+"""Cells of the rows of a table, without the last one where it names machine and date."""
 
 
 def results_table(folder: Path) -> str:
-    """Markdown of all results in `folder`."""
-    throughput = json.loads((folder / "throughput.json").read_text())
-    lines = ["| what | Ludory | peer | ratio | machine |", "| --- | --- | --- | --- | --- |"]
-    lines += _speed_rows(throughput)
-    lines += [
-        "",
-        "| agent | game | score | bomb | perfect | beside `hanabi/iggi` on the same decks | trained | machine, date |",
-    ]
-    lines += ["| --- | --- | --- | --- | --- | --- | --- | --- |"]
-    for file in sorted(file for kind in LEARNING for file in folder.glob(f"{kind}-Hanabi*.json")):
-        lines.append(_learning_row(json.loads(file.read_text())))
-    duels = sorted(folder.glob("arena-league-*.json"))
-    if duels:
-        lines += [
-            "",
-            "| duels of the arena: the final main, points in percent, means over seeds with 95 % intervals | trained against | smallest of the six "
-            "styles | the two held-out styles | smallest of its own frozen players | exploiters - 50 | Nash mass of the finals | trained | machine, date |",
-            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-        ]
-    for file in duels:
-        lines += _league_rows(json.loads(file.read_text()))
-    clones = folder / "arena-clones.json"
-    if clones.exists():
-        lines += [
-            "",
-            "| clones of the arena's styles, each against its own style | points in percent | machine, date |",
-            "| --- | --- | --- |",
-        ]
-        lines.append(_clones_row(json.loads(clones.read_text())))
-    lines += [
-        "",
-        "| search at Hanabi, one seat or both | rollouts | gain in points on the same decks, 95 % | CPU-s a game | machine, date |",
-    ]
-    lines += ["| --- | --- | --- | --- | --- |"]
-    for file in sorted(folder.glob("hanabi-search-*.json")):
-        lines += _search_rows(json.loads(file.read_text()))
-    lines += [
-        "",
-        "| network at Hanabi, no search | trained | score ± standard error | differences on the same decks ± standard error | decks | machine, date |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for file in sorted(folder.glob("hanabi-distill-*.json")):
-        lines += _distill_rows(json.loads(file.read_text()))
-    lines += ["", "| Texas 42 | measured | goal | machine, date |", "| --- | --- | --- | --- |"]
-    for file in sorted(folder.glob("texas42-*.json")):
-        report = json.loads(file.read_text())
-        where = f"{report['machine']['name']}, {report['date']}"
-        for what, measured, bar in _TEXAS42[report["benchmark"]](report):
-            lines.append(f"| {what} | {measured} | {bar} | {where} |")
-    return "\n".join(lines)
+    """Markdown tables of all results in `folder`; tables that nothing belongs to are left out."""
+    parts = []
+    for table in TABLES:
+        rows = []
+        for file in (file for pattern in table.files for file in sorted(folder.glob(pattern))):
+            report = json.loads(file.read_text())
+            machine, date = report["machine"]["name"], report["date"]
+            where = f"{machine}, {date}" if table.header.endswith("date") else machine
+            rows += [(*cells, where) for cells in table.rows(report)]
+        if rows:
+            lines = [table.header, " | ".join(["---"] * len(rows[0])), *map(" | ".join, rows)]
+            parts.append("\n".join(f"| {line} |" for line in lines))
+    return "\n\n".join(parts)
 
 
-def _speed_rows(report: dict[str, Any]) -> Iterator[str]:
+def _throughput_rows(report: Report) -> Rows:
     rows = {row["key"]: row for row in report["contestants"]}
     for one in report["ratios"]:
         ours, theirs = rows[one["one"]], rows[one["other"]]
         if one["ratio"] is not None:
-            speeds = [f"{row['name']}: {row['full']['median']:,.0f}/s" for row in (ours, theirs)]
-            yield f"| {ours['section']} | {speeds[0]} | {speeds[1]} | {one['ratio']:.1f}x | {report['machine']['name']} |"
+            speeds = (f"{row['name']}: {row['full']['median']:,.0f}/s" for row in (ours, theirs))
+            yield ours["section"], *speeds, f"{one['ratio']:.1f}x"
 
 
-def _learning_row(report: dict[str, Any]) -> str:
+def _learning_rows(report: Report) -> Rows:
     evaluation = report["evaluation"]
     agent, ahead = evaluation["agent"], evaluation["ahead"]
     if report["benchmark"] == "hanabi-bc":
@@ -90,53 +55,57 @@ def _learning_row(report: dict[str, Any]) -> str:
         minutes = sum(stage["minutes"] for stage in report["stages"])
         steps = sum(stage["timesteps"] for stage in report["stages"])
         name, trained = "ppo", f"{minutes:.0f} min, {steps / 1e6:.0f} M decisions"
-    return (
-        f"| `{name}`, seed {report['seed']}, {report['benchmark']} | `{report['game']}` | {agent['mean']:.2f} +- {agent['stderr']:.2f} "
-        f"({evaluation['games']} games, decks {evaluation['decks_seed']}) | {agent['bomb']:.1%} | {agent['perfect']:.1%} "
-        f"| {ahead['mean']:+.2f} +- {ahead['stderr']:.2f} | {trained} "
-        f"| {report['machine']['name']}, {report['date']} |"
+    games = f"({evaluation['games']} games, decks {evaluation['decks_seed']})"
+    yield (
+        f"`{name}`, seed {report['seed']}, {report['benchmark']}",
+        f"`{report['game']}`",
+        f"{agent['mean']:.2f} +- {agent['stderr']:.2f} {games}",
+        f"{agent['bomb']:.1%}",
+        f"{agent['perfect']:.1%}",
+        f"{ahead['mean']:+.2f} +- {ahead['stderr']:.2f}",
+        trained,
     )
 
 
-def _league_rows(report: dict[str, Any]) -> Iterator[str]:
-    exploiters = report["runs"][0]["exploiters"]
+def _league_rows(report: Report) -> Rows:
+    exploiters, mass = report["runs"][0]["exploiters"], report["cross"]["mass_of"]
     for name, found in report["contenders"].items():
-        seeds, main_steps = found["seeds"], sum(found["main_steps"]) / len(found["main_steps"]) / 1e6
-        mass = report["cross"]["mass_of"]
+        main_steps = sum(found["main_steps"]) / len(found["main_steps"]) / 1e6
         yield (
-            f"| {name}, seeds {', '.join(map(str, seeds))} | {found['against']} | {percent(found['smallest_style'])} "
-            f"| {percent(found['held_out'])} | {percent(found['smallest_past'])} "
-            f"| {exploitability(found['exploiter'])} | {'-' if mass is None else format(mass[name], '.2f')} "
-            f"| {report['steps'] / 1e6:g} M agent steps, {main_steps:.1f} M of them the main's; {report['duels']:,} duels a style, "
-            f"{report['past_duels']} a frozen player; {len(exploiters)} exploiter a seed of {report['exploiter_steps'] / 1e6:g} M steps "
-            f"| {report['machine']['name']}, {report['date']} |"
+            f"{name}, seeds {', '.join(map(str, found['seeds']))}",
+            found["against"],
+            percent(found["smallest_style"]),
+            percent(found["held_out"]),
+            percent(found["smallest_past"]),
+            exploitability(found["exploiter"]),
+            "-" if mass is None else format(mass[name], ".2f"),
+            f"{report['steps'] / 1e6:g} M agent steps, {main_steps:.1f} M of them the main's; {report['duels']:,} duels a style, "
+            f"{report['past_duels']} a frozen player; {len(exploiters)} exploiter a seed of {report['exploiter_steps'] / 1e6:g} M steps",
         )
 
 
-def _clones_row(report: dict[str, Any]) -> str:
+def _clones_rows(report: Report) -> Rows:
     scores = ", ".join(
         f"{style} {100 * one['score']:.1f} [{100 * one['low']:.1f}, {100 * one['high']:.1f}]"
         for style, one in report["clones"].items()
     )
     duels = next(iter(report["clones"].values()))["duels"]
-    return (
-        f"| `bc` on {report['games']:,} games of the style, seed {report['seed']}, {duels:,} duels | {scores} "
-        f"| {report['machine']['name']}, {report['date']} |"
-    )
+    yield f"`bc` on {report['games']:,} games of the style, seed {report['seed']}, {duels:,} duels", scores
 
 
-def _search_rows(report: dict[str, Any]) -> Iterator[str]:
+def _search_rows(report: Report) -> Rows:
     for one in report["contenders"]:
         if gain := one["gain"]:
             who = "both seats" if one["contender"] == "joint" else "one seat"
             yield (
-                f"| {who} over `{report['blueprint']}`, {one['decks']} decks of seed {report['decks_seed']} | {one['budget']:,} "
-                f"| {gain['mean']:+.2f} [{gain['low']:+.2f}, {gain['high']:+.2f}] | {one['cpu_seconds']:.1f} "
-                f"| {report['machine']['name']}, {report['date']} |"
+                f"{who} over `{report['blueprint']}`, {one['decks']} decks of seed {report['decks_seed']}",
+                f"{one['budget']:,}",
+                f"{gain['mean']:+.2f} [{gain['low']:+.2f}, {gain['high']:+.2f}]",
+                f"{one['cpu_seconds']:.1f}",
             )
 
 
-def _distill_rows(report: dict[str, Any]) -> Iterator[str]:
+def _distill_rows(report: Report) -> Rows:
     evaluation, second = report["evaluation"], report["second"]
     learnt = {
         report["bot"]: "a rule bot",
@@ -147,23 +116,18 @@ def _distill_rows(report: dict[str, Any]) -> Iterator[str]:
     }
     for name, one in report["scores"].items():
         if name == "second round" and second["games"] < SECOND_ROUND_GAMES:
-            continue  # too few games to show anything
+            continue
         ahead = [
             f"{found['ahead']:+.2f} ± {found['stderr']:.2f} to {found['beside']}"
             for found in report["differences"]
             if found["agent"] == name
         ]
-        yield (
-            f"| {name}, seed {report['seed']} | {learnt[name]} | {one['mean']:.2f} ± {one['stderr']:.2f} | {'; '.join(ahead)} "
-            f"| {evaluation['games']:,} decks of seed {evaluation['decks_seed']} "
-            f"| {report['machine']['name']}, {report['date']} |"
-        )
+        decks = f"{evaluation['games']:,} decks of seed {evaluation['decks_seed']}"
+        score = f"{one['mean']:.2f} ± {one['stderr']:.2f}"
+        yield f"{name}, seed {report['seed']}", learnt[name], score, "; ".join(ahead), decks
 
 
-Cells = Iterator[tuple[str, str, str]]
-
-
-def _strength_rows(report: dict[str, Any]) -> Cells:
+def _strength_rows(report: Report) -> Rows:
     for duel in report["duels"]:
         rates = [
             f"{100 * rate:.1f} ± {100 * error:.1f}"
@@ -177,7 +141,7 @@ def _strength_rows(report: dict[str, Any]) -> Cells:
         )
 
 
-def _bidding_rows(report: dict[str, Any]) -> Cells:
+def _bidding_rows(report: Report) -> Rows:
     if "matches" in report:
         found = report["matches"]
         ahead = found["marks_per_game"]
@@ -197,7 +161,7 @@ def _bidding_rows(report: dict[str, Any]) -> Cells:
             )
 
 
-def _network_rows(report: dict[str, Any]) -> Cells:
+def _network_rows(report: Report) -> Rows:
     for player, found in report["validation"].items():
         first, every = found["by_decision"]["0"], found["overall"]
         yield (
@@ -207,12 +171,57 @@ def _network_rows(report: dict[str, Any]) -> Cells:
         )
 
 
-_TEXAS42: dict[str, Callable[[dict[str, Any]], Cells]] = {
-    "texas42-speed": speed_rows,
-    "texas42-strength": _strength_rows,
-    "texas42-bidding": _bidding_rows,
-    "texas42-network": _network_rows,
-}
+def _texas42_rows(report: Report) -> Rows:
+    """What was measured, the number, and the goal."""
+    kinds: dict[str, Callable[[Report], Rows]] = {
+        "texas42-speed": speed_rows,
+        "texas42-strength": _strength_rows,
+        "texas42-bidding": _bidding_rows,
+        "texas42-network": _network_rows,
+    }
+    return kinds[report["benchmark"]](report)
+
+
+class ResultsTable(NamedTuple):
+    """A table of the README: names of its columns, the last of which names the machine, and the files that it shows."""
+
+    header: str
+    files: Sequence[str]
+    rows: Callable[[Report], Rows]
+
+
+TABLES = (
+    ResultsTable("what | Ludory | peer | ratio | machine", ("throughput.json",), _throughput_rows),
+    ResultsTable(
+        "agent | game | score | bomb | perfect | beside `hanabi/iggi` on the same decks | trained | machine, date",
+        ("demo-Hanabi*.json", "hanabi-bc-Hanabi*.json", "hanabi-ppo-Hanabi*.json"),
+        _learning_rows,
+    ),
+    ResultsTable(
+        "duels of the arena: the final main, points in percent, means over seeds with 95 % intervals | trained against | "
+        "smallest of the six styles | the two held-out styles | smallest of its own frozen players | exploiters - 50 | "
+        "Nash mass of the finals | trained | machine, date",
+        ("arena-league-*.json",),
+        _league_rows,
+    ),
+    ResultsTable(
+        "clones of the arena's styles, each against its own style | points in percent | machine, date",
+        ("arena-clones.json",),
+        _clones_rows,
+    ),
+    ResultsTable(
+        "search at Hanabi, one seat or both | rollouts | gain in points on the same decks, 95 % | CPU-s a game | machine, date",
+        ("hanabi-search-*.json",),
+        _search_rows,
+    ),
+    ResultsTable(
+        "network at Hanabi, no search | trained | score ± standard error | differences on the same decks ± standard error | "
+        "decks | machine, date",
+        ("hanabi-distill-*.json",),
+        _distill_rows,
+    ),
+    ResultsTable("Texas 42 | measured | goal | machine, date", ("texas42-*.json",), _texas42_rows),
+)
 
 
 def with_results(readme: str, table: str) -> str:

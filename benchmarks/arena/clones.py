@@ -16,9 +16,9 @@ from ludory.algorithms.bc import BC
 from ludory.algorithms.running.interrupt import raise_interrupt
 from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.atomic import atomic_file
-from ludory.benchmarks.harness.bar_chart import Bar, Panel, bar_chart
 from ludory.benchmarks.harness.machine import origin
 from ludory.benchmarks.harness.result_file import write_result
+from ludory.charts.bars import Bar, Panel, bar_chart
 from ludory.data.recording.record import record
 from ludory.envs.make import make_game
 from ludory.errors import OptionError

@@ -26,10 +26,10 @@ from ludory.algorithms.league.player_files import open_league
 from ludory.algorithms.running.interrupt import exit_code
 from ludory.algorithms.running.threads import one_thread
 from ludory.atomic import atomic_file
-from ludory.benchmarks.harness.bar_chart import Bar, Panel, bar_chart
 from ludory.benchmarks.harness.machine import origin
 from ludory.benchmarks.harness.result_file import write_result
 from ludory.benchmarks.harness.worker_process import THREADS
+from ludory.charts.bars import Bar, Panel, bar_chart
 from ludory.errors import OptionError, TrainingError
 
 from .league_run import CONTENDERS, GAME, HELD_OUT, LEARNER, OPTIONS, STARTS_SEED, STYLES

@@ -1,13 +1,14 @@
-"""`ludory bench hanabi-bc`: record games of a rule bot, clone it, and set the clone beside the bot on the same decks.
+"""Record games of a rule bot, clone it, and compare the clone with the bot on the same decks.
 
-The bot is deterministic, so that 1 is the best accuracy there is. Games, checkpoints and result lie in one folder; the command goes
-on where an earlier one stopped.
+The bot is deterministic, so the best possible accuracy is 1. Games, checkpoints and result lie in one folder; the command goes on
+where an earlier one stopped.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,11 @@ import torch
 from ludory.algorithms.bc import BC
 from ludory.algorithms.offline.batches import ask, read_batches
 from ludory.algorithms.running.checkpoint import read_header
-from ludory.algorithms.running.interrupt import raise_interrupt
-from ludory.algorithms.running.train_to_file import train_to_file
-from ludory.benchmarks.harness.machine import origin
-from ludory.benchmarks.harness.result_file import write_result
+from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.data.recording.record import record
 from ludory.data.trajectories import TrajectoryDataset
 
-from .score import print_score, score_beside
+from .score import score_beside, score_lines, train_planned
 
 POLICY = "gru(hidden=(512,), memory_size=128)"
 SETTINGS: dict[str, Any] = {
@@ -36,70 +34,67 @@ SETTINGS: dict[str, Any] = {
     "augment": True,
 }
 
-
 BATCH = 8192
 
 
-def run(argv: list[str]) -> int:
-    """Record, train, evaluate, write; returns the exit code."""
-    arguments = _parser().parse_args(argv)
-    started_from, folder = origin(), Path(arguments.out)
-    games = folder / "games"
-    record(arguments.bot, arguments.game, arguments.games, games, seed=arguments.seed)
-    target = folder / f"hanabi-bc-{arguments.game}-seed{arguments.seed}.json"
+@dataclass(frozen=True, slots=True)
+class HanabiBCOptions:
+    """Options of `ludory bench hanabi-bc`."""
+
+    game: str = "Hanabi2P-v0"
+    """Id of a Hanabi."""
+    bot: str = "hanabi/iggi"
+    """Deterministic agent to clone."""
+    games: int = 20_000
+    """Games to record."""
+    seed: int = 1
+    """Of the games and of the training."""
+    eval_games: int = 2000
+    """Games of the evaluation."""
+    decks: int = 1_000_003
+    """Seed of the evaluation's decks, unlike the recording's."""
+    out: Path = Path("runs/hanabi-bc")
+    """Folder for games, clone and result."""
+
+
+@benchmark("hanabi-bc")
+def run(options: HanabiBCOptions) -> Result:
+    """Record, train, evaluate."""
+    folder, games = options.out, options.out / "games"
+    record(options.bot, options.game, options.games, games, seed=options.seed)
+    target = folder / f"hanabi-bc-{options.game}-seed{options.seed}.json"
     before = json.loads(target.read_text()) if target.exists() else {}
-    model, extended_from = _trained(arguments, folder, games)
+    model, extended_from = _trained(options, games)
     report = {
-        "benchmark": "hanabi-bc",
-        "game": arguments.game,
-        "seed": arguments.seed,
-        "bot": arguments.bot,
-        "games": arguments.games,
+        "game": options.game,
+        "seed": options.seed,
+        "bot": options.bot,
+        "games": options.games,
         "policy": POLICY,
         "settings": SETTINGS,
         "extended_from_epochs": extended_from or before.get("extended_from_epochs"),
         "held_out": _held_out(model, games),
-        "evaluation": score_beside(
-            model.as_agent(), arguments.bot, arguments.game, arguments.eval_games, arguments.decks
-        ),
-        **started_from,
+        "evaluation": score_beside(model.as_agent(), options.bot, options.game, options.eval_games, options.decks),
     }
-    write_result(target, report)
-    _print(report)
-    print(f"clone in {folder / 'clone.ludory'}, result in {target}")
-    return 0
+    print(f"clone in {folder / 'clone.ludory'}")
+    return Result(target, report, _shown)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="ludory bench hanabi-bc", description=__doc__)
-    parser.add_argument("--game", default="Hanabi2P-v0", help="id of a Hanabi (default Hanabi2P-v0)")
-    parser.add_argument("--bot", default="hanabi/iggi", help="deterministic agent to clone (default hanabi/iggi)")
-    parser.add_argument("--games", type=int, default=20_000, help="to record (default 20,000)")
-    parser.add_argument("--seed", type=int, default=1, help="of the games and of the training (default 1)")
-    parser.add_argument("--eval-games", type=int, default=2000, help="of the evaluation (default 2000)")
-    parser.add_argument(
-        "--decks", type=int, default=1_000_003, help="seed of the evaluation's decks, unlike the recording's"
-    )
-    parser.add_argument("--out", default="runs/hanabi-bc", help="folder for games, clone and result")
-    return parser
-
-
-def _trained(arguments: argparse.Namespace, folder: Path, games: Path) -> tuple[BC, int | None]:
-    """The clone, and the epochs after which an earlier command had ended it, where there was one."""
-    file, extended_from = folder / "clone.ludory", None
+def _trained(options: HanabiBCOptions, games: Path) -> tuple[BC, int | None]:
+    """The clone, and the number of epochs that an earlier command was to train it for, where that was smaller."""
+    file, extended_from = options.out / "clone.ludory", None
     if file.exists():
         planned = read_header(file)["config"]["num_epochs"]
         extended_from = planned if planned < SETTINGS["num_epochs"] else None
         model = BC.load(file, dataset=str(games), num_epochs=max(planned, SETTINGS["num_epochs"]))
     else:
-        model = BC(POLICY, arguments.game, dataset=str(games), seed=arguments.seed, **SETTINGS)
-    if not model.finished and (received := train_to_file(model, model.planned_timesteps, file, progress_bar=True)):
-        raise_interrupt(received)
+        model = BC(POLICY, options.game, dataset=str(games), seed=options.seed, **SETTINGS)
+    train_planned(model, file)
     return model, extended_from
 
 
 def _held_out(model: BC, games: Path) -> dict[str, float]:
-    """Share of the bot's decisions in test games that the clone makes too, and how many there were."""
+    """Number of the bot's decisions in test games, and the share of them that the clone makes too."""
     right = decisions = 0
     with torch.no_grad():
         for batch in read_batches(TrajectoryDataset(games, "test"), BATCH, whole_games=model.policy.recurrent):
@@ -110,7 +105,7 @@ def _held_out(model: BC, games: Path) -> dict[str, float]:
     return {"decisions": decisions, "accuracy": right / decisions}
 
 
-def _print(report: dict[str, Any]) -> None:
+def _shown(report: Mapping[str, Any]) -> Iterator[str]:
     held_out = report["held_out"]
-    print(f"held-out accuracy {held_out['accuracy']:.4f} over {held_out['decisions']:,} decisions")
-    print_score(report["evaluation"], report["bot"])
+    yield f"held-out accuracy {held_out['accuracy']:.4f} over {held_out['decisions']:,} decisions"
+    yield from score_lines(report["evaluation"], report["bot"])

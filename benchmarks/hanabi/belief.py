@@ -1,14 +1,16 @@
-"""`ludory bench hanabi-belief`: does a card that is believed to be in a slot with probability p lie there in a share p of all cases?
+"""Check beliefs: does a card that is believed to be in a slot with probability p lie there in a share p of all cases?
 
-A bot plays in all seats; before each decision of seat 1, what it may hold is set beside what it holds: by the exact range, which knows
-what bot the others are, and by the hints alone. A calibrated belief has all its points on the diagonal; a sharp one a small log loss.
+A bot plays in all seats. Before each decision of seat 1, beliefs about its hand are compared with the hand: those of the exact range,
+which knows what bot the others are, and those of the hints alone. A calibrated belief has all its points on the diagonal; a sharp one
+has a small log loss.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +22,23 @@ from ludory.agents.hanabi.beliefs.hand_sets import unpack
 from ludory.agents.make import make_agent
 from ludory.agents.search.blueprint import make_blueprint, records_of
 from ludory.agents.seat import Move, Seat
-from ludory.atomic import atomic_file
-from ludory.benchmarks.harness.interval_plot import Axis, Plot, Point, Series, interval_plot
-from ludory.benchmarks.harness.machine import origin
-from ludory.benchmarks.harness.result_file import write_result
+from ludory.benchmarks.harness.benchmark import Result, benchmark
+from ludory.benchmarks.harness.options import TwoOrMore
+from ludory.charts.axes import linear_axis
+from ludory.charts.curves import Plot, Point, Series, interval_plot
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
-from ludory.errors import DataError, OptionError
+from ludory.errors import DataError
 
 SEAT, BINS = 1, 20
 EXACT, HINTS = "exact range", "hints alone"
 DRAWN, DRAWN_BY_HINTS = 4000, 1000
-"""Hands that stand for a range which is not listed, and for what fits the hints."""
+"""Number of hands drawn from a range that is not listed, and from all hands that fit the hints."""
 
 
-class Tally:
-    """Predictions of one belief by bins of their probability, game by game."""
+class BeliefTally:
+    """Counts predictions of one belief, and how often they were right, by game and bin of probability."""
 
     def __init__(self, games: int) -> None:
         self.count, self.sum, self.hits = (np.zeros((games, BINS)) for _ in range(3))
@@ -44,7 +46,7 @@ class Tally:
         """Cards held although believed impossible; sum of -ln p over the cards held, and their number."""
 
     def add(self, game: int, predicted: NDArray[np.float64], cards: NDArray[np.int64]) -> None:
-        """Predictions (slots, kinds) of one decision, and the cards that were there (slots)."""
+        """Add the predictions (slots, kinds) of one decision and the cards that were held (slots)."""
         there = np.zeros(predicted.shape, bool)
         there[np.arange(len(cards)), cards] = True
         said, came = predicted[predicted > 0], there[predicted > 0]
@@ -58,7 +60,7 @@ class Tally:
         self.cards += len(cards)
 
     def as_json(self) -> dict[str, Any]:
-        """Bins that are not empty; standard errors take a game for one observation."""
+        """The bins that are not empty; for standard errors, a game is one observation."""
         bins = []
         for k in np.flatnonzero(self.count.sum(axis=0)):
             count, share = self.count[:, k].sum(), self.hits[:, k].sum() / self.count[:, k].sum()
@@ -79,66 +81,55 @@ class Tally:
         }
 
 
-def run(argv: list[str]) -> int:
-    """Play, compare, write; returns the exit code.
+@dataclass(frozen=True, slots=True)
+class HanabiBeliefOptions:
+    """Options of `ludory bench hanabi-belief`."""
+
+    game: str = "Hanabi2P-v0"
+    """Id of a Hanabi."""
+    blueprint: str = "hanabi/smartbot"
+    """Bot in all seats."""
+    games: TwoOrMore = 300
+    """Games to play."""
+    seed: int = 1_000_003
+    """Of the decks."""
+    out: Path = Path("runs/hanabi-belief")
+    """Folder of the result."""
+
+
+@benchmark("hanabi-belief")
+def run(options: HanabiBeliefOptions) -> Result:
+    """Play and compare.
 
     Raises:
-        OptionError: a number is out of range, or the agent is no blueprint.
+        OptionError: the agent is no blueprint.
         DataError: the folder holds a result of other settings.
     """
-    chosen = _parser().parse_args(argv)
-    if chosen.games < 2:
-        raise OptionError(f"--games {chosen.games}: must be at least 2")
-    target, settings = chosen.out / f"hanabi-belief-{chosen.game}.json", _settings(chosen)
+    game, blueprint, games, seed = options.game, options.blueprint, options.games, options.seed
+    target = options.out / f"hanabi-belief-{game}.json"
+    settings = {"game": game, "blueprint": blueprint, "games": games, "decks_seed": seed}
     if target.exists():
         before = json.loads(target.read_text(encoding="utf-8"))
         changed = [f"{name} {before.get(name)!r}" for name, value in settings.items() if before.get(name) != value]
         if changed:
             raise DataError(f"{target} is of {', '.join(changed)}; name another folder with --out")
-    started_from, started = origin(), time.process_time()
-    found = measure(make_game(chosen.game), chosen.blueprint, chosen.games, chosen.seed)
-    report = {
-        "benchmark": "hanabi-belief",
-        **settings,
-        **found,
-        "cpu_seconds": round(time.process_time() - started, 1),
-        **started_from,
-    }
-    write_result(target, report)
-    with atomic_file(target.with_suffix(".svg"), "w") as handle:
-        handle.write(_chart(report))
+    started = time.process_time()
+    found = measure(make_game(game), blueprint, games, seed)
+    seconds = round(time.process_time() - started, 1)
+    return Result(target, {**settings, **found, "cpu_seconds": seconds}, _shown, _chart)
+
+
+def _shown(report: Mapping[str, Any]) -> Iterator[str]:
     for name, one in report["beliefs"].items():
-        print(
-            f"{name}: log loss {one['log_loss']:.3f} a card, {one['held_but_impossible']} of {one['cards']:,} cards held though impossible"
-        )
-    print(f"result in {target}")
-    return 0
-
-
-def _settings(chosen: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "game": chosen.game,
-        "blueprint": chosen.blueprint,
-        "games": chosen.games,
-        "decks_seed": chosen.seed,
-    }
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="ludory bench hanabi-belief", description=__doc__)
-    parser.add_argument("--game", default="Hanabi2P-v0", help="id of a Hanabi (default Hanabi2P-v0)")
-    parser.add_argument("--blueprint", default="hanabi/smartbot", help="bot in all seats (default hanabi/smartbot)")
-    parser.add_argument("--games", type=int, default=300, help="(default 300)")
-    parser.add_argument("--seed", type=int, default=1_000_003, help="of the decks")
-    parser.add_argument("--out", type=Path, default=Path("runs/hanabi-belief"), help="folder of the result")
-    return parser
+        impossible = f"{one['held_but_impossible']} of {one['cards']:,} cards held although believed impossible"
+        yield f"{name}: log loss {one['log_loss']:.3f} a card, {impossible}"
 
 
 def measure(game: Game, blueprint: str, games: int, seed: int) -> dict[str, Any]:
     """Tallies of both beliefs over whole games."""
     bot = make_agent(blueprint, game)
     model = make_blueprint(bot, game, "ludory bench hanabi-belief")
-    tallies, listed, decisions = {EXACT: Tally(games), HINTS: Tally(games)}, 0, 0
+    tallies, listed, decisions = {EXACT: BeliefTally(games), HINTS: BeliefTally(games)}, 0, 0
     for deck in range(games):
         engine = KernelEngine(game, 1, seed=seed, first_game=deck)
         engine.reset()
@@ -187,17 +178,19 @@ def _shares(hands: NDArray[Any], weights: NDArray[np.float64], kinds: int) -> ND
     return shares
 
 
-def _chart(report: dict[str, Any]) -> str:
-    def share(name: str) -> Axis:
-        return Axis(name, 0.0, 1.0, [k / 5 for k in range(6)])
-
+def _chart(report: Mapping[str, Any]) -> str:
     series = [Series(name, [_point(one) for one in belief["bins"]]) for name, belief in report["beliefs"].items()]
     losses = ", ".join(f"{name} {one['log_loss']:.2f}" for name, one in report["beliefs"].items())
     caption = [
         f"{report['games']} games, {report['decisions']:,} decisions; bars are 95 % intervals over games",
         f"log loss a card: {losses}",
     ]
-    plot = Plot(share("probability believed"), share("how often it was so"), series, ((0.0, 0.0), (1.0, 1.0)))
+    plot = Plot(
+        linear_axis("probability believed", 0, 1),
+        linear_axis("how often it was so", 0, 1),
+        series,
+        ((0.0, 0.0), (1.0, 1.0)),
+    )
     return interval_plot(f"{report['game']}: beliefs about cards, {report['blueprint']}", [plot], caption)
 
 

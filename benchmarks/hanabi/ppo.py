@@ -1,24 +1,24 @@
-"""`ludory bench hanabi-ppo`: PPO on a Hanabi for a given time, its score on the decks of a rule bot, one JSON file.
+"""Train PPO on a Hanabi for a given time, and compare its score with that of a rule bot on the same decks.
 
-Where a bomb costs all points, nearly every game of a beginner is worth 0 and there is nothing to learn from. So it first plays the
-game in which a bomb keeps the points, then the real one; it is scored on the real one.
+Where a bomb costs all points, nearly every game of a beginner is worth 0 and there is nothing to learn from. So training starts with
+the game in which a bomb keeps the points and ends with the real one; the score is that of the real one.
 """
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, Literal
 
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.running.interrupt import raise_interrupt
 from ludory.algorithms.running.train_to_file import train_to_file
-from ludory.benchmarks.harness.machine import origin
-from ludory.benchmarks.harness.result_file import write_result
+from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.envs.make import make_game
 
-from .score import print_score, score_beside
+from .score import score_beside, score_lines
 
 SETTINGS: dict[str, Any] = {
     "num_envs": 1024,
@@ -41,105 +41,99 @@ CUDA_SETTINGS: dict[str, Any] = {
     "compile": True,
 }
 POLICIES = {"cpu": "mlp", "cuda": "gru(hidden=(512,), memory_size=512)"}
-"""A CPU has no time for memory; a GPU has."""
+"""By device: a network with memory is too slow on a CPU."""
 FINE = {"learning_rate": 3e-4, "ent_coef": 0.01}
 """Changes of the last stage."""
 RIVAL = "hanabi/iggi"
 FOREVER = 10**12
 
 
-def run(argv: list[str]) -> int:
-    """Train, evaluate, write; returns the exit code."""
-    arguments = _parser().parse_args(argv)
-    folder = Path(arguments.out)
-    started_from = origin()  # before the work: the commit may move while it runs
-    rest = 1 - arguments.warmup
+@dataclass(frozen=True, slots=True)
+class HanabiPPOOptions:
+    """Options of `ludory bench hanabi-ppo`."""
+
+    game: str = "Hanabi2P-v0"
+    """Id of a Hanabi."""
+    minutes: float = 30.0
+    """Of training in all."""
+    warmup: float = 0.5
+    """Share of it on the game in which a bomb keeps the points."""
+    seed: int = 1
+    """Of the training."""
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Where games and network live."""
+    policy: str | None = None
+    """Network, e.g. 'gru(memory_size=128)'; none: mlp on a CPU, a GRU on CUDA."""
+    games: int = 2000
+    """Of the evaluation."""
+    decks: int = 1_000_003
+    """Seed of the evaluation's decks, unlike the training's."""
+    out: Path = Path("runs/hanabi-ppo")
+    """Folder for agents and the result."""
+
+
+@benchmark("hanabi-ppo")
+def run(options: HanabiPPOOptions) -> Result:
+    """Train stage by stage, evaluate."""
+    rest = 1 - options.warmup
     stages: list[tuple[str, dict[str, str], float, dict[str, Any]]] = [
-        ("keep", {"bomb": "keep"}, arguments.warmup, {}),
+        ("keep", {"bomb": "keep"}, options.warmup, {}),
         ("zero", {}, 0.6 * rest, {}),
         ("fine", {}, 0.4 * rest, FINE),
     ]
-    settings = CUDA_SETTINGS if arguments.device == "cuda" else SETTINGS
+    settings = CUDA_SETTINGS if options.device == "cuda" else SETTINGS
     before: Path | None = None
     log = []
-    for name, options, share, changes in stages:
+    for name, rules, share, changes in stages:
         if share > 0:
-            file = folder / f"{arguments.game}-seed{arguments.seed}-{name}.ludory"
-            log.append({"stage": name} | _train(arguments, options, share, settings | changes, file, before))
+            file = options.out / f"{options.game}-seed{options.seed}-{name}.ludory"
+            log.append({"stage": name} | _train(options, rules, share, settings | changes, file, before))
             before = file
     assert before is not None
     agent = PPO.load(before).as_agent()
     report = {
-        "benchmark": "hanabi-ppo",
-        "game": arguments.game,
-        "seed": arguments.seed,
+        "game": options.game,
+        "seed": options.seed,
         "stages": log,
-        "evaluation": score_beside(agent, RIVAL, arguments.game, arguments.games, arguments.decks),
-        **started_from,
+        "evaluation": score_beside(agent, RIVAL, options.game, options.games, options.decks),
     }
-    target = folder / f"hanabi-ppo-{arguments.game}-seed{arguments.seed}.json"
-    write_result(target, report)
-    _print(report)
-    print(f"agent in {before}, result in {target}")
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="ludory bench hanabi-ppo", description=__doc__)
-    parser.add_argument("--game", default="Hanabi2P-v0", help="id of a Hanabi (default Hanabi2P-v0)")
-    parser.add_argument("--minutes", type=float, default=30.0, help="of training in all (default 30)")
-    parser.add_argument(
-        "--warmup",
-        type=float,
-        default=0.5,
-        help="share of it on the game in which a bomb keeps the points (default 0.5)",
-    )
-    parser.add_argument("--seed", type=int, default=1, help="of the training (default 1)")
-    parser.add_argument(
-        "--device", default="cpu", choices=list(POLICIES), help="where games and network live (default cpu)"
-    )
-    parser.add_argument("--policy", help="network, e.g. 'gru(memory_size=128)' (default mlp on a CPU, a GRU on CUDA)")
-    parser.add_argument("--games", type=int, default=2000, help="of the evaluation (default 2000)")
-    parser.add_argument(
-        "--decks", type=int, default=1_000_003, help="seed of the evaluation's decks, unlike the training's"
-    )
-    parser.add_argument("--out", default="runs/hanabi-ppo", help="folder for agents and the result")
-    return parser
+    print(f"agent in {before}")
+    return Result(options.out / f"hanabi-ppo-{options.game}-seed{options.seed}.json", report, _shown)
 
 
 def _train(
-    arguments: argparse.Namespace,
-    options: dict[str, str],
+    options: HanabiPPOOptions,
+    rules: dict[str, str],
     share: float,
     settings: dict[str, Any],
     file: Path,
     before: Path | None,
 ) -> dict[str, Any]:
+    policy = options.policy or POLICIES[options.device]
     model = PPO(
-        arguments.policy or POLICIES[arguments.device],
-        make_game(arguments.game, **options),
+        policy,
+        make_game(options.game, **rules),
         **settings,
-        seed=arguments.seed,
-        device=arguments.device,
+        seed=options.seed,
+        device=options.device,
         init_from=str(before) if before else None,
     )
     started = monotonic()
-    if received := train_to_file(model, FOREVER, file, minutes=arguments.minutes * share, progress_bar=True):
+    if received := train_to_file(model, FOREVER, file, minutes=options.minutes * share, progress_bar=True):
         raise_interrupt(received)
     seconds = monotonic() - started
     return {
         "timesteps": model.num_timesteps,
         "minutes": round(seconds / 60, 2),
         "timesteps_per_second": round(model.num_timesteps / seconds),
-        "options": options,
-        "policy": arguments.policy or POLICIES[arguments.device],
+        "options": rules,
+        "policy": policy,
         "settings": settings,
     }
 
 
-def _print(report: dict[str, Any]) -> None:
-    for stage in report["stages"]:
-        print(
-            f"{stage['stage']}: {stage['timesteps']:,} steps in {stage['minutes']} min, {stage['timesteps_per_second']:,}/s"
-        )
-    print_score(report["evaluation"], RIVAL)
+def _shown(report: Mapping[str, Any]) -> Iterator[str]:
+    for one in report["stages"]:
+        speed = f"{one['timesteps_per_second']:,}/s"
+        yield f"{one['stage']}: {one['timesteps']:,} steps in {one['minutes']} min, {speed}"
+    yield from score_lines(report["evaluation"], RIVAL)

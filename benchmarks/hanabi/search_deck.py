@@ -1,14 +1,9 @@
-"""One deck of `ludory bench hanabi-search`: what a player makes of it, and what it cost."""
+"""One deck of `ludory bench hanabi-search`: its score and its cost."""
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
 import time
 from functools import cache
-from multiprocessing.connection import wait
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +19,7 @@ SEARCHER = 1
 """Seat that searches when only one does."""
 
 
-class Task(NamedTuple):
+class DeckTask(NamedTuple):
     """A deck to play; budget: rollouts a decision, 0 for the blueprint alone."""
 
     contender: str
@@ -32,24 +27,24 @@ class Task(NamedTuple):
     deck: int
 
 
-class Setting(NamedTuple):
-    """What is the same for all decks of a run."""
+class SearchSetting(NamedTuple):
+    """The setting of all decks of a run."""
 
     game: str
     blueprint: str
     decks_seed: int
     options: str
-    """Further arguments of `sparta`, with commas in front."""
+    """Further arguments of `sparta`, each after a comma."""
 
 
-def spec(setting: Setting, contender: str, budget: int) -> str:
+def spec(setting: SearchSetting, contender: str, budget: int) -> str:
     """The searching agent by name."""
     joint = ", joint=True" if contender == JOINT else ""
     return f"sparta({setting.blueprint}, rollouts={budget}{joint}{setting.options})"
 
 
-def play_deck(setting: Setting, task: Task) -> dict[str, Any]:
-    """A line of results."""
+def play_deck(setting: SearchSetting, task: DeckTask) -> dict[str, Any]:
+    """Play a deck; returns its line of results."""
     game, agents = _seated(setting, task.contender, task.budget)
     for seat, agent in enumerate(agents):
         if agent not in agents[:seat]:
@@ -80,7 +75,7 @@ def play_deck(setting: Setting, task: Task) -> dict[str, Any]:
 
 
 @cache
-def _seated(setting: Setting, contender: str, budget: int) -> tuple[Game, list[Agent]]:
+def _seated(setting: SearchSetting, contender: str, budget: int) -> tuple[Game, list[Agent]]:
     game = make_game(setting.game)
     bot = make_agent(setting.blueprint, game)
     if contender == ALONE:
@@ -89,13 +84,3 @@ def _seated(setting: Setting, contender: str, budget: int) -> tuple[Game, list[A
     if contender == JOINT:
         return game, [searcher] * game.facts.players
     return game, [searcher if seat == SEARCHER else bot for seat in range(game.facts.players)]
-
-
-def begin_worker(setting: Setting) -> None:
-    """Compile what is needed, leave Ctrl+C to the parent, and end with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.environ["LUDORY_NUM_THREADS"] = "1"
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=lambda: (wait([parent.sentinel]), os._exit(1)), daemon=True).start()
-    play_deck(setting, Task(SINGLE, 20, 0))

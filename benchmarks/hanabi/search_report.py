@@ -1,15 +1,17 @@
-"""What `ludory bench hanabi-search` found: figures of every contender and budget, and curves."""
+"""What `ludory bench hanabi-search` found: figures of every contender and budget, a table and curves."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ludory.agents.evaluation.evaluation_result import estimate
-from ludory.benchmarks.harness.interval_plot import Plot, Point, Series, interval_plot, linear_axis, log_axis
+from ludory.benchmarks.harness.terminal import Shown, table
+from ludory.charts.axes import linear_axis, log_axis
+from ludory.charts.curves import Plot, Point, Series, interval_plot
 
 from .search_deck import ALONE, JOINT, SINGLE
 
@@ -17,7 +19,7 @@ TITLES = {SINGLE: "one seat searches", JOINT: "both seats search"}
 
 
 def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Figures of every (contender, budget), the blueprint alone first; gains are deck by deck."""
+    """Figures of every (contender, budget), the blueprint alone first; gains are paired by deck."""
     groups: dict[tuple[str, int], dict[int, dict[str, Any]]] = {}
     for line in lines:
         groups.setdefault((line["contender"], line["budget"]), {})[line["deck"]] = line
@@ -32,7 +34,7 @@ def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _ahead(ours: dict[int, dict[str, Any]], theirs: dict[int, dict[str, Any]]) -> dict[str, float | None]:
-    """By how many points `ours` is ahead, deck by deck."""
+    """Lead of `ours` in points, paired by deck."""
     return _estimate([line["score"] - theirs[deck]["score"] for deck, line in ours.items()])
 
 
@@ -65,11 +67,39 @@ def _estimate(values: Sequence[float]) -> dict[str, float | None]:
     return {name: None if math.isnan(value) else value for name, value in estimate(values)._asdict().items()}
 
 
-def chart(report: dict[str, Any]) -> str:
-    """Gain over rollouts a decision, and over seconds a game."""
+def shown(report: Mapping[str, Any]) -> Iterator[Shown]:
+    """A row for every contender and budget, and how far joint search is ahead."""
+    columns = ("", "rollouts", "score", "gain", "95 %", "bombs", "perfect", "changed", "CPU-s a game")
+    title = f"{report['game']}, {report['blueprint']}, {report['decks']} decks; a bomb scores 0"
+    yield table(title, columns, map(_cells, report["contenders"]))
+    for one in report["contenders"]:
+        if ahead := one["over_single"]:
+            yield (
+                f"joint over single at {one['budget']:,} rollouts: {ahead['mean']:+.2f} ± {ahead['stderr']:.2f}, "
+                f"95 % {ahead['low']:+.2f} .. {ahead['high']:+.2f}"
+            )
+
+
+def _cells(one: Mapping[str, Any]) -> list[str]:
+    gain = one["gain"]
+    return [
+        one["contender"],
+        f"{one['budget']:,}" if one["budget"] else "",
+        f"{one['score']['mean']:.2f} ± {one['score']['stderr']:.2f}",
+        f"{gain['mean']:+.2f} ± {gain['stderr']:.2f}" if gain else "",
+        f"{gain['low']:+.2f} .. {gain['high']:+.2f}" if gain else "",
+        f"{one['bomb']:.1%}",
+        f"{one['perfect']:.1%}",
+        f"{one['changed']:.1f}",
+        f"{one['cpu_seconds']:.2f}",
+    ]
+
+
+def chart(report: Mapping[str, Any]) -> str:
+    """Gain by rollouts a decision, and by CPU-seconds a game."""
     found = [one for one in report["contenders"] if one["gain"]]
     heights = [value for one in found for value in (one["gain"]["low"], one["gain"]["high"])]
-    upwards = linear_axis("gain in points", heights)
+    upwards = linear_axis("gain in points", min(0.0, *heights), max(0.0, *heights), 6)
     plots = []
     for name, title in (("budget", "rollouts a decision"), ("cpu_seconds", "CPU-seconds a game")):
         series = [

@@ -1,1 +1,1 @@
-"""What benchmarks share: contestants in turns, timing, machines, result files, charts."""
+"""What benchmarks share: options, commands, kept parts, timing, machines, result files."""

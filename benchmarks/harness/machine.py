@@ -1,4 +1,4 @@
-"""What machine a benchmark ran on, in words; nothing that names its owner."""
+"""The machine that a benchmark ran on, without anything that identifies its owner."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CPUINFO = Path("/proc/cpuinfo")
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine and what else it had to do."""
+    """A machine and its load."""
 
     name: str
     """E.g. "2-core x86_64 VM, AMD EPYC"."""
@@ -23,7 +23,7 @@ class Machine:
     system: str
     python: str
     load: float | None
-    """Processes that ran or waited to run in the last minute, on average, before the benchmark started; None: unknown."""
+    """Load average of the last minute before the benchmark started; None: unknown."""
 
 
 def this_machine(cpuinfo: Path = CPUINFO) -> Machine:
@@ -52,7 +52,7 @@ def _cpu_facts(cpuinfo: Path) -> dict[str, str]:
 
 
 def origin() -> dict[str, Any]:
-    """Where a result comes from: date, commit of the checkout (None outside of one), machine."""
+    """The origin of a result: date, commit of the checkout (None outside of one), machine."""
     return {
         "date": datetime.now(timezone.utc).date().isoformat(),
         "commit": _commit(),

@@ -10,11 +10,14 @@ from typing import NamedTuple, TypeVar
 from .worker_process import MissingContestant, Sample
 
 WARM_UP = 0.25
-"""Share of a measurement's time that is played before the first one, and not counted."""
+"""Share of a measurement's time that is played first and not counted."""
+
+BUSY = 0.9
+"""A contestant on one core that got less of it than this was disturbed."""
 
 K = TypeVar("K")
 Measure = Callable[[float], Sample]
-"""Plays for so many seconds."""
+"""Plays for the given number of seconds."""
 
 
 class Rates(NamedTuple):
@@ -35,7 +38,8 @@ def take_turns(
 ) -> tuple[dict[K, Rates], dict[K, str]]:
     """Measure every contestant once per round, `repeats` rounds of `seconds` each.
 
-    Gives the rates of those that played to the end, and of the others the reason. `tick` is called after every measurement.
+    Returns the rates of those that played to the end, and the reason for each of the others. `tick` is called after every
+    measurement.
     """
     samples: dict[K, list[Sample]] = {name: [] for name in measures}
     failed: dict[K, str] = {}
@@ -57,7 +61,7 @@ def _rates(samples: list[Sample]) -> Rates:
 
 
 def processor_rates(step: Callable[[], int], seconds: float, repeats: int) -> list[float]:
-    """How much `step`, which gives how much it did, does per second of processor time, in each of `repeats` measurements."""
+    """How much `step`, which returns how much it did, does per second of processor time, in each of `repeats` measurements."""
     found = []
     for turn in range(repeats + 1):
         end, done, started = time.perf_counter() + (seconds if turn else seconds * WARM_UP), 0, time.process_time()
@@ -70,5 +74,5 @@ def processor_rates(step: Callable[[], int], seconds: float, repeats: int) -> li
 
 
 def ratio(one: Rates, other: Rates) -> float:
-    """How many times faster `one` is: the median over rounds, each of which met both under like conditions."""
+    """How many times faster `one` is: the median over rounds, in each of which conditions were alike for both."""
     return median(a / b for a, b in zip(one.rounds, other.rounds, strict=True))

@@ -42,7 +42,7 @@ def peer_command(python: str | Path, module: str, *arguments: str) -> list[str]:
 
 
 class WorkerProcess:
-    """Starts `command`, which speaks as `peers/worker.py` says.
+    """Starts `command`, which speaks the protocol of `peers/worker.py`.
 
     Args:
         command: what to run.
@@ -78,7 +78,7 @@ class WorkerProcess:
             MissingContestant: it died.
         """
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # `_read` finds it dead, and tells what it said last
+        with suppress(BrokenPipeError):  # `_read` raises with its last message
             self._process.stdin.write(f"{seconds} {int(observe)}\n")
             self._process.stdin.flush()
         answer = self._read()

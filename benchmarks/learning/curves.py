@@ -24,12 +24,12 @@ class Band(NamedTuple):
 
     @classmethod
     def from_json(cls, lists: dict[str, list[float]]) -> Band:
-        """What `as_json` gave."""
+        """The band that `as_json` wrote."""
         return cls(*(np.array(lists[name]) for name in cls._fields))
 
 
 def iqm(scores: ArrayLike, axis: int = 0) -> Floats:
-    """Mean of what is left of n scores without the floor(n / 4) lowest and as many highest; of fewer than four, all."""
+    """Interquartile mean: of n scores without the floor(n / 4) lowest and as many highest."""
     ordered = np.sort(np.asarray(scores, np.float64), axis)
     count = ordered.shape[axis]
     middle: Floats = ordered.take(range(count // 4, count - count // 4), axis).mean(axis)

@@ -1,26 +1,21 @@
-"""`ludory bench learner`: targets of a batch beside RLlib's and TorchRL's V-trace, and whole steps of a learner, on one thread."""
+"""Measure targets of a batch next to RLlib's and TorchRL's V-trace, and whole steps of a learner, on one thread."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 from ludory.algorithms.running.threads import one_thread
-from ludory.benchmarks.harness.machine import origin
-from ludory.benchmarks.harness.report import BUSY
-from ludory.benchmarks.harness.result_file import write_result
-from ludory.benchmarks.harness.timing import Measure, Rates, take_turns
+from ludory.benchmarks.harness.benchmark import Result, benchmark
+from ludory.benchmarks.harness.options import Count, Seconds
+from ludory.benchmarks.harness.terminal import Shown, table
+from ludory.benchmarks.harness.timing import BUSY, Measure, Rates, take_turns
 from ludory.benchmarks.harness.worker_process import MissingContestant, Sample
 from ludory.benchmarks.peers.worker import measure
-from ludory.errors import OptionError
 
 from . import learner_work as work
 
@@ -40,14 +35,14 @@ class Candidate:
     name: str
     includes: str
     start: Callable[[], Callable[[], int]]
-    """Returns what to measure, which gives how much it did; raises `MissingContestant` with the reason where it cannot."""
+    """Returns what to measure, which returns how much it did; raises `MissingContestant` with the reason where it cannot."""
     at_least: float | None = None
     """Calls, or frames, per second that we claim for an idle machine."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What was found of a candidate: calls, or frames, per second; or why nothing."""
+class CandidateRates:
+    """Calls, or frames, per second of a candidate, or why there are none."""
 
     candidate: Candidate
     rates: Rates | None
@@ -55,7 +50,7 @@ class Found:
 
     @property
     def met(self) -> bool | None:
-        """Whether the claim holds; None: there is none, or no numbers, or the machine was too busy to say that it fails."""
+        """Whether the claim holds; None: there is no claim, there are no numbers, or the machine was too busy to refute it."""
         bound, rates = self.candidate.at_least, self.rates
         if bound is None or rates is None:
             return None
@@ -83,39 +78,27 @@ def candidates() -> list[Candidate]:
     ]
 
 
-def run(argv: list[str]) -> int:
-    """Measure, print tables, write JSON; returns the exit code.
+@dataclass(frozen=True, slots=True)
+class LearnerOptions:
+    """Options of `ludory bench learner`."""
 
-    Raises:
-        OptionError: seconds or repeats that are not allowed.
-        OutputError: the file cannot be written.
-    """
-    options = _parser().parse_args(argv)
-    if not options.seconds > 0 or options.repeats < 1:
-        raise OptionError(
-            f"--seconds {options.seconds:g} --repeats {options.repeats}: must be greater than 0, and at least 1"
-        )
-    started_from = origin()  # before the work: the commit may move, and the load is to be that of others
+    seconds: Seconds = 1.0
+    """Of one measurement."""
+    repeats: Count = 7
+    """Rounds; the median counts."""
+    out: Path = Path("runs/bench")
+    """Folder of the result."""
+
+
+@benchmark("learner")
+def run(options: LearnerOptions) -> Result:
+    """Measure every candidate in turns."""
     with one_thread():
         found = _measure(candidates(), options.seconds, options.repeats)
-    target = options.out / "learner.json"
-    write_result(target, _as_json(found, options.seconds, options.repeats) | started_from)
-    _print(found, Console())
-    print(f"results in {target}")
-    return 0
+    return Result(options.out / "learner.json", _as_json(found, options.seconds, options.repeats), _shown)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("ludory bench learner", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=1.0, help="of one measurement (default 1)")
-    parser.add_argument("--repeats", type=int, default=7, help="rounds; the median counts (default 7)")
-    parser.add_argument(
-        "--out", type=Path, default=Path("runs/bench"), help="folder of the result (default runs/bench)"
-    )
-    return parser
-
-
-def _measure(rows: list[Candidate], seconds: float, repeats: int) -> list[Found]:
+def _measure(rows: list[Candidate], seconds: float, repeats: int) -> Sequence[CandidateRates]:
     measures: dict[str, Measure] = {}
     missing: dict[str, str] = {}
     for one in rows:
@@ -124,7 +107,7 @@ def _measure(rows: list[Candidate], seconds: float, repeats: int) -> list[Found]
         except MissingContestant as error:
             missing[one.key] = str(error)
     rates, failed = take_turns(measures, seconds, repeats)
-    return [Found(one, rates.get(one.key), (missing | failed).get(one.key)) for one in rows]
+    return [CandidateRates(one, rates.get(one.key), (missing | failed).get(one.key)) for one in rows]
 
 
 def _sample(play: Callable[[], int], seconds: float) -> Sample:
@@ -141,21 +124,20 @@ def _one_call(get: Callable[[], work.VTrace]) -> Callable[[], int]:
     return play
 
 
-def _as_json(found: list[Found], seconds: float, repeats: int) -> dict[str, Any]:
+def _as_json(found: Sequence[CandidateRates], seconds: float, repeats: int) -> dict[str, Any]:
     return {
-        "benchmark": "learner",
         "versions": {name: number for name in PACKAGES if (number := _version(name))},
         "unit": {"targets": "calls per second", "learner": "frames per second"},
         "titles": TITLES,
         "threads": 1,
         "seconds": seconds,
         "repeats": repeats,
-        "disturbed": _disturbed(found),
+        "disturbed": any(row.rates.processor < BUSY for row in found if row.rates),
         "rows": [_row_as_json(row) for row in found],
     }
 
 
-def _row_as_json(row: Found) -> dict[str, Any]:
+def _row_as_json(row: CandidateRates) -> dict[str, Any]:
     one, rates = row.candidate, row.rates
     return {
         "table": one.table,
@@ -178,39 +160,23 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _disturbed(found: list[Found]) -> bool:
-    return any(row.rates.processor < BUSY for row in found if row.rates)
-
-
-def _print(found: list[Found], console: Console) -> None:
+def _shown(report: Mapping[str, Any]) -> Iterator[Shown]:
     for name, title in TITLES.items():
-        table = Table(title=title, title_justify="left")
-        table.add_column("")
-        for column in ("median", "best", "worst", "processor", "claim"):
-            table.add_column(column, justify="right")
-        table.add_column("")
-        rows = [row for row in found if row.candidate.table == name]
-        for row in rows:
-            table.add_row(row.candidate.name, *_cells(row))
-        console.print(table)
-        for row in rows:
-            text = f"  {row.candidate.name}: {row.missing or row.candidate.includes}"
-            console.print(text, highlight=False, markup=False, soft_wrap=True)
-    if _disturbed(found):
-        console.print(
-            "The machine had other work to do: `processor` counts processor time alone; run this again when it is idle.",
-            style="bold",
-        )
+        rows = [row for row in report["rows"] if row["table"] == name]
+        columns = ("", "median", "best", "worst", "processor", "claim", "")
+        yield table(title, columns, [[row["name"], *_cells(row)] for row in rows])
+        yield from (f"  {row['name']}: {row['missing'] or row['includes']}" for row in rows)
+    if report["disturbed"]:
+        yield "The machine had other work to do: `processor` counts processor time alone; run this again when it is idle."
 
 
-def _cells(row: Found) -> list[str]:
-    rates, bound = row.rates, row.candidate.at_least
-    if rates is None:
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    bound, milliseconds = row["at_least"], row["table"] == "targets"
+    if row["median"] is None:
         return ["missing"]
-    numbers = rates.median, max(rates.rounds), min(rates.rounds), rates.median / rates.processor
-    milliseconds = row.candidate.table == "targets"
+    numbers = row["median"], max(row["rounds"]), min(row["rounds"]), row["per_processor_second"]
     cells = [f"{1000 / number:.2f}" if milliseconds else f"{number:,.0f}" for number in numbers]
     if bound is None:
         return cells
     claim = f"<= {1000 / bound:g}" if milliseconds else f">= {bound:,.0f}"
-    return [*cells, claim, {True: "holds", False: "fails", None: "disturbed"}[row.met]]
+    return [*cells, claim, {True: "holds", False: "fails", None: "disturbed"}[row["met"]]]

@@ -1,4 +1,4 @@
-"""What `ludory bench learner` measures: targets of a batch, ours and other libraries', and whole steps of a learner."""
+"""What `ludory bench learner` measures: targets of a batch, by Ludory and other libraries, and whole steps of a learner."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VTrace = Callable[[], Tensor]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Steps without truncations or holes, so that every library gets what it can take."""
+    """Steps without truncations or holes, which every library accepts."""
 
     steps: Steps
     log_pi: Tensor
@@ -105,7 +105,7 @@ def _imported(module: str, package: str) -> Any:
 
 
 def learner_step(hidden: int) -> Callable[[], int]:
-    """One step of a learner, with two hidden layers; each call gives the number of frames it worked on.
+    """One step of a learner, with two hidden layers; each call returns the number of frames it worked on.
 
     Forward passes of policy and teacher, the loss with V-trace, UPGO, TD(lambda), KL and entropy under a ratio per head, its
     gradient and the gradient's norm, Adam.

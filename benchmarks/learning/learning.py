@@ -1,25 +1,28 @@
-"""`ludory bench learning`: trains algorithms with several seeds and plots their scores, as interquartile means with intervals."""
+"""Train algorithms with several seeds, each run in a process of its own with one thread, and plot their scores against the decisions.
+
+Scores are interquartile means with 95 % bootstrap intervals. Finished runs are kept: the same command goes on where it was stopped.
+"""
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.algorithms.running.checkpoint import read_header, saved_policy
-from ludory.algorithms.running.interrupt import exit_code
 from ludory.algorithms.sampling.teacher import load_teacher
-from ludory.benchmarks.harness.machine import origin
+from ludory.benchmarks.harness.benchmark import Result, benchmark
+from ludory.benchmarks.harness.options import Count
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 
 from .processes import train
-from .report import curve_line, write_suite
-from .run import Checkpoint, finished, runs_of
+from .report import curve_line, shown, suite_plot, summary
+from .run import StartingWeights, finished, runs_of
 from .suites import SUITES, Suite
 
 BC_OPTIONS = (
@@ -29,67 +32,52 @@ BC_OPTIONS = (
 """Of the checkpoint that is recommended for the suite imitation."""
 
 
-def run(argv: list[str]) -> int:
-    """Train what is not trained yet, write a JSON file and a plot per suite; returns the exit code.
+@dataclass(frozen=True, slots=True)
+class LearningOptions:
+    """Options of `ludory bench learning`."""
+
+    suite: tuple[str, ...] = ()
+    """What to train, of algorithms, stale and imitation; none: all. algorithms and stale: 300,000 decisions a run of a tiny Hanabi; imitation: 5,000,000 of Hanabi for two."""
+    seeds: Count = 5
+    """Runs of each contender, with the seeds 1, 2, ..."""
+    steps: Count | None = None
+    """Decisions of one run; none: the suite's own number."""
+    jobs: Count = 1
+    """Runs at once."""
+    bc: Path | None = None
+    """Checkpoint of bc that the suite imitation starts from."""
+    out: Path = Path("runs/learning")
+    """Folder of the results."""
+
+
+@benchmark("learning", resumes=True)
+def run(options: LearningOptions) -> list[Result]:
+    """Train what is not trained yet; a result and a plot per suite.
 
     Raises:
-        OptionError: a number or the checkpoint of --bc is not allowed, or the folder holds curves of other settings.
-        TrainingError: a run failed; what had finished is kept.
+        OptionError: a suite or the checkpoint of --bc is not allowed, or the folder holds curves of other settings.
+        TrainingError: a run failed; finished runs are kept.
         OutputError: the folder cannot be written to.
     """
-    options = _parser().parse_args(argv)
-    for name in ("seeds", "jobs", "steps"):
-        if getattr(options, name) is not None and getattr(options, name) < 1:
-            raise OptionError(f"--{name} {getattr(options, name)}: must be at least 1")
+    if unknown := [key for key in options.suite if key not in SUITES]:
+        raise OptionError(f"--suite {unknown[0]}: no such suite; allowed: {', '.join(SUITES)}")
     suites = [SUITES[key] for key in options.suite or SUITES]
-    bc = _checkpoint(suites, options.bc)
-    folder, started_from = options.out / "curves", origin()  # before the work: the commit may move while it runs
+    bc, folder = _checkpoint(suites, options.bc), options.out / "curves"
     planned = {suite.key: runs_of(suite, options.seeds, options.steps, bc) for suite in suites}
     every = [one for runs in planned.values() for one in runs]
     files = {one.name: folder / f"{one.name}.json" for one in every}
     waiting = [one for one in every if finished(one, files[one.name]) is None]
     print(f"{len(every) - len(waiting)} of {len(every)} runs are in {folder}, {len(waiting)} to go")
-    try:
-        for done in train(waiting, files, options.bc, options.jobs):
-            print(curve_line(done, json.loads(files[done.name].read_text())), flush=True)
-    except KeyboardInterrupt as stop:
-        count = sum(file.exists() for file in files.values())
-        print(f"interrupted: {count} of {len(every)} runs are in {folder}; go on with the same command")
-        return exit_code(stop)
+    for done in train(waiting, files, options.bc, options.jobs):
+        print(curve_line(done, json.loads(files[done.name].read_text())), flush=True)
+    results = []
     for suite in suites:
         curves = [json.loads(files[one.name].read_text()) for one in planned[suite.key]]
-        write_suite(suite, curves, options.out, started_from)
-    return 0
+        results.append(Result(options.out / f"learning-{suite.key}.json", summary(suite, curves), shown, suite_plot))
+    return results
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "ludory bench learning",
-        description="Train algorithms with several seeds, each run in a process of its own with one thread, and plot their "
-        "scores against the decisions they made: interquartile means with 95 % bootstrap intervals. Finished runs are kept: "
-        "the same command goes on where it was stopped.",
-    )
-    parser.add_argument(
-        "--suite",
-        nargs="+",
-        choices=tuple(SUITES),
-        help="what to train (default all): " + "; ".join(map(_line, SUITES)),
-    )
-    parser.add_argument("--seeds", type=int, default=5, help="runs of each contender, seeds 1, 2, ... (default 5)")
-    parser.add_argument("--steps", type=int, help="decisions of one run (default: the suite's own)")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at once (default 1)")
-    parser.add_argument("--bc", type=Path, metavar="FILE", help="checkpoint of bc that the suite imitation starts from")
-    parser.add_argument(
-        "--out", type=Path, default=Path("runs/learning"), help="folder of the results (default runs/learning)"
-    )
-    return parser
-
-
-def _line(key: str) -> str:
-    return f"{key} ({SUITES[key].game}, {SUITES[key].steps:,} decisions)"
-
-
-def _checkpoint(suites: Sequence[Suite], file: Path | None) -> Checkpoint | None:
+def _checkpoint(suites: Sequence[Suite], file: Path | None) -> StartingWeights | None:
     """The checkpoint of --bc, if a suite starts from one.
 
     Raises:
@@ -102,7 +90,7 @@ def _checkpoint(suites: Sequence[Suite], file: Path | None) -> Checkpoint | None
                 named = "needs a checkpoint of bc" if file is None else f"--bc {file}: there is no such file"
                 raise OptionError(f"--suite {suite.key}: {named}; {_how_to_make(suite)}")
             teacher = load_teacher(file, make_game(suite.game), torch.device("cpu"))
-            return Checkpoint(written(saved_policy(file, read_header(file))), teacher.sha256)
+            return StartingWeights(written(saved_policy(file, read_header(file))), teacher.sha256)
     return None
 
 

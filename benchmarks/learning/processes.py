@@ -5,44 +5,41 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, NamedTuple
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
+from ludory.benchmarks.harness.terminal import progress
 from ludory.benchmarks.harness.worker_process import THREADS
 from ludory.errors import TrainingError
 
-from .run import Run, run_command
+from .run import TrainingRun, run_command
 
 POLL = 0.2
 """Seconds between looks at the processes."""
 
 
 class _Process(NamedTuple):
-    run: Run
+    run: TrainingRun
     process: subprocess.Popen[bytes]
     said: IO[str]
 
 
-def train(runs: Sequence[Run], files: Mapping[str, Path], bc: Path | None, jobs: int) -> Iterator[Run]:
-    """Make the curve of every run, `jobs` at once with one thread each; returns each run when its file is written.
+def train(runs: Sequence[TrainingRun], files: Mapping[str, Path], bc: Path | None, jobs: int) -> Iterator[TrainingRun]:
+    """Make the curve of every run, `jobs` at once with one thread each; yields each run when its file is written.
 
     Args:
         runs: what to train, in this order.
         files: of the curves, by the names of the runs.
-        bc: checkpoint of those that start from one.
+        bc: checkpoint of the runs that start from one.
         jobs: processes at once.
 
     Raises:
-        TrainingError: a run failed, with what it said last; the others are ended.
+        TrainingError: a run failed, with its last line of output; the other runs are killed.
     """
     waiting, running = list(runs), list[_Process]()
-    with _progress(len(runs)) as tick:
+    with progress("runs", len(runs)) as tick:
         try:
             while waiting or running:
                 while waiting and len(running) < jobs:
@@ -60,7 +57,7 @@ def train(runs: Sequence[Run], files: Mapping[str, Path], bc: Path | None, jobs:
                 one.process.wait()
 
 
-def _start(run: Run, command: Sequence[str]) -> _Process:
+def _start(run: TrainingRun, command: Sequence[str]) -> _Process:
     said = TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
     alone = os.environ | dict.fromkeys(THREADS, "1")
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said, env=alone)
@@ -76,13 +73,3 @@ def _check(one: _Process) -> None:
             f"{one.run.name} ended with exit code {one.process.returncode}: {lines[-1] if lines else 'no message'}; "
             "finished runs are kept, the same command goes on after them"
         )
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """A bar with the time left, on the error stream; nothing when that is no terminal."""
-    console = Console(stderr=True)
-    columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("runs", total=total)
-        yield lambda: bar.advance(task)

@@ -2,60 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
-from ludory.atomic import atomic_file
-from ludory.benchmarks.harness.result_file import write_result
+from ludory.benchmarks.harness.terminal import Shown, table
+from ludory.charts.curves import Point, Series, curve_plot
 
 from .curves import RESAMPLES, Band, band, lead
-from .plot import Line, curve_plot
-from .run import Run
+from .run import TrainingRun
 from .suites import Contender, Suite
 
 Curve = Mapping[str, Any]
 
 
-def curve_line(run: Run, curve: Curve) -> str:
+def curve_line(run: TrainingRun, curve: Curve) -> str:
     """One line about a run that has finished."""
     return f"{run.name}: {curve['scores'][-1]:.2f} after {curve['timesteps'][-1]:,} decisions, {curve['seconds']:.0f} s"
 
 
-def write_suite(suite: Suite, curves: Sequence[Curve], folder: Path, origin: Mapping[str, Any]) -> None:
-    """Write learning-SUITE.json and .svg, and print what they say.
-
-    Args:
-        suite: what was trained.
-        curves: of all its contenders, with the same seeds.
-        folder: where to.
-        origin: of the result.
-
-    Raises:
-        OutputError: the folder cannot be written to.
-    """
-    result = summary(suite, curves) | dict(origin)
-    data, plot = (folder / f"learning-{suite.key}.{ending}" for ending in ("json", "svg"))
-    write_result(data, result)
-    with atomic_file(plot, "w") as handle:
-        handle.write(suite_plot(result))
-    _print(result, Console())
-    print(f"results in {data} and {plot}")
-
-
 def summary(suite: Suite, curves: Sequence[Curve]) -> dict[str, Any]:
-    """Everything about a suite that its curves tell."""
+    """The content of a suite's result file."""
     first = curves[0]["run"]
     of = {
         one.key: [curve for curve in curves if curve["run"]["contender"]["key"] == one.key] for one in suite.contenders
     }
     scores = {key: np.array([curve["scores"] for curve in found]) for key, found in of.items()}
     return {
-        "benchmark": "learning",
         "suite": suite.key,
         "title": suite.title,
         "game": suite.game,
@@ -93,8 +67,8 @@ def _judged(found: Band) -> dict[str, Any]:
 
 
 def suite_plot(result: Mapping[str, Any]) -> str:
-    """The SVG document of a `summary` with its origin."""
-    lines = [Line(one["name"], one["timesteps"], Band.from_json(one["iqm"])) for one in result["contenders"]]
+    """The SVG document of a result."""
+    lines = [_series(one["name"], one["timesteps"], one["iqm"]) for one in result["contenders"]]
     caption = (
         f"{result['game']}, {_seeds(result)}: interquartile mean, 95 % bootstrap interval",
         f"{result['machine']['name']}; {result['date']}",
@@ -102,22 +76,25 @@ def suite_plot(result: Mapping[str, Any]) -> str:
     return curve_plot(result["title"], lines, "score (points per game)", caption)
 
 
-def _print(result: Mapping[str, Any], console: Console) -> None:
-    table = Table(title=f"{result['title']}, {result['game']}, {_seeds(result)}", title_justify="left")
-    table.add_column("contender")
-    for name in ("decisions", "score", "95 % interval", "seconds a run"):
-        table.add_column(name, justify="right")
+def _series(name: str, timesteps: Sequence[int], iqm: Mapping[str, Sequence[float]]) -> Series:
+    values = zip(timesteps, iqm["middle"], iqm["low"], iqm["high"], strict=True)
+    return Series(name, [Point(*value) for value in values])
+
+
+def shown(result: Mapping[str, Any]) -> Iterator[Shown]:
+    """A table of the final scores, and a line for each claim."""
+    rows = []
     for one in result["contenders"]:
         final = {name: part[-1] for name, part in one["iqm"].items()}
-        mean = np.mean(list(one["seconds"].values()))
-        interval = f"{final['low']:.2f} to {final['high']:.2f}"
-        table.add_row(one["name"], f"{one['timesteps'][-1]:,}", f"{final['middle']:.2f}", interval, f"{mean:.0f}")
-    console.print(table)
+        interval, seconds = f"{final['low']:.2f} to {final['high']:.2f}", np.mean(list(one["seconds"].values()))
+        rows.append([one["name"], f"{one['timesteps'][-1]:,}", f"{final['middle']:.2f}", interval, f"{seconds:.0f}"])
+    title = f"{result['title']}, {result['game']}, {_seeds(result)}"
+    yield table(title, ("contender", "decisions", "score", "95 % interval", "seconds a run"), rows)
     names = {one["key"]: one["name"] for one in result["contenders"]}
     for claim in result["claims"]:
         final = {name: part[-1] for name, part in claim["lead"].items()}
         ahead = sum(value > 0 for value in claim["lead"]["middle"])
-        console.print(
+        yield (
             f"{names[claim['one']]} less {names[claim['other']]}: {final['middle']:+.2f} "
             f"({final['low']:+.2f} to {final['high']:+.2f}) at the end; ahead at {ahead} of {len(claim['lead']['middle'])} checkpoints"
         )

@@ -21,8 +21,8 @@ MODULE = "ludory.benchmarks.learning.run"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """All that a curve depends on."""
+class TrainingRun:
+    """Everything that a curve depends on."""
 
     suite: str
     game: str
@@ -33,46 +33,48 @@ class Run:
     games: int = GAMES
     decks: int = DECKS
     bc: str | None = None
-    """SHA-256 of the weights that it starts from."""
+    """SHA-256 of the initial weights."""
 
     @property
     def name(self) -> str:
-        """Also of its file."""
+        """Name of the run and of its file."""
         return f"{self.suite}-{self.contender.key}-seed{self.seed}"
 
     def as_json(self) -> dict[str, Any]:
-        """As it is read back."""
+        """The run as JSON has it: tuples become lists."""
         facts: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return facts
 
 
-class Checkpoint(NamedTuple):
-    """What runs may start from."""
+class StartingWeights(NamedTuple):
+    """The checkpoint that runs may start from."""
 
     policy: str
     sha256: str
     """Of the weights."""
 
 
-def runs_of(suite: Suite, seeds: int, steps: int | None, bc: Checkpoint | None) -> list[Run]:
-    """Every run of a suite, seed after seed; where a contender starts from a checkpoint, all have its network."""
+def runs_of(suite: Suite, seeds: int, steps: int | None, bc: StartingWeights | None) -> list[TrainingRun]:
+    """Every run of a suite, seed by seed; where one contender starts from a checkpoint, all have its network."""
     contenders = suite.contenders
     if suite.from_bc and bc:
         contenders = tuple(replace(one, policy=bc.policy) for one in contenders)
     return [
-        Run(suite.key, suite.game, one, seed, suite.budgets(steps), bc=bc.sha256 if one.from_bc and bc else None)
+        TrainingRun(
+            suite.key, suite.game, one, seed, suite.budgets(steps), bc=bc.sha256 if one.from_bc and bc else None
+        )
         for seed in range(1, seeds + 1)
         for one in contenders
     ]
 
 
-def run_command(run: Run, file: Path, bc: Path | None) -> list[str]:
+def run_command(run: TrainingRun, file: Path, bc: Path | None) -> list[str]:
     """Command line of a process that makes the curve."""
     command = [sys.executable, "-m", MODULE, json.dumps(run.as_json()), str(file)]
     return [*command, str(bc)] if run.bc and bc else command
 
 
-def finished(run: Run, file: Path) -> dict[str, Any] | None:
+def finished(run: TrainingRun, file: Path) -> dict[str, Any] | None:
     """The curve of a run, None if it is still to be made.
 
     Raises:
@@ -89,8 +91,8 @@ def finished(run: Run, file: Path) -> dict[str, Any] | None:
     return curve
 
 
-def make_curve(run: Run, bc: str | None = None) -> dict[str, Any]:
-    """Train, and take the score at every budget; iterations are whole, so `timesteps` may lie behind the budgets."""
+def make_curve(run: TrainingRun, bc: str | None = None) -> dict[str, Any]:
+    """Train, and evaluate at every budget; iterations are whole, so `timesteps` may exceed the budgets."""
     from ludory.agents.evaluation.evaluate import evaluate
     from ludory.algorithms.make import make_algorithm
 
@@ -117,13 +119,13 @@ def main(arguments: list[str]) -> None:
     """Make the curve of a run and write it."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     facts = json.loads(arguments[0])
-    run = Run(**facts | {"contender": Contender(**facts["contender"]), "budgets": tuple(facts["budgets"])})
+    run = TrainingRun(**facts | {"contender": Contender(**facts["contender"]), "budgets": tuple(facts["budgets"])})
     curve = make_curve(run, *arguments[2:])
     write_result(arguments[1], curve)
 
 
 def _end_with_parent() -> None:
-    """The parent holds the other end of the standard input, and never writes: its end is the parent's."""
+    """Exit when the parent does: it holds the other end of the standard input and never writes."""
     sys.stdin.read()
     os._exit(1)
 

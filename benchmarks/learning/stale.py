@@ -1,4 +1,4 @@
-"""`StaleSampler`: lets games be played by the weights of some iterations ago, as by actors that learn late of an update."""
+"""`StaleSampler`: games are played with the weights of some iterations ago, as by actors that receive updates late."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ludory.algorithms.vtrace.vtrace import outputs_in_time
 
 
 class StaleSampler(Sampler):
-    """Samples with the policy as it was `lag` iterations ago; at first with the oldest there is.
+    """Samples with the policy as it was `lag` iterations ago, or with the first one.
 
     Args:
         lanes: as `Sampler`.
         lag: iterations, 0: none.
-        taken_for_fresh: give the log-probabilities and values of the current policy in place of those of the policy that played,
+        taken_for_fresh: report the log-probabilities and values of the current policy instead of those of the policy that played,
             so that a learner makes no correction.
     """
 
@@ -42,7 +42,7 @@ class StaleSampler(Sampler):
         on_step: Callable[[], bool] | None = None,
         teacher: Policy | None = None,
     ) -> tuple[Rollout | None, EpisodeStats]:
-        """As `Sampler.collect`, played by older weights of `policy`."""
+        """As `Sampler.collect`, played with older weights of `policy`."""
         self._past.append({name: tensor.clone() for name, tensor in policy.state_dict().items()})
         if self._actor is None:
             self._actor = deepcopy(policy)

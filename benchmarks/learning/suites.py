@@ -22,15 +22,15 @@ class Contender:
     policy: str
     settings: Mapping[str, Any]
     lag: int = 0
-    """Games are played by the weights of so many iterations ago."""
+    """Games are played with the weights of this many iterations ago."""
     taken_for_fresh: bool = False
-    """The learner is told that they were played by those of now."""
+    """The learner takes them for games of the current weights."""
     from_bc: bool = False
     """Starts from the checkpoint named by --bc, and stays close to it."""
 
 
 class Claim(NamedTuple):
-    """`one` is to score more than `other`."""
+    """`one` should score more than `other`."""
 
     one: str
     other: str
@@ -38,7 +38,7 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Contenders that learn one game, and are compared."""
+    """Contenders that learn the same game and are compared."""
 
     key: str
     title: str
@@ -46,7 +46,7 @@ class Suite:
     steps: int
     """Budget: decisions of one run."""
     shares: tuple[float, ...]
-    """Of the budget, at which the score is taken; it is taken at 0 too."""
+    """Shares of the budget at which the score is taken, besides 0."""
     contenders: tuple[Contender, ...]
     claims: tuple[Claim, ...] = ()
 
@@ -56,7 +56,7 @@ class Suite:
         return any(one.from_bc for one in self.contenders)
 
     def budgets(self, steps: int | None) -> tuple[int, ...]:
-        """Decisions at which the score is taken, from 0 to `steps`; None: the suite's own."""
+        """Decisions at which the score is taken, from 0 to `steps`; None: the suite's own number."""
         return (0, *(round(share * (steps or self.steps)) for share in self.shares))
 
 
@@ -70,7 +70,7 @@ GRU = "gru(hidden=(64,), memory_size=64)"
 FEW_GAMES: dict[str, Any] = {"num_envs": 64, "n_steps": 16}
 PPO: dict[str, Any] = FEW_GAMES | {"batch_size": 256, "n_epochs": 4, "learning_rate": 1e-3}
 SB3: dict[str, Any] = {"num_envs": 16, "n_steps": 128}
-"""A rollout is of 2,048 decisions, as Stable-Baselines3 has it for one environment; all else is its default, layers included."""
+"""A rollout has 2,048 decisions, as in Stable-Baselines3 with one environment; everything else is its default, layers included."""
 VTRACE: dict[str, Any] = FEW_GAMES | {"batch_columns": 16, "reuse": 4, "learning_rate": 1e-3}
 
 ALGORITHMS = Suite(
@@ -90,7 +90,7 @@ ALGORITHMS = Suite(
 
 LAG = 32
 FAST = {"learning_rate": 3e-3}
-"""So that the weights move far within the lag."""
+"""Large enough that the weights change much within the lag."""
 STALE = Suite(
     key="stale",
     title=f"Learning from games played by weights {LAG} iterations old",

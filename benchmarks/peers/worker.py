@@ -1,4 +1,4 @@
-"""Runs one contestant: `python worker.py MODULE [ARGUMENT ...]`, with MODULE beside this file.
+"""Runs one contestant: `python worker.py MODULE [ARGUMENT ...]`, with MODULE in the folder of this file.
 
 Needs nothing but the contestant's own packages. The first line of output is a JSON object, {"versions": {...}} or
 {"missing": "why"}. Then each line "SECONDS OBSERVE" of input, OBSERVE being 0 or 1, is answered by

@@ -1,4 +1,4 @@
-"""Contracts that bidders reach among themselves, played; and the files in which the benchmark keeps what was played, part by part."""
+"""Contracts from auctions of bidders, played out; and the files in which the benchmark keeps them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HANDS, OPEN = 50, 20
 
 
 class Contract(NamedTuple):
-    """A contract that was reached, what was thought of it, and what came of it."""
+    """A contract of an auction, its predicted chances, and its outcome."""
 
     hand: int
     decl: int
@@ -46,11 +46,11 @@ class PartName(NamedTuple):
     kind: str
     number: int
     settings: str
-    """All that its content depends on."""
+    """Everything that its content depends on."""
 
     @property
     def path(self) -> Path:
-        """Place below the folder."""
+        """The file, relative to the folder."""
         return Path(f"{self.kind}_{self.number:05d}.json")
 
 
@@ -71,14 +71,14 @@ def read_part(file: Path, name: PartName) -> list[Any]:
         content = json.loads(file.read_text(encoding="utf-8"))
         settings, rows = content["settings"], content["rows"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{file} cannot be read ({error}); delete it, and the same command makes it anew") from error
+        raise DataError(f"{file} cannot be read ({error}); delete it, and the same command makes it again") from error
     if settings != name.settings:
         raise DataError(f"{file} was made with {settings}, asked for {name.settings}; name another folder with --out")
     return list(rows)
 
 
 def play_contracts(bidder: str, number: int, rollouts: int, worlds: int, seed: int) -> list[Contract]:
-    """Deal some hands to four seats of one bidder, play the contracts, and look back at what was to be expected of each.
+    """Deal some hands to four seats of one bidder, play the contracts, and compute what was to be expected of each.
 
     The players choose by `texas42/pimc(worlds)`. Expectations are of the bidder's seven tiles only: other deals are drawn around them.
     """

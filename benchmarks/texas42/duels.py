@@ -1,26 +1,26 @@
-"""Duels of Texas 42: the same contracts declared by each of two players against the other's defence, kept deal by deal."""
+"""Duels of Texas 42: each of two players declares the same contracts against the other's defence; results are kept deal by deal."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
 import re
 import time
 import zlib
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cache
-from multiprocessing import get_context
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ludory.agents import texas42
 from ludory.agents.agent import Agent
 from ludory.agents.make import make_agent
 from ludory.agents.texas42.bidding.contracts import standard_contracts
-from ludory.algorithms.running.folder_lock import FileLock
+from ludory.benchmarks.harness.parts import in_processes, kept_lines, read_lines
+from ludory.data.recording.record import checkpoint_hashes
 from ludory.envs.engine.protocol import Array, Engine
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
@@ -28,9 +28,18 @@ from ludory.envs.seats.player import Memory
 from ludory.envs.seats.table import Table
 from ludory.envs.texas42.state import MADE, SETTLED
 from ludory.errors import DataError
-from ludory.written import lost
 
 GAME = "Texas42Play-v0"
+DIGITS = 12
+"""Of the hash of players."""
+
+
+def player_files(specs: Sequence[str]) -> str:
+    """A hash of what players of Texas 42 consist of besides their code: checkpoints that are named, and tables that come with Ludory."""
+    found = checkpoint_hashes(specs)
+    for file in sorted(Path(texas42.__path__[0]).rglob("*.json")):
+        found[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:DIGITS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +54,11 @@ class Duel:
     worlds: int = 16
     """Solved for each declaration when the bidder chooses."""
     files: str = ""
-    """What the players are made of beside their names; see `player_files`."""
+    """Hash of what the players consist of, by `player_files`."""
 
     @property
     def file_name(self) -> str:
-        """Tells the players, and differs for every duel."""
+        """Contains the players, and differs for every duel."""
         words = re.sub(r"[^a-z0-9=.]+", "-", f"{self.first} v {self.second}".lower().replace("texas42/", "")).strip("-")
         return f"{words[:80]}-{zlib.crc32(json.dumps(asdict(self)).encode()):08x}.jsonl"
 
@@ -91,7 +100,7 @@ class Timed(Agent):
         return actions
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
-        """Let the agent take note."""
+        """Pass the actions on to the agent."""
         started = time.process_time()
         self._agent.notice(engine, seat, rows, actions, memory)
         self.seconds += time.process_time() - started
@@ -108,7 +117,7 @@ def _agents(duel: Duel) -> tuple[Agent, Agent]:
 
 
 def play_deal(duel: Duel, deal: int) -> Outcome:
-    """Deal number `deal`, declared by each player in turn; it follows from the duel and the number alone."""
+    """Deal number `deal`, declared by each player in turn; it depends on the duel and the number alone."""
     options = standard_contracts(deal, 1, duel.seed, duel.worlds).options
     agents = _agents(duel)
     timed = [Timed(agent) for agent in agents]
@@ -127,21 +136,21 @@ def play_deal(duel: Duel, deal: int) -> Outcome:
 
 
 def read_outcomes(file: Path, duel: Duel) -> dict[int, Outcome]:
-    """What is known of a duel, by deal; an unfinished last line is left out.
+    """Outcomes of a duel by deal; an unfinished last line is ignored.
 
     Raises:
         DataError: the file is of another duel, or damaged.
     """
-    if not file.exists():
-        return {}
-    whole = file.read_text(encoding="utf-8").rpartition("\n")[0]
+    return _outcomes(file, read_lines(file), duel)
+
+
+def _outcomes(file: Path, rows: list[Any], duel: Duel) -> dict[int, Outcome]:
+    if rows and rows[0] != asdict(duel):
+        raise DataError(f"{file} is of another duel, {rows[0]}; name another folder with --out")
     try:
-        rows = [json.loads(line) for line in whole.splitlines()]
-        if rows and rows[0] != asdict(duel):
-            raise DataError(f"{file} is of another duel, {rows[0]}; name another folder with --out")
         return {row["deal"]: Outcome(**row) for row in rows[1:]}
-    except (ValueError, TypeError, KeyError) as error:
-        raise DataError(f"{file} holds what is no outcome ({error}); move it away to play anew") from error
+    except (TypeError, KeyError) as error:
+        raise DataError(f"{file} holds what is no outcome ({error}); move it away to play again") from error
 
 
 def play_duel(
@@ -154,47 +163,23 @@ def play_duel(
         file: JSON lines, the duel and then outcomes in the order in which they came.
         deals: numbers.
         processes: that share the deals.
-        done: told how many outcomes there are, after each.
+        done: called with the number of outcomes, after each.
 
     Raises:
         DataError: as `read_outcomes`.
         OutputError: another process plays it, or the file was deleted or changed while it was written.
     """
-    with FileLock(file, "duel"):
-        return _continued(duel, file, deals, processes, done)
-
-
-def _continued(
-    duel: Duel, file: Path, deals: range, processes: int, done: Callable[[int], None] | None
-) -> list[Outcome]:
-    known = read_outcomes(file, duel)
-    missing = [deal for deal in deals if deal not in known]
-    if missing:
-        kept = file.read_text(encoding="utf-8").rpartition("\n")[0] if file.exists() else ""
-        with file.open("w" if not kept else "r+", encoding="utf-8") as handle:
-            if kept:
-                handle.truncate(len((kept + "\n").encode()))  # an unfinished last line
-                handle.seek(0, 2)
-            else:
-                handle.write(json.dumps(asdict(duel)) + "\n")
-            for outcome in _played(duel, missing, processes):
-                handle.write(json.dumps(asdict(outcome)) + "\n")
-                handle.flush()
-                known[outcome.deal] = outcome
-                if done:
-                    done(len(known))
-            ours = os.fstat(handle.fileno())
-        if not file.exists() or not os.path.samestat(ours, file.stat()):
-            raise lost([f"{file} is gone or has been replaced"])
+    with kept_lines(file, "duel") as (rows, append):
+        known = _outcomes(file, rows, duel)
+        if not rows:
+            append(asdict(duel))
+        missing, play = [deal for deal in deals if deal not in known], partial(play_deal, duel)
+        for outcome in map(play, missing) if processes == 1 else in_processes(play, missing, processes):
+            append(asdict(outcome))
+            known[outcome.deal] = outcome
+            if done:
+                done(len(known))
     return [known[deal] for deal in deals]
-
-
-def _played(duel: Duel, deals: list[int], processes: int) -> Iterator[Outcome]:
-    if processes == 1:
-        yield from (play_deal(duel, deal) for deal in deals)
-        return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(play_deal, [duel] * len(deals), deals)
 
 
 def columns(outcomes: list[Outcome]) -> dict[str, np.ndarray[Any, Any]]:

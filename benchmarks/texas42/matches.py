@@ -40,7 +40,7 @@ class Pair(NamedTuple):
 
 
 class Scribe:
-    """Writes down the contracts of all games of an engine; a `Listener`, to be asked once more at the end."""
+    """Records the contracts of all games of an engine; a `Listener`, to be called once more at the end."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._decl = engine, np.full(engine.num_games, -1)
@@ -48,7 +48,7 @@ class Scribe:
         """By game: bidder, bid, declaration, whether it was made."""
 
     def __call__(self, rows: Array, seats: Array, actions: Array) -> None:
-        """Look at what the last move ended."""
+        """Record the contracts that the last move ended."""
         state = self._engine.state
         for row in rows:
             last = state.last[row]
@@ -59,7 +59,7 @@ class Scribe:
 
 
 def play_pairs(first: str, second: str, number: int, seed: int) -> list[Pair]:
-    """Pairs of matches number PAIRS * `number` and on; they follow from players, seed and number alone."""
+    """Pairs of matches number PAIRS * `number` and on; they depend on players, seed and number alone."""
     (forward, those), (backward, these) = (_played(first, second, place, number, seed) for place in (0, 1))
     return [
         Pair((float(forward[k]), float(backward[k])), _reached(those[k], 0) + _reached(these[k], 1))
@@ -90,7 +90,7 @@ def _played(
 
 
 def summary(pairs: Sequence[Pair]) -> dict[str, Any]:
-    """Marks a game that the first team is ahead, with a bootstrap interval by pair; wins; contracts of both teams."""
+    """Lead of the first team in marks per game, with a bootstrap interval by pair; wins; contracts of both teams."""
     ahead = np.array([pair.ahead for pair in pairs])
     contracts = [one for pair in pairs for one in pair.reached]
     return {
@@ -106,7 +106,7 @@ def summary(pairs: Sequence[Pair]) -> dict[str, Any]:
 
 
 def _side(contracts: Sequence[Reached], of: int) -> dict[str, Any]:
-    """What a team bid, and how often it made it."""
+    """The bids of a team, and how often it made its contracts."""
     bids, decls = Counter(one.bid for one in contracts), Counter(one.decl for one in contracts)
     return {
         "auctions_won": len(contracts) / max(1, of),

@@ -1,21 +1,22 @@
-"""`ludory bench texas42-network`: make labels, train a network on them, and score it beside random and greedy play.
+"""Make labels, train a network on them, and score it beside random and greedy play.
 
-Labels, checkpoints and result lie in one folder; the command goes on where an earlier one stopped. Seconds are those of all commands that
-ended by themselves.
+Labels, checkpoints and result lie in one folder; the command goes on where an earlier one stopped. Seconds are the sum over all
+commands that were not killed.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from rich.console import Console
+from tyro.conf import Positional
 
 from ludory.algorithms.running.interrupt import SIGNALS, exit_code, raise_interrupt
 from ludory.algorithms.running.train_to_file import train_to_file
@@ -23,10 +24,11 @@ from ludory.algorithms.texas42.oracle import Texas42Oracle
 from ludory.algorithms.texas42.oracle.data import OracleData, read_split
 from ludory.algorithms.texas42.oracle.evaluate import as_json, score_network
 from ludory.algorithms.texas42.oracle.report import tally_tables
-from ludory.benchmarks.harness.machine import origin
-from ludory.benchmarks.harness.result_file import write_result
+from ludory.benchmarks.harness.benchmark import Result, benchmark
+from ludory.benchmarks.harness.options import Count
+from ludory.benchmarks.harness.terminal import Shown
 from ludory.data.formats.texas42.labels import SEEDS
-from ludory.errors import OptionError, OutputError
+from ludory.errors import OutputError
 
 
 class Recipe(NamedTuple):
@@ -55,77 +57,65 @@ RECIPES = {
         {"num_epochs": 20, "batch_size": 4096, "learning_rate": 1e-3, "device": "cuda", "precision": "bf16"},
     ),
 }
-"""By name: a look at all steps; an hour on two cores; a GPU with some 16 cores beside it."""
+"""By name: a quick run of all steps; an hour on two cores; a GPU and about 16 cores."""
 
 
-def run(argv: list[str]) -> int:
-    """Label, train, score, write; returns the exit code."""
-    arguments = _parser().parse_args(argv)
-    recipe = RECIPES[arguments.recipe]
-    if arguments.processes < 1:
-        raise OptionError(f"--processes {arguments.processes}: must be at least 1")
-    started_from = origin()
-    folder = arguments.out or Path("runs") / f"texas42-network-{arguments.recipe}"
-    labels = folder / "labels"
-    target = arguments.result or folder / f"texas42-network-{arguments.recipe}.json"
-    seconds = {"labels": _timed(lambda: _make_labels(labels, recipe.deals, arguments.processes))}
-    model = _model(folder / "network.ludory", labels, recipe, arguments.seed)
-    interrupted, seconds["training"] = 0, 0.0
+@dataclass(frozen=True, slots=True)
+class NetworkOptions:
+    """Options of `ludory bench texas42-network`."""
+
+    recipe: Annotated[Literal["minute", "hour", "gpu"], Positional]
+    """minute: a look; hour: two cores; gpu: a GPU and 16 cores."""
+    processes: Count = os.cpu_count() or 1
+    """Processes that make labels."""
+    minutes: float | None = None
+    """Of training, at most; the same command goes on; none: all epochs."""
+    seed: int = 1
+    """Of weights and order."""
+    out: Path | None = None
+    """Folder of labels and network; none: runs/texas42-network-RECIPE."""
+    result: Path | None = None
+    """JSON file; none: texas42-network-RECIPE.json in the folder."""
+
+
+@benchmark("texas42-network")
+def run(options: NetworkOptions) -> Result:
+    """Label, train, score."""
+    recipe, begun = RECIPES[options.recipe], perf_counter()
+    folder = options.out or Path("runs") / f"texas42-network-{options.recipe}"
+    labels, file = folder / "labels", folder / "network.ludory"
+    target = options.result or folder / f"texas42-network-{options.recipe}.json"
+    _make_labels(labels, recipe.deals, options.processes)
+    seconds = {"labels": perf_counter() - begun, "training": 0.0}
+    model, interrupted = _model(file, labels, recipe, options.seed), 0
     if not model.finished:
         begun = perf_counter()
-        interrupted = train_to_file(
-            model, model.planned_timesteps, folder / "network.ludory", minutes=arguments.minutes, progress_bar=True
-        )
+        interrupted = train_to_file(model, model.planned_timesteps, file, minutes=options.minutes, progress_bar=True)
         seconds["training"] = perf_counter() - begun
     validation: OracleData = read_split(labels, "val", 1, 0)
     counted = score_network(model.policy, validation)
     before = json.loads(target.read_text()) if target.exists() else {}
     report = {
-        "benchmark": "texas42-network",
-        "recipe": arguments.recipe,
+        "recipe": options.recipe,
         "deals": recipe.deals,
         "policy": recipe.policy,
         "settings": recipe.settings,
-        "seed": arguments.seed,
+        "seed": options.seed,
         "parameters": model.policy.num_parameters,
         "finished": model.finished,
         "samples": model.num_timesteps,
-        "processes": arguments.processes,
+        "processes": options.processes,
         "seconds": {name: value + before.get("seconds", {}).get(name, 0) for name, value in seconds.items()},
         "validation": as_json(counted),
-        **started_from,
     }
-    write_result(target, report)
-    title = f"{arguments.recipe}: {model.policy.num_parameters:,} numbers, {model.num_timesteps:,} samples; every decision counts the same"
-    Console(markup=False, highlight=False).print(tally_tables(title, counted))
-    state = "finished" if model.finished else "not finished, the same command goes on"
-    print(f"{state}: network in {folder / 'network.ludory'}, result in {target}")
-    return exit_code(interrupted) if interrupted else 0
 
+    def shown(report: Mapping[str, Any]) -> Iterator[Shown]:
+        size = f"{report['parameters']:,} parameters, {report['samples']:,} samples"
+        yield tally_tables(f"{report['recipe']}: {size}; every decision has the same weight", counted)
+        state = "finished" if report["finished"] else "not finished, the same command goes on"
+        yield f"{state}: network in {file}"
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="ludory bench texas42-network", description=__doc__)
-    parser.add_argument(
-        "recipe", choices=tuple(RECIPES), help="minute: a look; hour: two cores; gpu: a GPU and 16 cores"
-    )
-    parser.add_argument(
-        "--processes", type=int, default=os.cpu_count() or 1, help="that make labels (default: the number of cores)"
-    )
-    parser.add_argument(
-        "--minutes", type=float, help="of training, at most; the same command goes on (default: all epochs)"
-    )
-    parser.add_argument("--seed", type=int, default=1, help="of weights and order (default 1)")
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="folder of labels and network (default runs/texas42-network-RECIPE)"
-    )
-    parser.add_argument("--result", type=Path, metavar="FILE", help="default: DIR/texas42-network-RECIPE.json")
-    return parser
-
-
-def _timed(work: Any) -> float:
-    begun = perf_counter()
-    work()
-    return perf_counter() - begun
+    return Result(target, report, shown, interrupted=interrupted)
 
 
 def _make_labels(folder: Path, deals: int, processes: int) -> None:

@@ -1,12 +1,12 @@
-"""`ludory bench texas42-speed`: what one core does of Texas 42: the engine, the solver, the sampler of worlds, and players.
+"""Measure what one core does of Texas 42: the engine, the solver, the sampler of worlds, and players.
 
 Rates are per second of processor time, medians of several measurements. No other library has the game, so there is no peer.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from statistics import median
@@ -14,10 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table as Columns
 
-from ludory.agents.evaluation.evaluate import check_count
 from ludory.agents.make import make_agent
 from ludory.agents.texas42.play.choice import Averager, question_of
 from ludory.agents.texas42.play.decision_value import Sampling
@@ -25,8 +22,9 @@ from ludory.agents.texas42.solver.solver import Positions, Solver, positions, po
 from ludory.agents.texas42.solver.tabulator import Tabulation
 from ludory.algorithms.running.threads import one_thread
 from ludory.algorithms.texas42.data.eq import EqSettings, record_game
-from ludory.benchmarks.harness.machine import origin
-from ludory.benchmarks.harness.result_file import write_result
+from ludory.benchmarks.harness.benchmark import Result, benchmark
+from ludory.benchmarks.harness.options import Count, Seconds
+from ludory.benchmarks.harness.terminal import Shown, table
 from ludory.benchmarks.harness.timing import processor_rates
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
@@ -34,7 +32,6 @@ from ludory.envs.seats.table import Table
 from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.tiles import STRAIGHT, mask_of
 from ludory.envs.texas42.worlds import Worlds, knowledge
-from ludory.errors import OptionError
 
 GAMES, LENGTH, DEALS, WORLDS = 1024, 100, 64, 100_000
 """Games of the engine, and moves in each; deals of a call of the solver; worlds of a call of the sampler."""
@@ -49,38 +46,32 @@ class Work(NamedTuple):
     bar: float | None
     """Least rate that we claim for an idle core, in units a second."""
     milliseconds: bool = True
-    """Whether it is told in milliseconds a unit instead."""
+    """Whether it is shown in milliseconds per unit instead."""
 
 
-def run(argv: list[str]) -> int:
-    """Measure, print, write; returns the exit code."""
-    parser = argparse.ArgumentParser("ludory bench texas42-speed", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=3.0, help="of a measurement (default 3)")
-    parser.add_argument("--repeats", type=int, default=5, help="measurements, the median counts (default 5)")
-    parser.add_argument(
-        "--out", type=Path, default=Path("runs/texas42-speed"), help="folder of the result (default runs/texas42-speed)"
-    )
-    options = parser.parse_args(argv)
-    check_count("--repeats", options.repeats)
-    if not options.seconds > 0:
-        raise OptionError(f"--seconds {options.seconds}: must be above 0")
-    started_from = origin()
+@dataclass(frozen=True, slots=True)
+class SpeedOptions:
+    """Options of `ludory bench texas42-speed`."""
+
+    seconds: Seconds = 3.0
+    """Of a measurement."""
+    repeats: Count = 5
+    """Measurements; the median counts."""
+    out: Path = Path("runs/texas42-speed")
+    """Folder of the result."""
+
+
+@benchmark("texas42-speed")
+def run(options: SpeedOptions) -> Result:
+    """Measure every work on one thread."""
     with one_thread():
-        rates = {name: processor_rates(work.start(), options.seconds, options.repeats) for name, work in WORKS.items()}
-    report = {
-        "benchmark": "texas42-speed",
-        "clock": "processor time of one thread",
-        "rates": {
-            name: {"unit": WORKS[name].unit, "median": median(found), "rounds": found, "bar": WORKS[name].bar}
-            for name, found in rates.items()
-        },
-        **started_from,
+        found = {name: processor_rates(work.start(), options.seconds, options.repeats) for name, work in WORKS.items()}
+    rates = {
+        name: {"unit": WORKS[name].unit, "median": median(rounds), "rounds": rounds, "bar": WORKS[name].bar}
+        for name, rounds in found.items()
     }
-    target = options.out / "texas42-speed.json"
-    write_result(target, report)
-    _print(report)
-    print(f"result in {target}")
-    return 0
+    report = {"clock": "processor time of one thread", "rates": rates}
+    return Result(options.out / "texas42-speed.json", report, _shown)
 
 
 # --- What is measured -----------------------------------------------------------------------------------------------------
@@ -219,21 +210,22 @@ WORKS = {
 }
 
 
-def _print(report: dict[str, Any]) -> None:
-    table = Columns("what", "measured", "bar", title="Texas 42, one core")
-    for cells in rows(report):
-        table.add_row(*cells)
-    Console(width=110).print(table)
+def _shown(report: Mapping[str, Any]) -> Iterator[Shown]:
+    yield table("Texas 42, one core", ("what", "measured", "bar"), rows(report))
 
 
-def rows(report: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+def rows(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """What was measured, its rate or milliseconds, and the bar."""
     for name, one in report["rates"].items():
         slow = WORKS[name].milliseconds
-        yield name, _told(one["median"], one["unit"], slow), _told(one["bar"], one["unit"], slow) if one["bar"] else ""
+        yield (
+            name,
+            _written(one["median"], one["unit"], slow),
+            _written(one["bar"], one["unit"], slow) if one["bar"] else "",
+        )
 
 
-def _told(rate: float, unit: str, milliseconds: bool) -> str:
+def _written(rate: float, unit: str, milliseconds: bool) -> str:
     if milliseconds:
         return f"{1000 / rate:.2f} ms"
     return f"{rate:,.0f} {unit}/s" if rate >= 100 else f"{rate:.1f} {unit}/s"

@@ -1,26 +1,24 @@
-"""`ludory bench texas42-strength`: how often players make and break the same contracts of Texas 42, each against the other."""
+"""Measure how often players make and break the same contracts of Texas 42, each against the other."""
 
 from __future__ import annotations
 
-import argparse
-from functools import partial
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from rich.console import Console
-from rich.progress import Progress, TaskID
-from rich.table import Table
+from tyro.conf import Positional
 
-from ludory.agents.evaluation.evaluate import check_count
 from ludory.agents.evaluation.evaluation_result import bootstrap_interval
 from ludory.agents.evaluation.paired_shares import PairTable, pair_table
 from ludory.agents.make import make_agent
-from ludory.benchmarks.harness.machine import origin
-from ludory.benchmarks.harness.player_files import player_files
-from ludory.benchmarks.harness.result_file import write_result
+from ludory.benchmarks.harness.benchmark import Result, benchmark
+from ludory.benchmarks.harness.options import Count, Natural
+from ludory.benchmarks.harness.terminal import Shown, progress, table
+from ludory.errors import OptionError
 
-from .duels import GAME, Duel, Outcome, columns, play_duel
+from .duels import GAME, Duel, Outcome, columns, play_duel, player_files, read_outcomes
 
 PIMC = "texas42/pimc"
 """The baseline: PIMC with 10 worlds."""
@@ -33,7 +31,7 @@ class Anchor(NamedTuple):
     second: str
     rates: tuple[float, float]
     deals: int = 150
-    """That the prototype played, as far as it is known."""
+    """Number of deals that the prototype played."""
 
 
 ANCHORS = (
@@ -47,49 +45,49 @@ ANCHORS = (
 )
 
 
-def run(argv: list[str]) -> int:
-    """Play what is missing, print, write; returns the exit code."""
-    parser = argparse.ArgumentParser("ludory bench texas42-strength", description=__doc__)
-    parser.add_argument("agent", nargs="?", help="spec, e.g. 'texas42/pimc(worlds=50)'; none: --anchors")
-    parser.add_argument("--rival", default=PIMC, help=f"spec (default {PIMC}, which draws 10 worlds)")
-    parser.add_argument("--anchors", action="store_true", help="all pairs whose rates a prototype has measured")
-    parser.add_argument("--deals", type=int, default=200, help="each is played twice (default 200)")
-    parser.add_argument("--first", type=int, default=0, help="number of the first deal (default 0)")
-    parser.add_argument("--seed", type=int, default=0, help="of the deals and the draws (default 0)")
-    parser.add_argument("--processes", type=int, default=1, help="that share the deals (default 1)")
-    folder = Path("runs/texas42-strength")
-    parser.add_argument(
-        "--out", type=Path, default=folder, help=f"folder; what lies there is not played again (default {folder})"
-    )
-    options = parser.parse_args(argv)
+@dataclass(frozen=True, slots=True)
+class StrengthOptions:
+    """Options of `ludory bench texas42-strength`."""
+
+    agent: Annotated[str | None, Positional] = None
+    """Spec, e.g. 'texas42/pimc(worlds=50)'; none: --anchors."""
+    rival: str = PIMC
+    """Spec; texas42/pimc draws 10 worlds."""
+    anchors: bool = False
+    """All pairs whose rates a prototype has measured."""
+    deals: Count = 200
+    """Each is played twice."""
+    first: Natural = 0
+    """Number of the first deal."""
+    seed: Natural = 0
+    """Of the deals and the draws."""
+    processes: Count = 1
+    """Processes that share the deals."""
+    out: Path = Path("runs/texas42-strength")
+    """Folder; what lies there is not played again."""
+
+
+@benchmark("texas42-strength")
+def run(options: StrengthOptions) -> Result:
+    """Play what is missing."""
     if bool(options.agent) == options.anchors:
-        parser.error("name an agent or give --anchors, one of the two")
-    for option, least in (("deals", 1), ("first", 0), ("seed", 0), ("processes", 1)):
-        check_count(f"--{option}", getattr(options, option), least)
-    pairs = [(one.first, one.second) for one in ANCHORS] if options.anchors else [(options.agent, options.rival)]
+        raise OptionError("name either an agent or --anchors")
+    pairs = [(one.first, one.second) for one in ANCHORS] if options.anchors else [(options.agent or "", options.rival)]
     for spec in {spec for pair in pairs for spec in pair}:
-        make_agent(spec, GAME)  # a wrong name shows before a file is written
+        make_agent(spec, GAME)  # a wrong name fails before a file is written
     deals = range(options.first, options.first + options.deals)
-    started_from = origin()
     results = []
-    with Progress(transient=True, console=Console(stderr=True)) as progress:
-        for first, second in pairs:
-            duel = Duel(first, second, options.seed, files=player_files([first, second]))
-            bar = progress.add_task(f"{first} v {second}", total=len(deals))
-            outcomes = play_duel(
-                duel, options.out / duel.file_name, deals, options.processes, partial(_show, progress, bar)
-            )
-            results.append(_result(duel, outcomes))
-    report = {"benchmark": "texas42-strength", "deals": [deals.start, deals.stop], "duels": results, **started_from}
-    target = options.out / ("anchors.json" if options.anchors else Path(duel.file_name).with_suffix(".json"))
-    write_result(target, report)
-    _print(results, options.anchors)
-    print(f"result in {target}")
-    return 0
+    for first, second in pairs:
+        duel = Duel(first, second, options.seed, files=player_files([first, second]))
+        results.append(_result(duel, _played(duel, options, deals)))
+    name = "anchors.json" if options.anchors else Path(duel.file_name).with_suffix(".json")
+    return Result(options.out / name, {"deals": [deals.start, deals.stop], "duels": results}, _shown)
 
 
-def _show(progress: Progress, bar: TaskID, done: int) -> None:
-    progress.update(bar, completed=done)
+def _played(duel: Duel, options: StrengthOptions, deals: range) -> list[Outcome]:
+    file = options.out / duel.file_name
+    with progress(f"{duel.first} v {duel.second}", len(deals), len(read_outcomes(file, duel))) as tick:
+        return play_duel(duel, file, deals, options.processes, lambda _: tick())
 
 
 def _result(duel: Duel, outcomes: list[Outcome]) -> dict[str, Any]:
@@ -119,33 +117,26 @@ def _result(duel: Duel, outcomes: list[Outcome]) -> dict[str, Any]:
     }
 
 
-def _print(results: list[dict[str, Any]], anchors: bool) -> None:
-    """A table for people."""
-    heads = [
-        "first",
-        "second",
-        "deals",
-        "first makes %",
-        "second makes %",
-        "both/neither/first/second",
-        "z",
-        "marks a hand",
-        "ms a choice",
+def _shown(report: Mapping[str, Any]) -> Iterator[Shown]:
+    heads = ["first", "second", "deals", "first makes %", "second makes %", "both/neither/first/second", "z"]
+    rates = {(one.first, one.second): _anchored(one) for one in ANCHORS}
+    rows = [[*_cells(one), rates.get((one["first"], one["second"]), "")] for one in report["duels"]]
+    yield table("", [*heads, "marks a hand", "ms a choice", "prototype %"], rows, left=2)
+
+
+def _cells(one: Mapping[str, Any]) -> list[str]:
+    pairs, marks, p = PairTable(**one["pairs"]), one["marks_per_hand"], one["exact_p"]
+    rates = zip(one["make_rates"], one["make_rate_errors"], strict=True)
+    return [
+        one["first"],
+        one["second"],
+        str(pairs.pairs),
+        *(f"{100 * rate:.1f} +- {100 * error:.1f}" for rate, error in rates),
+        "/".join(map(str, pairs)),
+        f"{one['mcnemar_z']:+.1f}" + ("" if p is None else f" (p {p:.3f})"),
+        f"{marks['mean']:+.3f} [{marks['low']:+.3f}, {marks['high']:+.3f}]",
+        " / ".join(f"{ms:.1f}" for ms in one["milliseconds_per_choice"]),
     ]
-    table = Table(*heads, *(["prototype %"] if anchors else []))
-    for k, one in enumerate(results):
-        pairs = PairTable(**one["pairs"])
-        rates = [
-            f"{100 * rate:.1f} +- {100 * error:.1f}"
-            for rate, error in zip(one["make_rates"], one["make_rate_errors"], strict=True)
-        ]
-        marks, p = one["marks_per_hand"], one["exact_p"]
-        row = [one["first"], one["second"], str(pairs.pairs), *rates, "/".join(map(str, pairs))]
-        row.append(f"{one['mcnemar_z']:+.1f}" + ("" if p is None else f" (p {p:.3f})"))
-        row.append(f"{marks['mean']:+.3f} [{marks['low']:+.3f}, {marks['high']:+.3f}]")
-        row.append(" / ".join(f"{ms:.1f}" for ms in one["milliseconds_per_choice"]))
-        table.add_row(*row, *([_anchored(ANCHORS[k])] if anchors else []))
-    Console(width=180).print(table)
 
 
 def _anchored(anchor: Anchor) -> str:

@@ -1,1 +1,1 @@
-"""Steps per second of engines and environments, beside other libraries."""
+"""Steps per second of engines and environments, next to other libraries."""

@@ -8,8 +8,9 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from ludory.benchmarks.harness.peer_packages import peer_folder, peer_python, run_tool
 from ludory.benchmarks.harness.worker_process import PEERS, MissingContestant
+
+from .peer_packages import peer_folder, peer_python, run_tool
 
 PROJECT, VERSION = "hanabi-learning-environment", "0.0.4"
 DRIVER = PEERS / "hle_driver.cc"

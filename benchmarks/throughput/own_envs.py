@@ -1,9 +1,10 @@
-"""`ludory bench own-envs`: a Gymnasium environment in worker processes, beside Stable-Baselines3's `SubprocVecEnv`."""
+"""Environment steps per second in worker processes, next to Stable-Baselines3's SubprocVecEnv, which has one environment a worker."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -11,51 +12,53 @@ import gymnasium
 import numpy as np
 from stable_baselines3.common.vec_env import SubprocVecEnv
 
-from ludory.benchmarks.harness.result_file import write_result
+from ludory.benchmarks.harness.benchmark import Result, benchmark
+from ludory.benchmarks.harness.options import Count
 from ludory.envs.make import make_engine
-from ludory.errors import OptionError
 
 WARM_UP = 50
 """Steps before the clock starts."""
 
 
-def run(argv: list[str]) -> int:
-    """Measure both in turns with the same environments and workers, print steps per second and their ratio; returns the exit code.
+@dataclass(frozen=True, slots=True)
+class OwnEnvsOptions:
+    """Options of `ludory bench own-envs`."""
 
-    Raises:
-        OptionError: a number below 1.
-    """
-    options = _parser().parse_args(argv)
-    for name in ("workers", "envs", "steps", "repeats"):
-        if getattr(options, name) < 1:
-            raise OptionError(f"--{name} {getattr(options, name)}: must be at least 1")
+    env: str = "CartPole-v1"
+    """Id of Gymnasium."""
+    workers: Count = 2
+    """Processes."""
+    envs: Count = 16
+    """Environments of Ludory."""
+    steps: Count = 2000
+    """Of all environments, each time."""
+    repeats: Count = 3
+    """Measurements of each, in turns."""
+    out: Path | None = None
+    """JSON file of the result."""
+
+
+@benchmark("own-envs")
+def run(options: OwnEnvsOptions) -> Result:
+    """Measure both in turns with the same environments and workers."""
+    env, workers, steps = options.env, options.workers, options.steps
     ours, theirs = [], []
     for _ in range(options.repeats):
-        theirs.append(_rate(_subproc(options.env, options.workers), options.workers, options.steps))
-        ours.append(_rate(_pool(options.env, options.envs, options.workers), options.envs, options.steps))
-    same = [_rate(_pool(options.env, options.workers, options.workers), options.workers, options.steps) for _ in ours]
-    ratios = [np.median(mine) / np.median(theirs) for mine in (ours, same)]
-    print(f"{options.env}, {options.workers} workers, {options.steps:,} steps, median of {options.repeats}:")
-    print(f"  SubprocVecEnv, {options.workers} environments  {np.median(theirs):10,.0f} steps/s")
-    print(f"  Ludory, {options.workers} environments         {np.median(same):10,.0f} steps/s  {ratios[1]:.2f} x")
-    print(f"  Ludory, {options.envs} environments        {np.median(ours):10,.0f} steps/s  {ratios[0]:.2f} x")
-    if options.out:
-        write_result(options.out, vars(options) | {"subproc": theirs, "pool": ours, "pool_one_each": same})
-    return 0
+        theirs.append(_rate(_subproc(env, workers), workers, steps))
+        ours.append(_rate(_pool(env, options.envs, workers), options.envs, steps))
+    same = [_rate(_pool(env, workers, workers), workers, steps) for _ in ours]
+    found = asdict(options) | {"out": options.out and str(options.out)}
+    return Result(options.out, found | {"subproc": theirs, "pool": ours, "pool_one_each": same}, _shown)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "ludory bench own-envs",
-        description="Environment steps per second in worker processes beside Stable-Baselines3's SubprocVecEnv, which has one environment a worker.",
-    )
-    parser.add_argument("--env", default="CartPole-v1", help="id of Gymnasium (default CartPole-v1)")
-    parser.add_argument("--workers", type=int, default=2, help="processes (default 2)")
-    parser.add_argument("--envs", type=int, default=16, help="environments of Ludory (default 16)")
-    parser.add_argument("--steps", type=int, default=2000, help="of all environments, each time (default 2,000)")
-    parser.add_argument("--repeats", type=int, default=3, help="measurements of each, in turns (default 3)")
-    parser.add_argument("--out", help="JSON file of the result")
-    return parser
+def _shown(report: Mapping[str, Any]) -> Iterator[str]:
+    """Steps per second and their ratios."""
+    workers, envs = report["workers"], report["envs"]
+    theirs, same, ours = (float(np.median(report[name])) for name in ("subproc", "pool_one_each", "pool"))
+    yield f"{report['env']}, {workers} workers, {report['steps']:,} steps, median of {report['repeats']}:"
+    yield f"  SubprocVecEnv, {workers} environments  {theirs:10,.0f} steps/s"
+    yield f"  Ludory, {workers} environments         {same:10,.0f} steps/s  {same / theirs:.2f} x"
+    yield f"  Ludory, {envs} environments        {ours:10,.0f} steps/s  {ours / theirs:.2f} x"
 
 
 def _rate(made: tuple[Callable[[Any], None], Callable[[], None]], envs: int, steps: int) -> float:

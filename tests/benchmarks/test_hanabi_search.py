@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from ludory.benchmarks.hanabi.belief import BINS, EXACT, HINTS, Tally, measure
+from ludory.benchmarks.hanabi.belief import BINS, EXACT, HINTS, BeliefTally, measure
 from ludory.benchmarks.hanabi.search import RESULTS, run
 from ludory.benchmarks.hanabi.search_report import summary
 from ludory.envs.make import make_game
@@ -39,7 +39,7 @@ def test_a_run_goes_on_where_it_was_and_a_cut_line_is_played_again(tmp_path, cap
     assert (tmp_path / "hanabi-search-run.svg").read_text().startswith("<svg")
     with pytest.raises(DataError, match=r"results there are of game='HanabiTiny2P-v0'"):
         run(["--game=HanabiSmall2P-v0", f"--out={tmp_path}"])
-    with pytest.raises(OptionError, match="--decks=0: must be an integer of at least 2"):
+    with pytest.raises(OptionError, match="--decks 0: must be at least 2"):
         run(["--decks=0", f"--out={tmp_path}"])
 
 
@@ -61,7 +61,7 @@ def test_gains_are_deck_by_deck():
 
 
 def test_a_tally_sets_what_was_said_beside_what_came():
-    tally = Tally(2)
+    tally = BeliefTally(2)
     tally.add(0, np.array([[0.25, 0.75, 0.0]]), np.array([1]))
     tally.add(1, np.array([[0.25, 0.75, 0.0]]), np.array([0]))
     tally.add(1, np.array([[0.0, 1.0, 0.0]]), np.array([2]))

@@ -14,7 +14,7 @@ from ludory.benchmarks.harness.timing import Rates
 from ludory.benchmarks.harness.worker_process import MissingContestant
 from ludory.benchmarks.learning import learner_speed as learner
 from ludory.benchmarks.learning import learner_work
-from ludory.benchmarks.learning.learner_speed import Candidate, Found
+from ludory.benchmarks.learning.learner_speed import Candidate, CandidateRates
 from ludory.benchmarks.learning.learner_work import batch, ludory_targets, rllib_vtrace, torchrl_vtrace
 from ludory.cli import main
 from ludory.errors import OptionError
@@ -36,7 +36,7 @@ def test_a_run_writes_numbers_reasons_and_the_machine(small, tmp_path, capsys):
     threads = torch.get_num_threads()
     assert main(["bench", "learner", *TINY, "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
-    assert printed.splitlines()[-1] == f"results in {tmp_path / 'learner.json'}"
+    assert printed.splitlines()[-1] == f"result in {tmp_path / 'learner.json'}"
     assert "pip install 'ray[rllib]'" in printed
     result = json.loads((tmp_path / "learner.json").read_text())
     rows = {row["key"]: row for row in result["rows"]}
@@ -91,16 +91,16 @@ def test_a_learner_step_counts_its_frames_and_moves_the_policy(small):
 )
 def test_a_busy_machine_does_not_refute_a_claim(rate, processor, met):
     one = Candidate("targets", "it", "it", "", lambda: lambda: 1, at_least=100.0)
-    assert Found(one, Rates((rate,), processor), None).met is met
+    assert CandidateRates(one, Rates((rate,), processor), None).met is met
 
 
 def test_a_row_without_numbers_or_without_a_claim_is_not_judged():
     claims, plain = (Candidate("learner", "it", "it", "", lambda: lambda: 1, bound) for bound in (1.0, None))
-    assert Found(claims, None, "not installed").met is None
-    assert Found(plain, Rates((5.0,), 1.0), None).met is None
+    assert CandidateRates(claims, None, "not installed").met is None
+    assert CandidateRates(plain, Rates((5.0,), 1.0), None).met is None
 
 
 @pytest.mark.parametrize("options", [["--seconds", "0"], ["--repeats", "0"]])
 def test_bad_numbers_are_refused(options):
-    with pytest.raises(OptionError, match="must be greater than 0"):
+    with pytest.raises(OptionError, match="0: must be"):
         learner.run(options)

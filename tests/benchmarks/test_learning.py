@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 import torch
 
@@ -27,12 +26,11 @@ from ludory.algorithms.running.checkpoint import weights_hash
 from ludory.algorithms.vtrace.vtrace import outputs_in_time
 from ludory.benchmarks.learning import learning
 from ludory.benchmarks.learning import processes as learning_processes
-from ludory.benchmarks.learning.curves import Band
-from ludory.benchmarks.learning.plot import Line, apart, curve_plot
 from ludory.benchmarks.learning.report import summary
-from ludory.benchmarks.learning.run import Run, make_curve, runs_of
+from ludory.benchmarks.learning.run import TrainingRun, make_curve, runs_of
 from ludory.benchmarks.learning.stale import StaleSampler, as_if_fresh
 from ludory.benchmarks.learning.suites import IMITATION, SUITES, Claim, Contender, Suite
+from ludory.charts.curves import Point, Series, apart, curve_plot
 from ludory.cli import main
 from ludory.errors import OptionError, TrainingError
 
@@ -62,7 +60,7 @@ def texts(svg: str) -> list[str]:
     return [text.text or "" for text in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
-def curve(run: Run, scores: list[float]) -> dict[str, Any]:
+def curve(run: TrainingRun, scores: list[float]) -> dict[str, Any]:
     """What a run would have written."""
     return {"run": run.as_json(), "timesteps": [0, 128, 192], "scores": scores, "seconds": 1.0, "commit": "abc"}
 
@@ -73,7 +71,7 @@ def test_a_run_leaves_curves_a_result_and_a_plot_and_is_not_repeated(tiny, tmp_p
     printed = capsys.readouterr().out
     assert "0 of 2 runs are in" in printed
     assert (
-        printed.splitlines()[-1] == f"results in {tmp_path / 'learning-tiny.json'} and {tmp_path / 'learning-tiny.svg'}"
+        printed.splitlines()[-1] == f"result in {tmp_path / 'learning-tiny.json'} and {tmp_path / 'learning-tiny.svg'}"
     )
     result = json.loads((tmp_path / "learning-tiny.json").read_text())
     assert {"date", "commit", "machine", "statistic", "score"} <= result.keys()
@@ -160,7 +158,7 @@ def test_both_contenders_of_imitation_have_the_network_of_the_checkpoint(tmp_pat
 
 def test_a_curve_repeats_and_may_start_from_a_checkpoint(tmp_path):
     fresh = TINY.contenders[0]
-    run = Run("tiny", GAME, fresh, 1, (0, 64), games=50)
+    run = TrainingRun("tiny", GAME, fresh, 1, (0, 64), games=50)
     once, again = make_curve(run), make_curve(run)
     assert once["scores"] == again["scores"]
     assert once["timesteps"] == [0, 64]
@@ -251,7 +249,7 @@ def test_a_run_that_fails_stops_the_others_and_says_why(tmp_path, monkeypatch):
 
 def test_a_run_ends_with_the_process_that_wanted_it(tmp_path):
     file = tmp_path / "curve.json"
-    run = Run("tiny", GAME, TINY.contenders[0], 1, (0, 10**9))
+    run = TrainingRun("tiny", GAME, TINY.contenders[0], 1, (0, 10**9))
     code = (
         "import subprocess, sys; p = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE); "
         "print(p.pid, flush=True); import time; time.sleep(60)"
@@ -287,8 +285,10 @@ def alive(process: int) -> bool:
 
 def test_a_plot_shows_every_line_with_its_interval_and_its_name():
     steps = [0, 1_000, 3_000]
-    middle = np.array([0.0, 1.0, 2.0])
-    lines = [Line(f"line {k} & more", steps, Band(middle + k, middle + k - 0.5, middle + k + 0.5)) for k in range(3)]
+    lines = [
+        Series(f"line {k} & more", [Point(step, y + k, y + k - 0.5, y + k + 0.5) for y, step in enumerate(steps)])
+        for k in range(3)
+    ]
     drawn = curve_plot("Title", lines, "score (points)", ["caption", "2 & 3"])
     root = ElementTree.fromstring(drawn)
     assert {
@@ -299,7 +299,7 @@ def test_a_plot_shows_every_line_with_its_interval_and_its_name():
         "2 & 3",
         *(line.name for line in lines),
     } <= set(texts(drawn))
-    curves = list(root.iter(f"{SVG}polyline"))
+    curves = [one for one in root.iter(f"{SVG}polyline") if one.get("stroke-width") == "2.2"]
     assert len(curves) == len(list(root.iter(f"{SVG}polygon"))) == 3
     assert len({(one.get("stroke"), one.get("stroke-dasharray")) for one in curves}) == 3
     across = [float(point.split(",")[0]) for point in curves[0].get("points", "").split()]
@@ -310,8 +310,8 @@ def test_a_plot_shows_every_line_with_its_interval_and_its_name():
 
 
 def test_a_plot_of_nothing_learnt_is_a_plot():
-    flat = Band(np.zeros(2), np.zeros(2), np.zeros(2))
-    assert "nothing" in texts(curve_plot("Title", [Line("nothing", [0, 10], flat)], "score", []))
+    flat = [Point(step, 0, 0, 0) for step in (0, 10)]
+    assert "nothing" in texts(curve_plot("Title", [Series("nothing", flat)], "score", []))
 
 
 @pytest.mark.parametrize(

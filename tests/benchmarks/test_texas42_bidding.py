@@ -14,11 +14,11 @@ from ludory.agents.texas42.bidding.make_probability import double_dummy
 from ludory.benchmarks.texas42.bidding import summary
 from ludory.benchmarks.texas42.bids import Contract, PartName, play_contracts, read_part, write_part
 from ludory.benchmarks.texas42.matches import play_pairs
+from ludory.charts.drawing import Drawing, Rectangle, Words, as_image, as_svg
+from ludory.charts.drawing import Path as Line
 from ludory.cli import main
 from ludory.envs.texas42.tiles import mask_of, parse_tile
 from ludory.errors import DataError
-from ludory.web.drawing import Box, Drawing, Words, as_image, as_svg
-from ludory.web.drawing import Path as Line
 from ludory.web.texas42_poster import poster
 
 HAND = "6-6,6-5,6-4,6-2,6-1,6-0,2-2"
@@ -122,7 +122,7 @@ def test_a_poster_has_the_curves_of_all_modes_and_their_intervals():
 def test_images_look_like_the_svg():
     image = pytest.importorskip("PIL.Image")
     assert image
-    drawing = Drawing(40, 20, "#ffffff", "t", [Box(0, 0, 20, 20, "#ff0000"), Words(30, 15, "<&>", 8, "#000000")])
+    drawing = Drawing(40, 20, "#ffffff", "t", [Rectangle(0, 0, 20, 20, "#ff0000"), Words(30, 15, "<&>", 8, "#000000")])
     drawn = as_image(drawing, 2)
     assert drawn.size == (80, 40)
     assert drawn.getpixel((10, 20)) == (255, 0, 0)

@@ -7,8 +7,7 @@ import json
 import pytest
 
 from ludory.agents.evaluation.paired_shares import pair_table
-from ludory.benchmarks.harness.player_files import player_files
-from ludory.benchmarks.texas42.duels import Duel, play_deal, play_duel, read_outcomes
+from ludory.benchmarks.texas42.duels import Duel, play_deal, play_duel, player_files, read_outcomes
 from ludory.cli import main
 from ludory.errors import DataError, OutputError
 

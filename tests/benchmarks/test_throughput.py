@@ -15,13 +15,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from ludory.benchmarks.harness import contestant, peer_packages
-from ludory.benchmarks.harness.bar_chart import Bar, Panel, bar_chart
-from ludory.benchmarks.harness.contestant import Comparison, Contestant, built, ours, theirs
 from ludory.benchmarks.harness.machine import this_machine
 from ludory.benchmarks.harness.timing import Rates, ratio, take_turns
 from ludory.benchmarks.harness.worker_process import MissingContestant, Sample, WorkerProcess, peer_command
-from ludory.benchmarks.throughput import environments, hle_build, training
+from ludory.benchmarks.throughput import contestants, hle_build, peer_packages
+from ludory.benchmarks.throughput.contestants import Comparison, Contestant, built, ours, theirs
+from ludory.charts.bars import Bar, Panel, bar_chart
 from ludory.cli import main
 from ludory.errors import OptionError, OutputError
 
@@ -60,7 +59,7 @@ def run_without_peers(tmp_path_factory: pytest.TempPathFactory) -> Run:
         for module in (peer_packages, hle_build):
             patch.setattr(module, "peer_folder", lambda: folder)
         patch.setattr(shutil, "which", lambda name: name if "python" in name else None)
-        patch.setattr(contestant, "pythons", lambda: [f"{sys.executable}-of-nobody"])
+        patch.setattr(contestants, "pythons", lambda: [f"{sys.executable}-of-nobody"])
         assert main(["bench", "throughput", "--section", "engine", *TINY, "--out", str(folder)]) == 0
     return Run(printed.getvalue(), folder)
 
@@ -74,7 +73,7 @@ def test_a_run_measures_the_engine_and_says_where_its_results_are(run_without_pe
     assert len(engine["full"]["rounds"]) == 2
     folder = run_without_peers.folder
     last = run_without_peers.printed.splitlines()[-1]
-    assert last == f"results in {folder / 'throughput.json'} and {folder / 'throughput.svg'}"
+    assert last == f"result in {folder / 'throughput.json'} and {folder / 'throughput.svg'}"
 
 
 def test_every_result_names_the_machine(run_without_peers):
@@ -109,9 +108,9 @@ def test_ratios_are_judged_by_their_claims(tmp_path, monkeypatch):
     for one in found:
         code = STEADY.replace("1000", steps[one.key])
         object.__setattr__(one, "start", lambda code=code: WorkerProcess(speaker(code)))
-    monkeypatch.setattr(environments, "environments", lambda device: found)
+    monkeypatch.setattr(contestants, "environments", lambda device: found)
     claims = (Comparison("quick", "slow", 2), Comparison("slow", "quick", 2), Comparison("quick", "quick"))
-    monkeypatch.setattr(environments, "COMPARISONS", claims)
+    monkeypatch.setattr(contestants, "COMPARISONS", claims)
     assert main(["bench", "throughput", "--section", "gym", *TINY, "--out", str(tmp_path)]) == 0
     ratios = json.loads((tmp_path / "throughput.json").read_text())["ratios"]
     assert [(one["ratio"], one["met"]) for one in ratios] == [(3, True), (pytest.approx(1 / 3), False), (1, None)]
@@ -221,22 +220,22 @@ def test_bars_are_as_long_as_their_values():
 def test_bad_numbers_are_refused(option, value):
     from ludory.benchmarks.throughput.throughput import run
 
-    with pytest.raises(OptionError, match="must be greater than 0, and at least 1"):
+    with pytest.raises(OptionError, match=f"{option} {value}: must be"):
         run([option, value])
 
 
 def test_a_folder_that_can_not_be_written_is_found_out_first(tmp_path, monkeypatch):
     from ludory.benchmarks.throughput.throughput import run
 
-    monkeypatch.setattr(environments, "environments", lambda device: pytest.fail("measured"))
+    monkeypatch.setattr(contestants, "environments", lambda device: pytest.fail("measured"))
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot write"):
         run(["--out", str(tmp_path / "file")])
 
 
 def test_every_claim_compares_contestants_that_exist():
-    keys = {one.key for one in [*environments.environments("cuda"), *training.learners()]}
-    claimed = {key for one in [*environments.COMPARISONS, *training.COMPARISONS] for key in (one.one, one.other)}
+    keys = {one.key for one in [*contestants.environments("cuda"), *contestants.learners()]}
+    claimed = {key for one in contestants.COMPARISONS for key in (one.one, one.other)}
     assert claimed - keys <= {"engine-2"}  # which needs a second core
 
 

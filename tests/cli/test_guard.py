@@ -20,8 +20,8 @@ import pytest
 import torch
 
 from ludory import plugins
-from ludory.algorithms.league.report.svg import quoted
 from ludory.atomic import atomic_file
+from ludory.charts.drawing import quoted
 from ludory.cli import main
 from ludory.cli.common import guard
 from ludory.cli.common.guard import FAULT, INPUT, MACHINE, PLUGIN

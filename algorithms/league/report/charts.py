@@ -3,16 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from .build import LeagueReport, Measured
+from ludory.charts.axes import Axis, linear_axis
+from ludory.charts.drawing import Dot, Drawing, Mark, Path, Rectangle, Words, as_svg, line
+from ludory.charts.heat_map import LABEL, Cell, heat_map
+from ludory.charts.palette import FAINT, FILLS, GROUND, INK
+
+from .build import LeagueReport, Measured, NamedCycle
 from .input import Counts, LeagueInput
 from .payoff_tables import score
-from .svg import FAINT, FILLS, INK, Figure, Table, dot, on_shade, path, rect, scale, shade, svg, text
 
 SHOWN = 60
 """Most players of a chart; all are in the tables of the folder."""
-LABEL, ROW = 190, 18
+ROW = 18
+
+
+class FigureTable(NamedTuple):
+    """The numbers of a chart as a table."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class Figure(NamedTuple):
+    """A chart as SVG, what it shows, and its numbers."""
+
+    title: str
+    caption: str
+    svg: str
+    table: FigureTable
+
+
+def picture(width: float, height: float, title: str, marks: Sequence[Mark]) -> str:
+    """The SVG document of a chart."""
+    return as_svg(Drawing(width, height, GROUND, title, marks))
 
 
 def number(value: float | None, digits: int = 2) -> str:
@@ -28,50 +54,32 @@ def between(league: LeagueInput, home: str, away: str) -> Counts:
 def payoff_chart(report: LeagueReport) -> Figure:
     """Who beats whom, sorted by Nash mass, then by rating."""
     ids = [one.player.id for one in report.by_strength()][:SHOWN]
-    cell = max(11, min(34, 760 // max(1, len(ids))))
-    top, side = 130, LABEL + cell * len(ids)
-    parts, rows = [], []
-    for row, home in enumerate(ids):
-        y = top + cell * row
-        parts.append(text(LABEL - 6, y + cell / 2 + 4, home, "end"))
-        middle = LABEL + cell * (row + 0.5)
-        parts.append(text(middle, top - 6, home, "start", transform=f"rotate(-60 {middle:.1f} {top - 6})"))
-        cells = []
-        for column, away in enumerate(ids):
-            played = score(between(report.league, home, away)) if home != away else None
-            games = between(report.league, home, away).games
-            x, words = LABEL + cell * column, "-"
-            if played:
-                words = f"{100 * played.value:.0f}"
-                tip = (
-                    f"{home} against {away}: {played.value:.3f} ({played.low:.3f} to {played.high:.3f}), {games} games"
-                )
-                tip += f"; {_shrunk(played.value, games)} with one more draw" if played.value in (0.0, 1.0) else ""
-                parts.append(rect(x, y, cell, cell, shade(played.value), tip, stroke="#ffffff"))
-            else:
-                parts.append(rect(x, y, cell, cell, "none", f"{home} against {away}: no games", stroke=FAINT))
-            if cell >= 22 or not played:
-                colour = on_shade(played.value) if played else INK
-                parts.append(text(x + cell / 2, y + cell / 2 + 4, words, "middle", fill=colour, font_size=11))
-            cells.append(_cell(played.value, games) if played else "-")
-        rows.append([home, *cells])
+
+    def cell(home: str, away: str) -> Cell:
+        counts = between(report.league, home, away)
+        played = score(counts) if home != away else None
+        if not played:
+            return Cell(None, f"{home} against {away}: no games")
+        tip = f"{home} against {away}: {played.value:.3f} ({played.low:.3f} to {played.high:.3f}), {counts.games} games"
+        return Cell(played.value, tip + _shrunk(played.value, counts.games))
+
+    def written(home: str, away: str) -> str:
+        rate, games = cell(home, away).rate, between(report.league, home, away).games
+        return "-" if rate is None else f"{100 * rate:.0f} ({games}{_shrunk(rate, games)})"
+
+    rows = [[home, *(written(home, away) for away in ids)] for home in ids]
     caption = (
-        "Points of the row's player against the column's, in per cent: blue wins, orange loses, '-' was not played. "
+        "Points of the row's player against the column's, in percent: blue wins, orange loses, '-' was not played. "
         "Sorted by Nash mass, then by rating. Pointing at a cell shows its interval. "
         f"{int(report.matrix.games.sum() / 2)} games." + _cut(report, len(ids))
     )
-    picture = svg(max(side, 300) + 60, top + cell * len(ids) + 10, "Payoff heat map", parts)
-    return Figure("Payoff", caption, picture, Table(["against (games)", *ids], rows))
-
-
-def _cell(value: float, games: int) -> str:
-    shrunk = f"; {_shrunk(value, games)} with one more draw" if value in (0.0, 1.0) else ""
-    return f"{100 * value:.0f} ({games}{shrunk})"
+    table = FigureTable(["against (games)", *ids], rows)
+    return Figure("Payoff", caption, heat_map("Payoff heat map", ids, cell), table)
 
 
 def _shrunk(value: float, games: int) -> str:
-    """(points + 1/2)/(games + 1)."""
-    return f"{(value * games + 0.5) / (games + 1):.3f}"
+    """(points + 1/2)/(games + 1), where all games ended alike."""
+    return f"; {(value * games + 0.5) / (games + 1):.3f} with one more draw" if value in (0.0, 1.0) else ""
 
 
 def rating_chart(report: LeagueReport) -> Figure:
@@ -80,18 +88,16 @@ def rating_chart(report: LeagueReport) -> Figure:
     shown = rated[:SHOWN]
     ratings = [one.rating for one in shown if one.rating]
     low, high = min((r.low for r in ratings), default=0.0), max((r.high for r in ratings), default=1.0)
-    across = scale(low, high, LABEL, 760)
-    bottom, parts = 10 + ROW * len(shown), []
-    for tick in across.ticks:
-        parts.append(path(f"M{across(tick):.1f} 4 V{bottom}", FAINT))
-        parts.append(text(across(tick), bottom + 16, f"{tick:g}", "middle"))
+    across = linear_axis("", low, high).between(LABEL, 760)
+    bottom = 10 + ROW * len(shown)
+    marks = vertical_grid(across, 4, bottom)
     for row, (one, rating) in enumerate(zip(shown, ratings, strict=True)):
         y = 10 + ROW * (row + 0.5)
         tip = f"{one.player.id}: {rating.elo:.0f} ({rating.low:.0f} to {rating.high:.0f}), {one.games} games"
-        parts.append(text(LABEL - 8, y + 4, one.player.id, "end"))
-        parts.append(path(f"M{across(rating.low):.1f} {y:.1f} H{across(rating.high):.1f}", INK, 2))
-        parts.append(dot(across(rating.elo), y, 4.5, FILLS[0] if one.player.frozen else FILLS[1], tip))
-        parts.append(text(775, y + 4, f"{rating.elo:.0f}   {one.games} games"))
+        marks.append(Words(LABEL - 8, y + 4, one.player.id, 12, anchor="end"))
+        marks.append(line(across(rating.low), y, across(rating.high), y, INK, 2))
+        marks.append(Dot(across(rating.elo), y, 4.5, FILLS[0] if one.player.frozen else FILLS[1], tip=tip))
+        marks.append(Words(775, y + 4, f"{rating.elo:.0f}   {one.games} games", 12))
     rows = [_rating_row(one) for one in rated]
     caption = (
         "Bradley-Terry strengths on the chess scale around 0, with one virtual draw per pair; lines are 95 % intervals that take games "
@@ -99,7 +105,17 @@ def rating_chart(report: LeagueReport) -> Figure:
         + _cut(report, len(shown))
     )
     header = ["player", "rating", "low", "high", "skill (Nash averaging)", "games"]
-    return Figure("Ratings", caption, svg(900, bottom + 26, "Ratings with intervals", parts), Table(header, rows))
+    shape = picture(900, bottom + 26, "Ratings with intervals", marks)
+    return Figure("Ratings", caption, shape, FigureTable(header, rows))
+
+
+def vertical_grid(axis: Axis, top: float, bottom: float) -> list[Mark]:
+    """A faint line and a number at each tick of a horizontal axis."""
+    marks: list[Mark] = []
+    for tick in axis.ticks:
+        marks.append(line(axis(tick), top, axis(tick), bottom, FAINT))
+        marks.append(Words(axis(tick), bottom + 16, f"{tick:g}", 12, anchor="middle"))
+    return marks
 
 
 def _rating_row(one: Measured) -> list[str]:
@@ -111,16 +127,18 @@ def _rating_row(one: Measured) -> list[str]:
 def mass_chart(report: LeagueReport) -> Figure:
     """Mass of each player in the equilibrium and in alpha-rank."""
     known = [one for one in report.by_strength() if one.alpha_rank is not None]
-    shown, parts = known[:SHOWN], []
+    shown = known[:SHOWN]
+    marks: list[Mark] = []
     for side, (title, start) in enumerate((("Nash", LABEL), ("alpha-rank (alpha 10)", LABEL + 340))):
-        parts.append(text(start, 14, title, font_weight="bold"))
+        marks.append(Words(start, 14, title, 12, bold=True))
         masses = [(one.nash if side == 0 else one.alpha_rank) or 0.0 for one in shown]
         for row, (one, mass) in enumerate(zip(shown, masses, strict=True)):
             y = 24 + ROW * row
             if side == 0:
-                parts.append(text(LABEL - 8, y + 13, one.player.id, "end"))
-            parts.append(rect(start, y + 2, 230 * mass, ROW - 5, FILLS[side], f"{one.player.id}: {mass:.4f}"))
-            parts.append(text(start + 230 * mass + 5, y + 13, number(mass, 3)))
+                marks.append(Words(LABEL - 8, y + 13, one.player.id, 12, anchor="end"))
+            tip = f"{one.player.id}: {mass:.4f}"
+            marks.append(Rectangle(start, y + 2, max(0.0, 230 * mass), ROW - 5, FILLS[side], tip=tip))
+            marks.append(Words(start + 230 * mass + 5, y + 13, number(mass, 3), 12))
     rows = [
         [one.player.id, number(one.nash, 4), number(one.alpha_rank, 4), number(one.alpha_rank_1, 4), str(one.games)]
         for one in known
@@ -131,8 +149,8 @@ def mass_chart(report: LeagueReport) -> Figure:
         + _cut(report, len(shown))
     )
     header = ["player", "Nash", "alpha-rank, alpha 10", "alpha-rank, alpha 1", "games"]
-    height = 34 + ROW * len(shown)
-    return Figure("Nash and alpha-rank", caption, svg(900, height, "Nash and alpha-rank", parts), Table(header, rows))
+    shape = picture(900, 34 + ROW * len(shown), "Nash and alpha-rank", marks)
+    return Figure("Nash and alpha-rank", caption, shape, FigureTable(header, rows))
 
 
 def cycle_chart(report: LeagueReport) -> Figure:
@@ -155,31 +173,34 @@ def cycle_chart(report: LeagueReport) -> Figure:
         if cycle
         else "No three players beat each other in a circle."
     )
-    picture = svg(640, 270, "Strongest cycle of three", _triangle(report)) if cycle else ""
-    return Figure("Cycles", caption, picture, Table(["measure", "value"], rows))
+    shape = picture(640, 270, "Strongest cycle of three", list(_triangle(cycle))) if cycle else ""
+    return Figure("Cycles", caption, shape, FigureTable(["measure", "value"], rows))
 
 
-def _triangle(report: LeagueReport) -> Iterator[str]:
-    cycle = report.metagame.cycle if report.metagame else None
-    if cycle is None:
-        return
+def _triangle(cycle: NamedCycle) -> Iterator[Mark]:
     corners = [(320.0, 40.0), (480.0, 220.0), (160.0, 220.0)]
-    yield (
-        f"<defs><marker id='arrow' viewBox='0 0 10 10' refX='9' refY='5' markerWidth='8' markerHeight='8' orient='auto'>"
-        f"<path d='M0 0 L10 5 L0 10 z' fill='{FILLS[0]}'/></marker></defs>"
-    )
     for place, ((x, y), rate) in enumerate(zip(corners, cycle.rates, strict=True)):
         to_x, to_y = corners[(place + 1) % 3]
-        start = x + 0.14 * (to_x - x), y + 0.14 * (to_y - y)
-        end = x + 0.86 * (to_x - x), y + 0.86 * (to_y - y)
-        line = f"x1='{start[0]:.1f}' y1='{start[1]:.1f}' x2='{end[0]:.1f}' y2='{end[1]:.1f}'"
-        yield f"<line {line} stroke='{FILLS[0]}' stroke-width='{1 + 5 * (rate - 0.5):.1f}' marker-end='url(#arrow)'/>"
-        middle_x, middle_y = (x + to_x) / 2, (y + to_y) / 2
+        start, end, width = _along(x, to_x, y, to_y, 0.14), _along(x, to_x, y, to_y, 0.86), 1 + 5 * (rate - 0.5)
+        yield Path((start, end), FILLS[0], width)
+        yield _arrow_head(start, end, 4 * width)
         away = (0, 18) if place == 1 else (26, -6) if place == 0 else (-26, -6)
-        yield text(middle_x + away[0], middle_y + away[1], f"{100 * rate:.0f} %", "middle")
+        yield Words((x + to_x) / 2 + away[0], (y + to_y) / 2 + away[1], f"{100 * rate:.0f} %", 12, anchor="middle")
     for (x, y), name in zip(corners, cycle.players, strict=True):
-        yield text(x, y - 12 if y < 100 else y + 22, name, "middle", font_weight="bold")
-        yield dot(x, y, 7, INK)
+        yield Words(x, y - 12 if y < 100 else y + 22, name, 12, anchor="middle", bold=True)
+        yield Dot(x, y, 7, INK)
+
+
+def _along(x: float, to_x: float, y: float, to_y: float, share: float) -> tuple[float, float]:
+    return x + share * (to_x - x), y + share * (to_y - y)
+
+
+def _arrow_head(start: tuple[float, float], end: tuple[float, float], half: float) -> Path:
+    """A triangle, twice `half` wide and long, whose point lies at `end`."""
+    length = math.dist(start, end)
+    x, y = (end[0] - start[0]) / length * half, (end[1] - start[1]) / length * half
+    base = end[0] - 2 * x, end[1] - 2 * y
+    return Path((end, (base[0] - y, base[1] + x), (base[0] + y, base[1] - x)), fill=FILLS[0])
 
 
 def _cut(report: LeagueReport, shown: int) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from ludory.charts.drawing import quoted
+
 from .build import Exploited, LeagueReport, Measured, Relative
-from .charts import cycle_chart, mass_chart, number, payoff_chart, rating_chart
+from .charts import Figure, FigureTable, cycle_chart, mass_chart, number, payoff_chart, rating_chart
 from .payoff_tables import SmallestRate
-from .svg import Figure, Table, quoted
 from .time_charts import branch_chart, curve_charts, family_chart, remembered_chart
 
 T = TypeVar("T")
@@ -69,7 +70,7 @@ def _title(report: LeagueReport) -> str:
     return f"League of {env}" if env else "League"
 
 
-def _facts(report: LeagueReport) -> Table:
+def _facts(report: LeagueReport) -> FigureTable:
     league, config = report.league, report.league.created.get("config", {})
     frozen = sum(player.frozen for player in league.players)
     anchors = sum(player.role == "anchor" for player in league.players)
@@ -92,10 +93,10 @@ def _facts(report: LeagueReport) -> Table:
         ["written by", f"Ludory {made.version}, commit {made.commit or '-'}, {made.date or '-'}"],
         ["machine of this report", made.machine or "-"],
     ]
-    return Table(["league", ""], rows)
+    return FigureTable(["league", ""], rows)
 
 
-def _populations(report: LeagueReport) -> Table:
+def _populations(report: LeagueReport) -> FigureTable:
     columns: dict[str, Callable[[Relative], str]] = {
         "role": lambda one: one.role,
         "against": lambda one: one.other,
@@ -106,7 +107,7 @@ def _populations(report: LeagueReport) -> Table:
     return _table(report.relative, columns)
 
 
-def _exploiters(report: LeagueReport) -> Table:
+def _exploiters(report: LeagueReport) -> FigureTable:
     columns: dict[str, Callable[[Exploited], str]] = {
         "target": lambda one: one.target,
         "start": lambda one: one.start,
@@ -122,7 +123,7 @@ def _exploiters(report: LeagueReport) -> Table:
     return _table(report.exploited, columns)
 
 
-def _players(report: LeagueReport) -> Table:
+def _players(report: LeagueReport) -> FigureTable:
     columns: dict[str, Callable[[Measured], str]] = {
         "player": lambda one: one.player.id,
         "role": lambda one: f"frozen {one.player.role}" if one.player.frozen else one.player.role,
@@ -142,9 +143,9 @@ def _rate(found: SmallestRate | None) -> str:
     return f"{number(found.rate)} against {found.against} ({found.games})" if found else "-"
 
 
-def _table(rows: Sequence[T], columns: Mapping[str, Callable[[T], str]]) -> Table:
+def _table(rows: Sequence[T], columns: Mapping[str, Callable[[T], str]]) -> FigureTable:
     """A table from a function per column, by its header."""
-    return Table(list(columns), [[cell(row) for cell in columns.values()] for row in rows])
+    return FigureTable(list(columns), [[cell(row) for cell in columns.values()] for row in rows])
 
 
 def _section(figure: Figure, heading: str = "h2") -> str:
@@ -154,11 +155,11 @@ def _section(figure: Figure, heading: str = "h2") -> str:
     )
 
 
-def _folded(table: Table, name: str) -> str:
+def _folded(table: FigureTable, name: str) -> str:
     return f"<details><summary>{quoted(name)}</summary><div>{table_html(table)}</div></details>"
 
 
-def table_html(table: Table) -> str:
+def table_html(table: FigureTable) -> str:
     """The table as HTML."""
     head = "".join(f"<th scope='col'>{quoted(name)}</th>" for name in table.header)
     rows = ("".join(f"<td>{quoted(cell)}</td>" for cell in row) for row in table.rows)

@@ -6,12 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from ludory.algorithms.league.matchmaking.opponent_choice import BRANCHES
+from ludory.charts.axes import frame, linear_axis
+from ludory.charts.curves import legend_entry
+from ludory.charts.drawing import Dot, Mark, Path, Rectangle, Words, line
+from ludory.charts.heat_map import LABEL
+from ludory.charts.palette import FILLS, GROUND, INK, STYLES
 
 from .build import LeagueReport, mean_smallest
-from .charts import LABEL, number
+from .charts import Figure, FigureTable, number, picture, vertical_grid
 from .files import metric_names
 from .input import GROUPS, CurvePoint, LeagueInput
-from .svg import FAINT, FILLS, INK, STYLES, Figure, Table, dot, frame, path, polyline, rect, scale, svg, text
 
 PANELS = 12
 """Most curves of a page; all are in curves.parquet."""
@@ -35,7 +39,7 @@ def remembered_chart(report: LeagueReport) -> Figure:
     lines: dict[str, list[tuple[float, float]]] = {}
     for one in report.remembered:
         lines.setdefault(one.player, []).append((one.step / _MILLION, one.smallest.rate))
-    picture = _lines(report.league, lines, "agent steps of the learner (millions)", "smallest win rate", (0.0, 1.0))
+    shape = _lines(report.league, lines, "agent steps of the learner (millions)", "smallest win rate", (0.0, 1.0))
     rows = [
         [
             one.id,
@@ -53,7 +57,7 @@ def remembered_chart(report: LeagueReport) -> Figure:
         "The smallest of many measured rates is biased downwards; the numbers of games are in the table."
     )
     header = ["copy", "step", "smallest", "against", "games against it", "games against all older"]
-    return Figure("Forgetting", caption, picture, Table(header, rows))
+    return Figure("Forgetting", caption, shape, FigureTable(header, rows))
 
 
 def curve_charts(report: LeagueReport) -> Iterator[Figure]:
@@ -78,13 +82,13 @@ def _curve_chart(report: LeagueReport, family: str, names: Sequence[str]) -> Fig
     if not lines:
         return None
     limits = (0.0, 1.0) if not names else None
-    picture = _lines(report.league, lines, "agent steps of the learner (millions)", family, limits, 440, 230)
+    shape = _lines(report.league, lines, "agent steps of the learner (millions)", family, limits, 440, 230)
     rows = [[player, number(points[-1][0], 3), number(points[-1][1], 4)] for player, points in lines.items()]
     caption = _AGAINST.get(family) or (
         "Mean over each slice" + (f" and over {len(names)} parts." if len(names) > 1 else ".")
     )
     caption += f" {games} games." if games else ""
-    return Figure(family, caption, picture, Table(["learner", "last step (millions)", "last value"], rows))
+    return Figure(family, caption, shape, FigureTable(["learner", "last step (millions)", "last value"], rows))
 
 
 def _value(point: CurvePoint, family: str, names: Sequence[str]) -> tuple[float | None, int]:
@@ -100,36 +104,35 @@ def family_chart(report: LeagueReport) -> Figure:
     """Copies and new starts of every learner."""
     league, lanes = report.league, learners(report.league)
     end = max([point.step for point in league.curve] + [one.step for one in league.milestones] + [1])
-    across = scale(0, end / _MILLION, LABEL, 860)
-    height, parts = 46 * len(lanes), []
-    for tick in across.ticks:
-        parts.append(path(f"M{across(tick):.1f} 6 V{height + 6}", FAINT))
-        parts.append(text(across(tick), height + 22, f"{tick:g}", "middle"))
-    parts.append(text((LABEL + 860) / 2, height + 40, "agent steps of the learner (millions)", "middle"))
+    steps = "agent steps of the learner (millions)"
+    across, height = linear_axis(steps, 0, end / _MILLION).between(LABEL, 860), 46 * len(lanes)
+    marks = vertical_grid(across, 6, height + 6)
+    marks.append(Words((LABEL + 860) / 2, height + 40, steps, 12, anchor="middle"))
     for lane, player in enumerate(lanes):
         y = 6 + 46 * (lane + 0.5)
-        parts.append(text(LABEL - 10, y + 4, player, "end"))
+        marks.append(Words(LABEL - 10, y + 4, player, 12, anchor="end"))
         last = max([point.step for point in league.curve if point.player == player] + [0])
-        parts.append(path(f"M{LABEL} {y:.1f} H{across(last / _MILLION):.1f}", INK, 1.5))
+        marks.append(line(LABEL, y, across(last / _MILLION), y, INK, 1.5))
         for one in league.milestones:
             if one.player != player:
                 continue
             x = across(one.step / _MILLION)
             if one.kind == "snapshot":
                 tip = f"{one.id} at {one.step} steps: {one.reason or 'no reason given'}"
-                parts.append(dot(x, y, 5, FILLS[0], tip, stroke="#ffffff"))
-                parts.append(text(x, y - 9, (one.id or "").rpartition("@")[2], "middle", font_size=10))
+                marks.append(Dot(x, y, 5, FILLS[0], GROUND, tip))
+                marks.append(Words(x, y - 9, (one.id or "").rpartition("@")[2], 10, anchor="middle"))
             else:
-                tip = f"{player} starts anew at {one.step} steps"
-                cross = f"M{x - 5:.1f} {y + 9:.1f} l10 10 m0 -10 l-10 10"
-                parts.append(path(cross, FILLS[5], 2.5, tip=tip))
+                tip = f"{player} starts again at {one.step} steps"
+                for side in (-5, 5):
+                    marks.append(Path(((x - side, y + 9), (x + side, y + 19)), FILLS[5], 2.5, tip=tip))
     rows = [
         [one.player, one.kind, one.id or "", str(one.step), f"{one.time:.0f}", one.reason or ""]
         for one in league.milestones
     ]
     caption = "Blue dots: copies, with their numbers. Orange crosses: the learner went back to the supervised weights."
     header = ["learner", "event", "copy", "step", "seconds", "reason"]
-    return Figure("Family tree", caption, svg(900, height + 50, "Family tree of copies", parts), Table(header, rows))
+    shape = picture(900, height + 50, "Family tree of copies", marks)
+    return Figure("Family tree", caption, shape, FigureTable(header, rows))
 
 
 def branch_chart(report: LeagueReport) -> Figure:
@@ -137,33 +140,34 @@ def branch_chart(report: LeagueReport) -> Figure:
     found, lanes = report.league.branches, learners(report.league)
     names = [name for name in BRANCHES if any(one.branch == name for one in found)]
     names += sorted({one.branch for one in found} - set(names))
-    parts, rows = [], []
-    legend = 0.0
+    marks: list[Mark] = []
+    rows, legend = [], 0.0
     for place, name in enumerate(names):
-        parts.append(rect(LABEL + legend, 4, 14, 12, FILLS[place % len(FILLS)], stroke=INK))
-        parts.append(text(LABEL + legend + 19, 14, name))
+        marks.append(Rectangle(LABEL + legend, 4, 14, 12, FILLS[place % len(FILLS)], INK))
+        marks.append(Words(LABEL + legend + 19, 14, name, 12))
         legend += 40 + 7.2 * len(name)
     for lane, player in enumerate(lanes):
         own = {one.branch: one for one in found if one.player == player}
         total, x, y = sum(one.games for one in own.values()), float(LABEL), 30 + 30 * lane
-        parts.append(text(LABEL - 10, y + 15, player, "end"))
-        parts.append(text(870, y + 15, f"{total} games" if total else "-"))
+        marks.append(Words(LABEL - 10, y + 15, player, 12, anchor="end"))
+        marks.append(Words(870, y + 15, f"{total} games" if total else "-", 12))
         for place, name in enumerate(names):
             if name not in own or not total:
                 continue
             share = own[name].games / total
             tip = f"{player}, {name}: {own[name].games} of {total} games"
-            parts.append(rect(x, y, 670 * share, 22, FILLS[place % len(FILLS)], tip, stroke="#ffffff"))
+            fill = FILLS[place % len(FILLS)]
+            marks.append(Rectangle(x, y, 670 * share, 22, fill, GROUND, tip=tip))
             if share > 0.05:
-                colour = "#ffffff" if FILLS[place % len(FILLS)] == FILLS[0] else INK
-                parts.append(text(x + 335 * share, y + 15, f"{100 * share:.0f} %", "middle", fill=colour))
+                color = GROUND if fill == FILLS[0] else INK
+                marks.append(Words(x + 335 * share, y + 15, f"{100 * share:.0f} %", 12, color, "middle"))
             x += 670 * share
             meaning = BRANCHES.get(name, "")
             rows.append([player, name, f"{100 * share:.1f} %", str(own[name].matches), str(own[name].games), meaning])
     caption = "Which rule drew the opponents of the games that were finished."
     header = ["learner", "branch", "share of games", "matches", "games", "meaning"]
-    picture = svg(980, 40 + 30 * len(lanes), "Share of games per rule of matchmaking", parts)
-    return Figure("Matchmaking", caption, picture, Table(header, rows))
+    shape = picture(980, 40 + 30 * len(lanes), "Share of games per rule of matchmaking", marks)
+    return Figure("Matchmaking", caption, shape, FigureTable(header, rows))
 
 
 def _lines(
@@ -182,13 +186,12 @@ def _lines(
     end = max((step for points in lines.values() for step, _ in points), default=1.0)
     per_row = max(1, int((width - 60) // 150))
     legend = 16 * -(-max(1, len(lines)) // per_row)
-    x, y = scale(0, end, 56, width - 14), scale(low, high, height - 44, legend + 30)
-    parts = list(frame(x, y, across, upwards))
+    x = linear_axis(across, 0, end).between(56, width - 14)
+    y = linear_axis(upwards, low, high).between(height - 44, legend + 30)
+    marks = list(frame(x, y, beside=False, size=12))
     for place, (player, points) in enumerate(lines.items()):
-        colour, dashes = STYLES[everyone.index(player) % len(STYLES)]
-        parts.append(polyline([(x(step), y(value)) for step, value in points], colour, dashes))
-        parts += [dot(x(step), y(value), 2.5, colour, f"{player}: {value:.4g}") for step, value in points]
-        left, top = 56 + 150 * (place % per_row), 12 + 16 * (place // per_row)
-        parts.append(path(f"M{left} {top - 4} h22", colour, 2.5, dashes))
-        parts.append(text(left + 27, top, player, font_size=11))
-    return svg(width, height, upwards, parts)
+        style = STYLES[everyone.index(player) % len(STYLES)]
+        marks.append(Path([(x(step), y(value)) for step, value in points], style[0], 2, style[1]))
+        marks += [Dot(x(step), y(value), 2.5, style[0], tip=f"{player}: {value:.4g}") for step, value in points]
+        marks += legend_entry(player, 56 + 150 * (place % per_row), 8 + 16 * (place // per_row), style, 11)
+    return picture(width, height, upwards, marks)

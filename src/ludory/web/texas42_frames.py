@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ludory.charts.drawing import Drawing, Mark, Path, Rectangle, Words
 from ludory.data.formats.texas42.eq_view import DecisionView, SlotView
 from ludory.envs.texas42.sight import SUIT_NAMES, suit_name
 from ludory.envs.texas42.tiles import CALLED, FOLLOW
 
-from .drawing import Box, Drawing, Mark, Path, Words
 from .texas42_tiles import ACCENT, BAD, FAINT, GHOST, GOLD, GOOD, GROUND, INK, LINE, PANEL, blend, domino
 
 WIDTH, HEIGHT = 1100, 640
@@ -56,7 +56,7 @@ def _violins(view: DecisionView) -> list[Mark]:
     legal = [slot for slot in view.slots if slot.legal]
     low, high = _range(legal)
     marks: list[Mark] = [
-        Box(HAND_LEFT - 24, VIOLIN_TOP - 8, 7 * PITCH, VIOLIN_HEIGHT + 16, PANEL, radius=8),
+        Rectangle(HAND_LEFT - 24, VIOLIN_TOP - 8, 7 * PITCH, VIOLIN_HEIGHT + 16, PANEL, radius=8),
         Words(
             24,
             VIOLIN_TOP + VIOLIN_HEIGHT + 56,
@@ -68,7 +68,7 @@ def _violins(view: DecisionView) -> list[Mark]:
     for value in sorted({low, (low + high) // 2, high} | ({0} if low < 0 < high else set())):
         y = _y(value, low, high)
         marks.append(
-            Path(((HAND_LEFT - 24, y), (HAND_LEFT - 24 + 7 * PITCH, y)), LINE, 1.0, 0.0 if value == 0 else 4.0)
+            Path(((HAND_LEFT - 24, y), (HAND_LEFT - 24 + 7 * PITCH, y)), LINE, 1.0, () if value == 0 else (4,))
         )
         marks.append(Words(HAND_LEFT - 30, y + 4, f"{value:+d}" if value else "0", 12, FAINT, "end"))
     peak = max(float(slot.density.max()) for slot in legal)
@@ -94,7 +94,7 @@ def _violin(slot: SlotView, x: float, low: int, high: int, peak: float, colour: 
         if share > 0:
             half = max(0.8, 40 * (share / peak) ** 0.5)
             marks.append(
-                Box(x - half, _y(value, low, high) - unit, 2 * half, max(2 * unit - 0.6, 1.0), colour, radius=1.5)
+                Rectangle(x - half, _y(value, low, high) - unit, 2 * half, max(2 * unit - 0.6, 1.0), colour, radius=1.5)
             )
     y = _y(slot.mean, low, high)
     return [*marks, Path(((x - 42, y), (x + 42, y)), INK, 2.4)]
@@ -132,9 +132,9 @@ def _gauges(view: DecisionView) -> list[Mark]:
     for k, (words, share, colour) in enumerate(gauges):
         x, y = 42 + (GAUGE_WIDTH + 32) * k, GAUGE_TOP + 44
         marks.append(Words(x, y - 8, words, 13, INK))
-        marks.append(Box(x, y, GAUGE_WIDTH, 14, GHOST, radius=7))
+        marks.append(Rectangle(x, y, GAUGE_WIDTH, 14, GHOST, radius=7))
         marks.append(
-            Box(x, y, max(GAUGE_WIDTH * min(share, 1.0), 3), 14, colour, radius=min(7.0, GAUGE_WIDTH * share / 2))
+            Rectangle(x, y, max(GAUGE_WIDTH * min(share, 1.0), 3), 14, colour, radius=min(7.0, GAUGE_WIDTH * share / 2))
         )
     return marks
 
@@ -174,7 +174,7 @@ def _voids(view: DecisionView, decl: int) -> list[Mark]:
         marks.append(Words(RIGHT, y + 14, f"seat {seat}", 13, ACCENT if mine else INK, bold=mine))
         for column, suit in enumerate(suits):
             shown = suit_name(decl, suit) in view.sight.voids[seat]
-            marks.append(Box(RIGHT + 69 + 34 * column, y, 30, 18, BAD if shown else PANEL, LINE, 1, 4))
+            marks.append(Rectangle(RIGHT + 69 + 34 * column, y, 30, 18, BAD if shown else PANEL, LINE, 1, 4))
     return marks
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ludory.charts.drawing import as_svg
 from ludory.data.formats.texas42.eq_records import EqGame
 from ludory.data.formats.texas42.eq_view import DecisionView, decisions, outcome
 from ludory.envs.pictures import plain
 from ludory.envs.texas42.pictures.text import draw_text
 from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES
 
-from .drawing import as_svg
 from .line_table import LineTable
 from .replay_page import filled_page
 from .texas42_frames import frame

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ludory.agents.texas42.bidding.make_probability import BIDS, Chances
+from ludory.charts.drawing import Drawing, Mark, Path, Rectangle, Words
 from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES, tiles_of
 
-from .drawing import Box, Drawing, Mark, Path, Words
 from .texas42_tiles import ACCENT, FAINT, GROUND, INK, LINE, blend, domino
 
 WIDTH, HEIGHT = 1120, 800
@@ -16,8 +16,8 @@ PLOT_LEFT, PLOT_TOP, PLOT_WIDTH, PLOT_HEIGHT = 130, 590, 754, 150
 SIDE = 915
 SCALE = ("#b3442f", "#f7f0dc", "#1f6f4a")
 """Colours of P(make) 0, one half, and 1."""
-DASHED, HATCH = 6.0, 0.05
-"""Length of dashes; one stripe for so much width of an interval."""
+DASHED, HATCH = (6,), 0.05
+"""Lengths of dashes; one stripe for so much width of an interval."""
 MARK_BIDS = (84,)
 
 
@@ -60,14 +60,14 @@ def _map(main: Chances) -> list[Mark]:
         marks.append(Words(LEFT - 12, y + 20, DECLARATIONS[decl], 15, INK, "end"))
         for column, bid in enumerate(BIDS):
             p, x = main.p[row, column], _x(column)
-            marks.append(Box(x, y, CELL_WIDTH - 2, CELL_HEIGHT - 2, colour(p), radius=3))
+            marks.append(Rectangle(x, y, CELL_WIDTH - 2, CELL_HEIGHT - 2, colour(p), radius=3))
             marks += _stripes(x, y, main.high[row, column] - main.low[row, column], colour(p))
             chosen = main.best(bid) == decl
             dark = abs(p - 0.5) > 0.33
             ink = GROUND if dark else INK
             marks.append(Words(x + CELL_WIDTH / 2 - 1, y + 20, f"{100 * p:.0f}", 15, ink, "middle", chosen))
             if chosen:
-                marks.append(Box(x, y, CELL_WIDTH - 2, CELL_HEIGHT - 2, "", INK, 2, 3))
+                marks.append(Rectangle(x, y, CELL_WIDTH - 2, CELL_HEIGHT - 2, "", INK, 2, 3))
     return marks
 
 
@@ -131,16 +131,16 @@ def _curves(main: Chances, beside: Sequence[Chances]) -> list[Mark]:
     return marks
 
 
-def _style(k: int) -> tuple[str, float, float]:
+def _style(k: int) -> tuple[str, float, Sequence[float]]:
     """Colour, width and dashes of curve k."""
-    return (ACCENT, 3.0, 0.0) if k == 0 else (("#8a4b08", "#6a3d9a")[(k - 1) % 2], 2.2, DASHED)
+    return (ACCENT, 3.0, ()) if k == 0 else (("#8a4b08", "#6a3d9a")[(k - 1) % 2], 2.2, DASHED)
 
 
 def _legend(main: Chances) -> list[Mark]:
     y = TOP + 14
     marks: list[Mark] = [Words(SIDE, y, "P(make) in per cent", 14, INK, bold=True)]
     for k in range(11):
-        marks.append(Box(SIDE + 15 * k, y + 10, 15, 14, colour(k / 10)))
+        marks.append(Rectangle(SIDE + 15 * k, y + 10, 15, 14, colour(k / 10)))
     marks += [Words(SIDE, y + 40, "0", 12, FAINT), Words(SIDE + 165, y + 40, "100", 12, FAINT, "end")]
     marks.append(Words(SIDE, y + 66, "framed: best declaration", 13, FAINT))
     if main.samples:

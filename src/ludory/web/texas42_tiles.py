@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from ludory.charts.drawing import Dot, Mark, Path, Rectangle, shifted
 from ludory.envs.texas42.tiles import COUNT, HIGH, LOW
-
-from .drawing import Box, Dot, Mark, Path, shifted
 
 GROUND, PANEL, LINE, INK, FAINT, ACCENT = "#ffffff", "#f2f5fa", "#c6cfde", "#17203a", "#5a6788", "#1f5fbf"
 IVORY, GOLD, GHOST, GOOD, BAD = "#fbf6e6", "#b8860b", "#dfe4ee", "#2f7d4f", "#b3442f"
@@ -25,9 +24,9 @@ def domino(tile: int, x: float, y: float, width: float = 32.0, frame: str = "", 
     ink, face = (LINE, GROUND) if ghost else (INK, IVORY)
     marks: list[Mark] = []
     if frame:
-        marks.append(Box(-3, -3, width + 6, 2 * width + 6, frame, radius=0.25 * width))
+        marks.append(Rectangle(-3, -3, width + 6, 2 * width + 6, frame, radius=0.25 * width))
     rim = GHOST if ghost else GOLD if COUNT[tile] else FAINT
-    marks.append(Box(0, 0, width, 2 * width, face, rim, max(1.0, 0.07 * width), 0.17 * width))
+    marks.append(Rectangle(0, 0, width, 2 * width, face, rim, max(1.0, 0.07 * width), 0.17 * width))
     marks.append(Path(((0.14 * width, width), (0.86 * width, width)), ink, max(0.7, 0.04 * width)))
     for half, pips in enumerate((HIGH[tile], LOW[tile])):
         marks += [Dot(a * width, (b + half) * width, 0.095 * width, ink) for a, b in _SPOTS[pips]]

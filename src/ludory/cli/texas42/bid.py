@@ -145,7 +145,7 @@ def _as_json(one: Chances) -> dict[str, Any]:
 
 
 def _write_poster(file: Path, found: list[Chances]) -> None:
-    from ludory.web.drawing import as_image, as_svg
+    from ludory.charts.drawing import as_image, as_svg
     from ludory.web.texas42_poster import poster
 
     drawing = poster(found[0], found[1:])

@@ -102,11 +102,11 @@ def converge(argv: list[str]) -> int:
             "best: how often the declaration is that of all samples; lost: what declaring by so few samples costs"
         )
     if chosen.svg:
-        from ludory.algorithms.league.report.svg import line_chart
+        from ludory.charts.curves import line_chart
 
         lines = {name: [(one.samples, getattr(one, name)) for one in steps] for name in ("half_width", "error", "lost")}
         with atomic_file(chosen.svg, "w") as handle:
-            handle.write(line_chart("P(make) by samples", "samples", "chance", lines) + "\n")
+            handle.write(line_chart("P(make) by samples", "samples", "chance", lines))
     return 0
 
 

@@ -203,14 +203,14 @@ def analyse(argv: list[str]) -> int:
     found = analysed(read_records(chosen.paths), chosen.samples, chosen.seed)
     print(json.dumps(found, indent=2) if chosen.json else _table(found, chosen.samples))
     if chosen.svg:
-        from ludory.algorithms.league.report.svg import line_chart
+        from ludory.charts.curves import line_chart
 
         lines = {
             name: [(int(k), one[name]) for k, one in found["by_trick"].items() if one[name] is not None]
             for name in ("spread", "lead", "sem")
         }
         with atomic_file(chosen.svg, "w") as handle:
-            handle.write(line_chart("E[Q] by trick", "trick", "points", lines) + "\n")
+            handle.write(line_chart("E[Q] by trick", "trick", "points", lines))
     return 0
 
 

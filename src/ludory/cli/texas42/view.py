@@ -90,8 +90,8 @@ def _write_page(game: EqGame, chosen: argparse.Namespace) -> str:
 
 
 def _write_gif(game: EqGame, chosen: argparse.Namespace) -> str:
+    from ludory.charts.drawing import as_image
     from ludory.data.formats.texas42.eq_view import decisions
-    from ludory.web.drawing import as_image
     from ludory.web.texas42_frames import frame
 
     if not chosen.fps > 0:
@@ -105,8 +105,8 @@ def _write_gif(game: EqGame, chosen: argparse.Namespace) -> str:
 
 
 def _write_picture(game: EqGame, chosen: argparse.Namespace) -> str:
+    from ludory.charts.drawing import as_image, as_svg
     from ludory.data.formats.texas42.eq_view import decisions
-    from ludory.web.drawing import as_image, as_svg
     from ludory.web.texas42_frames import frame
 
     wanted = _wanted(game, chosen)

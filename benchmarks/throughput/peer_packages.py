@@ -1,4 +1,4 @@
-"""The environment in the cache folder that peers are installed in, so that nothing of them mixes with Ludory's packages."""
+"""The environment in the cache folder in which peers are installed, apart from Ludory's own packages."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import venv
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from ludory.benchmarks.harness.worker_process import MissingContestant
 from ludory.envs.engine.binding.bind import cache_directory
-
-from .worker_process import MissingContestant
 
 PACKAGES = ("open_spiel", "pettingzoo", "shimmy")
 """What `install_peers` installs."""
 
 
 def peer_folder() -> Path:
-    """Folder of all that the benchmark keeps for its next run."""
+    """Folder of what the benchmark keeps for its next run."""
     return cache_directory("benchmarks")
 
 
@@ -32,7 +31,7 @@ def install_peers() -> None:
 
 
 def peer_python() -> str:
-    """Interpreter of the peers' environment, which is made if it is not there.
+    """Interpreter of the peers' environment, which is created if it does not exist.
 
     Raises:
         MissingContestant: it cannot be made.
@@ -65,7 +64,7 @@ def run_tool(command: Sequence[str], what: str, variables: Mapping[str, str] | N
     """Run a command to its end; `variables` are added to its environment.
 
     Raises:
-        MissingContestant: it fails; with the last line that tells an error.
+        MissingContestant: it fails; with the last line that contains an error.
     """
     environment = os.environ | dict(variables or {})
     done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)

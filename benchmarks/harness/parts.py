@@ -1,0 +1,110 @@
+"""Parts of a benchmark that are kept as soon as they are known, so that the same command goes on after a stop."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from multiprocessing.connection import wait as wait_for_end
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ludory.algorithms.running.folder_lock import FileLock
+from ludory.errors import DataError
+from ludory.written import lost
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@contextmanager
+def kept_lines(file: Path, what: str) -> Iterator[tuple[list[Any], Callable[[Any], None]]]:
+    """Lines of a file of JSON lines, and a function that appends one; an unfinished last line is removed.
+
+    Args:
+        file: that grows; it is locked as long as the block runs.
+        what: writes it, for the error.
+
+    Raises:
+        DataError: a line is no JSON.
+        OutputError: another process writes the file, or it was deleted or replaced in the meantime.
+    """
+    with FileLock(file, what):
+        lines = read_lines(file)
+        with file.open("a", encoding="utf-8") as handle:
+            handle.truncate(_finished(file))
+
+            def append(line: Any) -> None:
+                handle.write(json.dumps(line) + "\n")
+                handle.flush()
+                os.fsync(handle.fileno())
+
+            yield lines, append
+            ours = os.fstat(handle.fileno())
+        if not file.exists() or not os.path.samestat(ours, file.stat()):
+            raise lost([f"{file} is gone or has been replaced"])
+
+
+def read_lines(file: Path) -> list[Any]:
+    """Values of a file of JSON lines without an unfinished last line; none where the file is missing.
+
+    Raises:
+        DataError: a line is no JSON.
+    """
+    lines = []
+    if file.exists():
+        for number, line in enumerate(file.read_bytes()[: _finished(file)].splitlines(), 1):
+            try:
+                lines.append(json.loads(line))
+            except ValueError as error:
+                raise DataError(f"{file}, line {number}: not a result ({error}); remove it to play it again") from error
+    return lines
+
+
+def _finished(file: Path) -> int:
+    """Bytes of the lines that end."""
+    return file.read_bytes().rfind(b"\n") + 1
+
+
+def in_processes(
+    function: Callable[[T], R], tasks: Iterable[T], processes: int, prepare: Callable[[], object] | None = None
+) -> Iterator[R]:
+    """Results of `function` in the order in which they are known; workers have one thread each.
+
+    Args:
+        function: of a module, called in a worker.
+        tasks: its arguments.
+        processes: how many workers.
+        prepare: called once in every worker, e.g. to compile; may be None.
+    """
+    left, running = iter(tasks), set()
+    pool = ProcessPoolExecutor(
+        processes, multiprocessing.get_context("spawn"), initializer=_begin_worker, initargs=(prepare,)
+    )
+    try:
+        for task in left:
+            running.add(pool.submit(function, task))
+            if len(running) >= 2 * processes:
+                ended, running = wait(running, return_when=FIRST_COMPLETED)
+                yield from (one.result() for one in ended)
+        while running:
+            ended, running = wait(running, return_when=FIRST_COMPLETED)
+            yield from (one.result() for one in ended)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin_worker(prepare: Callable[[], object] | None) -> None:
+    """Leave Ctrl+C to the parent, and end with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ["LUDORY_NUM_THREADS"] = "1"
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=lambda: (wait_for_end([parent.sentinel]), os._exit(1)), daemon=True).start()
+    if prepare is not None:
+        prepare()

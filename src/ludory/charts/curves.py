@@ -1,0 +1,151 @@
+"""Charts of curves: with shaded intervals, with an interval at every point, or plain lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from .axes import Axis, frame, linear_axis
+from .drawing import Dot, Drawing, Mark, Path, Words, as_svg, line
+from .palette import GROUND, STYLES
+
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 800, 460, 58, 228, 46, 104
+"""Of a chart of curves with bands."""
+_PANEL_WIDTH, _PANEL_HEIGHT, _PANEL_LEFT, _GAP = 380, 430, 62, 70
+"""Of a panel with intervals."""
+_LABEL = 17
+"""Least distance of labels."""
+
+
+class Point(NamedTuple):
+    """A value with the ends of its interval."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+
+
+class Series(NamedTuple):
+    """Points joined by a line."""
+
+    name: str
+    points: Sequence[Point]
+
+
+class Plot(NamedTuple):
+    """One panel; `line`: a reference line from one point to another."""
+
+    across: Axis
+    upwards: Axis
+    series: Sequence[Series]
+    line: tuple[tuple[float, float], tuple[float, float]] | None = None
+
+
+def curve_plot(title: str, curves: Sequence[Series], score: str, caption: Sequence[str]) -> str:
+    """SVG document: a line with a shaded interval for each curve, named at its end.
+
+    Args:
+        title: above the plot.
+        curves: at most six, over decisions.
+        score: title of the vertical axis, with the unit.
+        caption: lines below, at most two.
+    """
+    points = [point for curve in curves for point in curve.points]
+    unit, words = _unit(max(point.x for point in points))
+    lowest, highest = min(0.0, *(point.low for point in points)), max(point.high for point in points)
+    x = linear_axis(f"decisions{words}", 0, max(point.x for point in points) / unit, 6, widen=False)
+    y = linear_axis(score, lowest, max(highest, lowest + 1e-3), widen=False)
+    x, y = x.between(_LEFT, _WIDTH - _RIGHT), y.between(_HEIGHT - _BOTTOM, _TOP)
+    marks = [Words(_LEFT, 24, title, bold=True), *frame(x, y)]
+    for curve, (color, _) in zip(curves, STYLES, strict=False):
+        there = [(x(one.x / unit), y(one.high)) for one in curve.points]
+        back = [(x(one.x / unit), y(one.low)) for one in reversed(curve.points)]
+        marks.append(Path([*there, *back], fill=color, opacity=0.13))
+    for curve, (color, dashes) in zip(curves, STYLES, strict=False):
+        marks.append(Path([(x(one.x / unit), y(one.y)) for one in curve.points], color, 2.2, dashes))
+    ends = [(x(curve.points[-1].x / unit), y(curve.points[-1].y)) for curve in curves]
+    marks += [*_labels(ends, [curve.name for curve in curves]), *_caption(caption, _LEFT, _HEIGHT)]
+    return as_svg(Drawing(_WIDTH, _HEIGHT, GROUND, title, marks))
+
+
+def interval_plot(title: str, plots: Sequence[Plot], caption: Sequence[str]) -> str:
+    """SVG document of panels side by side; series of one name have one colour in all panels and are named once, at the top."""
+    styles = dict(zip(dict.fromkeys(one.name for plot in plots for one in plot.series), STYLES * 9, strict=False))
+    marks: list[Mark] = [Words(_PANEL_LEFT, 22, title, bold=True)]
+    at = _PANEL_LEFT
+    for name, style in styles.items():
+        marks += legend_entry(name, at, 38, style)
+        at += 48 + 8 * len(name)
+    for k, plot in enumerate(plots):
+        left = _PANEL_LEFT + k * (_PANEL_WIDTH + _GAP)
+        marks += _panel(plot, styles, left)
+    width = _PANEL_LEFT + len(plots) * (_PANEL_WIDTH + _GAP) - _GAP + 20
+    marks += _caption(caption, _PANEL_LEFT, _PANEL_HEIGHT)
+    return as_svg(Drawing(width, _PANEL_HEIGHT, GROUND, title, marks))
+
+
+def _panel(plot: Plot, styles: Mapping[str, tuple[str, Sequence[float]]], left: float) -> Iterator[Mark]:
+    x, y = plot.across.between(left, left + _PANEL_WIDTH), plot.upwards.between(_PANEL_HEIGHT - 96, 56)
+    yield from frame(x, y)
+    if plot.line:
+        yield Path([(x(a), y(b)) for a, b in plot.line], "#888888")
+    for series in plot.series:
+        color, dashes = styles[series.name]
+        for one in series.points:
+            yield line(x(one.x), y(one.low), x(one.x), y(one.high), color, 1.4)
+            yield Dot(x(one.x), y(one.y), 3.2, color)
+        yield Path([(x(one.x), y(one.y)) for one in series.points], color, 2, dashes)
+
+
+def line_chart(name: str, across: str, upwards: str, lines: Mapping[str, Sequence[tuple[float, float]]]) -> str:
+    """SVG document with up to six lines, from 0 upwards, and their names."""
+    every = [point for points in lines.values() for point in points]
+    x = linear_axis(across, min(a for a, _ in every), max(a for a, _ in every)).between(60, 620)
+    y = linear_axis(upwards, 0, max(*(b for _, b in every), 1e-9)).between(320, 30)
+    marks = [*frame(x, y, beside=False)]
+    for row, ((title, points), (color, dashes)) in enumerate(zip(lines.items(), STYLES, strict=False)):
+        marks.append(Path([(x(a), y(b)) for a, b in points], color, 2, dashes))
+        marks += legend_entry(title, 640, 40 + 20 * row, (color, dashes))
+    return as_svg(Drawing(900, 370, GROUND, name, marks))
+
+
+def legend_entry(
+    name: str, x: float, y: float, style: tuple[str, Sequence[float]], size: float = 13
+) -> tuple[Mark, Mark]:
+    """A sample of a line and its name."""
+    return Path(((x, y), (x + 24, y)), style[0], 2, style[1]), Words(x + 30, y + 4.5, name, size)
+
+
+def _caption(lines: Sequence[str], left: float, height: float) -> list[Mark]:
+    return [Words(left, height - 32 + 18 * k, words) for k, words in enumerate(lines)]
+
+
+def _labels(ends: Sequence[tuple[float, float]], names: Sequence[str]) -> Iterator[Mark]:
+    """Names beside the ends of lines, moved apart where they would touch, each with a sample of its line."""
+    heights = apart([height for _, height in ends], _LABEL, _TOP + 4, _HEIGHT - _BOTTOM)
+    start = _WIDTH - _RIGHT + 8
+    for end, height, name, (color, dashes) in zip(ends, heights, names, STYLES, strict=False):
+        points = (end, (start, height), (start + 22, height))
+        yield Path(points, color, 1.6, dashes)
+        yield Words(start + 27, height + 4.5, name)
+
+
+def apart(wanted: Sequence[float], gap: float, top: float, bottom: float) -> list[float]:
+    """Places as close to `wanted` as a distance of at least `gap` allows, in the same order, within [top, bottom] where they fit."""
+    order = sorted(range(len(wanted)), key=lambda k: wanted[k])
+    placed = [max(top, wanted[k]) for k in order]
+    for k in range(1, len(placed)):
+        placed[k] = max(placed[k], placed[k - 1] + gap)
+    limit = bottom
+    for k in reversed(range(len(placed))):
+        placed[k] = min(placed[k], limit)
+        limit = placed[k] - gap
+    return [placed[order.index(k)] for k in range(len(wanted))]
+
+
+def _unit(largest: float) -> tuple[int, str]:
+    for unit, name in ((1_000_000, " (millions)"), (1_000, " (thousands)")):
+        if largest >= 2 * unit:
+            return unit, name
+    return 1, ""
