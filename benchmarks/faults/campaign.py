@@ -23,7 +23,7 @@ from ludory.errors import LudoryError, OptionError
 
 from . import damaged_files, kills, places, processes
 from .commands import Commands
-from .findings import KINDS, Case, Place, Tally, total
+from .findings import KINDS, Case, FaultTally, Place, total
 
 INTERRUPTED = 130
 PARTS: dict[str, Callable[[], Mapping[str, Case]]] = {
@@ -79,7 +79,7 @@ def run(argv: list[str]) -> int:
         print(f"interrupted: what is done is in {options.out}; go on with the same command")
         return INTERRUPTED
     tallies = {
-        piece: Tally.from_json(json.loads(file.read_text(encoding="utf-8")))
+        piece: FaultTally.from_json(json.loads(file.read_text(encoding="utf-8")))
         for piece in wanted
         if (file := piece.file(options.out, options.seed)).exists()
     }
@@ -131,7 +131,7 @@ def _try_all(waiting: list[Piece], options: argparse.Namespace) -> dict[Piece, s
     scratch = (options.out / "scratch").resolve()
     places.unmount_all(scratch)
 
-    def one(piece: Piece) -> Tally:
+    def one(piece: Piece) -> FaultTally:
         if not hasattr(own, "commands"):
             opened.append(Commands(scratch / f"streams-{len(opened)}"))
             own.commands = opened[-1]
@@ -164,13 +164,13 @@ def _try_all(waiting: list[Piece], options: argparse.Namespace) -> dict[Piece, s
     return untried
 
 
-def _words(tally: Tally) -> str:
+def _words(tally: FaultTally) -> str:
     trials = ", ".join(f"{count} {sort}" for sort, count in sorted(tally.trials.items()))
     return "; ".join([trials, *(f"{one.kind.upper()}: {one.what}" for one in tally.findings)])
 
 
 def _report(
-    tallies: Mapping[Piece, Tally], untried: Mapping[Piece, str], options: argparse.Namespace
+    tallies: Mapping[Piece, FaultTally], untried: Mapping[Piece, str], options: argparse.Namespace
 ) -> dict[str, Any]:
     return {
         "benchmark": "faults",
@@ -188,16 +188,16 @@ def _report(
     }
 
 
-def _by_part(tallies: Mapping[Piece, Tally]) -> dict[str, Tally]:
+def _by_part(tallies: Mapping[Piece, FaultTally]) -> dict[str, FaultTally]:
     parts = list(dict.fromkeys(piece.part for piece in tallies))
     return {part: total(tally for piece, tally in tallies.items() if piece.part == part) for part in parts}
 
 
-def _counts(tally: Tally) -> dict[str, int]:
+def _counts(tally: FaultTally) -> dict[str, int]:
     return {kind: sum(one.kind == kind for one in tally.findings) for kind in KINDS}
 
 
-def _print(tallies: Mapping[Piece, Tally], untried: Mapping[Piece, str]) -> None:
+def _print(tallies: Mapping[Piece, FaultTally], untried: Mapping[Piece, str]) -> None:
     table = Table(title="Faults", title_justify="left")
     for name in ("part", "trials", *KINDS):
         table.add_column(name, justify="left" if name == "part" else "right")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ludory.errors import LudoryError
 
 from .damage import PLACES
-from .findings import Case, Kind, Place, Tally
+from .findings import Case, FaultTally, Kind, Place
 from .formats import FORMATS, Format, plain
 from .jobs import MAKING, make_input
 from .outcomes import digest
@@ -28,7 +28,7 @@ EACH = 4
 READ, PLAN, LOG = "ludory.benchmarks.faults.damaged_files:read_damaged", "plan.json", "read.jsonl"
 
 
-class Attempt(NamedTuple):
+class DamageTrial(NamedTuple):
     """One damaged file."""
 
     damage: str
@@ -41,12 +41,12 @@ def cases() -> dict[str, Case]:
 
 
 def _case(name: str, form: Format) -> Case:
-    def run(place: Place) -> Tally:
-        tally, each = Tally(), max(1, round(EACH * place.amount))
+    def run(place: Place) -> FaultTally:
+        tally, each = FaultTally(), max(1, round(EACH * place.amount))
         sample = _sample(name, form, place)
         draw = random.Random(place.seed)
-        attempts = [Attempt(kind, draw.randrange(2**32)) for kind in form.changes for _ in range(each)]
-        attempts += [Attempt(kind, 0) for kind in PLACES]
+        attempts = [DamageTrial(kind, draw.randrange(2**32)) for kind in form.changes for _ in range(each)]
+        attempts += [DamageTrial(kind, 0) for kind in PLACES]
         if place.amount < 1:
             attempts = draw.sample(attempts, max(1, round(len(attempts) * place.amount)))
         done = 0
@@ -92,7 +92,7 @@ def _sample(name: str, form: Format, place: Place) -> Path:
     return folder
 
 
-def _count(name: str, form: Format, attempt: Attempt, outcome: str, told: str, tally: Tally) -> None:
+def _count(name: str, form: Format, attempt: DamageTrial, outcome: str, told: str, tally: FaultTally) -> None:
     tally.trials[outcome] += 1
     words = f"{name}, {attempt.damage} (seed {attempt.seed}): {told}"
     kinds: dict[str, Kind] = {"hang": "hang", "crash": "crash", "memory": "memory", "exception": "traceback"}
@@ -111,14 +111,14 @@ def read_damaged(arguments: list[str]) -> int:
     name, sample, attempts = json.loads((scratch / PLAN).read_text())
     form, folder = FORMATS[name], scratch / "files"
     with (scratch / LOG).open("w") as log:
-        for outcome in _outcomes(form, Path(sample), folder, [Attempt(*one) for one in attempts]):
+        for outcome in _outcomes(form, Path(sample), folder, [DamageTrial(*one) for one in attempts]):
             log.write(json.dumps(outcome) + "\n")
             log.flush()
     shutil.rmtree(folder)
     return 0
 
 
-def _outcomes(form: Format, sample: Path, folder: Path, attempts: list[Attempt]) -> Iterator[tuple[str, str]]:
+def _outcomes(form: Format, sample: Path, folder: Path, attempts: list[DamageTrial]) -> Iterator[tuple[str, str]]:
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(sample, folder)
     file = sorted(folder.glob(form.file))[0]

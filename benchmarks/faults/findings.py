@@ -21,7 +21,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 TRACEBACK = "Traceback (most recent call last)"
 
 
-class Finding(NamedTuple):
+class FaultFinding(NamedTuple):
     """One fault."""
 
     kind: Kind
@@ -30,15 +30,15 @@ class Finding(NamedTuple):
 
 
 @dataclass(slots=True)
-class Tally:
+class FaultTally:
     """Of one case in one round: how many trials of each sort there were, and what was found."""
 
     trials: Counter[str] = field(default_factory=Counter)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[FaultFinding] = field(default_factory=list)
 
     def add(self, kind: Kind, what: str) -> None:
         """Note a fault."""
-        self.findings.append(Finding(kind, " ".join(what.split())[:600]))
+        self.findings.append(FaultFinding(kind, " ".join(what.split())[:600]))
 
     def add_ending(self, ended: Ended, what: str) -> None:
         """Note what an ending itself shows: a traceback, a hang, a crash."""
@@ -67,14 +67,14 @@ class Tally:
         return {"trials": dict(self.trials), "findings": [list(one) for one in self.findings]}
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Tally:
+    def from_json(cls, content: Mapping[str, Any]) -> FaultTally:
         """What `as_json` gave."""
-        return cls(Counter(content["trials"]), [Finding(*one) for one in content["findings"]])
+        return cls(Counter(content["trials"]), [FaultFinding(*one) for one in content["findings"]])
 
 
-def total(tallies: Iterable[Tally]) -> Tally:
+def total(tallies: Iterable[FaultTally]) -> FaultTally:
     """All of them in one."""
-    result = Tally()
+    result = FaultTally()
     for one in tallies:
         result.trials += one.trials
         result.findings += one.findings
@@ -83,7 +83,7 @@ def total(tallies: Iterable[Tally]) -> Tally:
 
 Items = list[tuple[str, str]]
 """A result in comparable parts: name and digest."""
-Case = Callable[["Place"], Tally]
+Case = Callable[["Place"], FaultTally]
 """What a part of the campaign does with one job, format or command in one round."""
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ludory.errors import LudoryError
 
-from .findings import Case, Place, Tally, last_line
+from .findings import Case, FaultTally, Place, last_line
 from .jobs import JOBS, Job, left_behind, prepared, ran
 from .outcomes import files
 
@@ -27,8 +27,8 @@ def cases() -> dict[str, Case]:
 
 
 def _case(job: Job) -> Case:
-    def run(place: Place) -> Tally:
-        tally, draw = Tally(), random.Random(place.seed)
+    def run(place: Place) -> FaultTally:
+        tally, draw = FaultTally(), random.Random(place.seed)
         whole = prepared(job, place.scratch / "whole", place.inputs, place.commands)
         seconds = ran(job, whole, place.inputs, place.commands)
         wanted, lives = max(1, round(KILLS * place.amount)), 0
@@ -44,7 +44,7 @@ def _case(job: Job) -> Case:
 
 
 def _one_life(
-    job: Job, folder: Path, place: Place, draw: random.Random, seconds: float, kills: int, tally: Tally
+    job: Job, folder: Path, place: Place, draw: random.Random, seconds: float, kills: int, tally: FaultTally
 ) -> bool:
     """From an empty folder to the end, with up to `kills` signals; returns whether it came to its end."""
     sent: list[str] = []
@@ -67,7 +67,7 @@ def _one_life(
             return False
 
 
-def _compare(job: Job, whole: Path, killed: Path, tally: Tally) -> None:
+def _compare(job: Job, whole: Path, killed: Path, tally: FaultTally) -> None:
     told = f"{job.command.split(' --')[0]}, exit code 0"
     try:
         tally.add_difference(job.result(whole), job.result(killed), told)

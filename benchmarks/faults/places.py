@@ -16,12 +16,12 @@ from pathlib import Path
 from ludory.errors import LudoryError
 
 from .commands import Ended
-from .findings import Case, Place, Tally, last_line
+from .findings import Case, FaultTally, Place, last_line
 from .jobs import JOBS, Job, prepared, ran
 
 TRIALS = 2
 """Of a job in a round."""
-Trial = Callable[[Job, Place, Path, float, random.Random, Tally], None]
+Trial = Callable[[Job, Place, Path, float, random.Random, FaultTally], None]
 """One trial, beside the folder and the seconds of an undisturbed run."""
 
 
@@ -46,8 +46,8 @@ def together() -> dict[str, Case]:
 
 
 def _case(job: Job, trial: Trial) -> Case:
-    def run(place: Place) -> Tally:
-        tally, draw = Tally(), random.Random(place.seed)
+    def run(place: Place) -> FaultTally:
+        tally, draw = FaultTally(), random.Random(place.seed)
         whole = prepared(job, place.scratch / "whole", place.inputs, place.commands)
         seconds = ran(job, whole, place.inputs, place.commands)
         for _ in range(max(1, round(TRIALS * place.amount))):
@@ -87,7 +87,7 @@ def _mount(*arguments: str) -> bool:
     return subprocess.run(["mount", *arguments], capture_output=True, check=False).returncode == 0
 
 
-def _on_full_disk(job: Job, place: Place, whole: Path, seconds: float, draw: random.Random, tally: Tally) -> None:
+def _on_full_disk(job: Job, place: Place, whole: Path, seconds: float, draw: random.Random, tally: FaultTally) -> None:
     sizes = [file.stat().st_size for file in whole.rglob("*") if file.is_file()]
     share, folder = draw.uniform(0.05, 0.95), place.scratch / "full"
     shutil.rmtree(folder, ignore_errors=True)
@@ -113,7 +113,7 @@ def _on_full_disk(job: Job, place: Place, whole: Path, seconds: float, draw: ran
 # --- Read-only ------------------------------------------------------------------------------------------------------------
 
 
-def _on_read_only(job: Job, place: Place, whole: Path, seconds: float, draw: random.Random, tally: Tally) -> None:
+def _on_read_only(job: Job, place: Place, whole: Path, seconds: float, draw: random.Random, tally: FaultTally) -> None:
     folder, later = place.scratch / "read-only", draw.random() < 0.5
     shutil.rmtree(folder, ignore_errors=True)
     with small_disk(folder, 1 << 30) as mounted:
@@ -143,7 +143,9 @@ def _on_read_only(job: Job, place: Place, whole: Path, seconds: float, draw: ran
 # --- A folder that goes away ----------------------------------------------------------------------------------------------
 
 
-def _without_folder(job: Job, place: Place, whole: Path, seconds: float, draw: random.Random, tally: Tally) -> None:
+def _without_folder(
+    job: Job, place: Place, whole: Path, seconds: float, draw: random.Random, tally: FaultTally
+) -> None:
     target = prepared(job, place.scratch / "removed", place.inputs, place.commands)
     after = draw.uniform(0.2, 0.95) * seconds
 
@@ -171,7 +173,7 @@ def _without_folder(job: Job, place: Place, whole: Path, seconds: float, draw: r
 # --- Two processes --------------------------------------------------------------------------------------------------------
 
 
-def _two_processes(job: Job, place: Place, whole: Path, seconds: float, draw: random.Random, tally: Tally) -> None:
+def _two_processes(job: Job, place: Place, whole: Path, seconds: float, draw: random.Random, tally: FaultTally) -> None:
     target = prepared(job, place.scratch / "together", place.inputs, place.commands)
     both, late = (place.commands, place.commands.twin), draw.uniform(0, 0.5) * seconds
     started = threading.Event()
@@ -198,12 +200,12 @@ def _two_processes(job: Job, place: Place, whole: Path, seconds: float, draw: ra
 # --- What all have in common ----------------------------------------------------------------------------------------------
 
 
-def _count(ended: Ended, sort: str, told: str, tally: Tally) -> None:
+def _count(ended: Ended, sort: str, told: str, tally: FaultTally) -> None:
     tally.trials[sort] += 1
     tally.add_ending(ended, told)
 
 
-def _go_on(job: Job, place: Place, whole: Path, target: Path, told: str, tally: Tally) -> None:
+def _go_on(job: Job, place: Place, whole: Path, target: Path, told: str, tally: FaultTally) -> None:
     """The same command in a good place comes to the same end."""
     ended = place.commands.run(job.words(place.inputs, target), target)
     tally.add_ending(ended, told)
@@ -213,9 +215,9 @@ def _go_on(job: Job, place: Place, whole: Path, target: Path, told: str, tally: 
         tally.add("lost", f"{told}: does not go on, exit code {ended.code}: {last_line(ended.err)}")
 
 
-def _compare(job: Job, whole: Path, target: Path, told: str, tally: Tally, success: bool = False) -> None:
+def _compare(job: Job, whole: Path, target: Path, told: str, tally: FaultTally, success: bool = False) -> None:
     """`success`: a difference means that success was claimed without it."""
-    found = Tally()
+    found = FaultTally()
     try:
         found.add_difference(job.result(whole), job.result(target), told)
     except (LudoryError, OSError, ValueError, KeyError) as error:

@@ -13,7 +13,7 @@ import numpy as np
 from ludory.errors import LudoryError
 
 from .damage import ANY
-from .findings import Case, Place, Tally
+from .findings import Case, FaultTally, Place
 from .jobs import MAKING
 from .outcomes import recorded_games
 
@@ -33,8 +33,8 @@ def forks() -> dict[str, Case]:
 
 
 def _fork_case(way: str) -> Case:
-    def run(place: Place) -> Tally:
-        tally = Tally()
+    def run(place: Place) -> FaultTally:
+        tally = FaultTally()
         ended = place.commands.run([way], place.scratch, function=FORK, longest=LONGEST)
         tally.trials["forks"] += 1
         tally.add_ending(ended, f"fork by {way} after a batch of {BATCH:,} games")
@@ -114,8 +114,8 @@ def compiled_code() -> dict[str, Case]:
     return {"record": _with_damaged_cache}
 
 
-def _with_damaged_cache(place: Place) -> Tally:
-    tally, draw = Tally(), random.Random(place.seed)
+def _with_damaged_cache(place: Place) -> FaultTally:
+    tally, draw = FaultTally(), random.Random(place.seed)
     words, cache, good = RECORD.split(), place.scratch / "cache", place.inputs / "cache"
     folders = [place.scratch / name for name in ("whole", "healed", "again")]
     for folder in folders:

@@ -17,7 +17,7 @@ from ludory.errors import OptionError
 ALL_SEATS = -1
 
 
-class Move(NamedTuple):
+class PlayedMove(NamedTuple):
     """What was chosen at one decision.
 
     seat: who moved, or `ALL_SEATS` in a simultaneous game.
@@ -29,7 +29,7 @@ class Move(NamedTuple):
 
 
 class Playthrough:
-    """One game between players; iterate to play it, one `Move` at a time.
+    """One game between players; iterate to play it, one `PlayedMove` at a time.
 
     A move is given out after it was made: `engine` then stands in the position behind it.
 
@@ -61,7 +61,7 @@ class Playthrough:
         self.start = dict(start or {})
         self.engine: Engine = make_engine(game, seed=self.seed, first_game=game_index)
         self.engine.reset(options=self.start)
-        self.moves: list[Move] = []
+        self.moves: list[PlayedMove] = []
         self.returns = np.zeros(game.facts.players, np.float64)
         self._rows = np.zeros(1, np.int64)
         self._memories: list[Memory] = [
@@ -73,14 +73,14 @@ class Playthrough:
         """True at the end of the game."""
         return int(self.engine.to_move[0]) < 0
 
-    def __iter__(self) -> Iterator[Move]:
+    def __iter__(self) -> Iterator[PlayedMove]:
         """Play on to the end."""
         while not self.over:
             actions = self._choose_together() if self.game.facts.simultaneous else self._choose_in_turn()
             seat = ALL_SEATS if self.game.facts.simultaneous else int(self.engine.to_move[0])
             self.engine.step(actions)
             self.returns += np.asarray(self.engine.rewards[0])
-            self.moves.append(Move(seat, as_tuples(actions[0])))
+            self.moves.append(PlayedMove(seat, as_tuples(actions[0])))
             yield self.moves[-1]
 
     def _choose_in_turn(self) -> Array:
@@ -104,7 +104,7 @@ def as_tuples(action: Any) -> Any:
     return tuple(as_tuples(value) for value in values) if isinstance(values, list | tuple) else int(values)
 
 
-def move_words(game: Game, engine: Engine, move: Move) -> str:
+def move_words(game: Game, engine: Engine, move: PlayedMove) -> str:
     """The move that led to the position of `engine`, in words: what came of it where the game tells, else who chose what."""
     if game.last_move is not None:
         return game.last_move(engine.state, 0)

@@ -19,7 +19,7 @@ from ludory.envs.seats.player import Player
 from ludory.errors import IllegalActionError, ReplayError
 from ludory.reading import read_json, shown
 
-from .playthrough import ALL_SEATS, Move, Playthrough
+from .playthrough import ALL_SEATS, PlayedMove, Playthrough
 
 FORMAT = "ludory replay 1"
 HEADER = ("game", "options", "seed", "game_index", "start", "agents", "returns", "finished")
@@ -54,7 +54,7 @@ class Replay:
     """Reset options, such as a given deck."""
     agents: tuple[str, ...]
     """Names of the players, by seat."""
-    moves: tuple[Move, ...]
+    moves: tuple[PlayedMove, ...]
     returns: tuple[float, ...]
     """Sum of the rewards of each seat up to the last recorded move."""
     finished: bool = True
@@ -213,7 +213,7 @@ def _replay(content: Mapping[str, Any]) -> Replay:
         game_index=content["game_index"],
         start=content["start"],
         agents=tuple(content["agents"]),
-        moves=tuple(Move(seat, _action(action)) for seat, action in moves),
+        moves=tuple(PlayedMove(seat, _action(action)) for seat, action in moves),
         returns=tuple(map(float, content["returns"])),
         finished=content["finished"],
     )

@@ -14,7 +14,7 @@ from .random_moves import random_moves
 from .recording import Array, Recording, to_numpy
 
 
-class Decision(NamedTuple):
+class PolicyDecision(NamedTuple):
     """What a policy is shown when it has to choose, or at the end of the game."""
 
     step: int
@@ -26,9 +26,9 @@ class Decision(NamedTuple):
     truncated: bool
 
 
-def decisions(facts: GameFacts, recording: Recording, row: int, own: int | None) -> list[Decision]:
+def decisions(facts: GameFacts, recording: Recording, row: int, own: int | None) -> list[PolicyDecision]:
     """Decisions of the policy at seat `own` (None: at all seats) in one recorded game, its end the last one."""
-    found: list[Decision] = []
+    found: list[PolicyDecision] = []
     earned = 0.0
     for step, moment in enumerate(recording.moments):
         over = bool(moment.over[row] if own is None else not moment.alive[row, own])
@@ -40,7 +40,7 @@ def decisions(facts: GameFacts, recording: Recording, row: int, own: int | None)
             settled = over and own is not None and bool(moment.seat_terminated[row, own])
             ends = bool(moment.terminated[row]) or settled, bool(moment.truncated[row]) and not settled
             player = -1 if out else int(moment.to_move[row])
-            found.append(Decision(step, moment.observations[row, seat], mask | out, player, earned, *ends))
+            found.append(PolicyDecision(step, moment.observations[row, seat], mask | out, player, earned, *ends))
             earned = 0.0 if len(found) > 1 else earned
         if over:
             return found

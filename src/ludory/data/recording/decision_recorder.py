@@ -1,4 +1,4 @@
-"""`Witness`: sits between a table and its players and writes down every decision."""
+"""`DecisionRecorder`: sits between a table and its players and writes down every decision."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ EARNED = ExtraColumn("earned", "float32")
 """Sum of the seat's rewards before the decision: with the rewards from here on, its return."""
 
 
-def witnessed(game: Game) -> tuple[ExtraColumn, ...]:
+def recorded_columns(game: Game) -> tuple[ExtraColumn, ...]:
     """The extra columns of every recording of a game."""
     return (EARNED, *([used_column(len(game.facts.heads))] if game.tells_used else []))
 
 
-class Notes(Protocol):
+class DecisionNotes(Protocol):
     """Knows more of a decision than can be seen at the table."""
 
     columns: tuple[ExtraColumn, ...]
@@ -33,7 +33,7 @@ class Notes(Protocol):
         """Values of `columns` for what `seat`, with `memory`, has just decided."""
 
 
-class Witness:
+class DecisionRecorder:
     """All decisions of one batch of games from their start to their end.
 
     Args:
@@ -43,7 +43,9 @@ class Witness:
         notes: fills in further columns.
     """
 
-    def __init__(self, game: Game, engine: Engine, players: Sequence[Player], notes: Notes | None = None) -> None:
+    def __init__(
+        self, game: Game, engine: Engine, players: Sequence[Player], notes: DecisionNotes | None = None
+    ) -> None:
         self._notes, self._tells_used = notes, game.tells_used
         self._engine, self._facts = engine, engine.facts
         self._made = np.zeros((engine.num_games, engine.facts.players), np.int64)
@@ -56,7 +58,7 @@ class Witness:
 
         A reward belongs to the seat's last decision before it; what fell before the seat's first one is only in `earned`.
         """
-        table = Table(self._engine, [_Watched(player, self) for player in self._players])
+        table = Table(self._engine, [_RecordedPlayer(player, self) for player in self._players])
         self._rewards = table.rewards  # not the table, which has us in its players: a cycle keeps a shard in memory
         table.start()
         table.run()
@@ -125,11 +127,11 @@ def _next_decisions(rows: NDArray[Any], seats: NDArray[Any]) -> tuple[NDArray[np
     return following, last
 
 
-class _Watched:
-    """A player whose choices are told to the witness."""
+class _RecordedPlayer:
+    """A player whose choices are told to the recorder."""
 
-    def __init__(self, player: Player, witness: Witness) -> None:
-        self._player, self._witness = player, witness
+    def __init__(self, player: Player, recorder: DecisionRecorder) -> None:
+        self._player, self._recorder = player, recorder
 
         if callable(start_games := getattr(player, "start_games", None)):
             self.start_games = start_games
@@ -141,7 +143,7 @@ class _Watched:
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         actions = self._player.choose(engine, seat, rows, memory)
-        self._witness.note(seat, rows, actions, getattr(self._player, "log_probs", None), memory)
+        self._recorder.note(seat, rows, actions, getattr(self._player, "log_probs", None), memory)
         return actions
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:

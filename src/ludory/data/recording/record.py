@@ -31,7 +31,7 @@ from ludory.errors import CheckpointError, DataError, OptionError
 from ludory.plugins.spec import FOLDER_HEADER, parse_spec
 from ludory.written import WrittenFiles
 
-from .decision_recorder import Witness, witnessed
+from .decision_recorder import DecisionRecorder, recorded_columns
 from .search_columns import Searches, search_columns
 from .search_record import SearchRecording
 
@@ -99,7 +99,7 @@ def record(
             f"{' and '.join(names)}: a joint search takes the other seat for its like; give it alone, for all seats, or let one seat "
             "search, without joint=True"
         )
-    extras = (*witnessed(made), *(search_columns(made) if searching else ()))
+    extras = (*recorded_columns(made), *(search_columns(made) if searching else ()))
     search = dict(searching[0].settings) if searching else {}
     checkpoints, seats = checkpoint_hashes(names), names * (made.facts.players // len(names))
     header = header_of(
@@ -166,7 +166,7 @@ def _play(game: Game, players: Sequence[Any], manifest: Manifest, shard: int) ->
         if player not in players[:seat]:
             player.seed(int(np.random.SeedSequence([seed, seat]).generate_state(1)[0]))
     engine = make_engine(game, manifest.games_in(shard), seed=seed, first_game=first)
-    columns = Witness(game, engine, players).play(first, seed)
+    columns = DecisionRecorder(game, engine, players).play(first, seed)
     engine.close()
     return columns
 

@@ -37,7 +37,7 @@ GAME_FACTS = {"score_so_far": "score", "stacks": "stacks", "lives": "lives"}
 """Column -> what it is called in `info`, where the game has it: the state in which the decision was made."""
 
 
-class Decision(Protocol):
+class RecordedSearch(Protocol):
     """What a search found; see `ludory.agents.search.rollouts.Decision`."""
 
     blueprint_action: int
@@ -69,7 +69,7 @@ class Searches(Protocol):
     def settings(self) -> Mapping[str, Any]:
         """What the search depends on; plain values."""
 
-    def decisions(self, memory: Memory, row: int) -> Sequence[Decision]:
+    def decisions(self, memory: Memory, row: int) -> Sequence[RecordedSearch]:
         """All that was found so far in the game `row`, in order."""
 
     def contradictions(self, memory: Memory, row: int) -> int:

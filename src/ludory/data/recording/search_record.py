@@ -34,7 +34,7 @@ from ludory.errors import DataError
 from ludory.plugins.spec import parse_spec
 from ludory.written import WrittenFiles, lost
 
-from .decision_recorder import Witness
+from .decision_recorder import DecisionRecorder
 from .game_results import write_game_results
 from .search_columns import Searches, SearchNotes, with_course
 
@@ -154,7 +154,7 @@ class SearchRecording:
             if not any(player is before for before in players[:seat]):
                 player.seed(int(np.random.SeedSequence([seed, number, seat]).generate_state(1)[0]))
         engine = make_engine(self._game, 1, seed=seed, first_game=number)
-        columns = Witness(self._game, engine, players, SearchNotes(self._game, players)).play(number, seed)
+        columns = DecisionRecorder(self._game, engine, players, SearchNotes(self._game, players)).play(number, seed)
         return with_course(columns, facts.num_actions)
 
     def _seated(self, number: int) -> list[Any]:

@@ -46,7 +46,7 @@ class GameAddress(NamedTuple):
         return game
 
 
-class Task(NamedTuple):
+class SimulatorTask(NamedTuple):
     """What the other process is to repeat."""
 
     game: GameAddress
@@ -67,7 +67,7 @@ def cuda_simulator_agrees(trial: Trial) -> str | None:
         return "the game has no id and is no value of a module, so no other process can make it"
     recording = _recorded(trial)
     asked = dict(_asked(trial.engine(games=GAMES), recording))
-    _run(Task(address, trial.seed, recording, _redealt(trial), asked))
+    _run(SimulatorTask(address, trial.seed, recording, _redealt(trial), asked))
     return None
 
 
@@ -103,7 +103,7 @@ def _asked(engine: Engine, recording: Recording) -> Iterator[tuple[int, dict[str
         engine.step(actions)
 
 
-def _run(task: Task) -> None:
+def _run(task: SimulatorTask) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "task"
         file.write_bytes(pickle.dumps(task))
@@ -115,7 +115,7 @@ def _run(task: Task) -> None:
     require(done.returncode == 0, lines[-1] if lines else f"the simulator ended with exit code {done.returncode}")
 
 
-def simulate(task: Task) -> None:
+def simulate(task: SimulatorTask) -> None:
     """Repeat `task` in the simulator.
 
     Raises:

@@ -11,7 +11,7 @@ from ludory.envs.views.gymnasium_env import GameEnv
 from ludory.envs.views.gymnasium_vector import GameVectorEnv
 from ludory.testing.random_moves import random_moves
 from ludory.testing.recording import Array, Moment, Recording, look, record, segment_place
-from ludory.testing.script import Decision, ScriptedPlayer, decisions, move_of
+from ludory.testing.script import PolicyDecision, ScriptedPlayer, decisions, move_of
 from ludory.testing.trial import Trial, require
 
 
@@ -48,7 +48,12 @@ def _infos(trial: Trial, recording: Recording, seed: int) -> list[dict[str, Any]
 
 
 def _follow(
-    trial: Trial, own: int | None, recording: Recording, path: list[Decision], infos: list[dict[str, Any]], seed: int
+    trial: Trial,
+    own: int | None,
+    recording: Recording,
+    path: list[PolicyDecision],
+    infos: list[dict[str, Any]],
+    seed: int,
 ) -> None:
     """Play the recorded game in an environment; `path` is what it must show."""
     facts = trial.facts
@@ -59,7 +64,9 @@ def _follow(
     reward, terminated, truncated = path[0].reward, False, False
     for number, decision in enumerate(path):
         where = f"seed {seed}, {'all seats' if own is None else f'seat {own}'}, step {decision.step}"
-        got = Decision(decision.step, observation, info["action_mask"], info["player"], reward, terminated, truncated)
+        got = PolicyDecision(
+            decision.step, observation, info["action_mask"], info["player"], reward, terminated, truncated
+        )
         compare_decisions(facts, got, decision, where)
         require((env.action_masks() == decision.mask).all(), f"{where}: action_masks() differs from the engine's")
         for key, value in infos[decision.step].items():
@@ -77,7 +84,7 @@ def _follow(
     )
 
 
-def compare_decisions(facts: GameFacts, got: Decision, expected: Decision, where: str) -> None:
+def compare_decisions(facts: GameFacts, got: PolicyDecision, expected: PolicyDecision, where: str) -> None:
     """Raise ConformanceError at the first difference."""
     same_form = (
         got.observation.dtype == expected.observation.dtype and got.observation.shape == expected.observation.shape
@@ -105,7 +112,7 @@ def gymnasium_vector_agrees(trial: Trial) -> None:
             _follow_rows(trial, own, paths)
 
 
-def _follow_rows(trial: Trial, own: int | None, paths: list[list[Decision]]) -> None:
+def _follow_rows(trial: Trial, own: int | None, paths: list[list[PolicyDecision]]) -> None:
     """Play the recorded batch in an environment; paths[row] is what the row must show."""
     facts, recording = trial.facts, trial.recording
     seats, others = _seating(facts, recording, own)
@@ -125,7 +132,7 @@ def _follow_rows(trial: Trial, own: int | None, paths: list[list[Decision]]) -> 
                 continue  # over, or over before the policy came to move
             decision, ended = path[number], number + 1 == len(path)
             seen, told = (info["final_obs"], info["final_info"]) if ended else (observation, info)
-            got = Decision(
+            got = PolicyDecision(
                 decision.step,
                 seen[row],
                 told["action_mask"][row],

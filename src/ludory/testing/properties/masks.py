@@ -56,7 +56,7 @@ def illegal_actions_are_refused(trial: Trial) -> None:
             same_state(copy.state, engine.state, f"step {step}, after refused actions")
 
 
-class Attempt(NamedTuple):
+class ActionAttempt(NamedTuple):
     """One value of one head in games in which it is legal, or in which it is not; all else in `actions` is legal."""
 
     rows: NDArray[np.int64]
@@ -64,7 +64,7 @@ class Attempt(NamedTuple):
     what: str
 
 
-def _attempts(trial: Trial, engine: Engine, legal: bool, most: int) -> Iterator[Attempt]:
+def _attempts(trial: Trial, engine: Engine, legal: bool, most: int) -> Iterator[ActionAttempt]:
     """For every value, at most `most` running games in which it is legal (or is not)."""
     running = np.flatnonzero(to_numpy(engine.to_move) >= 0)
     masks, start = _cube(to_numpy(engine.legal())), 0
@@ -75,16 +75,16 @@ def _attempts(trial: Trial, engine: Engine, legal: bool, most: int) -> Iterator[
                 rows = running[masks[running, seat, start + value] == legal][:most]
                 if len(rows):
                     what = f"game {rows[0]}: {_in_words(trial, engine, int(rows[0]), seat, head, value)}"
-                    yield Attempt(rows, _with(base[rows], seat, head, value), what)
+                    yield ActionAttempt(rows, _with(base[rows], seat, head, value), what)
         start += size
 
 
-def _out_of_range(trial: Trial, engine: Engine) -> Iterator[Attempt]:
+def _out_of_range(trial: Trial, engine: Engine) -> Iterator[ActionAttempt]:
     rows, base = np.flatnonzero(to_numpy(engine.to_move) >= 0)[:1], _legal_moves(trial, engine)
     for head, (name, size) in enumerate(trial.facts.heads):
         for value in (-1, size, 2**40) if len(rows) else ():
             what = f"game {rows[0]}: {value} of head {name!r} (size {size})"
-            yield Attempt(rows, _with(base[rows], 0, head, value), what)
+            yield ActionAttempt(rows, _with(base[rows], 0, head, value), what)
 
 
 def _legal_moves(trial: Trial, engine: Engine) -> Array:

@@ -3,7 +3,7 @@
 from .flaw import Flaw
 from .load import SequenceSet, load_sequences
 from .recorded_step import Reading
-from .replay import ReplayBatch, SequenceReplay
 from .sequence import TrajectorySequence
+from .unrolls import ReplayBatch, UnrollSampler
 
-__all__ = ["Flaw", "Reading", "ReplayBatch", "SequenceReplay", "SequenceSet", "TrajectorySequence", "load_sequences"]
+__all__ = ["Flaw", "Reading", "ReplayBatch", "SequenceSet", "TrajectorySequence", "UnrollSampler", "load_sequences"]

@@ -15,7 +15,7 @@ from . import fields
 from .flaw import FieldError, Flaws
 from .lines import json_lines
 from .live_event import is_ok, read_action, read_features
-from .manifest import Run
+from .manifest import LiveRun
 from .outcome import TERMINATED, TRUNCATED, WORDS, value_of, words_of
 from .sequence import STEPS, TrajectorySequence, unknown_heads
 
@@ -45,7 +45,7 @@ class _End(NamedTuple):
     died: bool
 
 
-def read_feedback(file: str | Path, flaws: Flaws, run: Run | None = None, bins: Any = "seed") -> Feedback:
+def read_feedback(file: str | Path, flaws: Flaws, run: LiveRun | None = None, bins: Any = "seed") -> Feedback:
     """The sequence of a stream. With `flaws` that list instead of stopping, what stands before the first flaw is kept, cut there.
 
     The outcome is that of the run's record; where that is 0 or there is none, that of `session_end`; then a death is -1. It is
@@ -123,14 +123,14 @@ def _end(event: Mapping[str, Any], flaws: Flaws, path: str, line: int) -> _End:
     return _End(words[0] if words else "", died)
 
 
-def _outcome(run: Run | None, end: _End | None) -> float:
+def _outcome(run: LiveRun | None, end: _End | None) -> float:
     said = [run.outcome if run else 0.0]
     if end is not None:
         said += [value_of(end.word), -1.0 if end.died else 0.0]
     return next((one for one in said if one), 0.0)
 
 
-def _has_ended(run: Run | None, end: _End | None) -> bool:
+def _has_ended(run: LiveRun | None, end: _End | None) -> bool:
     """Whether the game ended, and not only the recording of it."""
     if end is None or end.word in TRUNCATED:
         return False

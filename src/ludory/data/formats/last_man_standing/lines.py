@@ -14,14 +14,14 @@ SHOWN = 80
 """So many characters of a broken line are shown."""
 
 
-class Line(NamedTuple):
+class JsonLine(NamedTuple):
     """An object and the number of its line, counted from 1."""
 
     number: int
     content: dict[str, Any]
 
 
-def json_lines(file: str | Path, flaws: Flaws, *, packed: bool, go_on: bool = False) -> Iterator[Line]:
+def json_lines(file: str | Path, flaws: Flaws, *, packed: bool, go_on: bool = False) -> Iterator[JsonLine]:
     """The objects of a file of UTF-8 text, a byte-order mark and empty lines allowed.
 
     Args:
@@ -48,7 +48,7 @@ def json_lines(file: str | Path, flaws: Flaws, *, packed: bool, go_on: bool = Fa
         yield from _objects(file, handle, broken, flaws, go_on)
 
 
-def _objects(file: str | Path, handle: IO[bytes], broken: str, flaws: Flaws, go_on: bool) -> Iterator[Line]:
+def _objects(file: str | Path, handle: IO[bytes], broken: str, flaws: Flaws, go_on: bool) -> Iterator[JsonLine]:
     """The objects up to the first broken line, or to what is `broken` about the whole file."""
     number, some, tail = 1, False, b""
     for number, line in enumerate(handle, 1):
@@ -64,7 +64,7 @@ def _objects(file: str | Path, handle: IO[bytes], broken: str, flaws: Flaws, go_
             return
         if found is not None:
             some = True
-            yield Line(number, found)
+            yield JsonLine(number, found)
     else:
         number += some
     if broken:

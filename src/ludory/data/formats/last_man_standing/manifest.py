@@ -22,7 +22,7 @@ STREAM, FINISH, STOP = (
 """Names of a field: as it is written, and as it was read."""
 
 
-class Run(NamedTuple):
+class LiveRun(NamedTuple):
     """A record of a manifest."""
 
     path: str
@@ -46,13 +46,13 @@ class Run(NamedTuple):
 class Links(NamedTuple):
     """Runs and streams that belong together, and what is left over."""
 
-    runs: dict[str, Run]
+    runs: dict[str, LiveRun]
     """By path of the stream."""
     unlinked_streams: list[str]
     unlinked_runs: list[str]
 
 
-def read_manifest(file: str | Path, flaws: Flaws) -> list[Run]:
+def read_manifest(file: str | Path, flaws: Flaws) -> list[LiveRun]:
     """The records of a manifest, a byte-order mark allowed. Records have nothing to do with each other: a bad one is left out alone.
 
     Raises:
@@ -66,7 +66,7 @@ def read_manifest(file: str | Path, flaws: Flaws) -> list[Run]:
         except FieldError as bad:
             flaws.add(file, line.number, bad.field, bad.got, bad.wanted)
         else:
-            runs.append(Run(str(file), line.number, link(stream), word))
+            runs.append(LiveRun(str(file), line.number, link(stream), word))
     return runs
 
 
@@ -95,7 +95,7 @@ def _word(content: Mapping[str, Any], flaws: Flaws, path: str, line: int) -> str
     return ""
 
 
-def linked(runs: Iterable[Run], streams: Sequence[str], flaws: Flaws) -> Links:
+def linked(runs: Iterable[LiveRun], streams: Sequence[str], flaws: Flaws) -> Links:
     """Which run wrote which stream, told by the last two components of the stream's path.
 
     Args:
@@ -106,14 +106,14 @@ def linked(runs: Iterable[Run], streams: Sequence[str], flaws: Flaws) -> Links:
     Raises:
         DataError: a flaw, if `flaws` stop, naming all that claim to belong together.
     """
-    runs_of: dict[str, list[Run]] = {}
+    runs_of: dict[str, list[LiveRun]] = {}
     streams_of: dict[str, list[str]] = {}
     unlinked = []
     for run in runs:
         runs_of.setdefault(run.stream, []).append(run)
     for stream in streams:
         streams_of.setdefault(link(stream), []).append(stream)
-    found: dict[str, Run] = {}
+    found: dict[str, LiveRun] = {}
     for key, records in runs_of.items():
         wrote = streams_of.get(key, []) if key else []
         if len(wrote) == 1 and len(records) == 1:

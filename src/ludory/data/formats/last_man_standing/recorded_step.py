@@ -52,7 +52,7 @@ class Reading:
             raise OptionError(f"pick={self.pick!r}: must be 'first', 'nearest', or None for what fits the file")
 
 
-class Origin(NamedTuple):
+class RecorderHeader(NamedTuple):
     """What all lines of a file have in common; None where the file does not tell."""
 
     sizes: tuple[int, ...]
@@ -77,7 +77,7 @@ class RecordedStep(NamedTuple):
     unknown: dict[str, Any]
 
 
-def read_origin(content: Mapping[str, Any], reading: Reading) -> Origin:
+def read_origin(content: Mapping[str, Any], reading: Reading) -> RecorderHeader:
     """Head sizes, game and seat of a line.
 
     Raises:
@@ -93,7 +93,7 @@ def read_origin(content: Mapping[str, Any], reading: Reading) -> Origin:
             )
     game = fields.whole(content["game"], "game") if "game" in content else None
     seat = fields.whole(content["seat"], "seat", MOST_SEAT) if "seat" in content else None
-    return Origin(sizes, game, seat, tuple(name for name in ("legal", "used") if name in content))
+    return RecorderHeader(sizes, game, seat, tuple(name for name in ("legal", "used") if name in content))
 
 
 def _sizes(value: Any) -> tuple[int, ...]:
@@ -108,7 +108,7 @@ def _sizes(value: Any) -> tuple[int, ...]:
         raise FieldError("bins", shown(value), wanted) from None
 
 
-def read_step(content: Mapping[str, Any], origin: Origin, reading: Reading) -> RecordedStep:
+def read_step(content: Mapping[str, Any], origin: RecorderHeader, reading: Reading) -> RecordedStep:
     """A line.
 
     Raises:
@@ -139,7 +139,7 @@ def read_step(content: Mapping[str, Any], origin: Origin, reading: Reading) -> R
     )
 
 
-def _heads(value: Any, origin: Origin, reading: Reading) -> NDArray[np.int64]:
+def _heads(value: Any, origin: RecorderHeader, reading: Reading) -> NDArray[np.int64]:
     content = fields.mapping(value, "action")
     for name, one in content.items():
         if name not in FIELDS:

@@ -11,8 +11,8 @@ import numpy as np
 from ludory.envs.arena.codec import HEADS
 
 from .flaw import FieldError, Flaws
-from .lines import Line, json_lines
-from .recorded_step import Origin, Reading, RecordedStep, read_origin, read_step
+from .lines import JsonLine, json_lines
+from .recorded_step import Reading, RecordedStep, RecorderHeader, read_origin, read_step
 from .sequence import STEPS, TrajectorySequence
 
 PATTERN = "*.jsonl.gz"
@@ -43,7 +43,7 @@ def read_recorder(
     """
     reading = reading or Reading()
     episodes: list[list[tuple[int, RecordedStep]]] = [[]]
-    origin: Origin | None = None
+    origin: RecorderHeader | None = None
     for line in json_lines(file, flaws, packed=True):
         try:
             found = read_origin(line.content, reading)
@@ -63,14 +63,14 @@ def read_recorder(
     return [_sequence([step for _, step in steps], origin, str(file)) for steps in episodes if steps]
 
 
-def _check_origin(found: Origin, origin: Origin) -> None:
+def _check_origin(found: RecorderHeader, origin: RecorderHeader) -> None:
     for name, one, other in zip(("bins", "game", "seat", "fields"), found, origin, strict=True):
         if one != other:
             raise FieldError(name, str(one), f"{other} as in the lines before: a file holds one player's game")
 
 
 def _follow(
-    episodes: list[list[tuple[int, RecordedStep]]], line: Line, step: RecordedStep, split_on_done: bool
+    episodes: list[list[tuple[int, RecordedStep]]], line: JsonLine, step: RecordedStep, split_on_done: bool
 ) -> None:
     """Check what a step has to do with the one before it; begin a new episode where that is allowed."""
     number, before = episodes[-1][-1]
@@ -90,7 +90,7 @@ def _follow(
             raise FieldError("tick_id", got, f"{expected}, as far on as the lines before: a tick is left out")
 
 
-def _sequence(steps: Sequence[RecordedStep], origin: Origin, path: str) -> TrajectorySequence:
+def _sequence(steps: Sequence[RecordedStep], origin: RecorderHeader, path: str) -> TrajectorySequence:
     heads, log_probs = np.stack([step.heads for step in steps]), np.stack([step.log_probs for step in steps])
     terminated, truncated = np.zeros(len(steps), np.bool_), np.zeros(len(steps), np.bool_)
     (terminated if steps[-1].done else truncated)[-1] = True

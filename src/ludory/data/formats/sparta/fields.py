@@ -48,7 +48,7 @@ FIELDS = {"q": "Q_values", "q_stderr": "Q_stderr", "q_count": "Q_count"} | {
 """Column of `search_columns` -> field of a record."""
 
 
-class Step(NamedTuple):
+class LoggedDecision(NamedTuple):
     """A decision as it is logged, actions in the order of the file."""
 
     place: str
@@ -80,7 +80,7 @@ def is_count(value: object, most: int = MOST) -> bool:
     return type(value) is int and 0 <= value <= most
 
 
-def read_step(record: Record, file: int, game: Game, complain: Complain) -> Step | None:
+def read_step(record: Record, file: int, game: Game, complain: Complain) -> LoggedDecision | None:
     """The step of a record; None if anything is wrong with it, after complaints about all of it."""
     content, wrong = record.content, Counter[str]()
 
@@ -116,7 +116,7 @@ def read_step(record: Record, file: int, game: Game, complain: Complain) -> Step
     if wrong or observation is None or mask is None or action is None or reward is None:
         return None
     key = (file, content["game_id"])
-    return Step(
+    return LoggedDecision(
         record.place, key, content["t"], seat, observation, mask, action, reward, bool(done), previous, blueprint, q, q_stderr, value, found
     )  # fmt: skip
 

@@ -20,11 +20,11 @@ from ludory.envs.make import make_game
 from ludory.errors import LogFormatError, OptionError
 from ludory.reading import shown
 
-from .fields import MOST_ID, OPTIONAL, REQUIRED, Step, is_count, read_step
+from .fields import MOST_ID, OPTIONAL, REQUIRED, LoggedDecision, is_count, read_step
 
 DEFAULTS = {"action_order": "ludory", "bomb": "keep"}
 BOMBS = ("zero", "keep")
-Games = dict[tuple[int, int], list[Step]]
+Games = dict[tuple[int, int], list[LoggedDecision]]
 
 
 class SpartaLog(NamedTuple):
@@ -143,10 +143,12 @@ def _take(record: Record, file: int, game: Game, games: Games, problems: Problem
         games.setdefault(step.game, []).append(step._replace(place=place))
 
 
-def _check_game(steps: list[Step], key: tuple[int, int], game: Game, allow_truncated: bool, problems: Problems) -> None:
+def _check_game(
+    steps: list[LoggedDecision], key: tuple[int, int], game: Game, allow_truncated: bool, problems: Problems
+) -> None:
     """What the records of a game must have in common."""
     none, players = game.facts.num_actions, game.facts.players
-    before: Step | None = None
+    before: LoggedDecision | None = None
     for step in steps:
         gap = step.t > 0 if before is None else step.t > before.t + 1
         if before is not None and step.t == before.t:
@@ -199,7 +201,7 @@ def _extra_columns(games: Games, game: Game) -> tuple[ExtraColumn, ...]:
     return (*extras, *(one for one in search_columns(game) if one not in extras and one.name in known))
 
 
-def _columns(games: list[list[Step]], header: TrajectoryHeader, ids: NDArray[np.int64]) -> Columns:
+def _columns(games: list[list[LoggedDecision]], header: TrajectoryHeader, ids: NDArray[np.int64]) -> Columns:
     """All games, actions with Ludory's ids; `ids`: Ludory's id of every id of the file."""
     steps = [step for one in games for step in one]
     ids_or_none = np.append(ids, len(ids))
@@ -224,7 +226,7 @@ def _columns(games: list[list[Step]], header: TrajectoryHeader, ids: NDArray[np.
     )
 
 
-def _ends(steps: list[Step], players: int) -> NDArray[np.bool_]:
+def _ends(steps: list[LoggedDecision], players: int) -> NDArray[np.bool_]:
     """Which steps are their seat's last."""
     seats = np.array([step.seat for step in steps])
     last = np.zeros(len(steps), bool)
@@ -233,15 +235,15 @@ def _ends(steps: list[Step], players: int) -> NDArray[np.bool_]:
     return last
 
 
-def _has_gap(steps: list[Step]) -> bool:
+def _has_gap(steps: list[LoggedDecision]) -> bool:
     return [step.t for step in steps] != list(range(len(steps)))
 
 
-def _value_known(steps: list[Step]) -> bool:
+def _value_known(steps: list[LoggedDecision]) -> bool:
     return steps[-1].done and (not _has_gap(steps) or all(step.value is not None for step in steps))
 
 
-def _rewards(steps: list[Step], players: int) -> NDArray[np.float32]:
+def _rewards(steps: list[LoggedDecision], players: int) -> NDArray[np.float32]:
     """What falls from each step to the same seat's next one; every move's reward is every seat's."""
     if _has_gap(steps) and _value_known(steps):
         to_come = np.array([step.value for step in steps] + [0.0])
@@ -255,7 +257,10 @@ def _rewards(steps: list[Step], players: int) -> NDArray[np.float32]:
 
 
 def _extras(
-    games: list[list[Step]], header: TrajectoryHeader, ids_or_none: NDArray[np.int64], place_of: NDArray[np.int64]
+    games: list[list[LoggedDecision]],
+    header: TrajectoryHeader,
+    ids_or_none: NDArray[np.int64],
+    place_of: NDArray[np.int64],
 ) -> dict[str, Any]:
     steps = [step for one in games for step in one]
     none = len(place_of)

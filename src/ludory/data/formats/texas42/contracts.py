@@ -55,7 +55,7 @@ class ContractsName(NamedTuple):
         return Path(f"contracts_{self.first_seed:08d}.parquet")
 
 
-class Contracts(NamedTuple):
+class PlayedContracts(NamedTuple):
     """n contracts."""
 
     seed: NDArray[np.int64]
@@ -67,7 +67,7 @@ class Contracts(NamedTuple):
     """(n, 20)"""
 
 
-def write_contracts(file: str | Path, name: ContractsName, contracts: Contracts) -> None:
+def write_contracts(file: str | Path, name: ContractsName, contracts: PlayedContracts) -> None:
     """Write one file, whole or not at all.
 
     Raises:
@@ -105,7 +105,7 @@ def check_contracts(file: Path, name: ContractsName) -> None:
         )
 
 
-def read_contracts(files: list[Path]) -> Contracts:
+def read_contracts(files: list[Path]) -> PlayedContracts:
     """All contracts of some files.
 
     Raises:
@@ -122,7 +122,7 @@ def read_contracts(files: list[Path]) -> Contracts:
         refuse_nulls(file, 0, tables[-1])
         refuse_wrong_rows(file, 0, _wrong_rows(tables[-1]))
     table = pa.concat_tables(tables)
-    return Contracts(
+    return PlayedContracts(
         np.asarray(table["seed"], np.int64),
         _wide(table, "dealt", 4).astype(np.int32),
         np.asarray(table["decl"], np.int8),

@@ -36,7 +36,7 @@ Q_COLUMNS = tuple(f"q{k}" for k in range(7))
 OLD_Q_COLUMNS = tuple(f"mv{k}" for k in range(7))
 
 
-class Rows(NamedTuple):
+class StateRows(NamedTuple):
     """n states of one deal."""
 
     states: NDArray[np.int64]
@@ -75,7 +75,7 @@ def schema_of(name: ShardName, states: int, max_states: int | None) -> pa.Schema
 
 
 def write_shard(
-    file: str | Path, name: ShardName, parts: Iterable[Rows], states: int, max_states: int | None = None
+    file: str | Path, name: ShardName, parts: Iterable[StateRows], states: int, max_states: int | None = None
 ) -> int:
     """Write one shard, whole or not at all; returns the number of rows.
 
@@ -101,9 +101,9 @@ def write_shard(
     return count
 
 
-def _in_groups(parts: Iterable[Rows]) -> Iterator[Rows]:
+def _in_groups(parts: Iterable[StateRows]) -> Iterator[StateRows]:
     """The same rows in groups of `ROW_GROUP`."""
-    waiting: list[Rows] = []
+    waiting: list[StateRows] = []
     number = 0
     for part in parts:
         waiting.append(part)
@@ -111,14 +111,14 @@ def _in_groups(parts: Iterable[Rows]) -> Iterator[Rows]:
         if number >= ROW_GROUP:
             rows = _joined(waiting)
             whole = number - number % ROW_GROUP
-            yield Rows(rows.states[:whole], rows.values[:whole], rows.q[:whole])
-            waiting, number = [Rows(rows.states[whole:], rows.values[whole:], rows.q[whole:])], number - whole
+            yield StateRows(rows.states[:whole], rows.values[:whole], rows.q[:whole])
+            waiting, number = [StateRows(rows.states[whole:], rows.values[whole:], rows.q[whole:])], number - whole
     if number:
         yield _joined(waiting)
 
 
-def _joined(parts: list[Rows]) -> Rows:
-    return Rows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+def _joined(parts: list[StateRows]) -> StateRows:
+    return StateRows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def shard_info(file: str | Path) -> ShardInfo:
@@ -167,7 +167,7 @@ def _checked_info(file: str, name: ShardName, told: dict[str, str], rows: int, c
     return ShardInfo(name, tuple(name.deal), rows, states, most, columns)
 
 
-def read_shard(file: str | Path) -> Iterator[Rows]:
+def read_shard(file: str | Path) -> Iterator[StateRows]:
     """The rows of a shard, a row group at a time.
 
     Raises:
@@ -184,14 +184,14 @@ def read_shard(file: str | Path) -> Iterator[Rows]:
                 ) from error
             refuse_nulls(file, first_row, table)
             columns = [column.to_numpy() for column in table.columns]
-            rows = Rows(columns[0], columns[1], np.stack(columns[2:], axis=1))
+            rows = StateRows(columns[0], columns[1], np.stack(columns[2:], axis=1))
             refuse_wrong_rows(file, first_row, _wrong_rows(rows, last))
             yield rows
             first_row += len(rows.states)
             last = int(rows.states[-1]) if len(rows.states) else last
 
 
-def _wrong_rows(rows: Rows, last: int) -> Iterator[Check]:
+def _wrong_rows(rows: StateRows, last: int) -> Iterator[Check]:
     yield "state", np.diff(rows.states, prepend=last) <= 0, rows.states, "ascending"
     yield from wrong_states(rows.states)
     yield from wrong_values(*rows)

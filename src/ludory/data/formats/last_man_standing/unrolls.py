@@ -1,4 +1,4 @@
-"""`SequenceReplay`: unrolls of a fixed length drawn from sequences of any length, as time-major batches."""
+"""`UnrollSampler`: unrolls of a fixed length drawn from sequences of any length, as time-major batches."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ReplayBatch(NamedTuple):
     """`source` [T, B], objects."""
 
 
-class SequenceReplay:
+class UnrollSampler:
     """Draws a sequence, then a start in it, both uniformly.
 
     An unroll of T steps takes T + 1: the last one is only looked at, as what comes next. A shorter sequence is padded. A sequence that
