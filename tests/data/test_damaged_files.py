@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.damage import damaged_bytes, damaged_text
 from support.golden_texas42 import load
 from support.last_man_standing_files import START, STEP, end, manifest, record, recording, stream, tick
 from support.made_up_sets import BITS, a_set, made_up, write_set
@@ -26,8 +27,8 @@ from ludory.algorithms.flywheel.state import read_scores
 from ludory.algorithms.league.exploitation import Exploitation, read_exploitations, write_exploitations
 from ludory.algorithms.texas42.oracle.catalogue import list_cards
 from ludory.data.formats.battles import BattleTrajectories
+from ludory.data.formats.last_man_standing.checked_lines import Flaws
 from ludory.data.formats.last_man_standing.feedback import read_feedback
-from ludory.data.formats.last_man_standing.flaw import Flaws
 from ludory.data.formats.last_man_standing.manifest import read_manifest
 from ludory.data.formats.last_man_standing.recorder import read_recorder
 from ludory.data.formats.sparta.log import read_sparta_log
@@ -55,7 +56,6 @@ from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.tiles import mask_of
 from ludory.errors import DataError, LudoryError, OptionError
 from ludory.reading import VARIABLE, JsonError, parse_json, read_json, read_npz, unpacked
-from ludory.testing.damage import damaged_bytes, damaged_text
 
 Read = Callable[[Path], Any]
 

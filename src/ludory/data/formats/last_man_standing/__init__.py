@@ -1,8 +1,8 @@
 """Files of older bots for a game like the arena: recorded ticks, feedback of a live client, manifests of runs."""
 
-from .flaw import Flaw
+from .checked_lines import Flaw
 from .load import SequenceSet, load_sequences
-from .recorded_step import Reading
+from .recorder import Reading
 from .sequence import TrajectorySequence
 from .unrolls import ReplayBatch, UnrollSampler
 

@@ -1,4 +1,4 @@
-"""JSON objects of a file, one a line, up to the first line that is broken."""
+"""Files of JSON lines, read up to the first broken line; `Flaw` says what is wrong, `Flaws` stops at the first one or lists all."""
 
 from __future__ import annotations
 
@@ -6,12 +6,56 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from ludory.data.formats.json_fields import FieldError
+from ludory.errors import DataError
 from ludory.reading import GZIP_MAGIC, JsonError, Unpacked, parse_json, unpacked
 
-from .flaw import Flaws
-
 SHOWN = 80
-"""So many characters of a broken line are shown."""
+"""Number of characters shown of a broken line."""
+
+
+class Flaw(NamedTuple):
+    """What is wrong, and where."""
+
+    path: str
+    line: int | None
+    """Counted from 1; None: the whole file."""
+    field: str
+    """Path of the field in the line, such as "observation.self_state.hp"."""
+    got: str
+    wanted: str
+
+    def __str__(self) -> str:
+        """One line that names path, line and field."""
+        place = "" if self.line is None else f", line {self.line}"
+        return f"{self.path}{place}, field {self.field!r}: got {self.got}, must be {self.wanted}"
+
+
+class Flaws:
+    """The flaws of some files.
+
+    Args:
+        skip_bad: list them in `found` instead of stopping at the first one.
+    """
+
+    def __init__(self, skip_bad: bool) -> None:
+        self.skip_bad = skip_bad
+        self.found: list[Flaw] = []
+
+    def add(self, path: str | Path, line: int | None, field: str, got: str, wanted: str) -> None:
+        """Note a flaw.
+
+        Raises:
+            DataError: `skip_bad` is not set; its `problem` is the `Flaw`.
+        """
+        flaw = Flaw(str(path), line, field, got, wanted)
+        if not self.skip_bad:
+            raise DataError(flaw)
+        self.found.append(flaw)
+
+    def add_field(self, path: str | Path, line: int, error: FieldError) -> None:
+        """Note a wrong field of a line; raises as `add` does."""
+        self.add(path, line, error.field, error.got, error.wanted)
 
 
 class JsonLine(NamedTuple):
@@ -22,13 +66,13 @@ class JsonLine(NamedTuple):
 
 
 def json_lines(file: str | Path, flaws: Flaws, *, packed: bool, go_on: bool = False) -> Iterator[JsonLine]:
-    """The objects of a file of UTF-8 text, a byte-order mark and empty lines allowed.
+    """Yield the objects of a UTF-8 file with one object per line; a byte-order mark and empty lines are allowed.
 
     Args:
         file: to read.
-        flaws: told of what is wrong; then no line follows, what stands before was given out.
-        packed: gzip, or plain text.
-        go_on: leave out a broken line only, for files whose lines have nothing to do with each other.
+        flaws: receives what is wrong. Iteration then ends; the lines before it have been yielded.
+        packed: whether the file is compressed with gzip.
+        go_on: skip a broken line and continue, for files whose lines are independent.
     """
     try:
         with Path(file).open("rb") as whole:
@@ -49,7 +93,7 @@ def json_lines(file: str | Path, flaws: Flaws, *, packed: bool, go_on: bool = Fa
 
 
 def _objects(file: str | Path, handle: IO[bytes], broken: str, flaws: Flaws, go_on: bool) -> Iterator[JsonLine]:
-    """The objects up to the first broken line, or to what is `broken` about the whole file."""
+    """The objects up to the first broken line, or up to where the file itself is `broken`."""
     number, some, tail = 1, False, b""
     for number, line in enumerate(handle, 1):
         if broken and not line.endswith(b"\n"):
@@ -74,7 +118,7 @@ def _objects(file: str | Path, handle: IO[bytes], broken: str, flaws: Flaws, go_
 
 
 def _parsed(line: bytes, first: bool) -> tuple[dict[str, Any] | None, str]:
-    """The object of a line, None if it is empty; and what is wrong with it."""
+    """The object of a line (None if the line is empty) and what is wrong with it."""
     try:
         text = line.decode("utf-8-sig" if first else "utf-8").strip()
     except UnicodeDecodeError:
