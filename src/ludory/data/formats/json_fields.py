@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from ludory.data.formats.json_records import LARGEST
 from ludory.reading import shown
@@ -11,6 +11,7 @@ from ludory.reading import shown
 MOST = (1 << 63) - 1
 """Largest int64."""
 MISSING = object()
+T = TypeVar("T")
 
 
 class FieldError(Exception):
@@ -76,7 +77,7 @@ def text(value: Any, field: str) -> str:
     return _typed(value, field, str, "a text")
 
 
-def _typed(value: Any, field: str, kind: type, wanted: str) -> Any:
+def _typed(value: Any, field: str, kind: type[T], wanted: str) -> T:
     if not isinstance(value, kind):
         raise FieldError(field, _got(value), wanted)
     return value

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ludory.data.columns import UNKNOWN_SEED, Columns
 from ludory.data.formats.hanabi_orders import fitting_orders, hanabi_sizes, ludory_ids
+from ludory.data.formats.json_fields import is_count
 from ludory.data.formats.json_records import TORN, Problems, Record, json_records
 from ludory.data.header import ExtraColumn, TrajectoryHeader, header_of
 from ludory.data.recording.search_columns import BLUEPRINT, OVERRIDE, PREVIOUS, VALUE_KNOWN, search_columns
@@ -20,7 +21,7 @@ from ludory.envs.make import make_game
 from ludory.errors import LogFormatError, OptionError
 from ludory.reading import shown
 
-from .fields import MOST_ID, OPTIONAL, REQUIRED, LoggedDecision, is_count, read_step
+from .fields import MOST_ID, OPTIONAL, REQUIRED, LoggedDecision, read_step
 
 DEFAULTS = {"action_order": "ludory", "bomb": "keep"}
 BOMBS = ("zero", "keep")
