@@ -14,7 +14,6 @@ from .kernels import plain_games, simulator
 from .properties import (
     batches,
     copies,
-    elimination,
     facts,
     gymnasium_views,
     hidden,
@@ -23,10 +22,9 @@ from .properties import (
     outcomes,
     pettingzoo_views,
     pictures,
-    randomness,
     redeal_frequencies,
+    seats,
     training,
-    waiting,
 )
 from .trial import EngineMaker, Trial
 
@@ -44,13 +42,13 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "turns": outcomes.seats_take_turns,
     "rewards": outcomes.rewards_are_of_the_declared_kind,
     "finished games": outcomes.finished_games_are_frozen,
-    "eliminated seats": elimination.seats_that_are_out_stay_out,
-    "waiting seats": waiting.seats_that_wait_have_no_choice,
+    "eliminated seats": seats.seats_that_are_out_stay_out,
+    "waiting seats": seats.seats_that_wait_have_no_choice,
     "abilities": facts.what_the_engine_lacks_is_refused,
     "observations": observations.observations_fit_their_spec,
     "fresh arrays": observations.arrays_are_fresh,
-    "seeds repeat": randomness.seeds_repeat,
-    "seeds differ": randomness.seeds_differ,
+    "seeds repeat": batches.seeds_repeat,
+    "seeds differ": batches.seeds_differ,
     "alone": batches.games_are_the_same_alone,
     "clone": copies.clones_diverge_only_by_actions,
     "gather": copies.gather_copies,

@@ -12,7 +12,7 @@ from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import GameFacts
 from ludory.errors import ConformanceError
 
-from .random_moves import RandomMoves
+from .random_moves import RandomMoves, head_parts
 
 Array = NDArray[Any]
 
@@ -80,7 +80,7 @@ def record(engine: Engine, generator: np.random.Generator) -> Recording:
     Raises:
         ConformanceError: a running game has no legal action.
     """
-    choose = RandomMoves(engine.facts.head_sizes, engine.num_games, generator)
+    choose = RandomMoves(engine.facts, engine.num_games, generator)
     recording = Recording([look(engine)], [])
     while not recording.moments[-1].over.all() and len(recording.actions) <= engine.facts.longest_game:
         _check_choice(engine.facts, recording.moments[-1], f"step {len(recording.actions)}")
@@ -91,8 +91,7 @@ def record(engine: Engine, generator: np.random.Generator) -> Recording:
 
 
 def _check_choice(facts: GameFacts, moment: Moment, where: str) -> None:
-    parts = np.split(moment.masks, np.cumsum(facts.head_sizes)[:-1], axis=-1)
-    for name, part in zip(facts.head_names, parts, strict=True):
+    for name, part in zip(facts.head_names, head_parts(facts, moment.masks), strict=True):
         stuck = ~part.any(axis=-1).reshape(len(part), -1).all(axis=1) & ~moment.over
         for game in np.flatnonzero(stuck):
             raise ConformanceError(

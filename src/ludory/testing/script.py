@@ -48,9 +48,9 @@ def decisions(facts: GameFacts, recording: Recording, row: int, own: int | None)
 
 
 def move_of(facts: GameFacts, action: Array, seat: int | None) -> Array:
-    """One seat's part of one game's action: () for one head, (H,) for several."""
+    """One seat's part of one game's action: () for one head, (H,) for several, (D,) of continuous actions."""
     mine = action[seat or 0] if facts.simultaneous else action
-    return np.asarray(mine).reshape(() if len(facts.heads) == 1 else (len(facts.heads),))
+    return np.asarray(mine).reshape(() if len(facts.heads) == 1 else (facts.action_size,))
 
 
 class ScriptedPlayer:
@@ -75,7 +75,7 @@ class ScriptedPlayer:
         """The next recorded move in each of `rows`, or a random one."""
         masks = to_numpy(engine.legal())[rows]
         mine = masks[:, seat] if masks.ndim == 3 else masks
-        drawn = random_moves(mine, self._facts.head_sizes, self._generator)
+        drawn = random_moves(mine, self._facts, self._generator)
         return np.stack([next(self._moves[row], move) for row, move in zip(rows, drawn, strict=True)])
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Any) -> None:

@@ -17,7 +17,7 @@ from ludory.envs.engine.binding.kernel_faults import Places, bytecode_faults, pr
 from ludory.envs.engine.storage import new_records, own_fields, shared_arrays, state_class
 from ludory.envs.game import Field, Game
 from ludory.errors import ConformanceError
-from ludory.testing.random_moves import random_moves
+from ludory.testing.random_moves import head_parts, random_moves
 from ludory.testing.recording import Array
 from ludory.testing.trial import Trial, require
 
@@ -96,11 +96,11 @@ class _PlainGame:
             if self._over:
                 self._start()
             masks = self._look()
-            parts = np.split(masks, np.cumsum(self._game.facts.head_sizes)[:-1], axis=-1)
+            parts = head_parts(self._game.facts, masks)
             if self._over or not all(part.any(axis=-1).all() for part in parts):
                 return  # other properties say what is wrong
             taste = self._taste
-            self._step(random_moves(masks[None], self._game.facts.head_sizes, self._generator, taste)[0])
+            self._step(random_moves(masks[None], self._game.facts, self._generator, taste)[0])
 
     def _start(self) -> None:
         self._row["rewards"] = 0

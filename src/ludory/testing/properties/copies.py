@@ -15,7 +15,7 @@ from ludory.testing.trial import Trial
 
 def clones_diverge_only_by_actions(trial: Trial) -> None:
     """A clone that plays the same moves stays the same; one that plays others, or starts anew, leaves the original as it is."""
-    choose = RandomMoves(trial.facts.head_sizes, trial.games, trial.generator("clones"))
+    choose = RandomMoves(trial.facts, trial.games, trial.generator("clones"))
     for step, engine in trial.positions(4):
         same, other, before = engine.clone(), engine.clone(), look(engine)
         for _ in range(3):

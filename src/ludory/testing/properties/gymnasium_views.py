@@ -126,7 +126,7 @@ def _follow_rows(trial: Trial, own: int | None, paths: list[list[PolicyDecision]
         returned = [
             (array, array.copy()) for array in (observation, info["action_mask"], reward, terminated, truncated)
         ]
-        actions = random_moves(env.action_masks(), facts.head_sizes, generator)
+        actions = random_moves(env.action_masks(), facts, generator)
         for row, path in enumerate(paths):
             if not 1 < len(path) > number:
                 continue  # over, or over before the policy came to move

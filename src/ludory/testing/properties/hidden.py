@@ -94,7 +94,7 @@ def _goes_on_differently(trial: Trial, engine: Engine, other: Engine) -> bool:
         masks = look(mine).masks & look(theirs).masks
         if (masks != look(mine).masks).any():
             return True
-        actions = RandomMoves(trial.facts.head_sizes, trial.games, trial.generator("redeal"))(masks)
+        actions = RandomMoves(trial.facts, trial.games, trial.generator("redeal"))(masks)
         mine.step(actions)
         theirs.step(actions)
         if (look(mine).observations != look(theirs).observations).any():

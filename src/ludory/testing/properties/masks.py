@@ -24,7 +24,7 @@ def masks_have_their_form(trial: Trial) -> str | None:
         masks = moment.masks
         require(masks.shape == shape, f"step {step}: legal() has shape {masks.shape}, must be {shape}")
         require(masks.dtype == bool, f"step {step}: legal() has dtype {masks.dtype}, must be bool")
-        ever |= masks[~moment.over].reshape(-1, facts.num_actions).any(axis=0)
+        ever |= masks[~moment.over].any(axis=tuple(range(masks.ndim - 1)))
     never = np.flatnonzero(~ever).tolist()
     return f"never legal in {n} random games: actions {never}" if never else None
 
@@ -81,21 +81,28 @@ def _attempts(trial: Trial, engine: Engine, legal: bool, most: int) -> Iterator[
 
 def _out_of_range(trial: Trial, engine: Engine) -> Iterator[ActionAttempt]:
     rows, base = np.flatnonzero(to_numpy(engine.to_move) >= 0)[:1], _legal_moves(trial, engine)
+    if not len(rows):
+        return
     for head, (name, size) in enumerate(trial.facts.heads):
-        for value in (-1, size, 2**40) if len(rows) else ():
+        for value in (-1, size, 2**40):
             what = f"game {rows[0]}: {value} of head {name!r} (size {size})"
             yield ActionAttempt(rows, _with(base[rows], 0, head, value), what)
+    for entry, (low, high) in enumerate(zip(*trial.facts.box, strict=True) if trial.facts.box else ()):
+        ends, away = np.array([low, high], np.float32), np.array([-np.inf, np.inf], np.float32)
+        for number in (np.nan, *np.nextafter(ends, away)):
+            what = f"game {rows[0]}: {number} as entry {entry} (which lies in {low}..{high})"
+            yield ActionAttempt(rows, _with(base[rows], 0, entry, number), what)
 
 
 def _legal_moves(trial: Trial, engine: Engine) -> Array:
-    return RandomMoves(trial.facts.head_sizes, engine.num_games, trial.generator("masks"))(to_numpy(engine.legal()))
+    return RandomMoves(trial.facts, engine.num_games, trial.generator("masks"))(to_numpy(engine.legal()))
 
 
 def _cube(array: Array) -> Array:
     return array if array.ndim == 3 else array[:, None]
 
 
-def _with(actions: Array, seat: int, head: int, value: int) -> Array:
+def _with(actions: Array, seat: int, head: int, value: float) -> Array:
     """`actions` with another value in one place."""
     changed = actions.copy()
     if changed.ndim == 1:  # (N,)

@@ -75,7 +75,7 @@ def _check_kind(kind: str, returns: Array, slack: float) -> None:
 
 def finished_games_are_frozen(trial: Trial) -> None:
     """A finished game ignores its row of actions, gives reward 0 and an all-true mask, and stays as it is."""
-    facts, choose = trial.facts, RandomMoves(trial.facts.head_sizes, trial.games, trial.generator("frozen"))
+    facts, choose = trial.facts, RandomMoves(trial.facts, trial.games, trial.generator("frozen"))
     for step, moment in enumerate(trial.recording.moments):
         for game in np.flatnonzero(moment.over & ~moment.masks.reshape(trial.games, -1).all(axis=1)):
             require(False, f"step {step}, game {game}: the game is over, but its mask is not all true")

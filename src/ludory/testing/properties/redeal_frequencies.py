@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ludory.envs.engine.binding.kernel_faults import Places
 from ludory.envs.engine.protocol import Engine
 from ludory.errors import ConformanceError
-from ludory.testing.chi_squared import chi_squared
 from ludory.testing.recording import Array, Moment, look, to_numpy
 from ludory.testing.trial import Trial
 
@@ -149,3 +149,15 @@ def _hidden(trial: Trial, engine: Engine, seat: int) -> Array:
     if trial.game.needed_kernels("this check").critic is None:
         return np.ascontiguousarray(others)
     return np.column_stack([others, to_numpy(engine.critic(seat=seat)).reshape(engine.num_games, -1)])
+
+
+def chi_squared(counts: ArrayLike, expected: ArrayLike, freedom: int | None = None) -> float:
+    """Pearson's statistic, as standard deviations above its mean (Wilson-Hilferty's normal approximation).
+
+    freedom: degrees of freedom; None: one less than there are counts.
+    """
+    counts, expected = np.asarray(counts, float), np.asarray(expected, float)
+    degrees = counts.size - 1 if freedom is None else freedom
+    statistic = ((counts - expected) ** 2 / expected).sum()
+    spread = 2 / (9 * degrees)
+    return float(((statistic / degrees) ** (1 / 3) - (1 - spread)) / np.sqrt(spread))

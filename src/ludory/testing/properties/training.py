@@ -13,7 +13,9 @@ from ludory.testing.trial import Trial, require
 def unused_heads_have_no_effect(trial: Trial) -> str | None:
     """`used` is True for a part of the heads, of living seats of running games; other legal values of the rest change nothing that is seen."""
     facts, left_out = trial.facts, False
-    choose = RandomMoves(facts.head_sizes, trial.games, trial.generator("used"))
+    if facts.box is not None:
+        return "continuous actions have no heads"
+    choose = RandomMoves(facts, trial.games, trial.generator("used"))
     for step, engine in trial.positions(12):
         masks = to_numpy(engine.legal())
         played, other = choose(masks), choose(masks)
