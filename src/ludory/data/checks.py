@@ -1,4 +1,4 @@
-"""What may be wrong with recorded decisions, found with arrays: the first bad row of every field in every game."""
+"""Checks of recorded decisions on whole arrays; they find the first bad row of every field in every game."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Flags = NDArray[np.bool_]
 
 
 class Problem(NamedTuple):
-    """Something that is not as it must be."""
+    """Something wrong in a file."""
 
     file: str
     row: int | None
@@ -37,27 +37,27 @@ class Problem(NamedTuple):
 
 
 class WrongRows(NamedTuple):
-    """Rows (m,) bool in which `field` is wrong, what row k holds, and what it may hold."""
+    """Result of a check: the rows (m,) bool in which `field` is wrong, what such a row holds, and what it may hold."""
 
     field: str
     rows: Flags
     got: Any
-    """Called with a row: what stands there."""
+    """Called with a row; returns what it holds."""
     allowed: Any
-    """Called with a row: what may stand there."""
+    """Called with a row; returns what it may hold."""
 
 
 def find_problems(
     columns: Columns, header: TrajectoryHeader, table: pa.Table | None, file: str, first_row: int
 ) -> tuple[list[Problem], Flags]:
-    """The problems of whole games, and which of the games (in their order in the file) have one.
+    """Find the problems of whole games; returns them, and which games (in their order in the file) have one.
 
     Args:
         columns: the rows.
-        header: what they must fit.
-        table: the same rows as they were read, for values that are missing.
+        header: that the rows must fit.
+        table: the same rows as read from the file, to find missing values.
         file: named in problems.
-        first_row: row of the file at which the columns begin.
+        first_row: row of the file that the columns begin with.
     """
     starts = game_starts(columns.games)
     game_of_row = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(columns.games))))
@@ -101,7 +101,7 @@ def _constant(field: str, rows: Flags, got: str, allowed: str) -> WrongRows:
 
 
 def _wrong_actions(columns: Columns, header: TrajectoryHeader) -> Iterator[WrongRows]:
-    """Actions in their range and under a mask that leaves every head a value."""
+    """Actions out of range or not legal, and masks that leave a head without a value."""
     legal = np.unpackbits(columns.masks, axis=1, count=header.num_actions).view(bool)
     every, start = np.arange(len(legal)), 0
     for head, (name, size) in enumerate(header.heads):
@@ -160,7 +160,7 @@ def _wrong_numbers(columns: Columns) -> Iterator[WrongRows]:
 
 
 def _wrong_rewards(columns: Columns, header: TrajectoryHeader, game_of_row: NDArray[np.int64]) -> Iterator[WrongRows]:
-    """Rewards, and sums of a seat's rewards, beyond what the game can give, where the game is known."""
+    """Rewards, and sums of a seat's rewards, beyond the bounds of the game, if the game is installed."""
     most = _most_reward(header.game, json.dumps(dict(header.options), default=str), header.head_sizes, header.players)
     if most is None:
         return
@@ -180,7 +180,7 @@ def _wrong_rewards(columns: Columns, header: TrajectoryHeader, game_of_row: NDAr
 
 @lru_cache(maxsize=64)
 def _most_reward(game: str, options: str, head_sizes: tuple[int, ...], players: int) -> float | None:
-    """Largest size of a reward, and of a sum of rewards, in a game; None: it is not a game of this installation."""
+    """Largest absolute reward, and sum of rewards, of a game; None if the game is not installed."""
     try:
         facts = make_game(game, **json.loads(options)).facts
     except (LudoryError, TypeError, ValueError):
@@ -192,7 +192,7 @@ def _most_reward(game: str, options: str, head_sizes: tuple[int, ...], players: 
 
 
 def _wrong_order(columns: Columns, header: TrajectoryHeader, game_of_row: NDArray[np.int64]) -> Iterator[WrongRows]:
-    """Seats of the game, moves in order, and an end on every seat's last decision and nowhere else."""
+    """Unknown seats, moves out of order, and ends that are missing or stand before a seat's last decision."""
     seats, steps = columns.seats, columns.steps
     yield WrongRows(
         "seat",
@@ -245,7 +245,7 @@ def _wrong_order(columns: Columns, header: TrajectoryHeader, game_of_row: NDArra
 
 
 def seat_order(columns: Columns, players: int, game_of_row: NDArray[np.int64]) -> tuple[NDArray[np.int64], Flags]:
-    """Rows (m,) sorted into sequences of one seat in one game, and (m,) where in that order a sequence begins."""
+    """Rows (m,) sorted into sequences of one seat in one game, and flags (m,) that mark in that order where a sequence begins."""
     key = game_of_row * max(players, 1) + np.clip(columns.seats, 0, max(players - 1, 0))
     order = np.argsort(key, kind="stable")
     first = np.ones(len(key), bool)

@@ -30,7 +30,18 @@ from ludory.errors import DataError, OptionError
 
 from .names import LAST_SEED, check_seed, split_of
 from .shards import Q_COLUMNS
-from .tables import Check, list_column, outside, refuse_nulls, refuse_wrong_rows, rows_of_lists, write_table, wrong_deals, wrong_states, wrong_values
+from .tables import (
+    Check,
+    list_column,
+    outside,
+    refuse_nulls,
+    refuse_wrong_rows,
+    rows_of_lists,
+    write_table,
+    wrong_deals,
+    wrong_states,
+    wrong_values,
+)
 
 FORMAT = "ludory texas42 labels 1"
 SEEDS = 50
