@@ -1,4 +1,4 @@
-"""`ludory bench faults`: kills, damaged files, full disks and other faults, drawn from a seed, with what came of each counted."""
+"""`ludory bench faults`: kills, damaged files, full disks and other faults drawn from a seed, and counts of what they caused."""
 
 from __future__ import annotations
 
@@ -40,28 +40,28 @@ PARTS: dict[str, Callable[[], Mapping[str, Case]]] = {
 
 
 class Piece(NamedTuple):
-    """A case in one round."""
+    """One case in one round."""
 
     part: str
     case: str
     round: int
 
     def file(self, folder: Path, seed: int) -> Path:
-        """Where its tally is kept."""
+        """File of its tally."""
         return (
             folder / "pieces" / self.part / f"{re.sub(r'[^a-z0-9]+', '-', self.case.lower())}-{seed}-{self.round}.json"
         )
 
     def seed(self, seed: int) -> int:
-        """Its own, of the campaign's."""
+        """Its own seed, derived from that of the campaign."""
         return zlib.crc32(f"{seed} {self}".encode())
 
 
 def run(argv: list[str]) -> int:
-    """Try what is not tried yet, print, write; returns 0 without findings, else 1.
+    """Try the pieces that are left, print and write the result; returns 0 without findings, else 1.
 
     Raises:
-        OptionError: a number, part or case is not allowed.
+        OptionError: a number, part or case is invalid.
         OutputError: the folder cannot be written to.
     """
     options = _parser().parse_args(argv)
@@ -125,7 +125,7 @@ def _pieces(options: argparse.Namespace) -> Iterator[Piece]:
 
 
 def _try_all(waiting: list[Piece], options: argparse.Namespace) -> dict[Piece, str]:
-    """Tries every piece, and gives those that could not be tried, with the reason."""
+    """Try every piece; returns those that could not be tried, with the reasons."""
     untried: dict[Piece, str] = {}
     own, opened = threading.local(), list[Commands]()
     scratch = (options.out / "scratch").resolve()
@@ -158,7 +158,7 @@ def _try_all(waiting: list[Piece], options: argparse.Namespace) -> dict[Piece, s
                 print(f"{piece.part}, {piece.case}, round {piece.round + 1}: {_words(tally)}", flush=True)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        for commands in opened:  # which ends cases that are not done
+        for commands in opened:  # ends unfinished cases, too
             commands.close()
         pool.shutdown()
     return untried
