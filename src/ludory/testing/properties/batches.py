@@ -10,14 +10,14 @@ from ludory.testing.trial import Trial, require
 
 
 def games_are_the_same_alone(trial: Trial) -> None:
-    """Game k of a batch equals the one game of an engine with `first_game=k`."""
+    """Game k of a batch equals the only game of an engine with `first_game=k`."""
     for k in sorted({0, 1 % trial.games, trial.games // 2, trial.games - 1}):
         engine = trial.engine(games=1, first_game=k)
         replay(engine, trial.recording.rows([k]), what=f"game {k} of the batch played alone")
 
 
 def games_can_be_stepped_apart(trial: Trial) -> None:
-    """`step(actions, rows)` plays in those games only: stepped in two shuffled halves, the games are the same."""
+    """`step(actions, rows)` affects only those games: stepped in two shuffled parts, the games are the same."""
     engine, generator, facts = trial.engine(), trial.generator("apart"), trial.facts
     moments = trial.recording.moments
     for step, actions in enumerate(trial.recording.actions):
@@ -35,7 +35,7 @@ def games_can_be_stepped_apart(trial: Trial) -> None:
 
 
 def games_can_be_reset_apart(trial: Trial) -> None:
-    """`reset(rows)` starts new games there and leaves the others as they are."""
+    """`reset(rows)` starts new games there and leaves the others unchanged."""
     facts, rows = trial.facts, np.arange(0, trial.games, 2)
     others = np.setdiff1d(np.arange(trial.games), rows)
     for step, engine in trial.positions(4):
@@ -49,7 +49,7 @@ def games_can_be_reset_apart(trial: Trial) -> None:
 
 
 def seeds_repeat(trial: Trial) -> None:
-    """The same seed and actions give the same games, in a new engine and by `reset(seed=...)`, and the same next games."""
+    """The same seed and actions give the same games, also by `reset(seed=...)`, and the same next games."""
     engine, again = trial.engine(), trial.engine(seed=trial.seed + 1)
     replay(engine, trial.recording, what="a new engine with the same seed")
     again.reset(seed=trial.seed)
@@ -60,7 +60,7 @@ def seeds_repeat(trial: Trial) -> None:
 
 
 def seeds_differ(trial: Trial) -> str | None:
-    """With chance, other seeds, other indices and later games of a seed are other games; without chance all are the same."""
+    """With chance, other seeds, other indices and later games of a seed are different; without chance all games are the same."""
     second = trial.engine()
     second.reset()
     first = _fingerprint(trial, trial.engine())
@@ -76,6 +76,6 @@ def seeds_differ(trial: Trial) -> str | None:
 
 
 def _fingerprint(trial: Trial, engine: Engine) -> bytes:
-    """All that random play shows."""
+    """Everything that random play shows, as bytes."""
     moments = record(engine, trial.generator("seeds")).moments
     return b"".join(part.tobytes() for moment in moments for part in moment)

@@ -1,4 +1,4 @@
-"""Properties of the Gymnasium views: they show the games that the engine plays."""
+"""Properties of the Gymnasium views: they show the games of the engine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ludory.testing.trial import Trial, require
 
 
 def gymnasium_env_agrees(trial: Trial) -> None:
-    """`GameEnv`, in every seat, shows the observations, masks, rewards, ends and infos of the engine, in arrays of its own."""
+    """`GameEnv` in every seat shows the observations, masks, rewards, ends and infos of the engine, in arrays that it does not reuse."""
     for seed in range(trial.seed, trial.seed + 3):
         recording = record(trial.engine(games=1, seed=seed), trial.generator(f"gymnasium {seed}"))
         infos = _infos(trial, recording, seed)
@@ -38,7 +38,7 @@ def _seating(facts: GameFacts, recording: Recording, own: int | None) -> tuple[A
 
 
 def _infos(trial: Trial, recording: Recording, seed: int) -> list[dict[str, Any]]:
-    """What the game tells everybody before each move of the one recorded game."""
+    """`info` before each move of the recorded game."""
     engine = trial.engine(games=1, seed=seed)
     infos = [trial.game.info(engine.state, 0)]
     for actions in recording.actions:
@@ -55,7 +55,7 @@ def _follow(
     infos: list[dict[str, Any]],
     seed: int,
 ) -> None:
-    """Play the recorded game in an environment; `path` is what it must show."""
+    """Play the recorded game in an environment, which must show `path`."""
     facts = trial.facts
     seats, others = _seating(facts, recording, own)
     env = GameEnv(trial.game, seats=seats, others=others, illegal="raise")
@@ -105,15 +105,15 @@ def compare_decisions(facts: GameFacts, got: PolicyDecision, expected: PolicyDec
 
 
 def gymnasium_vector_agrees(trial: Trial) -> None:
-    """`GameVectorEnv` (SAME_STEP) shows the engine's games row by row, the ended ones in `final_obs` and `final_info`."""
+    """`GameVectorEnv` (SAME_STEP) shows the games of the engine row by row, and finished ones in `final_obs` and `final_info`."""
     for own in _seats(trial.facts):
         paths = [decisions(trial.facts, trial.recording, row, own) for row in range(trial.games)]
-        if max(map(len, paths)) > 1:  # else the policy never comes to move
+        if max(map(len, paths)) > 1:  # otherwise the policy never moves
             _follow_rows(trial, own, paths)
 
 
 def _follow_rows(trial: Trial, own: int | None, paths: list[list[PolicyDecision]]) -> None:
-    """Play the recorded batch in an environment; paths[row] is what the row must show."""
+    """Play the recorded batch in an environment, whose rows must show `paths`."""
     facts, recording = trial.facts, trial.recording
     seats, others = _seating(facts, recording, own)
     env = GameVectorEnv(trial.game, trial.games, seats=seats, others=others, illegal="raise")
@@ -129,7 +129,7 @@ def _follow_rows(trial: Trial, own: int | None, paths: list[list[PolicyDecision]
         actions = random_moves(env.action_masks(), facts, generator)
         for row, path in enumerate(paths):
             if not 1 < len(path) > number:
-                continue  # over, or over before the policy came to move
+                continue  # over, or over before the policy could move
             decision, ended = path[number], number + 1 == len(path)
             seen, told = (info["final_obs"], info["final_info"]) if ended else (observation, info)
             got = PolicyDecision(
@@ -161,7 +161,7 @@ def _second_games(trial: Trial) -> Moment:
 def _compare_next(
     facts: GameFacts, second: Moment, own: int | None, row: int, seen: Array, mask: Array, where: str
 ) -> None:
-    """The row that was started anew shows the next game of its stream, if the policy moves first there."""
+    """A row that was reset shows the next game of its stream, if the policy moves first there."""
     seat = int(second.next_seat[row]) if own is None else own
     if not facts.simultaneous and second.to_move[row] != seat:
         return

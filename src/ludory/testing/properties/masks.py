@@ -16,7 +16,7 @@ from ludory.testing.trial import Trial, require
 
 
 def masks_have_their_form(trial: Trial) -> str | None:
-    """Masks are bool (N, A) or (N, P, A); `record` has seen that running games have a legal action for every head."""
+    """Masks are bool (N, A) or (N, P, A). `record` has already checked that running games have a legal action for every head."""
     facts, n = trial.facts, trial.games
     shape = (n, facts.players, facts.num_actions) if facts.simultaneous else (n, facts.num_actions)
     ever = np.zeros(facts.num_actions, bool)
@@ -45,7 +45,7 @@ def legal_actions_can_be_played(trial: Trial) -> str | None:
 
 
 def illegal_actions_are_refused(trial: Trial) -> None:
-    """Every illegal value and every value out of range raises IllegalActionError, and nothing changes then."""
+    """Illegal values and values out of range raise IllegalActionError and change nothing."""
     for step, engine in trial.positions(12):
         copy, before = engine.clone() if trial.game.clones else engine, look(engine)
         for attempt in (*_attempts(trial, engine, legal=False, most=4), *_out_of_range(trial, engine)):
@@ -57,7 +57,7 @@ def illegal_actions_are_refused(trial: Trial) -> None:
 
 
 class ActionAttempt(NamedTuple):
-    """One value of one head in games in which it is legal, or in which it is not; all else in `actions` is legal."""
+    """One value of one head, to be played in games in which it is legal (or is not); the rest of `actions` is legal."""
 
     rows: NDArray[np.int64]
     actions: NDArray[np.int64]
@@ -65,7 +65,7 @@ class ActionAttempt(NamedTuple):
 
 
 def _attempts(trial: Trial, engine: Engine, legal: bool, most: int) -> Iterator[ActionAttempt]:
-    """For every value, at most `most` running games in which it is legal (or is not)."""
+    """For every value, up to `most` running games in which it is legal (or is not)."""
     running = np.flatnonzero(to_numpy(engine.to_move) >= 0)
     masks, start = _cube(to_numpy(engine.legal())), 0
     base = _legal_moves(trial, engine)
@@ -103,7 +103,7 @@ def _cube(array: Array) -> Array:
 
 
 def _with(actions: Array, seat: int, head: int, value: float) -> Array:
-    """`actions` with another value in one place."""
+    """A copy of `actions` with another value in one place."""
     changed = actions.copy()
     if changed.ndim == 1:  # (N,)
         changed[:] = value

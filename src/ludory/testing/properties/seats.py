@@ -12,7 +12,7 @@ from ludory.testing.trial import Trial, require
 
 
 def seats_that_are_out_stay_out(trial: Trial) -> str | None:
-    """A seat's place is settled once, in a decision in which it took part; from then on it has no reward and one legal value per head."""
+    """A seat is settled once, at a step in which it took part; afterwards it has no reward and one legal value per head."""
     moments = trial.recording.moments
     for step, (before, after) in enumerate(pairwise(moments), start=1):
         _check_step(before, after, f"step {step}")
@@ -48,7 +48,7 @@ def _check_masks(trial: Trial, moment: Moment, idle: Array, where: str, why: str
 
 
 def seats_that_wait_have_no_choice(trial: Trial) -> str | None:
-    """In turns the seat to move decides; where all move at once, living seats do, but for those that wait: they have one legal value per head."""
+    """The seat to move decides; in simultaneous games, all living seats that do not wait. Waiting seats have one legal value per head."""
     facts, waited = trial.facts, False
     for step, moment in enumerate(trial.recording.moments):
         where, shape = f"step {step}", (trial.games, facts.players)
