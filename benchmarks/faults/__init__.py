@@ -1,1 +1,1 @@
-"""Faults: jobs that are killed, files that are damaged, disks that are full; `campaign.py` runs them."""
+"""Faults: killed jobs, damaged files, full disks; `campaign.py` runs them."""

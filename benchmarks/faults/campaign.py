@@ -1,4 +1,4 @@
-"""`ludory bench faults`: kills, damaged files, full disks and other faults, drawn from a seed, with what came of each counted."""
+"""`ludory bench faults`: kills, damaged files, full disks and other faults drawn from a seed, and counts of what they caused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ludory.errors import LudoryError, OptionError
 
 from . import damaged_files, kills, places, processes
 from .commands import Commands
-from .findings import KINDS, Case, Place, Tally, total
+from .findings import KINDS, Case, FaultTally, Place, total
 
 INTERRUPTED = 130
 PARTS: dict[str, Callable[[], Mapping[str, Case]]] = {
@@ -40,28 +40,28 @@ PARTS: dict[str, Callable[[], Mapping[str, Case]]] = {
 
 
 class Piece(NamedTuple):
-    """A case in one round."""
+    """One case in one round."""
 
     part: str
     case: str
     round: int
 
     def file(self, folder: Path, seed: int) -> Path:
-        """Where its tally is kept."""
+        """File of its tally."""
         return (
             folder / "pieces" / self.part / f"{re.sub(r'[^a-z0-9]+', '-', self.case.lower())}-{seed}-{self.round}.json"
         )
 
     def seed(self, seed: int) -> int:
-        """Its own, of the campaign's."""
+        """Its own seed, derived from that of the campaign."""
         return zlib.crc32(f"{seed} {self}".encode())
 
 
 def run(argv: list[str]) -> int:
-    """Try what is not tried yet, print, write; returns 0 without findings, else 1.
+    """Try the pieces that are left, print and write the result; returns 0 without findings, else 1.
 
     Raises:
-        OptionError: a number, part or case is not allowed.
+        OptionError: a number, part or case is invalid.
         OutputError: the folder cannot be written to.
     """
     options = _parser().parse_args(argv)
@@ -79,7 +79,7 @@ def run(argv: list[str]) -> int:
         print(f"interrupted: what is done is in {options.out}; go on with the same command")
         return INTERRUPTED
     tallies = {
-        piece: Tally.from_json(json.loads(file.read_text(encoding="utf-8")))
+        piece: FaultTally.from_json(json.loads(file.read_text(encoding="utf-8")))
         for piece in wanted
         if (file := piece.file(options.out, options.seed)).exists()
     }
@@ -125,13 +125,13 @@ def _pieces(options: argparse.Namespace) -> Iterator[Piece]:
 
 
 def _try_all(waiting: list[Piece], options: argparse.Namespace) -> dict[Piece, str]:
-    """Tries every piece, and gives those that could not be tried, with the reason."""
+    """Try every piece; returns those that could not be tried, with the reasons."""
     untried: dict[Piece, str] = {}
     own, opened = threading.local(), list[Commands]()
     scratch = (options.out / "scratch").resolve()
     places.unmount_all(scratch)
 
-    def one(piece: Piece) -> Tally:
+    def one(piece: Piece) -> FaultTally:
         if not hasattr(own, "commands"):
             opened.append(Commands(scratch / f"streams-{len(opened)}"))
             own.commands = opened[-1]
@@ -158,19 +158,19 @@ def _try_all(waiting: list[Piece], options: argparse.Namespace) -> dict[Piece, s
                 print(f"{piece.part}, {piece.case}, round {piece.round + 1}: {_words(tally)}", flush=True)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        for commands in opened:  # which ends cases that are not done
+        for commands in opened:  # ends unfinished cases, too
             commands.close()
         pool.shutdown()
     return untried
 
 
-def _words(tally: Tally) -> str:
+def _words(tally: FaultTally) -> str:
     trials = ", ".join(f"{count} {sort}" for sort, count in sorted(tally.trials.items()))
     return "; ".join([trials, *(f"{one.kind.upper()}: {one.what}" for one in tally.findings)])
 
 
 def _report(
-    tallies: Mapping[Piece, Tally], untried: Mapping[Piece, str], options: argparse.Namespace
+    tallies: Mapping[Piece, FaultTally], untried: Mapping[Piece, str], options: argparse.Namespace
 ) -> dict[str, Any]:
     return {
         "benchmark": "faults",
@@ -188,16 +188,16 @@ def _report(
     }
 
 
-def _by_part(tallies: Mapping[Piece, Tally]) -> dict[str, Tally]:
+def _by_part(tallies: Mapping[Piece, FaultTally]) -> dict[str, FaultTally]:
     parts = list(dict.fromkeys(piece.part for piece in tallies))
     return {part: total(tally for piece, tally in tallies.items() if piece.part == part) for part in parts}
 
 
-def _counts(tally: Tally) -> dict[str, int]:
+def _counts(tally: FaultTally) -> dict[str, int]:
     return {kind: sum(one.kind == kind for one in tally.findings) for kind in KINDS}
 
 
-def _print(tallies: Mapping[Piece, Tally], untried: Mapping[Piece, str]) -> None:
+def _print(tallies: Mapping[Piece, FaultTally], untried: Mapping[Piece, str]) -> None:
     table = Table(title="Faults", title_justify="left")
     for name in ("part", "trials", *KINDS):
         table.add_column(name, justify="left" if name == "part" else "right")

@@ -1,7 +1,7 @@
-"""Command lines of Ludory in real processes that start at once: a parent that has imported everything forks a child for each.
+"""Command lines of Ludory in real processes that start quickly: a parent that has imported everything forks a child for each.
 
-A command line spends three seconds on imports before it does anything; a campaign of hundreds of kills spends them once. The child is
-a process like any other: it has its own session, its own standard streams, no threads of the parent's, and calls `ludory.cli.main`.
+A command line spends three seconds on imports; a campaign of hundreds of kills spends them only once. The child is an ordinary process:
+it has its own session, its own standard streams and no threads of the parent, and it calls `ludory.cli.main`.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ MODULES = (
     "ludory.data.recording.record",
     "ludory.data.formats.sparta.log",
 )
-"""What the parent imports."""
+"""Modules that the parent imports."""
 PATIENCE = 10.0
-"""Seconds in which a process must end after a signal, on a machine whose cores have nothing else to do."""
+"""Seconds within which a process must end after a signal on an idle machine."""
 LONGEST = 180.0
-"""Seconds for a command without a signal."""
+"""Time limit in seconds for a command without a signal."""
 CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 MAIN = "ludory.cli:main"
 
@@ -55,13 +55,13 @@ class Ended(NamedTuple):
     """How a process ended."""
 
     code: int | None
-    """Exit code; None: a signal ended it."""
+    """Exit code; None if a signal ended the process."""
     signal: int | None
-    """That ended it."""
+    """Signal that ended the process, if any."""
     reached: bool
-    """It still ran when the signal that was asked for was sent."""
+    """Whether it was still running when the requested signal was sent."""
     hung: bool
-    """It did not end in time and was killed."""
+    """Whether it did not end in time and was killed."""
     seconds: float
     processor_seconds: float
     out: str
@@ -69,17 +69,17 @@ class Ended(NamedTuple):
 
     @property
     def crashed(self) -> bool:
-        """Whether the interpreter died of itself."""
+        """Whether the interpreter crashed."""
         return self.signal in CRASHES
 
 
 class Commands:
-    """Runs command lines, one at a time; to be used in a `with` block.
+    """Runs command lines one at a time; use it in a `with` block.
 
     Args:
         folder: for the standard streams of the processes.
-        environment: added to this process's.
-        modules: that the parent imports.
+        environment: variables added to those of this process.
+        modules: imported by the parent.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Commands:
         self.close()
 
     def close(self) -> None:
-        """End the parent, and at once what it runs."""
+        """End the parent and whatever it is running."""
         if self._twin:
             self._twin.close()
         self._parent.terminate()
@@ -115,7 +115,7 @@ class Commands:
 
     @property
     def twin(self) -> Commands:
-        """Another parent, for a process beside one of this one's."""
+        """Another parent, for a process that runs at the same time."""
         self._twin = self._twin or Commands(self._folder / "twin", self._environment, self._modules)
         return self._twin
 
@@ -138,15 +138,15 @@ class Commands:
             arguments: without the word ludory.
             folder: working folder.
             number: signal to send; SIGINT goes to all processes of the command, as from a terminal, others to the first.
-            after: seconds before it is sent.
-            longest: seconds for the command if no signal is sent, or until it is.
-            function: "module:function" that takes the arguments and gives an exit code, if not the command line's.
-            largest_file: bytes that a file may grow to, as on a full disk.
-            memory: bytes that the process may ask for beyond the parent's.
-            environment: added to the parent's.
+            after: seconds before the signal is sent.
+            longest: time limit in seconds if no signal is to be sent.
+            function: "module:function" that takes the arguments and returns an exit code; by default the command line.
+            largest_file: limit in bytes for the size of files, to simulate a full disk.
+            memory: bytes that the process may allocate in addition to the parent's.
+            environment: variables added to those of the parent.
 
         Raises:
-            LudoryError: the parent is gone.
+            LudoryError: the parent has died.
         """
         asked = {
             "patience": PATIENCE,
@@ -179,7 +179,7 @@ class Commands:
 
 
 def serve(modules: Sequence[str]) -> None:
-    """Fork a child for every line on stdin, and answer with how it ended; a child leaves this function by SystemExit."""
+    """Fork a child for every line on stdin and answer with how it ended; a child leaves this function by SystemExit."""
     for name in modules:
         importlib.import_module(name)
     running: list[int] = []
@@ -190,7 +190,7 @@ def serve(modules: Sequence[str]) -> None:
                 os.killpg(child, signal.SIGKILL)
         os._exit(0)
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the terminal is for the campaign
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the terminal is meant for the campaign
     signal.signal(signal.SIGTERM, on_end)
     for line in sys.stdin:
         asked = json.loads(line)
@@ -203,7 +203,7 @@ def serve(modules: Sequence[str]) -> None:
 
 
 def _run(asked: Mapping[str, Any]) -> int:
-    """What the child does."""
+    """Main function of the child."""
     os.setsid()
     for place, name in enumerate([os.devnull, *asked["streams"]]):
         handle = os.open(name, os.O_RDONLY if place == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -224,7 +224,7 @@ def _run(asked: Mapping[str, Any]) -> int:
 
 
 def _watched(child: int, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Wait for the child, and send what was asked for."""
+    """Wait for the child, and send the requested signal."""
     started, number, reached, hung = time.monotonic(), asked["number"], False, False
     deadline = started + (asked["longest"] if number is None else asked["after"])
     while not (waited := _waited(child, deadline)):
@@ -251,7 +251,7 @@ def _watched(child: int, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _waited(child: int, deadline: float) -> tuple[int, resource.struct_rusage] | None:
-    """Status and usage of the child; None: it still runs at the deadline."""
+    """Status and resource usage of the child; None if it is still running at the deadline."""
     while True:
         found, status, usage = os.wait4(child, os.WNOHANG)
         if found:

@@ -1,4 +1,4 @@
-"""Damage: what disks, editors, copies that were cut off and other programs do to files, drawn from a seed."""
+"""Damage that disks, editors, interrupted copies and other programs do to files, drawn from a seed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 Change = Callable[[bytes, random.Random], bytes]
 BOMB_BYTES = 4 << 30
-"""What a bomb unpacks to, or says that it does."""
+"""Size to which a bomb unpacks, or claims to."""
 
 
 # --- Bytes of any file ----------------------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def _lines(data: bytes) -> list[bytes]:
 
 def _line_lost(data: bytes, draw: random.Random) -> bytes:
     lines = _lines(data)
-    del lines[draw.randrange(max(1, len(lines) - 1))]  # without the last one it is a shorter log
+    del lines[draw.randrange(max(1, len(lines) - 1))]  # a log without its last line is merely shorter
     return b"".join(lines)
 
 
@@ -127,7 +127,7 @@ VALUES = {
     "list": "[]",
     "object": "{}",
 }
-"""Name of a damage -> what stands there as JSON."""
+"""Name of a damage -> JSON text that replaces a value."""
 
 
 def _paths(content: Any, so_far: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -139,7 +139,7 @@ def _paths(content: Any, so_far: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def _put(content: Any, path: tuple[Any, ...], text: str | None) -> str:
-    """JSON text with `text` at a path; None: the field is taken away."""
+    """JSON with `text` at a path; None removes the field."""
     inner = content
     for name in path[:-1]:
         inner = inner[name]
@@ -163,12 +163,12 @@ def _value(text: str | None, by_line: bool) -> Change:
 
 
 def json_values(by_line: bool) -> dict[str, Change]:
-    """Damage of one value of one line, or of the whole file."""
+    """Changes of one value, of a line or of the whole file."""
     return {name: _value(text, by_line) for name, text in VALUES.items()} | {"field lost": _value(None, by_line)}
 
 
 def packed(changes: Mapping[str, Change]) -> dict[str, Change]:
-    """Of the text within a gzip file; and a bomb."""
+    """Changes of the text within a gzip file, and a bomb."""
 
     def within(change: Change) -> Change:
         return lambda data, draw: gzip.compress(change(gzip.decompress(data), draw), 1)
@@ -192,7 +192,7 @@ def _join_checkpoint(header: str, tensors: bytes) -> bytes:
 
 
 def _outer_value(text: str) -> Change:
-    """In the table of tensors."""
+    """Change a value in the table of tensors."""
 
     def change(data: bytes, draw: random.Random) -> bytes:
         header, tensors = _split_checkpoint(data)
@@ -203,7 +203,7 @@ def _outer_value(text: str) -> Change:
 
 
 def _inner_value(text: str | None) -> Change:
-    """In the header of Ludory."""
+    """Change a value in Ludory's header."""
 
     def change(data: bytes, draw: random.Random) -> bytes:
         header, tensors = _split_checkpoint(data)
@@ -228,7 +228,7 @@ def _weight(value: float) -> Change:
 CHECKPOINT_TABLE: dict[str, Change] = {
     f"tensors: {name}": _outer_value(VALUES[name]) for name in ("negative", "huge", "null", "text", "deep")
 }
-"""Damage of the table of any safetensors file."""
+"""Changes of the table of any safetensors file."""
 CHECKPOINT: dict[str, Change] = {
     **{f"header: {name}": _inner_value(text) for name, text in VALUES.items()},
     "header: field lost": _inner_value(None),
@@ -284,7 +284,7 @@ def _array_lost(arrays: dict[str, Any], draw: random.Random) -> None:
 
 
 def _said_to_be_large(data: bytes, draw: random.Random) -> bytes:
-    """An array whose header claims gigabytes, with a few bytes behind it."""
+    """An array whose header claims gigabytes, followed by few bytes."""
     target = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
         names = old.namelist()
@@ -330,7 +330,7 @@ def _column(table: pa.Table, draw: random.Random) -> tuple[int, pa.Field, list[A
 
 
 def _with_value(value: Any, required: bool = False) -> Change:
-    """One value of a column of numbers, or null in any column; `required`: in one that says that no value is unknown."""
+    """Replace one value of a numeric column, or any value by null; `required`: of a column that is not nullable."""
 
     def change(table: pa.Table, draw: random.Random) -> pa.Table:
         numbers = [
@@ -343,7 +343,7 @@ def _with_value(value: Any, required: bool = False) -> Change:
         values[draw.randrange(len(values))] = value
         try:
             array = pa.array(values, one.type)
-        except (pa.ArrowInvalid, TypeError, OverflowError):  # not of that type: the column gets a wider one
+        except (pa.ArrowInvalid, TypeError, OverflowError):  # the value does not fit: widen the column
             array = pa.array([None if v is None else float(v) for v in values], pa.float64())
         return table.set_column(place, one.with_type(array.type).with_nullable(True), array)
 
@@ -398,4 +398,4 @@ PLACES: dict[str, Callable[[Path], None]] = {
     "a link to itself": _loop,
     "missing": lambda file: None,
 }
-"""What may stand in a file's place."""
+"""What may be found in place of a file."""

@@ -1,4 +1,4 @@
-"""Damaged files: each is read as its format is, in a process with a limit of time and of memory, and refused or read as it was."""
+"""Damaged files: each is read in a process with limits of time and memory, and must be refused or read as before the damage."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from typing import Any, NamedTuple
 from ludory.errors import LudoryError
 
 from .damage import PLACES
-from .findings import Case, Kind, Place, Tally
+from .findings import Case, FaultTally, Kind, Place
 from .formats import FORMATS, Format, plain
 from .jobs import MAKING, make_input
 from .outcomes import digest
 
 SECONDS, WAITED = 10, 120
-"""For one file: of processor time, and by the clock, also on a busy machine."""
+"""Time limits for one file: processor time, and wall-clock time on a busy machine."""
 MEMORY = 2 << 30
-"""Bytes that reading a file of some kilobytes may ask for."""
+"""Bytes that reading a file of a few kilobytes may allocate."""
 EACH = 4
-"""Files of each kind of damage in a round."""
+"""Files per kind of damage in a round."""
 READ, PLAN, LOG = "ludory.benchmarks.faults.damaged_files:read_damaged", "plan.json", "read.jsonl"
 
 
-class Attempt(NamedTuple):
+class DamageTrial(NamedTuple):
     """One damaged file."""
 
     damage: str
@@ -41,12 +41,12 @@ def cases() -> dict[str, Case]:
 
 
 def _case(name: str, form: Format) -> Case:
-    def run(place: Place) -> Tally:
-        tally, each = Tally(), max(1, round(EACH * place.amount))
+    def run(place: Place) -> FaultTally:
+        tally, each = FaultTally(), max(1, round(EACH * place.amount))
         sample = _sample(name, form, place)
         draw = random.Random(place.seed)
-        attempts = [Attempt(kind, draw.randrange(2**32)) for kind in form.changes for _ in range(each)]
-        attempts += [Attempt(kind, 0) for kind in PLACES]
+        attempts = [DamageTrial(kind, draw.randrange(2**32)) for kind in form.changes for _ in range(each)]
+        attempts += [DamageTrial(kind, 0) for kind in PLACES]
         if place.amount < 1:
             attempts = draw.sample(attempts, max(1, round(len(attempts) * place.amount)))
         done = 0
@@ -62,7 +62,7 @@ def _case(name: str, form: Format) -> Case:
             for attempt, (outcome, told) in zip(attempts[done:], outcomes[1:], strict=False):
                 _count(name, form, attempt, outcome, told, tally)
             done += len(outcomes) - 1
-            if done < len(attempts):  # the process died at this one
+            if done < len(attempts):  # the process died while reading this one
                 attempt, slow = attempts[done], ended.hung or ended.signal in (signal.SIGALRM, signal.SIGPROF)
                 told = f"no answer after {SECONDS} s" if slow else f"ended by signal {ended.signal}, code {ended.code}"
                 _count(name, form, attempt, "hang" if slow else "crash", told, tally)
@@ -73,7 +73,7 @@ def _case(name: str, form: Format) -> Case:
 
 
 def _sample(name: str, form: Format, place: Place) -> Path:
-    """Folder of good files, made once."""
+    """Folder with good files; made once."""
     if isinstance(form.sample, str):
         make_input(form.sample, place.inputs, place.commands)
         return place.inputs / form.sample
@@ -92,7 +92,7 @@ def _sample(name: str, form: Format, place: Place) -> Path:
     return folder
 
 
-def _count(name: str, form: Format, attempt: Attempt, outcome: str, told: str, tally: Tally) -> None:
+def _count(name: str, form: Format, attempt: DamageTrial, outcome: str, told: str, tally: FaultTally) -> None:
     tally.trials[outcome] += 1
     words = f"{name}, {attempt.damage} (seed {attempt.seed}): {told}"
     kinds: dict[str, Kind] = {"hang": "hang", "crash": "crash", "memory": "memory", "exception": "traceback"}
@@ -106,19 +106,19 @@ def _count(name: str, form: Format, attempt: Attempt, outcome: str, told: str, t
 
 
 def read_damaged(arguments: list[str]) -> int:
-    """Read what the plan in the folder says, and log one outcome a line; the first line is of the good file."""
+    """Carry out the plan in a folder, and log one outcome per line; the first line is that of the good file."""
     scratch = Path(arguments[0])
     name, sample, attempts = json.loads((scratch / PLAN).read_text())
     form, folder = FORMATS[name], scratch / "files"
     with (scratch / LOG).open("w") as log:
-        for outcome in _outcomes(form, Path(sample), folder, [Attempt(*one) for one in attempts]):
+        for outcome in _outcomes(form, Path(sample), folder, [DamageTrial(*one) for one in attempts]):
             log.write(json.dumps(outcome) + "\n")
             log.flush()
     shutil.rmtree(folder)
     return 0
 
 
-def _outcomes(form: Format, sample: Path, folder: Path, attempts: list[Attempt]) -> Iterator[tuple[str, str]]:
+def _outcomes(form: Format, sample: Path, folder: Path, attempts: list[DamageTrial]) -> Iterator[tuple[str, str]]:
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(sample, folder)
     file = sorted(folder.glob(form.file))[0]
@@ -133,8 +133,8 @@ def _outcomes(form: Format, sample: Path, folder: Path, attempts: list[Attempt])
             PLACES[damage](file)
         else:
             file.write_bytes(form.changes[damage](good, random.Random(seed)))
-            os.utime(file, ns=(seed, seed))  # caches of what was read go by time and size
-        signal.setitimer(signal.ITIMER_PROF, SECONDS)  # these end the process, also within a library
+            os.utime(file, ns=(seed, seed))  # caches of readers compare time and size
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)  # these timers end the process, even within a library
         signal.setitimer(signal.ITIMER_REAL, WAITED)
         yield _outcome(form.read, folder, expected)
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -142,12 +142,12 @@ def _outcomes(form: Format, sample: Path, folder: Path, attempts: list[Attempt])
 
 
 def _outcome(read: Callable[[Path], Any], folder: Path, expected: str) -> tuple[str, str]:
-    """What came of reading, and words to it."""
+    """Outcome of reading, with an explanation."""
     try:
         found = digest(plain(read(folder)))
     except LudoryError as error:
         return "refused", str(error)[:200]
-    except OSError as error:  # names its file; the command line tells it in a line
+    except OSError as error:  # it names its file; the command line reports it in one line
         return "refused", repr(error)[:200]
     except MemoryError as error:
         return "memory", f"more than {MEMORY >> 20} MiB: {error}"[:300]

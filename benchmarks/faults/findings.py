@@ -1,4 +1,4 @@
-"""What a campaign counts: trials, and findings of a few kinds, each with the words that show it."""
+"""What a campaign counts: trials, and findings of several kinds with their evidence."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from .commands import Commands, Ended
 Kind = Literal[
     "lost", "double", "different", "traceback", "hang", "crash", "left behind", "false success", "memory", "accepted"
 ]
-"""lost, double, different: parts of a result beside an undisturbed run of the same seed. traceback: a Python traceback instead of a
-line. hang: not ended in time. crash: the interpreter died. left behind: files that an undisturbed run does not leave. false success:
-exit code 0 without the result. memory: asked for more than a file of this size can need. accepted: a damaged file was read as whole
-where a bound or a checksum could tell."""
+"""lost, double, different: parts of a result, compared with an undisturbed run of the same seed. traceback: a Python traceback instead
+of one line. hang: did not end in time. crash: the interpreter died. left behind: files that an undisturbed run does not leave. false
+success: exit code 0 without the result. memory: allocated more than a file of this size can need. accepted: a damaged file was read
+as intact although a bound or a checksum covers the damage."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 TRACEBACK = "Traceback (most recent call last)"
 
 
-class Finding(NamedTuple):
+class FaultFinding(NamedTuple):
     """One fault."""
 
     kind: Kind
     what: str
-    """Enough to see it again: the command or the damage, and what came of it."""
+    """Enough to reproduce it: the command or the damage, and its effect."""
 
 
 @dataclass(slots=True)
-class Tally:
-    """Of one case in one round: how many trials of each sort there were, and what was found."""
+class FaultTally:
+    """Number of trials of each sort and findings of one case in one round."""
 
     trials: Counter[str] = field(default_factory=Counter)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[FaultFinding] = field(default_factory=list)
 
     def add(self, kind: Kind, what: str) -> None:
-        """Note a fault."""
-        self.findings.append(Finding(kind, " ".join(what.split())[:600]))
+        """Note a finding."""
+        self.findings.append(FaultFinding(kind, " ".join(what.split())[:600]))
 
     def add_ending(self, ended: Ended, what: str) -> None:
-        """Note what an ending itself shows: a traceback, a hang, a crash."""
+        """Note what the ending of a process shows: a traceback, a hang, a crash."""
         if ended.hung:
             self.add("hang", f"{what}: not ended after {ended.seconds:.0f} s; {last_line(ended.err)}")
         elif ended.crashed:
@@ -50,7 +50,7 @@ class Tally:
             self.add("traceback", f"{what}: {last_line(ended.err)}")
 
     def add_difference(self, expected: Items, found: Items, what: str) -> bool:
-        """Note what is lost, double or different beside an undisturbed run; returns whether anything is."""
+        """Note what is lost, double or different compared with an undisturbed run; returns whether anything is."""
         counts, wanted, got = Counter(key for key, _ in found), dict(expected), dict(found)
         faults: dict[Kind, list[str]] = {
             "lost": [key for key in wanted if key not in got],
@@ -63,18 +63,18 @@ class Tally:
         return any(faults.values())
 
     def as_json(self) -> dict[str, Any]:
-        """For a file."""
+        """Plain values for a file."""
         return {"trials": dict(self.trials), "findings": [list(one) for one in self.findings]}
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Tally:
-        """What `as_json` gave."""
-        return cls(Counter(content["trials"]), [Finding(*one) for one in content["findings"]])
+    def from_json(cls, content: Mapping[str, Any]) -> FaultTally:
+        """The inverse of `as_json`."""
+        return cls(Counter(content["trials"]), [FaultFinding(*one) for one in content["findings"]])
 
 
-def total(tallies: Iterable[Tally]) -> Tally:
-    """All of them in one."""
-    result = Tally()
+def total(tallies: Iterable[FaultTally]) -> FaultTally:
+    """Sum of several tallies."""
+    result = FaultTally()
     for one in tallies:
         result.trials += one.trials
         result.findings += one.findings
@@ -82,25 +82,25 @@ def total(tallies: Iterable[Tally]) -> Tally:
 
 
 Items = list[tuple[str, str]]
-"""A result in comparable parts: name and digest."""
-Case = Callable[["Place"], Tally]
-"""What a part of the campaign does with one job, format or command in one round."""
+"""A result in comparable parts: names and digests."""
+Case = Callable[["Place"], FaultTally]
+"""Tries one job, format or command in one round."""
 
 
 class Place(NamedTuple):
-    """Where a case works, and what it needs."""
+    """Where a case runs, and what it needs."""
 
     scratch: Path
     """An empty folder of its own."""
     inputs: Path
-    """What several cases read, made once; see `jobs.make_input`."""
+    """Folder of shared inputs, which are made once; see `jobs.make_input`."""
     commands: Commands
     seed: int
     amount: float = 1.0
-    """Of the usual number of trials; tests ask for less."""
+    """Fraction of the usual number of trials; tests use less than 1."""
 
 
 def last_line(text: str) -> str:
-    """The last line that says something."""
+    """The last non-empty line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1][:300] if lines else "nothing on stderr"

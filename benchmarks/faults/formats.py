@@ -1,4 +1,4 @@
-"""The formats that Ludory reads: one entry of a table, with a good file, how it is read, how it is damaged, and what must be noticed."""
+"""The formats that Ludory reads: one entry of a table with a good file, a reader, kinds of damage, and those that must be noticed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from . import samples
 from .damage import ANY, ARRAYS, CHECKPOINT, CHECKPOINT_TABLE, LINES, TABLE, TEXT, VALUES, Change, json_values, packed
 
 BAD_NUMBERS = frozenset({"NaN", "infinite", "1e999", "5,000 digits", "deep", "bad UTF-8"})
-"""No format of text has these in a place that is read."""
+"""Damage that no text format may accept."""
 SERIES = frozenset({"line lost", "line doubled", "lines swapped"})
-"""Where every line has its number or its place in a game."""
+"""Damage to be noticed where every line has a number or a place in a game."""
 WHOLE = frozenset({"cut off", "bit flipped", "block of zeros", "block lost", "block doubled", "noise", "empty"})
-"""Where a checksum or a structure covers every byte that is read."""
+"""Damage to be noticed where a checksum or the structure covers every byte."""
 ROWS = frozenset({"null", "NaN", "huge", "column lost", "column of text", "row lost", "row doubled"})
-"""Where a table's rows belong together and its values have bounds."""
+"""Damage to be noticed where the rows of a table belong together and its values have bounds."""
 
 _JSON = {**ANY, **TEXT, **json_values(by_line=False)}
 _LOG = {**ANY, **TEXT, **LINES, **json_values(by_line=True)}
@@ -33,14 +33,14 @@ class Format:
     """A kind of file."""
 
     sample: str | Callable[[Path], None]
-    """Name of an input (see `jobs.INPUTS_MADE`) to copy, or a function that writes to an empty folder."""
+    """Name of an input to copy (see `jobs.INPUTS_MADE`), or a function that writes to an empty folder."""
     file: str
-    """That is damaged; a pattern, of which the first file that fits is taken."""
+    """Pattern of the file to damage; the first match is used."""
     read: Callable[[Path], Any]
-    """Reads all of the sample's folder."""
+    """Reads the whole folder of the sample."""
     changes: Mapping[str, Change]
     covered: frozenset[str]
-    """Kinds of damage that must not change what is read: they are refused, or make no difference."""
+    """Kinds of damage that must be refused or make no difference."""
 
 
 def _load(folder: Path) -> Any:
@@ -51,7 +51,7 @@ def _load(folder: Path) -> Any:
 
 
 def _restore(folder: Path) -> Any:
-    """Restored, and played on: what a state out of bounds does shows only then."""
+    """Restore and play on, since a state out of bounds has effects only then."""
     from ludory.envs.make import make_engine
 
     engine = make_engine(samples.GAME, 4, seed=1)
@@ -168,7 +168,7 @@ FORMATS = {
         "part-00000.parquet",
         _trajectories,
         _PARQUET,
-        WHOLE | ROWS - {"null"} | {"null for a value"},  # a null of an extra column says that the value is not known
+        WHOLE | ROWS - {"null"} | {"null for a value"},  # a null in an extra column stands for an unknown value
     ),
     "dataset.json": Format("imitated", "dataset.json", _trajectories, _JSON, BAD_NUMBERS),
     "search log": Format(
@@ -176,7 +176,7 @@ FORMATS = {
         "sparta_games.jsonl",
         _search_log,
         _LOG,
-        BAD_NUMBERS | {"line doubled"},  # not "line lost": logs without the moves of a seat are part of the format
+        BAD_NUMBERS | {"line doubled"},  # not "line lost": the format allows logs without the moves of a seat
     ),
     "recorder": Format(
         "ticks",
@@ -190,7 +190,7 @@ FORMATS = {
         "ep_bot.jsonl.gz",
         _sequences,
         {**ANY, **packed({**TEXT, **LINES, **json_values(True)})},
-        BAD_NUMBERS | (SERIES - {"line lost"}) | WHOLE,  # they may begin at any tick
+        BAD_NUMBERS | (SERIES - {"line lost"}) | WHOLE,  # these may begin at any tick
     ),
     "feedback stream": Format(
         samples.feedback, "feedback_training/run1/feedback_stream.jsonl", _sequences, _LOG, BAD_NUMBERS
@@ -210,12 +210,12 @@ FORMATS = {
     "minari": Format("minari", "data/main_data.hdf5", _minari, ANY, frozenset({"cut off", "empty", "noise"})),
     "minari metadata": Format("minari", "data/metadata.json", _minari, _JSON, frozenset()),
 }
-"""Name -> format. A new one is one more entry."""
+"""Name -> format. A new format needs one more entry."""
 assert set(VALUES) >= BAD_NUMBERS - {"bad UTF-8"}
 
 
 def write_sample(arguments: list[str]) -> int:
-    """Write the good files of a format, named first, to the folder named second; run in a process of its own."""
+    """Write the good files of a format (first argument) to a folder (second argument); runs in a process of its own."""
     name, folder = arguments
     make = FORMATS[name].sample
     assert not isinstance(make, str)
@@ -225,7 +225,7 @@ def write_sample(arguments: list[str]) -> int:
 
 
 def plain(value: Any) -> Any:
-    """What was read, as something whose `repr` tells all of it."""
+    """What was read, as a value whose `repr` shows all of it."""
     if hasattr(value, "detach"):
         value = value.detach().cpu().numpy()
     if isinstance(value, np.ndarray):

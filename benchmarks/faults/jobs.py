@@ -1,44 +1,46 @@
-"""The jobs that go on after a kill, each in its smallest form: one entry of a table, with how to begin, go on, and read the result."""
+"""The jobs that can be resumed, each in its smallest form: one entry of a table with how to begin, resume, and read the result."""
 
 from __future__ import annotations
 
+import random
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ludory.errors import LudoryError
 
 from . import outcomes
-from .commands import Commands
-from .findings import Items, last_line
+from .commands import Commands, Ended
+from .findings import FaultTally, Items, Place, last_line
 
 TINY, DUEL, HAND = "HanabiTiny2P-v0", "Arena2P-v0", "Texas42Play-v0"
 INPUTS = "INPUTS"
-"""Stands in a command for the folder of what several jobs read."""
+"""Placeholder in commands for the folder of shared inputs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A command that resumes."""
+    """A command that can be resumed."""
 
     command: str
-    """Words without "ludory", split at blanks."""
+    """Without the word "ludory"; split at blanks."""
     result: Callable[[Path], Items]
-    """Of the working folder."""
+    """Reads the result from the working folder."""
     again: str | None = None
-    """How to go on, if not with the same command; used once `begun` is there."""
+    """How to resume, if not with the same command; used once `begun` exists."""
     begun: str = ""
-    """File that shows that there is something to go on with."""
+    """File whose existence shows that there is something to resume."""
     needs: tuple[str, ...] = ()
     """Keys of `INPUTS_MADE`."""
     copies: str = ""
-    """Of them, the folder that the job works in: it is copied to the working folder."""
+    """The input that the job works in; it is copied to the working folder."""
     grows: tuple[str, ...] = ("*.csv", "*events.out.tfevents*", "*hparams.yaml")
-    """Files of which a resumed run may leave more: parts of tables of metrics."""
+    """Patterns of files of which a resumed run may leave more: parts of tables of metrics."""
     shared: bool = False
-    """Whether two processes may do it together; else the second is refused."""
+    """Whether two processes can share the job; otherwise the second one is refused."""
 
     def words(self, inputs: Path, folder: Path) -> list[str]:
         """The command to give now."""
@@ -77,7 +79,7 @@ INPUTS_MADE = {
     "minari": f"convert {INPUTS}/imitated --from ludory --out {INPUTS}/minari",
     "league": _LEAGUE.replace("--out league", f"--out {INPUTS}/league"),
 }
-"""What several jobs and formats read: name in the folder of inputs -> command."""
+"""Shared inputs of jobs and formats: name in the folder of inputs -> command."""
 
 JOBS = {
     "record": Job(
@@ -173,15 +175,15 @@ JOBS = {
         ],
     ),
 }
-"""Name -> job. A new resumable command is one more entry."""
+"""Name -> job. A new resumable command needs one more entry."""
 
 
 MAKING = threading.RLock()
-"""Held while inputs are made, which cases that run at once share."""
+"""Held while inputs are made, since concurrent cases share them."""
 
 
 def make_input(name: str, inputs: Path, commands: Commands) -> None:
-    """Make an input that is not there yet.
+    """Make an input unless it exists.
 
     Raises:
         LudoryError: the command failed.
@@ -202,30 +204,77 @@ def make_input(name: str, inputs: Path, commands: Commands) -> None:
         done.touch()
 
 
-def prepared(job: Job, folder: Path, inputs: Path, commands: Commands) -> Path:
+@dataclass(frozen=True, slots=True)
+class JobTrials:
+    """Trials of a job in one place, whose results are compared with that of an undisturbed run."""
+
+    job: Job
+    place: Place
+    tally: FaultTally
+    draw: random.Random
+    whole: Path
+    """Folder of the undisturbed run."""
+    seconds: float
+    """Duration of the undisturbed run."""
+
+    @classmethod
+    def of(cls, job: Job, place: Place) -> JobTrials:
+        """Run the job undisturbed.
+
+        Raises:
+            LudoryError: the job failed.
+        """
+        whole = prepared(job, place.scratch / "whole", place)
+        ended = place.commands.run(job.words(place.inputs, whole), whole)
+        if ended.code != 0:
+            raise LudoryError(f"ludory {job.command} ended with exit code {ended.code}: {last_line(ended.err)}")
+        return cls(job, place, FaultTally(), random.Random(place.seed), whole, ended.seconds)
+
+    def prepared(self, name: str) -> Path:
+        """A working folder for the next trial."""
+        return prepared(self.job, self.place.scratch / name, self.place)
+
+    def run(self, folder: Path, **options: Any) -> Ended:
+        """Run or resume the job in a folder; options as for `Commands.run`."""
+        return self.place.commands.run(self.job.words(self.place.inputs, folder), folder, **options)
+
+    def count(self, ended: Ended, sort: str, told: str) -> None:
+        """Count a trial of some sort, and note what its ending shows."""
+        self.tally.trials[sort] += 1
+        self.tally.add_ending(ended, told)
+
+    def compare(self, folder: Path, told: str, *, claimed: bool = False) -> None:
+        """Compare the result in a folder with the undisturbed one; claimed: a difference is a false success."""
+        found = FaultTally()
+        try:
+            found.add_difference(self.job.result(self.whole), self.job.result(folder), told)
+        except (LudoryError, OSError, ValueError, KeyError) as error:
+            found.add("lost", f"{told}: its result cannot be read: {error!r}")
+        for one in found.findings:
+            self.tally.add("false success" if claimed else one.kind, one.what)
+
+    def go_on(self, folder: Path, told: str) -> None:
+        """Resume the job in a good place; it must reach the undisturbed result."""
+        ended = self.run(folder)
+        self.tally.add_ending(ended, told)
+        if ended.code == 0:
+            self.compare(folder, told)
+        else:
+            self.tally.add("lost", f"{told}: does not go on, exit code {ended.code}: {last_line(ended.err)}")
+
+    def left_behind(self, folder: Path) -> list[str]:
+        """Files that the undisturbed run does not leave."""
+        expected = outcomes.files(self.whole)
+        grown = [name for pattern in self.job.grows for name in map(str, folder.rglob(pattern))]
+        return [name for name in outcomes.files(folder) if name not in expected and str(folder / name) not in grown]
+
+
+def prepared(job: Job, folder: Path, place: Place) -> Path:
     """An empty working folder, or one with a copy of the job's input."""
     for name in job.needs:
-        make_input(name, inputs, commands)
+        make_input(name, place.inputs, place.commands)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     if job.copies:
-        shutil.copytree(inputs / job.copies, folder / job.copies)
+        shutil.copytree(place.inputs / job.copies, folder / job.copies)
     return folder
-
-
-def ran(job: Job, folder: Path, inputs: Path, commands: Commands) -> float:
-    """Do a job undisturbed; returns the seconds that it took.
-
-    Raises:
-        LudoryError: it failed.
-    """
-    ended = commands.run(job.words(inputs, folder), folder)
-    if ended.code != 0:
-        raise LudoryError(f"ludory {job.command} ended with exit code {ended.code}: {last_line(ended.err)}")
-    return ended.seconds
-
-
-def left_behind(job: Job, expected: Sequence[str], folder: Path) -> list[str]:
-    """Files that an undisturbed run does not leave."""
-    grown = [name for pattern in job.grows for name in map(str, folder.rglob(pattern))]
-    return [name for name in outcomes.files(folder) if name not in expected and str(folder / name) not in grown]

@@ -1,4 +1,4 @@
-"""Results of jobs in comparable parts, without what may differ between two equal runs: times, hashes of files that hold times, versions."""
+"""Results of jobs in comparable parts, without what may differ between equal runs: times, hashes of files with times, versions."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ludory.algorithms.running.checkpoint import read_checkpoint
 from .findings import Items
 
 TIMES = ("wall_time", "seconds", "sha256", "date", "commit", "machine", "load", "created", "time")
-"""Names of fields that tell when, how long or where, or hash what does."""
+"""Names of fields with times, durations or places, or with hashes of those."""
 
 
 def digest(value: object) -> str:
-    """A short digest of bytes, or of what `value` prints as."""
+    """A short digest of bytes, or of the `repr` of a value."""
     return hashlib.sha256(value if isinstance(value, bytes) else repr(value).encode()).hexdigest()[:16]
 
 
 def weights(file: Path) -> Items:
-    """Every tensor of a checkpoint, and how many decisions it has seen."""
+    """Every tensor of a checkpoint, and its number of decisions."""
     return [*tensors(file), (f"{file.name}:num_timesteps", str(read_checkpoint(file).header.get("num_timesteps")))]
 
 
@@ -37,7 +37,7 @@ def tensors(file: Path) -> Items:
 
 
 def recorded_games(folder: Path) -> Items:
-    """Every game of a recording, as often as its rows begin anew."""
+    """Every game of a recording; a game whose rows are not consecutive appears several times."""
     items: Items = []
     for file in sorted(folder.glob("part-*.parquet")):
         rows, before = pq.read_table(file).to_pylist(), None
@@ -52,7 +52,7 @@ def recorded_games(folder: Path) -> Items:
 
 
 def tables(folder: Path) -> Items:
-    """Every Parquet file below a folder, by its columns."""
+    """The columns of every Parquet file below a folder."""
     return [
         (str(file.relative_to(folder)), digest(pq.read_table(file).to_pydict()))
         for file in sorted(folder.rglob("*.parquet"))
@@ -60,20 +60,20 @@ def tables(folder: Path) -> Items:
 
 
 def json_lines(file: Path) -> Items:
-    """Every line, without times, by what it says; a line that stands twice is there twice."""
+    """Every line without times, by its content; repeated lines are repeated."""
     lines = file.read_text(encoding="utf-8").splitlines()
     return [(text, text) for text in (json.dumps(timeless(json.loads(line)), sort_keys=True) for line in lines)]
 
 
 def json_file(file: Path) -> Items:
-    """A JSON file without times, by its outermost names or numbers."""
+    """The outermost entries of a JSON file, without times."""
     content = timeless(json.loads(file.read_text(encoding="utf-8")))
     parts = content.items() if isinstance(content, dict) else enumerate(content)
     return [(f"{file.name}:{name}", digest(json.dumps(part, sort_keys=True))) for name, part in parts]
 
 
 def league(folder: Path) -> Items:
-    """The events that count, in their order, and the weights of all frozen players."""
+    """The valid events in order, and the weights of all frozen players."""
     events = [event for event in standing(read_events(folder)) if event.type != "resumed"]
     items = [(f"event {k}", digest((event.type, timeless(event.body)))) for k, event in enumerate(events)]
     for event in events:
@@ -94,5 +94,5 @@ def timeless(content: Any) -> Any:
 
 
 def files(folder: Path) -> list[str]:
-    """Names of all files below a folder, hidden ones too."""
+    """Names of all files below a folder, including hidden ones."""
     return sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if not file.is_dir())

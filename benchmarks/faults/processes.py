@@ -1,4 +1,4 @@
-"""Forks after a large batch, and compiled code on disk that is damaged: what a process gets from one before it."""
+"""Forks after a large batch, and damaged files of compiled code: what a process inherits from an earlier one."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import numpy as np
 from ludory.errors import LudoryError
 
 from .damage import ANY
-from .findings import Case, Place, Tally
+from .findings import Case, FaultTally, Place
 from .jobs import MAKING
 from .outcomes import recorded_games
 
 GAME, BATCH = "HanabiTiny2P-v0", 20_000
 LONGEST = 60.0
-"""Seconds for a process that forks, imports and compiled code included."""
+"""Time limit in seconds for a process that forks, including imports and compilation."""
 FORK, RECORD = "ludory.benchmarks.faults.processes:fork", f"record random --game {GAME} --games 8 --seed 3 --out games"
 CACHE_TRIALS = 3
 
@@ -28,13 +28,13 @@ CACHE_TRIALS = 3
 
 
 def forks() -> dict[str, Case]:
-    """A child is forked after the parent has stepped a large batch on several threads, and steps one of its own."""
+    """The parent steps a large batch on several threads, then forks a child, which steps its own batch."""
     return {way: _fork_case(way) for way in WAYS}
 
 
 def _fork_case(way: str) -> Case:
-    def run(place: Place) -> Tally:
-        tally = Tally()
+    def run(place: Place) -> FaultTally:
+        tally = FaultTally()
         ended = place.commands.run([way], place.scratch, function=FORK, longest=LONGEST)
         tally.trials["forks"] += 1
         tally.add_ending(ended, f"fork by {way} after a batch of {BATCH:,} games")
@@ -46,7 +46,7 @@ def _fork_case(way: str) -> Case:
 
 
 def _played(batch: int = BATCH) -> int:
-    """Sum over the observations of a batch of games after three moves."""
+    """Sum of the observations of a batch of games after three moves."""
     from ludory.envs.make import make_engine
 
     engine = make_engine(GAME, batch, seed=1, threads=2)
@@ -63,7 +63,7 @@ def _by_process() -> bool:
 
 
 class _Sums:
-    """A data set whose every item is played."""
+    """A data set whose items are computed by playing."""
 
     def __len__(self) -> int:
         return 4
@@ -101,7 +101,7 @@ WAYS: dict[str, Callable[[], bool]] = {
 
 
 def fork(arguments: list[str]) -> int:
-    """Step a large batch, fork in the way named, step there; run in a process of its own."""
+    """Step a large batch, fork in the given way, and step in the child; runs in a process of its own."""
     _played()
     return 0 if WAYS[arguments[0]]() else 1
 
@@ -110,17 +110,17 @@ def fork(arguments: list[str]) -> int:
 
 
 def compiled_code() -> dict[str, Case]:
-    """One file of the cache of compiled code is damaged: the next run compiles anew and is right."""
+    """One file in the cache of compiled code is damaged; the next run compiles again and gives the right result."""
     return {"record": _with_damaged_cache}
 
 
-def _with_damaged_cache(place: Place) -> Tally:
-    tally, draw = Tally(), random.Random(place.seed)
+def _with_damaged_cache(place: Place) -> FaultTally:
+    tally, draw = FaultTally(), random.Random(place.seed)
     words, cache, good = RECORD.split(), place.scratch / "cache", place.inputs / "cache"
     folders = [place.scratch / name for name in ("whole", "healed", "again")]
     for folder in folders:
         folder.mkdir()
-    with MAKING:  # compiled once, for this command only
+    with MAKING:  # compiled once, for this command alone
         if place.commands.run(words, folders[0], environment={"LUDORY_CACHE_DIR": str(good)}).code != 0:
             raise LudoryError(f"ludory {RECORD} failed with a whole cache")
     shutil.copytree(good, cache)

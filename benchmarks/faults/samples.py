@@ -17,7 +17,7 @@ from ludory.envs.make import make_engine
 
 GAME = "HanabiTiny2P-v0"
 NAME = BidName(3, "rollout", 2, 1, 0)
-"""Of the file of bids."""
+"""Name of the file of bids."""
 
 
 def _as_lines(*lines: dict[str, Any]) -> bytes:
@@ -34,7 +34,7 @@ def snapshot(folder: Path) -> None:
 
 
 def checkpoint(folder: Path) -> None:
-    """A model that has learnt nothing yet."""
+    """An untrained model."""
     sizes = {"num_envs": 2, "n_steps": 2, "batch_size": 4}
     make_algorithm("ppo", GAME, "mlp(hidden=(8,))", seed=3, **sizes).save(folder / "model.ludory")
 
@@ -68,7 +68,7 @@ def recorder(folder: Path) -> None:
 
 
 def feedback(folder: Path) -> None:
-    """A live client's stream, and the manifest that tells how its run ended."""
+    """The stream of a live client, and the manifest that says how its run ended."""
     stream = folder / "feedback_training" / "run1" / "feedback_stream.jsonl"
     manifest = folder / "live" / "batch" / "manifest.jsonl"
     steps = [{"action": "idle", "action_ok": True} for _ in range(5)]
@@ -104,12 +104,12 @@ def battles(folder: Path) -> None:
 
 
 def exploiters(folder: Path) -> None:
-    """What two exploiters reached."""
+    """Results of two exploiters."""
     write_exploitations(folder, [Exploitation("main", "teacher", seed, 300, 8, 0.5, 0.2, 0.8) for seed in (1, 2)])
 
 
 def calibration(folder: Path) -> None:
-    """The calibration of Texas 42 that comes with Ludory."""
+    """The calibration of Texas 42 that ships with Ludory."""
     (folder / "calibration.json").write_text(calibrated.calibration_json(calibrated.shipped()))
 
 

@@ -100,6 +100,11 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
         ignored = not self._wait and not self.facts.simultaneous and seat != int(self.engine.to_move[0])
         if ignored:
             return ""
+        if self.facts.box is not None:
+            low, high = self.facts.box
+            inside = ((values >= low) & (values <= high)).all()
+            limits = f"must lie in {list(low)}..{list(high)}"
+            return "" if inside else f"{self.facts.name}: action {values} of {self.possible_agents[seat]} {limits}"
         sizes = (len(mask),) if self._wait else self.facts.head_sizes
         for head, (value, size) in enumerate(zip(values, sizes, strict=True)):
             allowed = np.flatnonzero(mask[offset : offset + size])

@@ -1,6 +1,6 @@
 """Ludory: games, agents and learning algorithms under one roof.
 
-The names below are loaded when they are first used: `import ludory` itself imports no torch, no numba, no numpy.
+Names are loaded on first use: `import ludory` imports no torch, no numba and no numpy.
 """
 
 from __future__ import annotations

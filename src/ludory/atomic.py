@@ -1,4 +1,4 @@
-"""Files are written whole or not at all; what a killed writer left behind is removed by the next one."""
+"""Atomic writes of files and folders; leftovers of killed writers are removed by the next one."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from typing import IO
 from .errors import OutputError
 
 _TEMPORARY = re.compile(r"\..+\.(?:[0-9a-f]{8}\.tmp|claim)")
-"""Files that their writer holds a lock on as long as it lives; claims are those of `ludory.claims`."""
+"""Temporaries, and claims of `ludory.claims`; their writers hold a lock on them as long as they live."""
 _swept: set[tuple[int, Path]] = set()
-"""(process, folder) that have been looked through for temporaries of killed writers."""
+"""(process, folder) already searched for temporaries of killed writers."""
 
 
 @contextmanager
 def atomic_file(file: str | Path, mode: str = "wb", private: bool = False) -> Iterator[IO]:  # type: ignore[type-arg]
     """Open a temporary file beside `file` and move it into place when the block ends without an error.
 
-    Missing folders are made. The first write of a process to a folder removes temporaries of killed writers from it.
+    Missing folders are created. The first write of a process to a folder removes temporaries of killed writers there.
 
     Args:
         file: to write.
         mode: "wb" or "w".
-        private: nobody but the owner may read the file.
+        private: only the owner can read the file.
 
     Raises:
-        OutputError: the folder cannot be made or written to, or the file cannot be written to its end, as on a full disk;
-            what was there before stays.
+        OutputError: the folder cannot be created or written to, or the file cannot be completed, for example on a full disk.
+            An existing file is then unchanged.
     """
     target = Path(file)
     try:
@@ -42,7 +42,7 @@ def atomic_file(file: str | Path, mode: str = "wb", private: bool = False) -> It
             _swept.add((os.getpid(), target.parent))
             remove_temporaries(target.parent)
         handle = _temporary(target, mode)
-    except (OSError, ValueError) as error:  # a ValueError: a zero byte in the path
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
         raise cannot_write(target, error, "name a folder that you may write to") from error
     try:
         with handle:
@@ -51,7 +51,7 @@ def atomic_file(file: str | Path, mode: str = "wb", private: bool = False) -> It
             os.fsync(handle.fileno())
             if private:
                 os.chmod(handle.name, 0o600)
-            os.replace(handle.name, target)  # before it is closed, which ends the lock
+            os.replace(handle.name, target)  # before closing, which releases the lock
     except BaseException as error:
         Path(handle.name).unlink(missing_ok=True)
         if isinstance(error, OSError) and not isinstance(error, OutputError) and _is_of(error, handle.name):
@@ -63,10 +63,10 @@ def atomic_file(file: str | Path, mode: str = "wb", private: bool = False) -> It
 
 @contextmanager
 def atomic_folder(folder: str | Path) -> Iterator[Path]:
-    """A temporary folder beside `folder`, moved into place when the block ends without an error; a folder that was there is replaced.
+    """Create a temporary folder beside `folder` and move it into place when the block ends without an error; replaces an existing folder.
 
     Raises:
-        OutputError: the place cannot be written to, or there is a file of that name; what was there before stays.
+        OutputError: the place cannot be written to, or a file has that name. An existing folder is then unchanged.
     """
     target = settled_folder(folder)
     if target.exists() and not target.is_dir():
@@ -99,15 +99,15 @@ def _temporary_folder(target: Path) -> tuple[Path, int]:
         folder = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
         folder.mkdir()
         lock = os.open(folder, os.O_RDONLY)
-        with suppress(OSError):  # a file system without locks: nothing is removed there
+        with suppress(OSError):  # on a file system without locks nothing is ever removed
             fcntl.flock(lock, fcntl.LOCK_EX)
         if folder.is_dir():
             return folder, lock
-        os.close(lock)  # removed between its birth and its lock
+        os.close(lock)  # removed before it was locked
 
 
 def _move_folder(temporary: Path, target: Path) -> None:
-    """Rename a folder; one that stands there is set aside first, for a rename does not replace a folder that holds files."""
+    """Rename a folder; an existing target is set aside first, since a rename does not replace a non-empty folder."""
     if not target.exists():
         temporary.rename(target)
         return
@@ -123,7 +123,7 @@ def _move_folder(temporary: Path, target: Path) -> None:
 
 
 def settled_folder(folder: str | Path) -> Path:
-    """`folder`; if its writer was killed between the two renames that replace it, the one that was set aside is put back."""
+    """Return `folder`, after putting the previous one back if a writer was killed between the two renames that replace it."""
     target = Path(folder)
     if target.name and not target.exists() and _aside(target).is_dir():
         with suppress(OSError):  # another process has done it
@@ -144,21 +144,21 @@ def _flush(file: Path) -> None:
 
 
 def cannot_write(target: Path, error: OSError | ValueError, cure: str) -> OutputError:
-    """The error that names `target`, what the system says of it and what to do."""
+    """The error that names `target`, the message of the system, and what to do."""
     said = getattr(error, "strerror", None) or str(error)
     return OutputError(f"cannot write {target}: {said}; {cure}")
 
 
 def _is_of(error: OSError, temporary: str) -> bool:
-    """Whether it was the temporary file that could not be written: a write has no name, other calls name their file.
+    """Whether the temporary file could not be written: errors of writes name no file, those of other calls do.
 
-    An error that is a ValueError as well is a wrong use of a file.
+    An error that is also a ValueError is a misuse of a file.
     """
     return error.filename in (None, temporary) and not isinstance(error, ValueError)
 
 
 def remove_temporaries(folder: str | Path) -> None:
-    """Delete temporary files, folders and claims in `folder` whose owners are dead; those of a living process, which holds a lock, stay."""
+    """Delete temporary files, folders and claims in `folder` whose owners are dead; living processes hold a lock on theirs."""
     for file in Path(folder).glob(".*"):
         if _TEMPORARY.fullmatch(file.name) and file.is_file():
             with suppress(OSError), file.open("r+b") as handle:
@@ -184,12 +184,12 @@ def _remove_folder(folder: Path) -> None:
 
 
 def _temporary(target: Path, mode: str) -> IO:  # type: ignore[type-arg]
-    """A new file `.NAME.01234567.tmp` beside `target`, locked as long as it is open."""
+    """A new file `.NAME.01234567.tmp` beside `target`, locked while it is open."""
     while True:
         name = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
         handle = name.open(mode.replace("w", "x"), encoding=None if "b" in mode else "utf-8")
-        with suppress(OSError):  # a file system without locks: nothing is removed there
+        with suppress(OSError):  # on a file system without locks nothing is ever removed
             fcntl.flock(handle, fcntl.LOCK_EX)
         if os.fstat(handle.fileno()).st_nlink:
             return handle
-        handle.close()  # removed between its birth and its lock
+        handle.close()  # removed before it was locked

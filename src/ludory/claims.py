@@ -1,4 +1,4 @@
-"""Several processes share one job: each makes the files that it has claimed, and takes over the claims of those that died."""
+"""Several processes share one job: each makes the files that it has claimed, and takes over the work of processes that died."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from .errors import OutputError
 
 T = TypeVar("T")
 WAIT = 0.2
-"""Seconds between two looks at what other processes are making."""
+"""Seconds between checks of what other processes are making."""
 
 
 def share(
     wanted: Iterable[T], file: Callable[[T], Path], is_there: Callable[[T], bool], make: Callable[[T], None]
 ) -> Iterator[T | None]:
-    """Make what is missing, beside other processes that do the same; returns each of `wanted` when its file is there.
+    """Make missing files together with other processes; yields each item of `wanted` when its file exists.
 
-    What another process has claimed is left for the end: it comes when it is made, or is made here if that process died. While
-    there is nothing else to do, gives None from time to time.
+    Items claimed by another process come last: when that process has made them, or made here if it died. Meanwhile None is yielded from
+    time to time.
 
     Args:
-        wanted: what names a file.
-        file: its place.
-        is_there: whether it is there and whole.
-        make: writes it, whole or not at all (`ludory.atomic.atomic_file`).
+        wanted: items that each stand for a file.
+        file: returns the path of an item.
+        is_there: returns whether the file of an item exists and is intact.
+        make: writes the file of an item, atomically (`ludory.atomic.atomic_file`).
 
     Raises:
         OutputError: the folder cannot be written to.
@@ -43,7 +43,7 @@ def share(
                     if not ours:
                         elsewhere.append(one)
                         continue
-                    if not is_there(one):  # another process may have made it just now
+                    if not is_there(one):  # another process may just have made it
                         make(one)
             yield one
         if not elsewhere:
@@ -55,9 +55,9 @@ def share(
 
 @contextmanager
 def claimed(file: Path, wait: bool = False) -> Iterator[bool]:
-    """Whether nobody else makes `file`; others stand back until the block, or this process, ends.
+    """Claim `file` until the block, or this process, ends; yields False if another process has claimed it.
 
-    wait: until nobody else does.
+    wait: wait for the other process instead.
 
     Raises:
         OutputError: the folder cannot be written to.
@@ -83,7 +83,7 @@ def _locked(claim: Path, wait: bool) -> IO[bytes] | None:
         claim.parent.mkdir(parents=True, exist_ok=True)
         try:
             handle = claim.open("ab")
-        except FileNotFoundError:  # the folder has been removed in between
+        except FileNotFoundError:  # the folder was removed in between
             continue
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -92,6 +92,6 @@ def _locked(claim: Path, wait: bool) -> IO[bytes] | None:
         except BlockingIOError:
             handle.close()
             return None
-        except FileNotFoundError:  # its holder has removed it in between
+        except FileNotFoundError:  # its holder removed it in between
             pass
         handle.close()

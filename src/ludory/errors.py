@@ -1,24 +1,24 @@
-"""Errors that a caller can act on: each says what was got, what is allowed and what to type next."""
+"""Errors that a caller can act on: each message says what was found, what is allowed and what to do."""
 
 
 class LudoryError(Exception):
-    """Base of all errors that Ludory raises on purpose."""
+    """Base class of all errors that Ludory raises on purpose."""
 
 
 class OptionError(LudoryError, ValueError):
-    """A game option, a reset option or an argument has a value that is not allowed."""
+    """A game option, reset option or argument has an invalid value."""
 
 
 class IllegalActionError(LudoryError, ValueError):
-    """An action is outside its range or not legal for the seat to move."""
+    """An action is out of range, or not legal for the seat to move."""
 
 
 class NotResetError(LudoryError, RuntimeError):
-    """`step` or an observation was asked for before the first `reset`."""
+    """`step` or an observation was requested before the first `reset`."""
 
 
 class SnapshotError(LudoryError, ValueError):
-    """A saved engine state cannot be restored: unreadable, or of another game."""
+    """A saved engine state cannot be restored: it is unreadable or of another game."""
 
 
 class OutputError(LudoryError, OSError):
@@ -34,23 +34,23 @@ class UnknownIdError(LudoryError, KeyError):
 
 
 class PluginError(LudoryError, ImportError):
-    """A plugin is broken, lacks a dependency, or two distributions offer one id."""
+    """A plugin is broken or lacks a dependency, or two distributions provide one id."""
 
 
 class CheckpointError(LudoryError, ValueError):
-    """A checkpoint is unreadable, foreign, or of another game or algorithm."""
+    """A checkpoint is unreadable or foreign, or of another game or algorithm."""
 
 
 class KernelError(LudoryError, TypeError):
-    """A kernel cannot be compiled: the first line names kernel, file, line and rule; then follows what Numba says."""
+    """A kernel cannot be compiled; the first line names kernel, file, line and rule, and Numba's message follows."""
 
 
 class ConformanceError(LudoryError, AssertionError):
-    """A game or an engine breaks its contract: the message names game, property, step and difference."""
+    """A game or an engine violates its contract; the message names game, property, step and difference."""
 
 
 class ReplayError(LudoryError, ValueError):
-    """A recorded game is unreadable, or does not go as recorded under the rules of this version."""
+    """A recorded game is unreadable, or does not go as recorded under the current rules."""
 
 
 class GameLeftError(LudoryError):
@@ -58,9 +58,9 @@ class GameLeftError(LudoryError):
 
 
 class DataError(LudoryError, ValueError):
-    """Trajectories are unreadable, damaged, of another game, or break their schema: the message names file, row and field.
+    """Trajectories are unreadable, damaged, of another game, or violate their schema; the message names file, row and field.
 
-    `problem` is what it was made of: a text, or a `ludory.data.trajectories.Problem`.
+    `problem` is the content: a text, or a value such as `ludory.data.trajectories.Problem`.
     """
 
     def __init__(self, problem: object) -> None:
@@ -69,12 +69,12 @@ class DataError(LudoryError, ValueError):
 
 
 class LogFormatError(DataError):
-    """A foreign log cannot be read: up to 20 problems, each with its place, what was got and what is allowed."""
+    """A log of another program cannot be read; lists up to 20 problems with place, content and what is allowed."""
 
 
 class WorkerError(LudoryError, RuntimeError):
-    """An environment in another process failed, or its process crashed or hung: the message has its last actions."""
+    """An environment in another process failed, or its process crashed or hung; the message has its last actions."""
 
 
 class TrainingError(LudoryError, ArithmeticError):
-    """A training run cannot go on: a loss, a gradient or a weight is not finite."""
+    """Training cannot continue: a loss, gradient or weight is not finite."""

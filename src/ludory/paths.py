@@ -1,4 +1,4 @@
-"""Names that a file gives: they lead into its own folder, or they are refused."""
+"""Paths named in files: they must stay within the folder of the file."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from .errors import DataError, LudoryError
 
 
 def path_inside(folder: str | Path, name: object, named_by: object, error: type[LudoryError] = DataError) -> Path:
-    """`folder / name`, where a log, a manifest or a catalogue names a file of its folder.
+    """`folder / name`, for a log, manifest or catalogue that names a file of its folder.
 
-    Files that others made may name anything; what they name is opened, overwritten or removed only inside their folder.
+    Files made by others may contain any name, so these may be opened, overwritten or removed only within their folder.
 
     Args:
-        folder: that must hold the file.
+        folder: must contain the file.
         name: relative to the folder; the file need not exist.
         named_by: the file that names it, for the error.
         error: class of the error.
 
     Raises:
-        LudoryError: of the class `error`: the name is no text, is absolute, climbs with `..`, or leads outside through a symbolic link.
+        LudoryError: of class `error`: the name is not a string, is absolute, contains `..`, or leads outside by a symbolic link.
     """
     problem = _problem(Path(folder), name)
     if problem:

@@ -1,4 +1,4 @@
-"""Files from elsewhere: how much they may unpack to, and JSON whose every flaw is one error."""
+"""Reading untrusted files: limits on unpacked sizes, and JSON with one kind of error for all defects."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from numpy.typing import NDArray
 from .errors import DataError, OptionError
 
 VARIABLE = "LUDORY_MAX_UNPACKED_MIB"
-"""Environment variable with the most that a file may unpack to."""
+"""Environment variable with the limit on the unpacked size of a file."""
 DEFAULT_MIB = 512
 MOST_NUMBER = 1 << 63
 MOST_DEPTH = 32
-"""So many lists and objects may stand inside each other."""
+"""Limit on nested lists and objects."""
 GZIP_MAGIC = b"\x1f\x8b"
 _GZIP = 16 + zlib.MAX_WBITS
 _CHUNK = 1 << 14
-"""A chunk of gzip data unpacks to at most 1,032 times as much."""
+"""A chunk of gzip data unpacks to at most 1,032 times its size."""
 _IN_MEMORY = 1 << 24
 
 
 def most_unpacked() -> int:
-    """Bytes that a compressed file may unpack to.
+    """Limit in bytes on the unpacked size of a file.
 
     Raises:
-        OptionError: the environment variable is no number of at least 1.
+        OptionError: the environment variable is not a number of at least 1.
     """
     said = os.environ.get(VARIABLE, str(DEFAULT_MIB))
     if not said.isdecimal() or not 0 < len(said) <= 9 or int(said) < 1:
@@ -46,34 +46,34 @@ def most_unpacked() -> int:
 
 
 def limit_words() -> str:
-    """The limit and what raises it."""
+    """Words for the limit and how to raise it."""
     return f"at most {most_unpacked() >> 20:,} MiB unpacked; if you trust the file, set the environment variable {VARIABLE} to more"
 
 
 def check_unpacked(file: object, size: int) -> None:
-    """Refuse a file that says that it unpacks to more than the limit.
+    """Refuse a file with an unpacked size above the limit.
 
     Raises:
-        DataError: naming the file, the limit and the variable that raises it.
+        DataError: the message names the file, the limit and the variable that raises it.
     """
     if size > most_unpacked():
         raise DataError(f"{file}: got more, must be {limit_words()}")
 
 
 class Unpacked(NamedTuple):
-    """What can be unpacked of a file."""
+    """The unpacked part of a file."""
 
     handle: IO[bytes]
     """At the first byte; the caller closes it."""
     flaw: str
-    """Why that is not all; empty: it is."""
+    """Why this is not the whole file; empty if it is."""
 
 
 def unpacked(file: str | Path) -> Unpacked:
-    """The bytes of a file, those of a gzip file unpacked.
+    """Open a file, unpacked if it is gzip.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     handle = Path(file).open("rb")  # noqa: SIM115
     if handle.peek(2)[:2] != GZIP_MAGIC:
@@ -86,7 +86,7 @@ def unpacked(file: str | Path) -> Unpacked:
 
 
 def _unpack(packed: IO[bytes], target: IO[bytes]) -> str:
-    """Copy what can be unpacked; returns why that is not all."""
+    """Copy what can be unpacked; returns why this is not everything, or ""."""
     left, member, data = most_unpacked(), zlib.decompressobj(_GZIP), packed.read(_CHUNK)
     while data:
         try:
@@ -100,21 +100,21 @@ def _unpack(packed: IO[bytes], target: IO[bytes]) -> str:
         data = packed.read(_CHUNK) if not member.eof else member.unused_data + packed.read(_CHUNK)
         if member.eof and data:
             if not data.startswith(GZIP_MAGIC):
-                rest = data.strip(b"\0") or packed.read().strip(b"\0")  # padding that gzip allows
+                rest = data.strip(b"\0") or packed.read().strip(b"\0")  # gzip allows padding
                 return "gzip data followed by something else" if rest else ""
             member = zlib.decompressobj(_GZIP)
     return "" if member.eof else "gzip data that are cut off"
 
 
 def check_zip(file: str | Path | IO[bytes], name: object = None) -> None:
-    """Refuse a zip archive, such as `torch.save` and `numpy.savez` write, whose members unpack to more than the limit.
+    """Refuse a zip archive, such as those of `torch.save` and `numpy.savez`, whose members unpack to more than the limit.
 
     Args:
-        file: anything; what is no archive is let through.
-        name: of the file in messages.
+        file: any file; files that are not archives pass.
+        name: name of the file in messages.
 
     Raises:
-        DataError: naming the file, the limit and the variable that raises it.
+        DataError: the message names the file, the limit and the variable that raises it.
         BadZipFile: the archive is damaged.
     """
     if is_zipfile(file):
@@ -123,11 +123,11 @@ def check_zip(file: str | Path | IO[bytes], name: object = None) -> None:
 
 
 def read_member(archive: ZipFile, name: str) -> bytes:
-    """A member of a zip archive, unpacked.
+    """Unpack a member of a zip archive.
 
     Raises:
-        DataError: it is larger than the limit.
-        KeyError, BadZipFile: it is missing or damaged.
+        DataError: the member is larger than the limit.
+        KeyError, BadZipFile: the member is missing or damaged.
     """
     with archive.open(name) as member:
         data = member.read(most_unpacked() + 1)
@@ -136,11 +136,11 @@ def read_member(archive: ZipFile, name: str) -> bytes:
 
 
 def read_npz(file: str | Path) -> dict[str, NDArray[Any]]:
-    """The arrays of a file of `numpy.savez`; memory is asked for only when the file is known to hold as much.
+    """Read the arrays of a `numpy.savez` file; memory is allocated only for data that the file really holds.
 
     Raises:
-        DataError: they are larger than the limit.
-        OSError, ValueError, BadZipFile: missing or damaged.
+        DataError: the arrays are larger than the limit.
+        OSError, ValueError, BadZipFile: the file is missing or damaged.
     """
     check_zip(file)
     found: dict[str, NDArray[Any]] = {}
@@ -151,7 +151,7 @@ def read_npz(file: str | Path) -> dict[str, NDArray[Any]]:
                     version = np.lib.format.read_magic(handle)
                     one, two = np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0
                     shape, by_column, dtype = (one if version == (1, 0) else two)(handle)
-                except (SyntaxError, TokenError, TypeError) as error:  # what its parser trips over
+                except (SyntaxError, TokenError, TypeError) as error:  # raised by its parser
                     raise ValueError(f"{member.filename}: damaged ({error})") from error
                 data = handle.read(member.file_size)
             if dtype.hasobject or len(data) != dtype.itemsize * int(np.prod(shape, dtype=object)):
@@ -162,7 +162,7 @@ def read_npz(file: str | Path) -> dict[str, NDArray[Any]]:
 
 
 class JsonError(ValueError):
-    """A text that is no JSON, in words; `cut`: it may be the beginning of some."""
+    """A text is not JSON; `cut`: it may be the beginning of JSON."""
 
     def __init__(self, reason: str, cut: bool = False) -> None:
         super().__init__(reason)
@@ -170,10 +170,10 @@ class JsonError(ValueError):
 
 
 def parse_json(text: bytes | str) -> Any:
-    """The value of a JSON text; of bytes a byte-order mark is allowed.
+    """Parse a JSON text; bytes may begin with a byte-order mark.
 
     Raises:
-        JsonError: no UTF-8, no JSON, nested more than `MOST_DEPTH` deep, or a number of thousands of digits.
+        JsonError: the text is not UTF-8 or not JSON, is nested more than `MOST_DEPTH` deep, or has a number with thousands of digits.
     """
     try:
         plain = text if isinstance(text, str) else text.decode("utf-8-sig")
@@ -211,11 +211,11 @@ def _is_deep(value: Any) -> bool:
 
 
 def read_json(file: str | Path) -> Any:
-    """The value of a file of JSON.
+    """Read a JSON file.
 
     Raises:
-        OSError: it cannot be read.
-        JsonError: as `parse_json`, or the file is larger than the limit of `most_unpacked`.
+        OSError: the file cannot be read.
+        JsonError: as `parse_json`, or the file is larger than `most_unpacked`.
     """
     with Path(file).open("rb") as handle:
         text = handle.read(most_unpacked() + 1)
@@ -225,10 +225,10 @@ def read_json(file: str | Path) -> Any:
 
 
 def check_plain(record: Any, but: Collection[str] = ()) -> None:
-    """Refuse a dataclass of int, float, str and bool fields in which a value is of another type, NaN or infinite; `but` are not looked at.
+    """Check that the int, float, str and bool fields of a dataclass have their types and are finite; `but` names fields to skip.
 
     Raises:
-        TypeError: naming the field.
+        TypeError: the message names the field.
     """
     for part in fields(record):
         if part.name in but:
@@ -240,10 +240,10 @@ def check_plain(record: Any, but: Collection[str] = ()) -> None:
 
 
 def check_finite(value: object, name: str) -> None:
-    """Refuse NaN and infinite numbers at any depth of what a JSON file held.
+    """Refuse NaN and infinite numbers at any depth of a JSON value.
 
     Raises:
-        TypeError: naming the place below `name`.
+        TypeError: the message names the place below `name`.
     """
     if isinstance(value, dict):
         for key, part in value.items():
@@ -256,6 +256,6 @@ def check_finite(value: object, name: str) -> None:
 
 
 def shown(value: object, most: int = 80) -> str:
-    """`value` as it would be typed, cut after `most` characters."""
+    """`repr` of a value, cut after `most` characters."""
     text = repr(value)
     return text if len(text) <= most else f"{text[:most]}..."

@@ -1,7 +1,7 @@
-"""Tells Gymnasium and PettingZoo of every game, as soon as they are imported and not before.
+"""Registers every game with Gymnasium and PettingZoo when they are imported, and not before.
 
-Neither of them reads entry points. So `import ludory` leaves a finder on `sys.meta_path` that lets them be imported as always and then registers
-the ids of all games. Only names are given to them; a game is imported when it is made.
+Neither of them reads entry points. So `import ludory` adds a finder to `sys.meta_path` that lets them be imported as usual and then
+registers the ids of all games. Only names are registered; a game is imported when it is made.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
-if TYPE_CHECKING:  # at run time `importlib.abc` would cost more than all the rest of `import ludory`
+if TYPE_CHECKING:  # at run time, importing `importlib.abc` would take longer than all the rest of `import ludory`
     from importlib.abc import Loader
     from importlib.machinery import ModuleSpec
 
 
 def register_on_import() -> None:
-    """Register all games with Gymnasium and PettingZoo: now if they are imported already, else when they are."""
+    """Register all games with Gymnasium and PettingZoo, now if they are imported already, else on import."""
     waiting = {}
     for name, register in (("gymnasium", register_with_gymnasium), ("pettingzoo", register_with_pettingzoo)):
         if name in sys.modules:
@@ -29,7 +29,7 @@ def register_on_import() -> None:
 
 
 def register_with_gymnasium() -> None:
-    """`gymnasium.make(id)` and `gymnasium.make_vec(id)` for every game; ids that are taken stay as they are."""
+    """Register every game for `gymnasium.make(id)` and `gymnasium.make_vec(id)`, except ids that are taken."""
     from gymnasium.envs.registration import register, registry
     from gymnasium.error import Error
 
@@ -44,15 +44,15 @@ def register_with_gymnasium() -> None:
                 entry_point="ludory.envs.views.gymnasium_env:make_env",
                 vector_entry_point="ludory.envs.views.gymnasium_vector:make_vector_env",
                 kwargs={"game": id},
-                order_enforce=False,  # the view checks its use itself; unwrapped, env.action_masks() is at hand
+                order_enforce=False,  # the view checks this itself, and unwrapped it offers env.action_masks()
                 disable_env_checker=True,
             )
-        except Error:  # a plugin's id that Gymnasium refuses, for instance one without version beside one with
+        except Error:  # Gymnasium refuses the id of a plugin, for example one without version beside one with
             continue
 
 
 def register_with_pettingzoo() -> None:
-    """`pettingzoo.make("aec" or "parallel", "ludory/hanabi-v0")` for every game, its id in lower case."""
+    """Register every game for `pettingzoo.make("aec" or "parallel", "ludory/hanabi-v0")`, with its id in lower case."""
     import pettingzoo
 
     from .plugins import games
@@ -71,7 +71,7 @@ def register_with_pettingzoo() -> None:
 
 
 class _AfterImport:
-    """Finds the waiting modules as the other finders do, and has a function called after each was executed."""
+    """Finds the waiting modules by the other finders, and calls a function after each has been executed."""
 
     def __init__(self, waiting: dict[str, Callable[[], None]]) -> None:
         self._waiting = waiting
@@ -79,7 +79,7 @@ class _AfterImport:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Spec of a waiting module, with the call added; None for all others."""
+        """Spec of a waiting module with the call added; None for all others."""
         register = self._waiting.get(fullname)
         if register is None:
             return None
@@ -91,7 +91,7 @@ class _AfterImport:
 
 
 class _LoadThen:
-    """Another loader, and a call after it."""
+    """Another loader, followed by a call."""
 
     def __init__(self, loader: Loader, then: Callable[[], None]) -> None:
         self._loader, self._then = loader, then
@@ -100,11 +100,11 @@ class _LoadThen:
         return getattr(self._loader, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """As the other loader."""
+        """Same as the other loader."""
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        """As the other loader, which then takes this one's place; then the call."""
+        """Restore the other loader, execute the module with it, then call the function."""
         if module.__spec__ is not None:
             module.__spec__.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)

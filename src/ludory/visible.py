@@ -1,23 +1,23 @@
-"""`visible`: text from files and names as characters that a terminal only shows."""
+"""`visible`: makes text from files safe to print in a terminal."""
 
 from __future__ import annotations
 
 import unicodedata
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode categories: control characters (C0, C1), format characters (also those that change the direction of text), lone surrogates,
+"""Unicode categories of control characters (C0, C1), format characters (including changes of text direction), lone surrogates, and
 separators of lines and paragraphs."""
 
 
 def visible(text: object, keep: str = "") -> str:
-    r"""`text` with control characters written as escapes: a red name becomes `\x1b[31mred`.
+    r"""`text` with control characters as escapes: a red name becomes `\x1b[31mred`.
 
-    Names of agents and files, option values and contents of logs can hold anything, also what moves the cursor, renames the window
-    or turns the reading direction around.
+    Names of agents and files, option values and contents of logs can contain anything, including codes that move the cursor, rename the
+    window or reverse the reading direction.
 
     Args:
-        text: to be printed.
-        keep: characters that stay as they are, e.g. line ends.
+        text: text to print.
+        keep: characters to leave unchanged, such as line ends.
     """
     return "".join(
         char if char in keep or unicodedata.category(char) not in _HIDDEN else _escape(char) for char in str(text)

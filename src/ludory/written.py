@@ -1,4 +1,4 @@
-"""`WrittenFiles`: a run looks at what it wrote, and does not claim success when that is gone."""
+"""`WrittenFiles`: a run checks the files that it wrote, and does not claim success if they are gone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from .errors import OutputError
 
 Mark = tuple[int, int, int, int]
-"""Bytes, device, inode and time of the last change."""
+"""Size in bytes, device, inode and time of the last change."""
 
 
 class WrittenFiles:
@@ -20,13 +20,13 @@ class WrittenFiles:
         self._marks: dict[Path, Mark | None] = {}
 
     def add(self, *files: Path) -> None:
-        """Note files as they are now; those that are known already, anew."""
+        """Remember the current state of files; known files are updated."""
         for file in files:
-            self._marks.pop(file, None)  # the last ones come last
+            self._marks.pop(file, None)  # move it to the end
             self._marks[file] = _mark(file)
 
     def changed(self, last: int | None = None) -> Iterator[tuple[Path, str]]:
-        """Files, of the `last` that were added or of all, that are not as they were, each with what is wrong with it."""
+        """Yield changed files with what is wrong, among the `last` ones added or among all."""
         for file in [*islice(reversed(self._marks), last)]:
             now, before = _mark(file), self._marks[file]
             if now is None:
@@ -41,14 +41,14 @@ class WrittenFiles:
         self._marks.pop(file, None)
 
     def check(self, last: int | None = None, as_good: Callable[[Path], bool] = lambda file: False) -> None:
-        """Stop if a file is not as it was.
+        """Raise an error if files have changed.
 
         Args:
-            last: look at so many files that were added last; None: at all.
-            as_good: whether what stands there instead, or elsewhere, is as good.
+            last: check only the files that were added last; None checks all.
+            as_good: returns whether a changed file is acceptable.
 
         Raises:
-            OutputError: naming the files, up to 10.
+            OutputError: the message names up to 10 files.
         """
         found = []
         for file, what in self.changed(last):
@@ -63,7 +63,7 @@ class WrittenFiles:
 
 
 def lost(what: Sequence[str]) -> OutputError:
-    """The error for files that are not as this run left them; `what`: each with what is wrong, 10 of which are named."""
+    """The error for files that were changed by others; `what`: the files with what is wrong, of which 10 are named."""
     more = f"; and {len(what) - 10} more" if len(what) > 10 else ""
     return OutputError(
         f"{'; '.join(what[:10])}{more}: somebody changed what this run had written or checked; see who else works in this folder, "

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.damage import damaged_bytes, damaged_text
 from support.golden_texas42 import load
 from support.last_man_standing_files import START, STEP, end, manifest, record, recording, stream, tick
 from support.made_up_sets import BITS, a_set, made_up, write_set
@@ -26,8 +27,8 @@ from ludory.algorithms.flywheel.state import read_scores
 from ludory.algorithms.league.exploitation import Exploitation, read_exploitations, write_exploitations
 from ludory.algorithms.texas42.oracle.catalogue import list_cards
 from ludory.data.formats.battles import BattleTrajectories
+from ludory.data.formats.last_man_standing.checked_lines import Flaws
 from ludory.data.formats.last_man_standing.feedback import read_feedback
-from ludory.data.formats.last_man_standing.flaw import Flaws
 from ludory.data.formats.last_man_standing.manifest import read_manifest
 from ludory.data.formats.last_man_standing.recorder import read_recorder
 from ludory.data.formats.sparta.log import read_sparta_log
@@ -36,8 +37,8 @@ from ludory.data.formats.texas42.bid_tables import BidName, BidTable, read_bids,
 from ludory.data.formats.texas42.contracts import (
     CONTRACTS,
     OPEN,
-    Contracts,
     ContractsName,
+    PlayedContracts,
     read_contracts,
     write_contracts,
 )
@@ -45,7 +46,7 @@ from ludory.data.formats.texas42.eq_records import EqGame, empty_columns, read_e
 from ludory.data.formats.texas42.eq_torch import read_pt, write_pt
 from ludory.data.formats.texas42.labels import Labels, LabelSettings, LabelsName, read_labels, write_labels
 from ludory.data.formats.texas42.names import ShardName
-from ludory.data.formats.texas42.shards import Rows, read_shard, write_shard
+from ludory.data.formats.texas42.shards import StateRows, read_shard, write_shard
 from ludory.data.recording.record import record as record_set
 from ludory.data.replay import frames, read_replay, record_replay, write_replay
 from ludory.data.shards import read_manifest as read_dataset
@@ -55,7 +56,6 @@ from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.tiles import mask_of
 from ludory.errors import DataError, LudoryError, OptionError
 from ludory.reading import VARIABLE, JsonError, parse_json, read_json, read_npz, unpacked
-from ludory.testing.damage import damaged_bytes, damaged_text
 
 Read = Callable[[Path], Any]
 
@@ -68,10 +68,10 @@ class Kind(NamedTuple):
     is_text: bool
 
 
-def _shard_rows() -> Rows:
+def _shard_rows() -> StateRows:
     rows = sorted((row for row in load("shard_states.parquet") if row["seed"] == 930), key=lambda row: row["state"])
     q = np.array([[row[f"q{k}"] for k in range(7)] for row in rows], np.int8)
-    return Rows(np.array([row["state"] for row in rows]), np.array([row["V"] for row in rows], np.int8), q)
+    return StateRows(np.array([row["state"] for row in rows]), np.array([row["V"] for row in rows], np.int8), q)
 
 
 def _shard(folder: Path) -> Path:
@@ -94,7 +94,7 @@ def _labels(folder: Path) -> Path:
 def _contracts(folder: Path) -> Path:
     dealt = np.array([[mask_of(hand) for hand in seed_deal(seed)] for seed in range(CONTRACTS)], np.int32)
     points = (np.arange(CONTRACTS) % 43).astype(np.int8)
-    contracts = Contracts(np.arange(CONTRACTS), dealt, points % 8, points, np.tile(points[:, None], (1, OPEN)))
+    contracts = PlayedContracts(np.arange(CONTRACTS), dealt, points % 8, points, np.tile(points[:, None], (1, OPEN)))
     write_contracts(folder / "contracts_00000000.parquet", ContractsName(0), contracts)
     return folder / "contracts_00000000.parquet"
 
@@ -380,7 +380,7 @@ def test_json_has_one_error(text: bytes, reason: str, tmp_path: Path) -> None:
     ],
 )
 def test_a_shard_with_a_row_that_can_not_be_is_refused(
-    change: Callable[[Rows], Any], field: str, tmp_path: Path
+    change: Callable[[StateRows], Any], field: str, tmp_path: Path
 ) -> None:
     rows, name = _shard_rows(), ShardName(930, 0)
     change(rows)

@@ -15,7 +15,7 @@ import torch
 
 from ludory.cli import main
 from ludory.data.columns import from_table
-from ludory.data.formats.last_man_standing import Reading, SequenceReplay, SequenceSet, load_sequences
+from ludory.data.formats.last_man_standing import Reading, SequenceSet, UnrollSampler, load_sequences
 from ludory.data.formats.last_man_standing.as_trajectories import as_trajectories
 from ludory.data.formats.last_man_standing.recorder_writer import write_recorder
 from ludory.data.formats.last_man_standing.summary import summary_of
@@ -149,7 +149,7 @@ def test_all_four_abilities_are_in_the_files(found: SequenceSet) -> None:
 
 
 def test_outcomes_are_drawn_in_replay(found: SequenceSet) -> None:
-    batch = SequenceReplay(found.sequences).sample(4000, 32)
+    batch = UnrollSampler(found.sequences).sample(4000, 32)
     assert batch.valid.all(axis=0).any()
     assert {-1.0, 1.0} <= set(batch.rewards[batch.valid].tolist())
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from support.last_man_standing_files import START, STEP, Json, end, manifest, record, stream, write
 
-from ludory.data.formats.last_man_standing.feedback import Feedback, read_feedback
-from ludory.data.formats.last_man_standing.flaw import Flaws
-from ludory.data.formats.last_man_standing.live_event import read_action, read_features
+from ludory.data.formats.last_man_standing.checked_lines import Flaws
+from ludory.data.formats.last_man_standing.feedback import Feedback, read_action, read_features, read_feedback
 from ludory.data.formats.last_man_standing.load import SequenceSet, load_sequences
 from ludory.data.formats.last_man_standing.manifest import link, read_manifest
 from ludory.data.formats.last_man_standing.sequence import TrajectorySequence

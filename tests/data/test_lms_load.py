@@ -11,7 +11,7 @@ from support.last_man_standing_files import STEP, end, manifest, record, recordi
 
 from ludory.cli import main
 from ludory.cli.check_data import bins_of
-from ludory.data.formats.last_man_standing import Reading, SequenceReplay, load_sequences
+from ludory.data.formats.last_man_standing import Reading, UnrollSampler, load_sequences
 from ludory.data.formats.last_man_standing.as_trajectories import as_trajectories
 from ludory.data.shards import write_dataset
 from ludory.data.trajectories import TrajectoryDataset
@@ -83,7 +83,7 @@ def test_recorded_ticks_and_feedback_are_not_mixed_by_accident(both: Path) -> No
     with pytest.raises(DataError, match="told apart"):
         as_trajectories(mixed)
     with pytest.raises(DataError, match="as in the first sequence"):
-        SequenceReplay(mixed.sequences, off_policy=False)
+        UnrollSampler(mixed.sequences, off_policy=False)
 
 
 def test_a_manifest_alone_is_no_data(both: Path) -> None:
@@ -101,9 +101,9 @@ def test_heads_of_two_sizes_are_not_mixed(tmp_path: Path) -> None:
 def test_unknown_log_probs_are_usable_for_cloning_only(both: Path) -> None:
     data = load_sequences(both / "data").sequences
     with pytest.raises(DataError, match=r"ep1_bot.*none in 1 of 2 sequences.*usable for bc and KL only"):
-        SequenceReplay(data)
-    assert SequenceReplay(data[1:]).sample(3, 2).behavior_logp[0, 0] == -2
-    assert SequenceReplay(data, off_policy=False).sample(3, 2).valid.all()
+        UnrollSampler(data)
+    assert UnrollSampler(data[1:]).sample(3, 2).behavior_logp[0, 0] == -2
+    assert UnrollSampler(data, off_policy=False).sample(3, 2).valid.all()
 
 
 def test_foreign_files_become_trajectories(both: Path, tmp_path: Path) -> None:

@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 from support.last_man_standing_files import changed, recording, tick
 
-from ludory.data.formats.last_man_standing.flaw import Flaw, Flaws
+from ludory.data.formats.last_man_standing.checked_lines import Flaw, Flaws
 from ludory.data.formats.last_man_standing.observation import FEATURES
-from ludory.data.formats.last_man_standing.recorded_step import Reading
-from ludory.data.formats.last_man_standing.recorder import read_recorder
+from ludory.data.formats.last_man_standing.recorder import Reading, read_recorder
 from ludory.data.formats.last_man_standing.sequence import TrajectorySequence, check_heads
 from ludory.envs.arena.codec import HEADS, head_sizes
 from ludory.errors import DataError, OptionError

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludory.data.formats.last_man_standing.replay import ReplayBatch, SequenceReplay
 from ludory.data.formats.last_man_standing.sequence import TrajectorySequence
+from ludory.data.formats.last_man_standing.unrolls import ReplayBatch, UnrollSampler
 from ludory.envs.arena.codec import HEADS
 from ludory.errors import DataError, OptionError
 
@@ -39,12 +39,12 @@ def starts(
     sequences: Sequence[TrajectorySequence], unroll: int, draws: int = 4000, **options: Any
 ) -> Counter[tuple[int, int]]:
     """How often each (sequence, start) is drawn."""
-    batch = SequenceReplay(sequences, seed=3, **options).sample(draws, unroll)
+    batch = UnrollSampler(sequences, seed=3, **options).sample(draws, unroll)
     return Counter((int(name), int(first)) for name, first in batch.obs[0])
 
 
 def test_shapes_are_time_major() -> None:
-    batch = SequenceReplay([sequence(9)]).sample(5, 4)
+    batch = UnrollSampler([sequence(9)]).sample(5, 4)
     assert batch.obs.shape == batch.next_obs.shape == (4, 5, 2)
     for values in (batch.rewards, batch.dones, batch.behavior_logp, batch.valid, *batch.actions.values()):
         assert values.shape == (4, 5)
@@ -70,7 +70,7 @@ def test_in_proportion_to_length_on_request() -> None:
 def test_the_last_step_of_a_sequence_that_was_cut_is_only_looked_at() -> None:
     cut = [sequence(6, ended=False)]
     assert {start for _, start in starts(cut, unroll=4)} == {0, 1}
-    batch = SequenceReplay(cut).sample(50, 4)
+    batch = UnrollSampler(cut).sample(50, 4)
     assert (batch.next_obs[..., 1] == batch.obs[..., 1] + 1).all()
     assert batch.valid.all()
 
@@ -78,14 +78,14 @@ def test_the_last_step_of_a_sequence_that_was_cut_is_only_looked_at() -> None:
 def test_as_the_seed_drew_an_outcome_is_never_drawn() -> None:
     """Its unrolls ended a step before the end, where the outcome is paid."""
     whole = [sequence(9)]
-    assert SequenceReplay(whole, as_seed=True).sample(400, 4).rewards.max() == 8
-    assert SequenceReplay(whole).sample(400, 4).rewards.max() == 9
-    assert SequenceReplay(whole, as_seed=True).sample(1, 9).rewards[:, 0].tolist() == list(range(1, 10))
+    assert UnrollSampler(whole, as_seed=True).sample(400, 4).rewards.max() == 8
+    assert UnrollSampler(whole).sample(400, 4).rewards.max() == 9
+    assert UnrollSampler(whole, as_seed=True).sample(1, 9).rewards[:, 0].tolist() == list(range(1, 10))
 
 
 def test_padding_is_marked_and_worth_nothing() -> None:
     """The seed trained on it."""
-    batch = SequenceReplay([sequence(3)]).sample(1, 5)
+    batch = UnrollSampler([sequence(3)]).sample(1, 5)
     assert batch.valid[:, 0].tolist() == [True, True, True, False, False]
     assert batch.obs[:, 0, 1].tolist() == [0, 1, 2, 2, 2]
     assert batch.next_obs[:, 0, 1].tolist() == [1, 2, 2, 2, 2]
@@ -100,7 +100,7 @@ def test_padding_is_marked_and_worth_nothing() -> None:
 def test_valid_steps_are_steps_of_one_sequence_in_order(
     lengths: list[int], unroll: int, ended: bool, seed: int
 ) -> None:
-    batch = SequenceReplay([sequence(n, k, ended=ended) for k, n in enumerate(lengths)], seed).sample(8, unroll)
+    batch = UnrollSampler([sequence(n, k, ended=ended) for k, n in enumerate(lengths)], seed).sample(8, unroll)
     for column in range(8):
         valid, seen = batch.valid[:, column], batch.obs[:, column]
         count = int(valid.sum())
@@ -120,26 +120,26 @@ def same(one: ReplayBatch, other: ReplayBatch) -> bool:
 
 def test_a_seed_repeats_the_draws() -> None:
     data = [sequence(20, k) for k in range(5)]
-    assert same(SequenceReplay(data, 4).sample(16, 3), SequenceReplay(data, 4).sample(16, 3))
-    assert not same(SequenceReplay(data, 4).sample(16, 3), SequenceReplay(data, 5).sample(16, 3))
+    assert same(UnrollSampler(data, 4).sample(16, 3), UnrollSampler(data, 4).sample(16, 3))
+    assert not same(UnrollSampler(data, 4).sample(16, 3), UnrollSampler(data, 5).sample(16, 3))
 
 
 def test_off_policy_learning_without_log_probs_is_refused() -> None:
     data = [sequence(5), sequence(5, 1, logp=float("nan"))]
     with pytest.raises(DataError, match=r"file1.*'behavior_logp': got none in 1 of 2 .*usable for bc and KL only"):
-        SequenceReplay(data)
-    assert np.isnan(SequenceReplay(data, off_policy=False).sample(20, 2).behavior_logp).any()
+        UnrollSampler(data)
+    assert np.isnan(UnrollSampler(data, off_policy=False).sample(20, 2).behavior_logp).any()
 
 
 def test_features_of_two_kinds_do_not_go_into_one_batch() -> None:
     data = [sequence(5), sequence(5, 1, features="live19")]
     with pytest.raises(DataError, match=r"file1.*'live19'.*'seed19'.*as in the first"):
-        SequenceReplay(data)
-    assert SequenceReplay(data, allow_mixed=True).sample(2, 2).valid.all()
+        UnrollSampler(data)
+    assert UnrollSampler(data, allow_mixed=True).sample(2, 2).valid.all()
 
 
 def test_impossible_requests() -> None:
     with pytest.raises(OptionError, match="at least one"):
-        SequenceReplay([])
+        UnrollSampler([])
     with pytest.raises(OptionError, match="unroll=0"):
-        SequenceReplay([sequence(3)]).sample(1, 0)
+        UnrollSampler([sequence(3)]).sample(1, 0)

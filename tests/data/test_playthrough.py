@@ -11,7 +11,7 @@ from games.nim import matching, nim
 
 from ludory.agents.agent import Agent
 from ludory.agents.random import RandomAgent
-from ludory.data.playthrough import Move, Playthrough, move_words
+from ludory.data.playthrough import PlayedMove, Playthrough, move_words
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
@@ -69,7 +69,7 @@ def test_simultaneous_moves_hold_every_seat_and_head() -> None:
     moves = [*playthrough]
     assert len(moves) == 4
     assert all(move.seat == -1 and np.shape(move.action) == (2, 2) for move in moves)
-    words = move_words(game, playthrough.engine, Move(-1, ((0, 1), (2, 0))))
+    words = move_words(game, playthrough.engine, PlayedMove(-1, ((0, 1), (2, 0))))
     assert words == "seat 0: color red, size large; seat 1: color blue, size small"
 
 
@@ -79,7 +79,7 @@ def test_moves_in_words_tell_what_came_of_them_where_the_game_does() -> None:
     move = next(iter(playthrough))
     assert hanabi.last_move is not None
     assert move_words(hanabi, playthrough.engine, move) == hanabi.last_move(playthrough.engine.state, 0)
-    assert move_words(sticks, playthrough.engine, Move(1, 3)) == "seat 1: take 2 from heap 2"
+    assert move_words(sticks, playthrough.engine, PlayedMove(1, 3)) == "seat 1: take 2 from heap 2"
 
 
 def test_the_number_of_players_must_be_that_of_seats() -> None:

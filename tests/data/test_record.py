@@ -24,7 +24,7 @@ import ludory
 import ludory.data.recording.record as record_module
 from ludory.agents.evaluation.evaluate import evaluate
 from ludory.cli import main
-from ludory.data.recording.decision_recorder import Witness
+from ludory.data.recording.decision_recorder import DecisionRecorder
 from ludory.data.recording.record import Recorded, record
 from ludory.data.shards import read_manifest
 from ludory.data.trajectories import Decisions, TrajectoryDataset
@@ -295,7 +295,7 @@ def test_a_shard_that_is_written_leaves_no_memory_behind() -> None:
         game = GAMES["Nim"]
         engine = make_engine(game, 3, seed=1)
         gone = weakref.ref(engine)
-        Witness(game, engine, [ludory.make_agent("random", game=game)] * 2).play(0, 1)
+        DecisionRecorder(game, engine, [ludory.make_agent("random", game=game)] * 2).play(0, 1)
         del engine
         assert gone() is None
     finally:

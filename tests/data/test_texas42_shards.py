@@ -21,7 +21,7 @@ from ludory.claims import claimed
 from ludory.cli import main
 from ludory.data.formats.texas42.jobs import fill
 from ludory.data.formats.texas42.names import ShardName, marginalised_deal, parse_name, split_of
-from ludory.data.formats.texas42.shards import Rows, read_shard, shard_info, write_shard
+from ludory.data.formats.texas42.shards import StateRows, read_shard, shard_info, write_shard
 from ludory.envs.texas42.start import seed_deal
 from ludory.errors import DataError, OutputError
 
@@ -36,7 +36,7 @@ def small(tmp_path_factory):
 
 
 def everything(file):
-    return Rows(*(np.concatenate(parts) for parts in zip(*read_shard(file), strict=True)))
+    return StateRows(*(np.concatenate(parts) for parts in zip(*read_shard(file), strict=True)))
 
 
 def test_a_whole_shard_has_every_reachable_state_once_with_its_values(tmp_path):
@@ -109,7 +109,7 @@ def test_a_marginalised_shard_is_of_its_own_deal_and_says_so(tmp_path):
     assert list(shard_info(tmp_path / name.file).deal) == [*chain(*marginalised_deal(7, 1))]
     base = Tabulation(ShardName(7, 7).deal, 7)
     states = np.array([ROOT])
-    write_shard(tmp_path / name.file, name, [Rows(states, *base.look_up(states))], base.states, 1)
+    write_shard(tmp_path / name.file, name, [StateRows(states, *base.look_up(states))], base.states, 1)
     with pytest.raises(DataError, match="for the deal that the name says"):
         verify_shard(tmp_path / name.file)
 

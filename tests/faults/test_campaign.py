@@ -16,7 +16,7 @@ from support import broken_commands
 from ludory.benchmarks.faults import campaign, commands, formats, samples
 from ludory.benchmarks.faults.commands import Commands
 from ludory.benchmarks.faults.damage import ANY, BOMB_BYTES, LINES, VALUES, json_values, packed
-from ludory.benchmarks.faults.findings import KINDS, Finding, Place, Tally
+from ludory.benchmarks.faults.findings import KINDS, FaultFinding, FaultTally, Place
 from ludory.benchmarks.faults.jobs import INPUTS_MADE, JOBS
 from ludory.cli import main
 
@@ -32,7 +32,7 @@ from ludory.cli import main
     ],
 )
 def test_a_broken_command_is_noticed(name, options, expected, commands_of_tests, tmp_path):
-    tally = Tally()
+    tally = FaultTally()
     ended = commands_of_tests.run(["a"], tmp_path, function=f"support.broken_commands:{name}", **options)
     tally.add_ending(ended, name)
     assert [one.kind for one in tally.findings] == expected
@@ -51,7 +51,7 @@ def commands_of_tests(tmp_path_factory):
 
 
 def test_what_is_lost_double_or_different_is_told_apart():
-    whole, tally = [("a", "1"), ("b", "2"), ("c", "3")], Tally()
+    whole, tally = [("a", "1"), ("b", "2"), ("c", "3")], FaultTally()
     assert not tally.add_difference(whole, list(whole), "equal")
     assert tally.add_difference(whole, [("a", "1"), ("a", "1"), ("b", "9"), ("d", "4")], "x")
     assert [(one.kind, one.what) for one in tally.findings] == [
@@ -59,7 +59,7 @@ def test_what_is_lost_double_or_different_is_told_apart():
         ("double", "x: 1 of 3, such as a"),
         ("different", "x: 2 of 3, such as b, d"),
     ]
-    assert Tally.from_json(json.loads(json.dumps(tally.as_json()))) == tally
+    assert FaultTally.from_json(json.loads(json.dumps(tally.as_json()))) == tally
 
 
 def test_every_damage_changes_a_file_and_a_seed_gives_it_again():
@@ -86,11 +86,11 @@ def test_every_entry_of_the_tables_is_whole():
 def test_a_campaign_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
     tried = []
 
-    def case(place: Place) -> Tally:
+    def case(place: Place) -> FaultTally:
         tried.append(place.seed)
         if len(tried) == 2:
             raise KeyboardInterrupt
-        tally = Tally(findings=[Finding("lost", "a game")] if len(tried) == 3 else [])
+        tally = FaultTally(findings=[FaultFinding("lost", "a game")] if len(tried) == 3 else [])
         tally.trials["kills"] += 2
         return tally
 

@@ -11,7 +11,7 @@ import numpy as np
 from ludory.agents.agent import Agent
 from ludory.data.columns import WEIGHT, Columns
 from ludory.data.header import header_of
-from ludory.data.recording.decision_recorder import EARNED, Witness
+from ludory.data.recording.decision_recorder import EARNED, DecisionRecorder
 from ludory.data.shards import Manifest, shard_file, write_manifest, write_shard
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine
@@ -56,7 +56,7 @@ def record_games(
 ) -> Path:
     """Write `games` games of `agent` in all seats to `folder`; `change` may alter the columns and add a `weight`."""
     engine = make_engine(game, games, seed=seed)
-    columns = change(Witness(game, engine, [agent] * game.facts.players).play(0, seed))
+    columns = change(DecisionRecorder(game, engine, [agent] * game.facts.players).play(0, seed))
     extras = (EARNED, WEIGHT) if WEIGHT.name in columns.extras else (EARNED,)
     header = header_of(game, extra_columns=extras)
     write_manifest(folder, Manifest(header, games, games))

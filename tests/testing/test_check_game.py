@@ -13,7 +13,9 @@ import pytest
 from games import nim as games
 from games.high_card import CARDS, FOLD, HIGH_CARD, RAISE, SIDES, legal, observe, redeal, reset, step
 
+import ludory
 from ludory.envs.chance import COUNTER, EPISODE, KEY, STREAM, draw
+from ludory.envs.engine.external import ExternalEngine
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import Field, Segment
 from ludory.envs.hanabi import make_game
@@ -596,3 +598,15 @@ def test_fields_that_contradict_each_other():
     never = replace(HIGH_CARD, consistent=lambda state: state.turn < 2)
     with pytest.raises(ConformanceError, match=r"step 2: .*fields of game \d+ contradict each other"):
         states_stay_within_their_bounds(Trial(never, KernelEngine, 16, 0))
+
+
+def test_continuous_actions_are_drawn_from_their_box_and_refused_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One pendulum: the views take the drawn torques, and an engine that plays a torque outside the box is found out."""
+    pendulum = ludory.make_game("gymnasium:Pendulum-v1")
+    check_game(pendulum, games=2)
+    monkeypatch.setattr(ExternalEngine, "_checked_numbers", lambda self, given, rows: given.astype(np.float32))
+    with pytest.raises(
+        ConformanceError,
+        match=r"illegal actions: step 0, game 0: nan as entry 0 \(which lies in -2.0..2.0\) is not legal",
+    ):
+        check_game(pendulum, games=2)

@@ -14,7 +14,7 @@ from ludory.agents.texas42.bidding.make_probability import BIDS
 from ludory.agents.texas42.play.choice import Averager
 from ludory.agents.texas42.play.rollout import deals_around, play_out
 from ludory.agents.texas42.solver.solver import Solver, positions
-from ludory.data.formats.texas42.contracts import CONTRACTS, OPEN, Contracts, ContractsName, write_contracts
+from ludory.data.formats.texas42.contracts import CONTRACTS, OPEN, ContractsName, PlayedContracts, write_contracts
 from ludory.envs.texas42.tiles import CALLED, DOUBLE_TILES, DOUBLES, FOLLOW, STRAIGHT
 
 RIDGE = 1e-3
@@ -34,7 +34,7 @@ def make_contracts(file: str | Path, name: ContractsName) -> int:
     return CONTRACTS
 
 
-def play_contracts(seeds: range, worlds: int) -> Contracts:
+def play_contracts(seeds: range, worlds: int) -> PlayedContracts:
     """A contract of each seed: a random deal, a declaration that seat 0 might choose, played by `texas42/pimc` for points."""
     solver = Solver()
     drawn = [_draw(seed) for seed in seeds]
@@ -44,7 +44,7 @@ def play_contracts(seeds: range, worlds: int) -> Contracts:
         (42 + solver.value(positions(deals_around(int(hands[0]), OPEN, seed), int(one), 0)).astype(np.int64)) // 2
         for seed, hands, one in zip(seeds, dealt, decl, strict=True)
     ]
-    return Contracts(np.array(seeds), dealt, decl, played.points.astype(np.int8), np.array(exact, np.int8))
+    return PlayedContracts(np.array(seeds), dealt, decl, played.points.astype(np.int8), np.array(exact, np.int8))
 
 
 def _draw(seed: int) -> tuple[list[int], int]:
@@ -66,7 +66,7 @@ def _appeal(hand: int, decl: int) -> float:
     return trumps.bit_count() + 0.8 * own + 0.6 * (doubles - own)
 
 
-def fit_calibration(contracts: Contracts, worlds: int) -> Calibration:
+def fit_calibration(contracts: PlayedContracts, worlds: int) -> Calibration:
     """Both models, by maximum likelihood with a small ridge."""
     given = np.array(
         [inputs(int(hands[0]), int(decl)) for hands, decl in zip(contracts.dealt, contracts.decl, strict=True)]

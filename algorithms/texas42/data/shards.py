@@ -14,7 +14,7 @@ from ludory.agents.texas42.solver.states import root
 from ludory.agents.texas42.solver.tabulator import Tabulation
 from ludory.data.checks import Problem
 from ludory.data.formats.texas42.names import LAST_SEED, Asked, ShardName, decl_of
-from ludory.data.formats.texas42.shards import Rows, read_shard, shard_info, write_shard
+from ludory.data.formats.texas42.shards import StateRows, read_shard, shard_info, write_shard
 from ludory.envs.texas42.tiles import mask_of
 from ludory.errors import DataError
 
@@ -50,7 +50,7 @@ def make_shard(file: str | Path, name: ShardName, max_states: int | None = None)
     parts = table.reachable()
     if max_states is not None and max_states < table.states:
         parts = _thinned(parts, table.states, max_states, [name.seed, name.decl, (name.opp_seed or 0) + 1])
-    rows = (Rows(states, *table.look_up(states)) for states in parts)
+    rows = (StateRows(states, *table.look_up(states)) for states in parts)
     return write_shard(file, name, rows, table.states, max_states)
 
 

@@ -17,12 +17,12 @@ from ludory.errors import OptionError
 from ludory.visible import visible
 
 if TYPE_CHECKING:
-    from ludory.data.playthrough import Move, Playthrough
+    from ludory.data.playthrough import PlayedMove, Playthrough
     from ludory.data.replay import Replay
     from ludory.envs.engine.protocol import Engine
     from ludory.envs.game import Game
 
-    Position = tuple[Engine, Move | None]
+    Position = tuple[Engine, PlayedMove | None]
     """An engine, and the move that led to where it stands."""
 
 DELAY = 0.8

@@ -1,4 +1,4 @@
-"""What may be wrong with recorded decisions, found with arrays: the first bad row of every field in every game."""
+"""Checks of recorded decisions on whole arrays; they find the first bad row of every field in every game."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Flags = NDArray[np.bool_]
 
 
 class Problem(NamedTuple):
-    """Something that is not as it must be."""
+    """Something wrong in a file."""
 
     file: str
     row: int | None
@@ -36,28 +36,28 @@ class Problem(NamedTuple):
         return f"{self.file}{place}, field {self.field!r}: got {self.got}, must be {self.allowed}"
 
 
-class Fault(NamedTuple):
-    """Rows (m,) bool in which `field` is wrong, what row k holds, and what it may hold."""
+class WrongRows(NamedTuple):
+    """Result of a check: the rows (m,) bool in which `field` is wrong, what such a row holds, and what it may hold."""
 
     field: str
     rows: Flags
     got: Any
-    """Called with a row: what stands there."""
+    """Called with a row; returns what it holds."""
     allowed: Any
-    """Called with a row: what may stand there."""
+    """Called with a row; returns what it may hold."""
 
 
 def find_problems(
     columns: Columns, header: TrajectoryHeader, table: pa.Table | None, file: str, first_row: int
 ) -> tuple[list[Problem], Flags]:
-    """The problems of whole games, and which of the games (in their order in the file) have one.
+    """Find the problems of whole games; returns them, and which games (in their order in the file) have one.
 
     Args:
         columns: the rows.
-        header: what they must fit.
-        table: the same rows as they were read, for values that are missing.
+        header: that the rows must fit.
+        table: the same rows as read from the file, to find missing values.
         file: named in problems.
-        first_row: row of the file at which the columns begin.
+        first_row: row of the file that the columns begin with.
     """
     starts = game_starts(columns.games)
     game_of_row = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(columns.games))))
@@ -75,7 +75,7 @@ def find_problems(
 
 def _faults(
     columns: Columns, header: TrajectoryHeader, table: pa.Table | None, game_of_row: NDArray[np.int64]
-) -> Iterator[Fault]:
+) -> Iterator[WrongRows]:
     if table is not None:
         yield from _missing(table, header)
     yield from _wrong_actions(columns, header)
@@ -84,7 +84,7 @@ def _faults(
     yield from _wrong_order(columns, header, game_of_row)
 
 
-def _missing(table: pa.Table, header: TrajectoryHeader) -> Iterator[Fault]:
+def _missing(table: pa.Table, header: TrajectoryHeader) -> Iterator[WrongRows]:
     for name in required_columns(header):
         column = table.column(name)
         if column.null_count:
@@ -96,12 +96,12 @@ def _missing(table: pa.Table, header: TrajectoryHeader) -> Iterator[Fault]:
             yield _constant(USED, rows, "null", "true or false for each head")
 
 
-def _constant(field: str, rows: Flags, got: str, allowed: str) -> Fault:
-    return Fault(field, rows, lambda row: got, lambda row: allowed)
+def _constant(field: str, rows: Flags, got: str, allowed: str) -> WrongRows:
+    return WrongRows(field, rows, lambda row: got, lambda row: allowed)
 
 
-def _wrong_actions(columns: Columns, header: TrajectoryHeader) -> Iterator[Fault]:
-    """Actions in their range and under a mask that leaves every head a value."""
+def _wrong_actions(columns: Columns, header: TrajectoryHeader) -> Iterator[WrongRows]:
+    """Actions out of range or not legal, and masks that leave a head without a value."""
     legal = np.unpackbits(columns.masks, axis=1, count=header.num_actions).view(bool)
     every, start = np.arange(len(legal)), 0
     for head, (name, size) in enumerate(header.heads):
@@ -113,7 +113,7 @@ def _wrong_actions(columns: Columns, header: TrajectoryHeader) -> Iterator[Fault
             "mask", ~some, "no legal value" + _of_head(name, header), "a mask with a legal value in each head"
         )
         allowed: Flags = part[every, np.where(inside, chosen, 0)] & inside
-        yield Fault(
+        yield WrongRows(
             f"action_{name}",
             ~allowed & some,
             lambda row, chosen=chosen: chosen[row],
@@ -129,13 +129,13 @@ def _listed(values: NDArray[np.int64], most: int = 20) -> str:
     return ", ".join(map(str, values[:most])) + (", ..." if len(values) > most else "")
 
 
-def _wrong_numbers(columns: Columns) -> Iterator[Fault]:
-    yield Fault("reward", ~np.isfinite(columns.rewards), lambda row: columns.rewards[row], lambda row: "finite")
+def _wrong_numbers(columns: Columns) -> Iterator[WrongRows]:
+    yield WrongRows("reward", ~np.isfinite(columns.rewards), lambda row: columns.rewards[row], lambda row: "finite")
     if columns.observations.dtype == np.float32:
         finite = np.asarray(np.isfinite(columns.observations))
         if not finite.all():
             where = finite.argmin(1)
-            yield Fault(
+            yield WrongRows(
                 "observation",
                 ~np.asarray(finite.all(axis=1)),
                 lambda row: f"{columns.observations[row, where[row]]} at entry {where[row]}",
@@ -143,7 +143,7 @@ def _wrong_numbers(columns: Columns) -> Iterator[Fault]:
             )
     known = ~np.isnan(columns.log_probs)
     wrong = known & ~((columns.log_probs <= 1e-5) & np.isfinite(columns.log_probs))
-    yield Fault(
+    yield WrongRows(
         "log_prob",
         np.asarray(wrong.any(axis=1)),
         lambda row: columns.log_probs[row].tolist(),
@@ -151,7 +151,7 @@ def _wrong_numbers(columns: Columns) -> Iterator[Fault]:
     )
     if WEIGHT.name in columns.extras:
         weights = columns.extras[WEIGHT.name]
-        yield Fault(
+        yield WrongRows(
             WEIGHT.name,
             ~(np.isfinite(weights) & (weights >= 0)),
             lambda row: weights[row],
@@ -159,28 +159,28 @@ def _wrong_numbers(columns: Columns) -> Iterator[Fault]:
         )
 
 
-def _wrong_rewards(columns: Columns, header: TrajectoryHeader, game_of_row: NDArray[np.int64]) -> Iterator[Fault]:
-    """Rewards, and sums of a seat's rewards, beyond what the game can give, where the game is known."""
+def _wrong_rewards(columns: Columns, header: TrajectoryHeader, game_of_row: NDArray[np.int64]) -> Iterator[WrongRows]:
+    """Rewards, and sums of a seat's rewards, beyond the bounds of the game, if the game is installed."""
     most = _most_reward(header.game, json.dumps(dict(header.options), default=str), header.head_sizes, header.players)
     if most is None:
         return
     allowed = f"-{most:g}..{most:g}, what {header.game} can give"
     rewards = columns.rewards.astype(np.float64)
     large = np.isfinite(rewards) & (np.abs(rewards) > most)
-    yield Fault("reward", large, lambda row: columns.rewards[row], lambda row: allowed)
+    yield WrongRows("reward", large, lambda row: columns.rewards[row], lambda row: allowed)
     order, first = seat_order(columns, header.players, game_of_row)
     totals = np.add.reduceat(np.where(np.isfinite(rewards), rewards, 0)[order], np.flatnonzero(first))
     sequence = np.empty(len(order), np.int64)
     sequence[order] = np.cumsum(first) - 1
     beyond = np.abs(totals)[sequence] > most
-    yield Fault(
+    yield WrongRows(
         "reward", beyond & ~large, lambda row: f"{totals[sequence[row]]:g} in all for the seat", lambda row: allowed
     )
 
 
 @lru_cache(maxsize=64)
 def _most_reward(game: str, options: str, head_sizes: tuple[int, ...], players: int) -> float | None:
-    """Largest size of a reward, and of a sum of rewards, in a game; None: it is not a game of this installation."""
+    """Largest absolute reward, and sum of rewards, of a game; None if the game is not installed."""
     try:
         facts = make_game(game, **json.loads(options)).facts
     except (LudoryError, TypeError, ValueError):
@@ -191,10 +191,10 @@ def _most_reward(game: str, options: str, head_sizes: tuple[int, ...], players: 
     return max(high - low, abs(low), abs(high)) * (1 + 1e-5)
 
 
-def _wrong_order(columns: Columns, header: TrajectoryHeader, game_of_row: NDArray[np.int64]) -> Iterator[Fault]:
-    """Seats of the game, moves in order, and an end on every seat's last decision and nowhere else."""
+def _wrong_order(columns: Columns, header: TrajectoryHeader, game_of_row: NDArray[np.int64]) -> Iterator[WrongRows]:
+    """Unknown seats, moves out of order, and ends that are missing or stand before a seat's last decision."""
     seats, steps = columns.seats, columns.steps
-    yield Fault(
+    yield WrongRows(
         "seat",
         (seats < 0) | (seats >= header.players),
         lambda row: seats[row],
@@ -202,19 +202,19 @@ def _wrong_order(columns: Columns, header: TrajectoryHeader, game_of_row: NDArra
     )
     same_game = game_of_row[1:] == game_of_row[:-1]
     reseeded = np.concatenate([[False], same_game & (columns.seeds[1:] != columns.seeds[:-1])])
-    yield Fault(
+    yield WrongRows(
         "seed",
         reseeded[: len(seats)],
         lambda row: "null" if columns.seeds[row] == UNKNOWN_SEED else columns.seeds[row],
         lambda row: "that of the row before in the same game",
     )
     backwards = np.concatenate([[False], same_game & (steps[1:] < steps[:-1])]) | (steps < 0)
-    yield Fault("step", backwards, lambda row: steps[row], lambda row: "at least 0 and that of the row before")
+    yield WrongRows("step", backwards, lambda row: steps[row], lambda row: "at least 0 and that of the row before")
     order, first = seat_order(columns, header.players, game_of_row)
     last = np.append(first[1:], True)[: len(first)]
     repeated = np.zeros(len(steps), bool)
     repeated[order[1:]] = (steps[order[1:]] == steps[order[:-1]]) & ~first[1:]
-    yield Fault("step", repeated & ~backwards, lambda row: steps[row], lambda row: "once for a seat in a game")
+    yield WrongRows("step", repeated & ~backwards, lambda row: steps[row], lambda row: "once for a seat in a game")
     index = np.arange(len(steps))
     starts = game_starts(columns.games)
     in_turn = index - np.repeat(starts, np.diff(np.append(starts, len(steps))))
@@ -224,7 +224,7 @@ def _wrong_order(columns: Columns, header: TrajectoryHeader, game_of_row: NDArra
     simultaneous = np.isin(game_of_row, game_of_row[together[: len(steps)]])
     expected = np.where(simultaneous, of_seat, in_turn)
     gap = (steps != expected) & (columns.seeds != UNKNOWN_SEED)  # logs of other programs may lack the moves of a seat
-    yield Fault(
+    yield WrongRows(
         "step",
         gap & ~backwards & ~repeated,
         lambda row: f"{steps[row]}, so that decisions before it are missing",
@@ -245,7 +245,7 @@ def _wrong_order(columns: Columns, header: TrajectoryHeader, game_of_row: NDArra
 
 
 def seat_order(columns: Columns, players: int, game_of_row: NDArray[np.int64]) -> tuple[NDArray[np.int64], Flags]:
-    """Rows (m,) sorted into sequences of one seat in one game, and (m,) where in that order a sequence begins."""
+    """Rows (m,) sorted into sequences of one seat in one game, and flags (m,) that mark in that order where a sequence begins."""
     key = game_of_row * max(players, 1) + np.clip(columns.seats, 0, max(players - 1, 0))
     order = np.argsort(key, kind="stable")
     first = np.ones(len(key), bool)

@@ -1,17 +1,17 @@
-"""The Parquet schema of trajectories, one row per decision, and its columns as arrays.
+"""The Parquet schema of trajectories, with one row per decision, and its columns as arrays.
 
 | column | type | meaning |
 | --- | --- | --- |
-| `game` | int64 | rows of a game stand together, in the order of its moves |
+| `game` | int64 | rows of a game are consecutive, in the order of its moves |
 | `seed` | int64, may be null | of the game's random draws |
-| `step`, `seat` | int32, int8 | number of the move in the game; who decides |
+| `step`, `seat` | int32, int8 | number of the move in the game; the deciding seat |
 | `observation` | fixed_size_binary or fixed_size_list of float32 | 0/1 observations as bits (order of `numpy.packbits`), others as floats |
-| `mask` | fixed_size_binary | legal values of all heads one after another, as bits |
+| `mask` | fixed_size_binary | legal values of all heads in turn, as bits |
 | `action_<head>` | int32 | the value chosen |
-| `log_prob_<head>` | float32, may be null | its log-probability under the agent that chose it |
-| `reward` | float32 | of the seat, from this decision to its next one or the end |
-| `terminated`, `truncated` | bool | on a seat's last decision: how the game ended |
-| extra columns | as the header says | `weight` is the sample weight; `used`, of games that can say so, whether each head had an effect |
+| `log_prob_<head>` | float32, may be null | its log-probability under the behaviour policy |
+| `reward` | float32 | of the seat, from this decision to its next one or to the end |
+| `terminated`, `truncated` | bool | how the game ended, on a seat's last decision |
+| extra columns | as in the header | `weight` is the sample weight; `used` says of each head whether it had an effect, if the game knows |
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Columns(NamedTuple):
     games: NDArray[np.int64]
     """(m,)"""
     seeds: NDArray[np.int64]
-    """(m,), `UNKNOWN_SEED` where there is none."""
+    """(m,), `UNKNOWN_SEED` where unknown."""
     steps: NDArray[np.int64]
     seats: NDArray[np.int64]
     observations: NDArray[Any]
@@ -55,7 +55,7 @@ class Columns(NamedTuple):
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
     extras: dict[str, Any]
-    """By name: arrays (m,) or (m, size), lists of str; None in an object array stands for null."""
+    """Arrays (m,) or (m, size), or lists of str, by name; None in an object array stands for null."""
 
 
 def schema_of(header: TrajectoryHeader) -> pa.Schema:
@@ -87,7 +87,7 @@ def used_column(heads: int) -> ExtraColumn:
 
 
 def required_columns(header: TrajectoryHeader) -> list[str]:
-    """Names of the columns in which nothing may be missing."""
+    """Names of the columns without missing values."""
     return [part.name for part in schema_of(header) if not part.nullable]
 
 
@@ -128,7 +128,7 @@ def to_table(columns: Columns, header: TrajectoryHeader) -> pa.Table:
 
 
 def _binary(rows: NDArray[Any]) -> pa.Array:
-    """(m, w) uint8 as fixed-size binary, without a copy."""
+    """(m, w) uint8 as fixed-size binary without copying."""
     data = np.ascontiguousarray(rows, np.uint8)
     return pa.Array.from_buffers(pa.binary(data.shape[1]), len(data), [None, pa.py_buffer(data)])
 
@@ -145,9 +145,9 @@ def _extra_array(extra: ExtraColumn, values: Any) -> pa.Array:
 
 
 def from_table(table: pa.Table, header: TrajectoryHeader, extras: Sequence[str] = ()) -> Columns:
-    """The columns of a table of `schema_of(header)`; of the extra ones `weight`, and those named as float32 (m, size or 1).
+    """The columns of a table of `schema_of(header)`, with `weight` and the extra columns named in `extras`, as float32 (m, size or 1).
 
-    What is missing reads as 0, NaN or UNKNOWN_SEED; NaN in the named ones.
+    Missing values read as 0, NaN or UNKNOWN_SEED; in the named columns as NaN.
     """
     named = {name: _one_chunk(table, name) for name in table.column_names if name in extras or _is_read(name, header)}
     seen = named["observation"]
@@ -208,14 +208,14 @@ def _floats_of(array: pa.FixedSizeListArray) -> NDArray[np.float32]:
 
 
 def game_starts(games: NDArray[np.int64]) -> NDArray[np.int64]:
-    """First rows of the games in a column where the rows of a game stand together."""
+    """First row of each game in a column in which the rows of a game are consecutive."""
     if not len(games):
         return np.zeros(0, np.int64)
     return np.concatenate([[0], np.flatnonzero(games[1:] != games[:-1]) + 1])
 
 
 def concatenated(parts: Sequence[Columns]) -> Columns:
-    """Columns one after another."""
+    """Concatenate columns."""
     joined: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts]) for name in Columns._fields if name != "extras"
     }
@@ -225,6 +225,6 @@ def concatenated(parts: Sequence[Columns]) -> Columns:
 
 
 def taken(columns: Columns, rows: NDArray[Any] | slice) -> Columns:
-    """The chosen rows (numbers, a mask or a slice)."""
+    """Select rows by numbers, a mask or a slice."""
     chosen: dict[str, Any] = {name: getattr(columns, name)[rows] for name in Columns._fields if name != "extras"}
     return Columns(**chosen, extras={name: values[rows] for name, values in columns.extras.items()})

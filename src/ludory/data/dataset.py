@@ -1,4 +1,4 @@
-"""`TrajectoryDataset`: recorded games read from disk in batches; memory does not grow with the set."""
+"""`TrajectoryDataset`: reads recorded games from disk in batches, with memory that does not grow with the set."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ from .shuffle_pool import drawn
 from .split import SPLITS, Split, check_split, in_split
 
 LAST_MOVES = "last_moves"
-"""P numbers: the last action of every seat, A = none."""
+"""P numbers: the last action of every seat; A stands for none."""
 MOST_SHARDS = 100_000
-"""So many files fit the five digits of their names."""
+"""Limit set by the five digits in the names of files."""
 
 
 class TrajectoryDataset:
     """The games of a folder that `ludory record` or `ludory convert` wrote, or of one of its files.
 
-    Everything is checked when it is opened (once in a process as long as the files stay the same): actions are legal, masks leave
-    a choice, numbers are finite, games are whole.
+    Opening a set checks all of it, once per process as long as the files stay the same: actions are legal, masks leave a choice,
+    numbers are finite, and games are whole.
 
     Args:
         path: folder or file.
-        split: which games; "all" for all of them.
-        skip_bad: leave out games with a problem, listed in `skipped`, instead of refusing the set.
-        split_ratio: parts of train, val and test.
-        split_seed: another one gives another split.
-        extras: extra columns wanted in `Decisions.extras`, those that the set has; `LAST_MOVES` can be had of any sequential game of
-            one head.
-        discount: of the returns, for each move of a game with shared rewards.
+        split: which games to read; "all" for all of them.
+        skip_bad: leave out games with a problem and list them in `skipped`, instead of refusing the set.
+        split_ratio: fractions of train, val and test.
+        split_seed: seed of the split.
+        extras: extra columns to return in `Decisions.extras` if the set has them; `LAST_MOVES` is available for any sequential game
+            with one head.
+        discount: of the returns per move, for games with shared rewards.
 
     Attributes:
-        layout: where each of the extras stands in `Decisions.extras`.
+        layout: columns of `Decisions.extras` by name.
         header: what was recorded.
-        num_games: in the split.
-        skipped: with `skip_bad`, what was left out and why.
-        skipped_games: how many games that are; those of files that cannot be read at all are not counted.
+        num_games: number of games in the split.
+        skipped: what `skip_bad` left out, and why.
+        skipped_games: number of games left out, without those of unreadable files.
 
     Raises:
-        DataError: a problem, naming file, row and field; or no game is in the split.
-        OptionError: an unknown split, or ratios that are no parts of 1.
+        DataError: there is a problem (the message names file, row and field), or the split has no game.
+        OptionError: the split is unknown, or the ratios are not fractions of 1.
     """
 
     header: TrajectoryHeader
@@ -103,7 +103,7 @@ class TrajectoryDataset:
         return shard
 
     def _refuse_repeated_games(self, skip_bad: bool) -> None:
-        """A game whose rows are not together looks like two games of one id."""
+        """Refuse two games with one id, which is also what a game with scattered rows looks like."""
         games = np.concatenate([shard.games for shard in self._shards])
         ids, first, counts = np.unique(games, return_index=True, return_counts=True)
         if (counts == 1).all():
@@ -139,31 +139,31 @@ class TrajectoryDataset:
         return self._rows
 
     def tables(self) -> Iterator[pa.Table]:
-        """The split in stored order with all columns, extra ones included, some whole games at a time."""
+        """Yield the split in stored order with all columns, a few whole games at a time."""
         for shard, unit in self._units(None):
             yield self._table(shard, unit)
 
     def batches(self, size: int, *, seed: int | None = None, epoch: int = 0) -> Iterator[Decisions]:
-        """Batches of `size` decisions, the last one smaller.
+        """Yield batches of `size` decisions; the last one may be smaller.
 
         Args:
             size: rows of a batch.
-            seed: of the order; None: as stored. Else files and parts of files come in a random order, and rows are drawn from a pool
-                that holds thousands of games.
-            epoch: another number gives another order of the same seed.
+            seed: of the order; None keeps the stored order. Otherwise files and parts of files come in random order, and rows are drawn
+                from a pool of thousands of games.
+            epoch: gives each epoch another order with the same seed.
         """
         draw = _generator("size", size, seed, epoch)
         for rows in drawn(self._arrays(draw), size, draw, whole_games=False):
             yield as_decisions(rows)
 
     def sequences(self, games: int, *, seed: int | None = None, epoch: int = 0) -> Iterator[Sequences]:
-        """Batches of the whole sequences of all seats of `games` games, the last one with fewer; order as for `batches`."""
+        """Yield batches of the whole sequences of all seats of `games` games; the last one may have fewer. The order is that of `batches`."""
         draw = _generator("games", games, seed, epoch)
         for rows in drawn(self._arrays(draw), games, draw, whole_games=True):
             yield as_sequences(rows, self.header.players)
 
     def _units(self, draw: np.random.Generator | None) -> Iterator[tuple[int, int]]:
-        """(shard, row group) of all that hold a game of the split."""
+        """(shard, row group) of every row group with a game of the split."""
         units = [
             (number, int(unit))
             for number, (shard, chosen) in enumerate(zip(self._shards, self._chosen, strict=True))
@@ -201,10 +201,10 @@ class TrajectoryDataset:
 
 
 def header_at(path: str | Path) -> TrajectoryHeader:
-    """What a dataset, a folder or one of its files, is of; nothing else of it is read.
+    """The header of a dataset, given as a folder or one of its files. Nothing else is read.
 
     Raises:
-        DataError: it is missing, unreadable or damaged.
+        DataError: the dataset is missing, unreadable or damaged.
     """
     header, files, _ = _files(Path(path))
     if header is not None:
@@ -224,7 +224,7 @@ def _layout(header: TrajectoryHeader, extras: Sequence[str]) -> dict[str, slice]
 
 
 def _files(path: Path) -> tuple[TrajectoryHeader | None, list[Path], list[int | None]]:
-    """The header that all files must have, where it is known before; the files; and the number of games in each, where it is known."""
+    """The header that all files must have, the files, and the number of games in each; None where unknown."""
     if not path.exists():
         raise DataError(
             f"{path} does not exist; record a dataset with `ludory record AGENT --game ID --games N --out DIR`"

@@ -1,4 +1,4 @@
-"""`Decisions` and `Sequences`: what learners get of recorded games, as torch tensors on the CPU."""
+"""`Decisions` and `Sequences`: recorded games as learners receive them, as torch tensors on the CPU."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .checks import seat_order
 from .columns import WEIGHT, Columns, game_starts
 
 Arrays = tuple[NDArray[Any], ...]
-"""The fields of `Decisions` as NumPy arrays, first axis = row."""
+"""The fields of `Decisions` as NumPy arrays; the first axis is the row."""
 
 ALL_LEGAL = 255
 
 
 class Decisions(NamedTuple):
-    """m decisions; H heads, A values of all heads."""
+    """m decisions with H heads, which have A values in total."""
 
     observations: Tensor
     """(m, bytes) uint8, bits in the order of `numpy.packbits`, or (m, size) float32."""
@@ -29,15 +29,15 @@ class Decisions(NamedTuple):
     actions: Tensor
     """(m, H) int64"""
     log_probs: Tensor
-    """(m, H) float32: log-probability of each head's value under the agent that chose it, NaN where unknown."""
+    """(m, H) float32: log-probability of each head's value under the behaviour policy, NaN where unknown."""
     rewards: Tensor
-    """(m,) float32 of the deciding seat, from this decision to its next one or the end of the game."""
+    """(m,) float32, of the deciding seat from this decision to its next one or to the end of the game."""
     returns: Tensor
     """(m,) float32: undiscounted sum of the seat's rewards from here on."""
     terminated: Tensor
-    """(m,) bool, on the seat's last decision: the game ended by its rules."""
+    """(m,) bool: this is the seat's last decision, and the game ended by its rules."""
     truncated: Tensor
-    """(m,) bool, on the seat's last decision: the game was cut off."""
+    """(m,) bool: this is the seat's last decision, and the game was cut off."""
     seats: Tensor
     """(m,) int64"""
     games: Tensor
@@ -45,15 +45,15 @@ class Decisions(NamedTuple):
     steps: Tensor
     """(m,) int64: number of the move in the game."""
     weights: Tensor
-    """(m,) float32: sample weight, 1 where none is stored."""
+    """(m,) float32: sample weight, 1 if none is stored."""
     extras: Tensor
-    """(m, E) float32: the extra columns that were asked for, side by side as `TrajectoryDataset.layout` says."""
+    """(m, E) float32: the requested extra columns side by side, placed as in `TrajectoryDataset.layout`."""
 
 
 class Sequences(NamedTuple):
-    """S whole sequences, each of one seat in one game, the shorter ones padded at their end.
+    """S whole sequences, each of one seat in one game; shorter ones are padded at the end.
 
-    In padded places masks are all legal (so that log-probabilities are finite), `games` and `seats` go on, everything else is 0.
+    In the padding all actions are legal (so that log-probabilities are finite), `games` and `seats` continue, and everything else is 0.
     """
 
     decisions: Decisions
@@ -63,7 +63,7 @@ class Sequences(NamedTuple):
 
 
 def decision_arrays(columns: Columns, players: int, extras: Sequence[str] = (), discount: float = 1.0) -> Arrays:
-    """The columns of whole games in the order of `Decisions`, with returns; `extras` of `columns.extras` (m, size)."""
+    """The columns of whole games in the order of the fields of `Decisions`, with returns and the named extra columns (m, size)."""
     weights, returns = columns.extras.get(WEIGHT.name), _returns(columns, players)
     return (
         columns.observations,
@@ -87,7 +87,7 @@ def decision_arrays(columns: Columns, players: int, extras: Sequence[str] = (), 
 def discounted(
     games: NDArray[np.int64], steps: NDArray[np.int64], returns: NDArray[np.float32], discount: float
 ) -> NDArray[np.float32]:
-    """Returns (m,) of shared rewards in which a reward k moves later counts discount^k, from plain returns (m,) of whole games."""
+    """Returns (m,) of shared rewards, in which a reward k moves later counts discount^k, from undiscounted returns (m,) of whole games."""
     found, last = np.empty(len(returns), np.float32), np.append(games[1:] != games[:-1], True)
     to_come = 0.0
     for row in reversed(range(len(returns))):
@@ -101,7 +101,7 @@ def discounted(
 
 
 def last_moves(columns: Columns, players: int, none: int) -> NDArray[np.int64]:
-    """(m, P) the last action of every seat before each decision of whole games in the order of their moves; `none`: not yet."""
+    """(m, P) the last action of every seat before each decision of whole games; `none` stands for no action yet."""
     rows = np.arange(len(columns.games))
     first = game_starts(columns.games)[game_numbers(columns.games)]
     moves = np.full((len(rows), players), none, np.int64)
@@ -114,7 +114,7 @@ def last_moves(columns: Columns, players: int, none: int) -> NDArray[np.int64]:
 
 
 def game_numbers(games: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(m,) number of every row's game among those of `games`, in their order."""
+    """(m,) number of each row's game, counted in the order of `games`."""
     starts = game_starts(games)
     return np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(games))))
 
@@ -131,12 +131,12 @@ def _returns(columns: Columns, players: int) -> NDArray[np.float32]:
 
 
 def as_decisions(arrays: Arrays) -> Decisions:
-    """Arrays as tensors that share their memory."""
+    """Arrays as tensors that share memory with them."""
     return Decisions(*map(torch.from_numpy, arrays))
 
 
 def as_sequences(arrays: Arrays, players: int) -> Sequences:
-    """Whole games, each with its rows together, as padded sequences: by game in the order given, then by seat."""
+    """Whole games with consecutive rows as padded sequences, ordered by game as given, then by seat."""
     fields = Decisions._fields
     games, seats = arrays[fields.index("games")], arrays[fields.index("seats")]
     key = game_numbers(games) * players + seats

@@ -1,4 +1,4 @@
-"""`TrajectoryHeader`: what a set of recorded decisions is of; it stands in every shard and beside them."""
+"""`TrajectoryHeader`: describes a set of recorded decisions; it is stored in every shard and in `dataset.json`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ludory.reading import shown
 SCHEMA_VERSION = 1
 Kind = Literal["bool", "int32", "int64", "float32", "string"]
 MOST_PLAYERS, MOST_SIZE = 127, 1 << 24
-"""Of int8; of an observation, a head or an extra column."""
+"""Limits: of players (int8), and of the size of an observation, a head or an extra column."""
 TURNS = ("sequential", "simultaneous")
 
 
 class ExtraColumn(NamedTuple):
-    """A column beside those of the schema: values of a kind, `size` of them in every row (0: one plain value)."""
+    """A column in addition to the schema, with `size` values of a kind in every row (0: one plain value)."""
 
     name: str
     kind: Kind
@@ -30,7 +30,7 @@ class ExtraColumn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryHeader:
-    """What was played, by whom, and how it is written down."""
+    """What was played, by whom, and how it is stored."""
 
     game: str
     """Id of the game."""
@@ -38,23 +38,23 @@ class TrajectoryHeader:
     heads: tuple[Head, ...]
     players: int
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Keyword options of `make_game`."""
+    """Keyword arguments of `make_game`."""
     agents: tuple[str, ...] = ()
-    """Who played, by seat; empty where it is not known."""
+    """Names of the agents by seat; empty if unknown."""
     checkpoints: Mapping[str, str] = field(default_factory=dict)
-    """SHA-256 of the file of every agent that is a checkpoint."""
+    """SHA-256 of the file of every agent that is a checkpoint, by name."""
     seed: int | None = None
-    """Of the games' random draws, where it is known."""
+    """Seed of the games, if known."""
     extra_columns: tuple[ExtraColumn, ...] = ()
     search: Mapping[str, Any] = field(default_factory=dict)
-    """How a seat searched, where one did: blueprint, rollouts and so on."""
+    """Settings of the search, if a seat searched: blueprint, rollouts and so on."""
     split_by: Literal["game", "seed % 1000"] = "game"
-    """What decides which split a game belongs to."""
+    """What decides the split of a game."""
     schema_version: int = SCHEMA_VERSION
     facts: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    """The rest of the game's facts, as `told_facts` has them; sets of earlier versions have none."""
+    """The remaining facts of the game, see `told_facts`; sets of earlier versions have none."""
     package: str = field(default="", compare=False)
-    """What to install for the game's rules, where that is not ludory itself."""
+    """Package with the rules of the game, if that is not ludory itself."""
     library_version: str = field(default_factory=lambda: version("ludory"), compare=False)
 
     @property
@@ -83,10 +83,10 @@ class TrajectoryHeader:
         return -(-self.observation.size // 8) if self.observation.bits else 4 * self.observation.size
 
     def check_fits(self, facts: GameFacts) -> None:
-        """Refuse a game whose observations, heads or seats are not those of the trajectories.
+        """Refuse a game whose observations, heads or seats differ from those of the trajectories.
 
         Raises:
-            DataError: naming both.
+            DataError: they differ; the message names both.
         """
         stored = (self.observation.name, self.observation.shape, self.head_sizes, self.players)
         asked = (facts.observation.name, facts.observation.shape, facts.head_sizes, facts.players)
@@ -99,7 +99,7 @@ class TrajectoryHeader:
 
 
 def header_of(game: Game, **changes: Any) -> TrajectoryHeader:
-    """Header of trajectories of `game`; `changes`: its other fields."""
+    """Header of trajectories of `game`; `changes` are its other fields."""
     facts = game.facts
     base = TrajectoryHeader(
         game.id or facts.name,
@@ -126,10 +126,10 @@ def _plain(value: Any) -> Any:
 
 
 def header_from_json(content: Any, file: object) -> TrajectoryHeader:
-    """The header that `header_to_json` gave.
+    """The inverse of `header_to_json`.
 
     Raises:
-        DataError: it is none, or of another schema version.
+        DataError: the content is not a header, or has another schema version.
     """
     found = content.get("schema_version") if isinstance(content, dict) else None
     if type(found) is not int or found != SCHEMA_VERSION:
@@ -159,10 +159,10 @@ def header_from_json(content: Any, file: object) -> TrajectoryHeader:
 
 
 def check_header(header: TrajectoryHeader) -> None:
-    """Refuse a header of which no columns can be made.
+    """Refuse a header that does not describe columns.
 
     Raises:
-        ValueError, TypeError: naming the field.
+        ValueError, TypeError: a field is invalid; the message names it.
     """
     spec = header.observation
     wanted = {

@@ -1,4 +1,4 @@
-"""`Playthrough`: one game played move by move. Playing, watching and recording all go through it."""
+"""`Playthrough`: plays one game move by move, for playing, watching and recording."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ludory.errors import OptionError
 ALL_SEATS = -1
 
 
-class Move(NamedTuple):
-    """What was chosen at one decision.
+class PlayedMove(NamedTuple):
+    """The choice made at one decision.
 
-    seat: who moved, or `ALL_SEATS` in a simultaneous game.
+    seat: the seat that moved, or `ALL_SEATS` in a simultaneous game.
     action: an int (one head), a tuple of H ints (several heads) or a tuple of P such tuples (simultaneous).
     """
 
@@ -29,15 +29,15 @@ class Move(NamedTuple):
 
 
 class Playthrough:
-    """One game between players; iterate to play it, one `Move` at a time.
+    """One game between players; iterate to play it, one `PlayedMove` at a time.
 
-    A move is given out after it was made: `engine` then stands in the position behind it.
+    A move is yielded after it was made, so `engine` then holds the position after it.
 
     Args:
-        game: what is played.
+        game: the game to play.
         players: one for each seat.
-        seed: of the game's random draws; None takes a fresh one from the operating system.
-        game_index: index of the game in the sequence of games that the seed stands for.
+        seed: of the game's random draws; None draws one from the operating system.
+        game_index: index of the game in the sequence of games of the seed.
         start: reset options, such as Hanabi's `deck`.
 
     Raises:
@@ -61,7 +61,7 @@ class Playthrough:
         self.start = dict(start or {})
         self.engine: Engine = make_engine(game, seed=self.seed, first_game=game_index)
         self.engine.reset(options=self.start)
-        self.moves: list[Move] = []
+        self.moves: list[PlayedMove] = []
         self.returns = np.zeros(game.facts.players, np.float64)
         self._rows = np.zeros(1, np.int64)
         self._memories: list[Memory] = [
@@ -70,21 +70,21 @@ class Playthrough:
 
     @property
     def over(self) -> bool:
-        """True at the end of the game."""
+        """Whether the game is over."""
         return int(self.engine.to_move[0]) < 0
 
-    def __iter__(self) -> Iterator[Move]:
-        """Play on to the end."""
+    def __iter__(self) -> Iterator[PlayedMove]:
+        """Play to the end."""
         while not self.over:
             actions = self._choose_together() if self.game.facts.simultaneous else self._choose_in_turn()
             seat = ALL_SEATS if self.game.facts.simultaneous else int(self.engine.to_move[0])
             self.engine.step(actions)
             self.returns += np.asarray(self.engine.rewards[0])
-            self.moves.append(Move(seat, as_tuples(actions[0])))
+            self.moves.append(PlayedMove(seat, as_tuples(actions[0])))
             yield self.moves[-1]
 
     def _choose_in_turn(self) -> Array:
-        """Actions (1,) or (1, H) of the seat to move, made known to all seats."""
+        """Actions (1,) or (1, H) of the seat to move; all players are notified."""
         seat = int(self.engine.to_move[0])
         actions = self.players[seat].choose(self.engine, seat, self._rows, self._memories[seat])
         for other, (player, memory) in enumerate(zip(self.players, self._memories, strict=True)):
@@ -99,13 +99,13 @@ class Playthrough:
 
 
 def as_tuples(action: Any) -> Any:
-    """An action, array or lists, as nested tuples of int."""
+    """An action (array or lists) as nested tuples of int."""
     values = action.tolist() if hasattr(action, "tolist") else action
     return tuple(as_tuples(value) for value in values) if isinstance(values, list | tuple) else int(values)
 
 
-def move_words(game: Game, engine: Engine, move: Move) -> str:
-    """The move that led to the position of `engine`, in words: what came of it where the game tells, else who chose what."""
+def move_words(game: Game, engine: Engine, move: PlayedMove) -> str:
+    """The move that led to the position of `engine`, in the words of the game if it has any, else as seat and action."""
     if game.last_move is not None:
         return game.last_move(engine.state, 0)
     if not game.facts.simultaneous:

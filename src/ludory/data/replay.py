@@ -1,4 +1,4 @@
-"""`Replay`: one recorded game as a value and as a JSON file, and its positions played again by the rules."""
+"""`Replay`: one recorded game as a value and as a JSON file; its positions are found by playing it again."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ludory.envs.seats.player import Player
 from ludory.errors import IllegalActionError, ReplayError
 from ludory.reading import read_json, shown
 
-from .playthrough import ALL_SEATS, Move, Playthrough
+from .playthrough import ALL_SEATS, PlayedMove, Playthrough
 
 FORMAT = "ludory replay 1"
 HEADER = ("game", "options", "seed", "game_index", "start", "agents", "returns", "finished")
-"""What a file holds beside the moves."""
+"""Entries of a file besides the moves."""
 KINDS = {
     "game": str,
     "options": dict,
@@ -41,7 +41,7 @@ MOST, MOST_ACTION = (1 << 63) - 1, (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A game by what decides it: seed, start and moves. The positions follow from the rules."""
+    """A game as seed, start and moves. The positions follow from the rules."""
 
     game: str
     """Id of the game."""
@@ -49,16 +49,16 @@ class Replay:
     """Keyword options of `make_game`."""
     seed: int
     game_index: int
-    """Index of the game in the sequence of games that the seed stands for."""
+    """Index of the game in the sequence of games of the seed."""
     start: Mapping[str, Any]
-    """Reset options, such as a given deck."""
+    """Reset options, such as a deck."""
     agents: tuple[str, ...]
     """Names of the players, by seat."""
-    moves: tuple[Move, ...]
+    moves: tuple[PlayedMove, ...]
     returns: tuple[float, ...]
     """Sum of the rewards of each seat up to the last recorded move."""
     finished: bool = True
-    """False if the game was left before its end."""
+    """False if the game was abandoned before its end."""
 
 
 def record_replay(
@@ -71,14 +71,14 @@ def record_replay(
     """Play one game and record it.
 
     Args:
-        game: id, or a `Game` that `make_game` made.
+        game: id, or a `Game` from `make_game`.
         agents: one for each seat.
-        seed: of the game's random draws; the agents bring their own.
-        game_index: index of the game in the sequence of games that the seed stands for.
+        seed: of the game's random draws; agents have their own.
+        game_index: index of the game in the sequence of games of the seed.
         start: reset options.
 
     Raises:
-        OptionError: wrong number of agents, or a reset option is not allowed.
+        OptionError: the number of agents is wrong, or a reset option is not allowed.
     """
     playthrough = Playthrough(make_game(game), agents, seed, game_index, start)
     for _ in playthrough:
@@ -87,7 +87,7 @@ def record_replay(
 
 
 def as_replay(playthrough: Playthrough, agents: Sequence[str] | None = None) -> Replay:
-    """What was played so far; `agents`: names to write down instead of the players' own."""
+    """The game played so far; `agents`: names to record instead of the players' own."""
     names = agents or [str(getattr(player, "name", type(player).__name__)) for player in playthrough.players]
     return Replay(
         game=playthrough.game.id,
@@ -103,11 +103,11 @@ def as_replay(playthrough: Playthrough, agents: Sequence[str] | None = None) -> 
 
 
 def frames(replay: Replay, game: Game | None = None) -> Iterator[Engine]:
-    """The positions of a replay, the start first: one engine, moved on between them (clone it to keep a position).
+    """Yield the positions of a replay, beginning with the start: always the same engine (clone it to keep a position).
 
     Args:
-        replay: what was recorded.
-        game: the game itself, where its id is not registered.
+        replay: the recorded game.
+        game: the game itself, if its id is not registered.
 
     Raises:
         ReplayError: a move is not legal, or the game does not end as recorded: the rules have changed.
@@ -138,7 +138,7 @@ def frames(replay: Replay, game: Game | None = None) -> Iterator[Engine]:
 
 
 def _as_array(action: Any, engine: Engine, number: int) -> NDArray[np.int64]:
-    """The action as an engine of one game takes it."""
+    """The action in the shape that an engine with one game expects."""
     facts = engine.facts
     heads = () if len(facts.heads) == 1 and not facts.simultaneous else (len(facts.heads),)
     shape = (facts.players, *heads) if facts.simultaneous else heads
@@ -175,10 +175,10 @@ def _as_list(value: Any) -> Any:
 
 
 def read_replay(file: str | Path) -> Replay:
-    """The replay that `write_replay` wrote.
+    """Read a replay.
 
     Raises:
-        ReplayError: the file is missing or not a replay.
+        ReplayError: the file is missing, damaged or not a replay.
     """
     cure = "record one with `ludory watch GAME AGENT --replay FILE`"
     try:
@@ -213,14 +213,14 @@ def _replay(content: Mapping[str, Any]) -> Replay:
         game_index=content["game_index"],
         start=content["start"],
         agents=tuple(content["agents"]),
-        moves=tuple(Move(seat, _action(action)) for seat, action in moves),
+        moves=tuple(PlayedMove(seat, _action(action)) for seat, action in moves),
         returns=tuple(map(float, content["returns"])),
         finished=content["finished"],
     )
 
 
 def _action(value: Any) -> Any:
-    """An int, or tuples of such."""
+    """An int, or nested tuples of int."""
     if isinstance(value, list):
         return tuple(map(_action, value))
     if type(value) is not int or abs(value) > MOST_ACTION:

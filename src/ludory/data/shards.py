@@ -1,4 +1,4 @@
-"""Shards: Parquet files of whole games, written atomically, and the `dataset.json` beside them."""
+"""Shards, which are Parquet files of whole games, and the `dataset.json` beside them; all are written atomically."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from .header import TrajectoryHeader, header_from_json, header_to_json
 FORMAT = "ludory trajectories"
 MANIFEST = "dataset.json"
 RECENT = 64
-"""A recording looks after each file at so many that it wrote before."""
+"""Number of its recent files that a recording checks after each new one."""
 MOST_GAMES = (1 << 63) - 1
 UNIT_BYTES = 1 << 22
-"""About so many bytes are read at a time: a row group holds whole games of this size in all."""
+"""Approximate size of a row group, which is read at a time and holds whole games."""
 
 
 class Manifest(NamedTuple):
-    """What `dataset.json` says."""
+    """Content of `dataset.json`."""
 
     header: TrajectoryHeader
     games: int
@@ -40,7 +40,7 @@ class Manifest(NamedTuple):
 
     @property
     def shards(self) -> int:
-        """How many files there are when the set is complete."""
+        """Number of files of the complete set."""
         return -(-self.games // self.shard_games)
 
     def games_in(self, shard: int) -> int:
@@ -48,7 +48,7 @@ class Manifest(NamedTuple):
         return min(self.shard_games, self.games - shard * self.shard_games)
 
     def stands_in(self, folder: Path) -> bool:
-        """Whether the folder's `dataset.json` says the same, or more games."""
+        """Whether the folder's `dataset.json` is the same, or the same with more games."""
         try:
             found = read_manifest(folder)
         except DataError:
@@ -56,16 +56,16 @@ class Manifest(NamedTuple):
         return found._replace(games=self.games) == self and found.games >= self.games
 
     def numbers(self, shard: int) -> range:
-        """The games in a shard."""
+        """Numbers of the games in a shard."""
         first = shard * self.shard_games
         return range(first, first + self.games_in(shard))
 
 
 class ShardIndex(NamedTuple):
-    """What is in a shard, by game in the order of the file."""
+    """Content of a shard by game, in the order of the file."""
 
     header: TrajectoryHeader | None
-    """None: the file cannot be used at all."""
+    """None if the file is unusable."""
     games: NDArray[np.int64]
     seeds: NDArray[np.int64]
     rows: NDArray[np.int64]
@@ -81,7 +81,7 @@ def shard_file(folder: str | Path, number: int) -> Path:
 
 
 def shard_number(file: Path) -> int:
-    """Number of the shard of that name."""
+    """Number in the name of a shard."""
     return int(file.stem.removeprefix("part-"))
 
 
@@ -98,10 +98,10 @@ def write_manifest(folder: str | Path, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: str | Path) -> Manifest:
-    """What `dataset.json` says.
+    """Read `dataset.json`.
 
     Raises:
-        DataError: it is missing, unreadable or of another format.
+        DataError: the file is missing, unreadable or of another format.
     """
     file, cure = Path(folder) / MANIFEST, "record a dataset with `ludory record AGENT --game ID --games N --out DIR`"
     try:
@@ -122,7 +122,7 @@ def read_manifest(folder: str | Path) -> Manifest:
 
 
 def write_shard(file: str | Path, header: TrajectoryHeader, columns: Columns) -> None:
-    """Write whole games, each with its rows together, as one file.
+    """Write whole games with consecutive rows as one file.
 
     Raises:
         OutputError: the file cannot be written.
@@ -131,7 +131,7 @@ def write_shard(file: str | Path, header: TrajectoryHeader, columns: Columns) ->
 
 
 def write_table(file: str | Path, header: TrajectoryHeader, table: pa.Table) -> None:
-    """As `write_shard`, of a table of `schema_of(header)`.
+    """Write a table of `schema_of(header)`, as `write_shard` does.
 
     Raises:
         OutputError: the file cannot be written.
@@ -144,10 +144,10 @@ def write_table(file: str | Path, header: TrajectoryHeader, table: pa.Table) -> 
 def write_dataset(
     folder: str | Path, header: TrajectoryHeader, parts: Iterable[Columns], shard_games: int = 1000
 ) -> Manifest:
-    """Write whole games as a dataset: shards of `shard_games` games, `dataset.json` last, so that half a set cannot be read.
+    """Write whole games as a dataset of shards with `shard_games` games each. `dataset.json` comes last, so an unfinished set is not readable.
 
     Raises:
-        DataError: there is a dataset in the folder, or there are no games.
+        DataError: the folder already holds a dataset, or there are no games.
         OutputError: the folder cannot be written to.
     """
     target, shard, games = Path(folder), 0, 0
@@ -179,7 +179,7 @@ def _shard_by_shard(parts: Iterable[Columns], shard_games: int) -> Iterator[Colu
 
 
 def _options(header: TrajectoryHeader) -> dict[str, object]:
-    """Light compression; a dictionary only where values repeat; checksums, so that damage is found."""
+    """Light compression, dictionaries only for columns with repeated values, and checksums to detect damage."""
     repeating = ["game", "seed", "step", "seat", "mask", *(f"action_{name}" for name in header.head_names), "reward"]
     return {"compression": "zstd", "compression_level": 1, "use_dictionary": repeating, "write_page_checksum": True}
 
@@ -189,7 +189,7 @@ def _row_bytes(header: TrajectoryHeader) -> int:
 
 
 def _units(games: NDArray[np.int64], row_bytes: int) -> Iterator[tuple[int, int]]:
-    """Row ranges of whole games, each of about `UNIT_BYTES`."""
+    """Row ranges of whole games of about `UNIT_BYTES` each."""
     most, edges = max(UNIT_BYTES // row_bytes, 1), [*game_starts(games).tolist(), len(games)]
     start = 0
     for here, following in zip(edges[1:], [*edges[2:], None], strict=True):
@@ -199,10 +199,10 @@ def _units(games: NDArray[np.int64], row_bytes: int) -> Iterator[tuple[int, int]
 
 
 def open_shard(file: str | Path) -> pq.ParquetFile:
-    """The file, its checksums watched.
+    """Open a file with verification of checksums.
 
     Raises:
-        DataError: it is missing, cut off, or no Parquet file.
+        DataError: the file is missing, truncated, or not a Parquet file.
     """
     try:
         shard = pq.ParquetFile(file, page_checksum_verification=True)
@@ -215,12 +215,12 @@ def open_shard(file: str | Path) -> pq.ParquetFile:
 
 
 def _unpacked_size(schema: pa.Schema, group: pq.RowGroupMetaData) -> int:
-    """About how many bytes a row group has in memory: by its columns, or by what it says itself."""
+    """Approximate bytes of a row group in memory: by its columns or by its own record, whichever is larger."""
     return max(int(group.total_byte_size), int(group.num_rows) * sum(_width(part.type) for part in schema))
 
 
 def _width(kind: pa.DataType) -> int:
-    """Bytes of a value, 1 for those of no fixed size."""
+    """Bytes of a value; 1 for types without a fixed size."""
     if pa.types.is_fixed_size_list(kind):
         count: int = kind.list_size
         return count * _width(kind.value_type)
@@ -232,10 +232,10 @@ def _width(kind: pa.DataType) -> int:
 
 
 def metadata_texts(shard: pq.ParquetFile, file: object) -> dict[str, str]:
-    """Metadata as texts.
+    """Metadata as strings.
 
     Raises:
-        DataError: they are none.
+        DataError: the metadata is not UTF-8.
     """
     try:
         return {key.decode(): value.decode() for key, value in (shard.schema_arrow.metadata or {}).items()}
@@ -249,7 +249,7 @@ def _unreadable(file: object, error: Exception) -> Problem:
 
 
 def read_rows(shard: pq.ParquetFile, file: str | Path) -> pa.Table:
-    """All columns and rows.
+    """Read all columns and rows.
 
     Raises:
         DataError: the file is damaged.
@@ -265,7 +265,7 @@ def read_rows(shard: pq.ParquetFile, file: str | Path) -> pa.Table:
 
 
 def read_unit(shard: pq.ParquetFile, file: str | Path, number: int) -> pa.Table:
-    """All columns of a row group.
+    """Read all columns of a row group.
 
     Raises:
         DataError: the file is damaged.
@@ -277,10 +277,10 @@ def read_unit(shard: pq.ParquetFile, file: str | Path, number: int) -> pa.Table:
 
 
 def shard_header(shard: pq.ParquetFile, file: str | Path) -> TrajectoryHeader:
-    """The header in the file's metadata.
+    """The header in the metadata of a file.
 
     Raises:
-        DataError: there is none, or columns are missing, unknown or of another type than it says.
+        DataError: there is no header, or columns are missing, unknown or of another type than in the header.
     """
     schema = shard.schema_arrow
     raw = (schema.metadata or {}).get(METADATA_KEY)
@@ -305,7 +305,7 @@ def shard_header(shard: pq.ParquetFile, file: str | Path) -> TrajectoryHeader:
 
 
 def index_shard(file: str | Path) -> ShardIndex:
-    """What is in a shard, all of it checked; read once in a process as long as the file stays the same."""
+    """Read and check a shard; the result is cached as long as the file stays the same."""
     path = Path(file).absolute()
     try:
         status = path.stat()

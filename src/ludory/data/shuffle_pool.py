@@ -1,4 +1,4 @@
-"""Batches from a stream of rows: in order, or drawn from a pool that the stream refills."""
+"""Batches from a stream of rows, in order or drawn from a pool that the stream refills."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .columns import game_starts
 from .decisions import Arrays, Decisions
 
 POOL_BYTES = 1 << 25
-"""Shuffled rows are drawn from a pool of about this size; half of it is given out before it is refilled."""
+"""Approximate size of the pool that shuffled rows are drawn from; half of it is used up before it is refilled."""
 
 _GAMES = Decisions._fields.index("games")
 
@@ -19,13 +19,13 @@ _GAMES = Decisions._fields.index("games")
 def drawn(
     parts: Iterable[Arrays], size: int, draw: np.random.Generator | None, *, whole_games: bool
 ) -> Iterator[Arrays]:
-    """Batches of `size` rows, or of the rows of `size` whole games, the last one smaller.
+    """Yield batches of `size` rows, or of the rows of `size` whole games; the last one may be smaller.
 
     Args:
-        parts: the stream, each part some whole games.
-        size: of a batch.
-        draw: None keeps the order of the stream.
-        whole_games: a batch is made of games, not of rows.
+        parts: the stream; each part holds whole games.
+        size: rows or games of a batch.
+        draw: random generator; None keeps the order of the stream.
+        whole_games: batches consist of games instead of rows.
     """
     pool: list[Arrays] = []
     for part in parts:
@@ -39,7 +39,7 @@ def drawn(
 def _given_out(
     pool: list[Arrays], size: int, draw: np.random.Generator | None, whole_games: bool, last: bool
 ) -> Generator[Arrays, None, Arrays]:
-    """Whole batches of the pool, or at the end all of it; returns what is left."""
+    """Yield full batches of the pool (at the end all of it), and return what is left."""
     rows = tuple(map(np.concatenate, zip(*pool, strict=True)))
     starts = game_starts(rows[_GAMES]) if whole_games else np.arange(len(rows[_GAMES]))
     edges = np.append(starts, len(rows[_GAMES]))
@@ -51,7 +51,7 @@ def _given_out(
 
 
 def _taken(rows: Arrays, edges: NDArray[np.int64], items: NDArray[np.int64]) -> Arrays:
-    """The rows of items k, which reach from edges[k] to edges[k + 1]."""
+    """The rows of the given items; item k has the rows edges[k] to edges[k + 1] - 1."""
     lengths = edges[items + 1] - edges[items]
     within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     chosen = np.repeat(edges[items], lengths) + within

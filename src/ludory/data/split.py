@@ -1,4 +1,4 @@
-"""Which games train and which test: decided by each game's own id or seed, never by its place or its neighbours."""
+"""Split of games into train, val and test by each game's own id or seed, independent of its place and of other games."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def in_split(
 ) -> NDArray[np.bool_]:
     """Which games belong to `split`.
 
-    A game's place in [0, 1) is SHA-256 of "split_seed|game id", or `seed % 1000 / 1000` where the header says so; the first
-    `ratio[0]` of that range trains, the next `ratio[1]` validates, the next `ratio[2]` tests.
+    A game's place in [0, 1) is SHA-256 of "split_seed|game id", or `seed % 1000 / 1000` if the header says so. The first `ratio[0]` of
+    the range is for training, the next `ratio[1]` for validation, and the next `ratio[2]` for tests.
 
     Raises:
-        OptionError: no such split, or ratios that are no parts of 1.
-        DataError: the split goes by seeds, and a game has none.
+        OptionError: the split is unknown, or the ratios are not fractions of 1.
+        DataError: the split depends on seeds, and a game has none.
     """
     check_split(split, ratio)
     if split == "all":
@@ -51,7 +51,7 @@ def in_split(
 def in_split_by_number(
     split: Literal["train", "val", "test"], games: int, ratio: tuple[float, float, float], split_seed: int
 ) -> NDArray[np.bool_]:
-    """Which of the games 0 to `games` - 1 of a recording belong to `split`, where games are split by their numbers."""
+    """Which of the games 0 to `games` - 1 of a recording belong to `split`, if games are split by their numbers."""
     check_split(split, ratio)
     return _in_part(split, np.array([_place(f"{split_seed}|{game}") for game in range(games)]), ratio)
 
@@ -64,10 +64,10 @@ def _in_part(split: str, places: NDArray[Any], ratio: tuple[float, float, float]
 
 
 def check_split(split: str, ratio: tuple[float, float, float]) -> None:
-    """Refuse an unknown split or ratios that are no parts of 1.
+    """Refuse an unknown split and ratios that are not fractions of 1.
 
     Raises:
-        OptionError: naming it.
+        OptionError: the message names the wrong value.
     """
     if split not in ALL_SPLITS:
         raise OptionError(f"split={split!r}: must be one of {', '.join(ALL_SPLITS)}")

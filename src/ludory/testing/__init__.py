@@ -1,4 +1,4 @@
-"""The conformance kit: `check_game` proves that a game keeps the contract that every view of it relies on."""
+"""The conformance kit: `check_game` tests that a game keeps the contract that engines and views rely on."""
 
 from ludory.errors import ConformanceError
 

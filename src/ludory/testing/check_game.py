@@ -1,4 +1,4 @@
-"""`check_game`: the contract of a game and of its views, property by property."""
+"""`check_game`: tests the contract of a game and of its views, property by property."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from .kernels import plain_games, simulator
 from .properties import (
     batches,
     copies,
-    elimination,
     facts,
     gymnasium_views,
     hidden,
@@ -23,15 +22,14 @@ from .properties import (
     outcomes,
     pettingzoo_views,
     pictures,
-    randomness,
     redeal_frequencies,
+    seats,
     training,
-    waiting,
 )
 from .trial import EngineMaker, Trial
 
 Report = Callable[[str, bool, str], None]
-"""`report(name, ok, message)`; message: what is wrong, a remark (why a property does not apply), or ""."""
+"""`report(name, ok, message)`; the message says what is wrong or why a property does not apply, or is empty."""
 
 PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "facts": facts.facts_hold_together,
@@ -44,13 +42,13 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "turns": outcomes.seats_take_turns,
     "rewards": outcomes.rewards_are_of_the_declared_kind,
     "finished games": outcomes.finished_games_are_frozen,
-    "eliminated seats": elimination.seats_that_are_out_stay_out,
-    "waiting seats": waiting.seats_that_wait_have_no_choice,
+    "eliminated seats": seats.seats_that_are_out_stay_out,
+    "waiting seats": seats.seats_that_wait_have_no_choice,
     "abilities": facts.what_the_engine_lacks_is_refused,
     "observations": observations.observations_fit_their_spec,
     "fresh arrays": observations.arrays_are_fresh,
-    "seeds repeat": randomness.seeds_repeat,
-    "seeds differ": randomness.seeds_differ,
+    "seeds repeat": batches.seeds_repeat,
+    "seeds differ": batches.seeds_differ,
     "alone": batches.games_are_the_same_alone,
     "clone": copies.clones_diverge_only_by_actions,
     "gather": copies.gather_copies,
@@ -85,7 +83,7 @@ NEEDS: Mapping[str, tuple[str, str]] = {
     "state bounds": ("kernels", "the rules run elsewhere"),
     "CUDA simulator": ("kernels", "the rules run elsewhere"),
 }
-"""Properties that only games with an ability have: its name in `Game`, and what is remarked of games that lack it."""
+"""Properties that need an ability: its name in `Game`, and the remark about games without it."""
 
 
 def check_game(
@@ -97,49 +95,50 @@ def check_game(
     cuda: Literal["auto", "skip"] = "auto",
     maker: EngineMaker = make_engine,
 ) -> None:
-    """Play random games and raise at the first property that a game, its engine or a view of it does not have.
+    """Play random games and raise an error at the first property that the game, its engine or one of its views lacks.
 
-    First a few games are played with the kernels as plain Python, on arrays that check every index: what would end Python in compiled
-    code is an error here, with the kernel, its line, the array, the index and the size.
+    First a few games are played with the kernels as plain Python, on arrays that check every index: what would crash the process in
+    compiled code is an error here, with the kernel, its line, the array, the index and the size.
 
-    Games are then played to their ends with random legal moves, in a batch. Then, for the same seed and actions:
+    Then a batch of games is played to the end with random legal moves. For the same seed and actions, the following must hold:
 
-    * facts: counts are positive, bounds in order; segments tile the observation; each action has a name of its own;
-      an unknown reset option is refused.
-    * masks: their form; a running game has a legal action for every head; every legal action can be played; every
-      illegal one raises IllegalActionError and changes nothing.
-    * outcomes: games end within `longest_game`; rewards are of the declared kind over a whole game (shared, and in a team: equal
-      returns; zero_sum: they sum to 0; within min_return..max_return); finished games are frozen, with an all-true mask.
-    * seats that are out before the end: settled once, no reward afterwards, one legal value per head.
-    * seats that wait: only living ones decide, one seat in turn or all that do not wait; who waits has one legal value per head.
-    * abilities: what the engine cannot do (copy, redeal, save) is refused with an OptionError.
-    * training: heads that `used` leaves out have no effect on what anybody sees next; what `critic` shows has its size and range.
-    * observations: shape, dtype, range; packed ones are the bits of whole ones; returned arrays are the caller's own.
-    * seeds: the same seed repeats; another seed, index or episode differs (or does not, in a game without chance).
-    * batches: a game is the same alone, in a batch, stepped or reset by `rows`.
-    * copies: clones diverge only by actions; gather copies; restored games go on bit for bit, later draws included.
-    * state: every field stays within the bounds that it declares, and the game's `consistent` agrees.
+    * facts: counts are positive and bounds in order; segments tile the observation; each action has a unique name;
+      unknown reset options are refused.
+    * masks: shape and dtype; a running game has a legal action for every head; every legal action can be played; every
+      illegal one, also outside the box of continuous actions, raises IllegalActionError and changes nothing.
+    * outcomes: games end within `longest_game`; rewards are of the declared kind (shared, and within a team: equal returns;
+      zero_sum: returns sum to 0; within min_return..max_return); finished games are frozen, with an all-true mask.
+    * seats that are out before the end: they are settled once, have no reward afterwards, and one legal value per head.
+    * seats that wait: only living seats decide, one in turn or all that do not wait; waiting seats have one legal value per head.
+    * abilities: what the engine does not support (copy, redeal, save) raises OptionError.
+    * training: heads that `used` leaves out have no effect on later observations; `critic` has its size and range.
+    * observations: shape, dtype and range; packed observations are the bits of whole ones; returned arrays belong to the caller.
+    * seeds: a seed repeats its games; another seed, index or episode gives other games (the same ones without chance).
+    * batches: a game is the same alone, in a batch, and stepped or reset by `rows`.
+    * copies: clones diverge only by actions; gather copies; restored games continue bit for bit, including later draws.
+    * state: every field stays within its declared bounds, and the game's `consistent` agrees.
     * views: Gymnasium (every seat that a policy can play), Gymnasium vector, PettingZoo AEC and parallel show what the
-      engine shows, step by step, in arrays that are the caller's own.
-    * kernels: interpreted, they touch their own row only, inside the bounds, and agree with the compiled code.
-    * hidden information: a seat's observation, mask, info and pictures stay when only hidden information changes
-      (`redeal`), and `redeal` does change it, as often as fresh deals do where the game is small enough to compare them. Not tested where the observation is privileged on purpose.
-    * CUDA: in Numba's CUDA simulator, the kernels play the games of the CPU, bit for bit.
-    * pictures: text and SVG are drawn at every stage.
-    * text codec: every seat gets a text at every stage, names of actions are read as these actions, and nonsense has a reason.
+      engine shows, step by step, in arrays that belong to the caller.
+    * kernels: interpreted kernels use only their own row, within bounds, and agree with compiled ones.
+    * hidden information: a seat's observation, mask, info and pictures stay the same when only hidden information changes
+      (`redeal`). `redeal` does change it, as often as fresh deals do if the game is small enough to compare them. Not tested if the
+      observation is privileged on purpose.
+    * CUDA: in Numba's CUDA simulator the kernels play the same games as on the CPU, bit for bit.
+    * pictures: text and SVG can be drawn at every stage.
+    * text codec: every seat gets a text at every stage, names of actions are parsed as these actions, and nonsense gets a reason.
 
-    What cannot be tested of a game whose rules run elsewhere is remarked in its place: kernels, CUDA, and what its engine lacks.
+    For a game whose rules run elsewhere, a remark takes the place of what cannot be tested: kernels, CUDA, and missing abilities.
 
     Args:
-        game: what is examined.
+        game: the game to examine.
         games: size of the batch.
         seed: of deals and moves.
-        report: called for every property with its name, the result and a message; all properties are tried then.
-        cuda: "auto": run the CUDA simulator if numba-cuda is installed and another process can make the game; or "skip".
+        report: called for every property with its name, the result and a message. All properties are then tried before an error is raised.
+        cuda: "auto" runs the CUDA simulator if numba-cuda is installed and another process can make the game; "skip" does not.
         maker: makes the engine, called as `maker(game, num_games, seed=, first_game=)`.
 
     Raises:
-        ConformanceError: naming the property, the game, the step and the difference.
+        ConformanceError: a property does not hold; the message names the property, the game, the step and the difference.
     """
     if games < 1:
         raise OptionError(f"games={games}: must be at least 1")

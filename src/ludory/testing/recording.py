@@ -1,4 +1,4 @@
-"""What an engine shows from move to move, and where two engines differ."""
+"""What an engine shows at every move, and the differences between two engines."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import GameFacts
 from ludory.errors import ConformanceError
 
-from .random_moves import RandomMoves
+from .random_moves import RandomMoves, head_parts
 
 Array = NDArray[Any]
 
 
 class Moment(NamedTuple):
-    """All that an engine of N games shows between two moves."""
+    """Everything that an engine of N games shows between two moves."""
 
     to_move: Array  # (N,)
-    next_seat: Array  # (N,) who is to move or, in a finished game, would be; simultaneous games: 0
+    next_seat: Array  # (N,) the seat to move, also in finished games; simultaneous games: 0
     terminated: Array  # (N,)
     truncated: Array  # (N,)
     rewards: Array  # (N, P)
@@ -37,28 +37,28 @@ class Moment(NamedTuple):
         return np.asarray(self.terminated | self.truncated)
 
     def rows(self, rows: Any) -> Moment:
-        """The same of some games only."""
+        """Some of the games."""
         return Moment(*(part[rows] for part in self))
 
 
 class Recording(NamedTuple):
-    """Games from start to end: `moments[t]` stands before `actions[t]`; there is one moment more than actions."""
+    """Games from start to end: `moments[t]` is before `actions[t]`, so there is one moment more than actions."""
 
     moments: list[Moment]
     actions: list[Array]
 
     def rows(self, rows: Any) -> Recording:
-        """The same of some games only."""
+        """Some of the games."""
         return Recording([moment.rows(rows) for moment in self.moments], [a[rows] for a in self.actions])
 
 
 def to_numpy(array: Any) -> Array:
-    """An engine's array, which is a torch tensor on CUDA, as a NumPy array of its own."""
+    """A copy of an engine's array (a torch tensor on CUDA) as a NumPy array."""
     return np.array(array.cpu() if hasattr(array, "cpu") else array)
 
 
 def look(engine: Engine) -> Moment:
-    """The present moment of `engine`, as copies."""
+    """The current moment of `engine`, as copies."""
     seats = [to_numpy(engine.observe(seat=seat)) for seat in range(engine.facts.players)]
     return Moment(
         to_move=to_numpy(engine.to_move),
@@ -75,12 +75,12 @@ def look(engine: Engine) -> Moment:
 
 
 def record(engine: Engine, generator: np.random.Generator) -> Recording:
-    """Play the games of `engine` to their ends (or one move longer than the longest game) with random legal moves.
+    """Play the games of `engine` to the end, or one move beyond the longest game, with random legal moves.
 
     Raises:
         ConformanceError: a running game has no legal action.
     """
-    choose = RandomMoves(engine.facts.head_sizes, engine.num_games, generator)
+    choose = RandomMoves(engine.facts, engine.num_games, generator)
     recording = Recording([look(engine)], [])
     while not recording.moments[-1].over.all() and len(recording.actions) <= engine.facts.longest_game:
         _check_choice(engine.facts, recording.moments[-1], f"step {len(recording.actions)}")
@@ -91,8 +91,7 @@ def record(engine: Engine, generator: np.random.Generator) -> Recording:
 
 
 def _check_choice(facts: GameFacts, moment: Moment, where: str) -> None:
-    parts = np.split(moment.masks, np.cumsum(facts.head_sizes)[:-1], axis=-1)
-    for name, part in zip(facts.head_names, parts, strict=True):
+    for name, part in zip(facts.head_names, head_parts(facts, moment.masks), strict=True):
         stuck = ~part.any(axis=-1).reshape(len(part), -1).all(axis=1) & ~moment.over
         for game in np.flatnonzero(stuck):
             raise ConformanceError(
@@ -101,10 +100,10 @@ def _check_choice(facts: GameFacts, moment: Moment, where: str) -> None:
 
 
 def replay(engine: Engine, recording: Recording, start: int = 0, what: str = "the second engine") -> None:
-    """Play the recorded actions from move `start` on; `engine` stands there already.
+    """Play the recorded actions from move `start` on, which is where `engine` must be.
 
     Raises:
-        ConformanceError: at the first difference.
+        ConformanceError: the engine shows something else than was recorded.
     """
     for step in range(start, len(recording.moments)):
         compare(engine.facts, look(engine), recording.moments[step], f"step {step}, {what}")
@@ -119,7 +118,7 @@ def compare(facts: GameFacts, got: Moment, expected: Moment, where: str) -> None
 
 
 def differences(facts: GameFacts, got: Moment, expected: Moment) -> Iterator[str]:
-    """Where two moments of the same games differ, in words."""
+    """Differences between two moments of the same games, in words."""
     for name, mine, theirs in zip(Moment._fields, got, expected, strict=True):
         if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
             yield f"{name} is {mine.dtype}{mine.shape}, expected {theirs.dtype}{theirs.shape}"
@@ -140,7 +139,7 @@ def _place(facts: GameFacts, name: str, index: tuple[int, ...]) -> str:
 
 
 def segment_place(facts: GameFacts, entry: int) -> str:
-    """Entry of the flat observation by the name of its segment: "hands[3]"."""
+    """Entry of the flat observation by the name of its segment, such as "hands[3]"."""
     for segment in facts.segments:
         if segment.start <= entry < segment.start + segment.length:
             return f"{segment.name}[{entry - segment.start}]"
@@ -148,7 +147,7 @@ def segment_place(facts: GameFacts, entry: int) -> str:
 
 
 def same_state(got: Any, expected: Any, where: str, ignore: Iterable[str] = ()) -> None:
-    """Raise ConformanceError if a field of two states differs by a bit."""
+    """Raise ConformanceError if a field of two states is not equal bit for bit."""
     for name in (name for name in expected._fields if name not in set(ignore)):
         mine, theirs = to_numpy(getattr(got, name)), to_numpy(getattr(expected, name))
         if mine.tobytes() != theirs.tobytes():

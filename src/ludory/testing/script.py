@@ -1,4 +1,4 @@
-"""A recorded game as one policy meets it: its decisions, and the players that repeat the moves of the other seats."""
+"""A recorded game from the view of one policy: its decisions, and players that repeat the moves of the other seats."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from .random_moves import random_moves
 from .recording import Array, Recording, to_numpy
 
 
-class Decision(NamedTuple):
-    """What a policy is shown when it has to choose, or at the end of the game."""
+class PolicyDecision(NamedTuple):
+    """What a policy is shown when it has to act, or at the end of the game."""
 
     step: int
     observation: Array  # (*shape)
     mask: Array  # (A,)
     player: int
-    reward: float  # since the decision before; what fell before the first one counts for the second
+    reward: float  # since the previous decision; rewards before the first one count for the second
     terminated: bool
     truncated: bool
 
 
-def decisions(facts: GameFacts, recording: Recording, row: int, own: int | None) -> list[Decision]:
-    """Decisions of the policy at seat `own` (None: at all seats) in one recorded game, its end the last one."""
-    found: list[Decision] = []
+def decisions(facts: GameFacts, recording: Recording, row: int, own: int | None) -> list[PolicyDecision]:
+    """Decisions of the policy at seat `own` (None: all seats) in one recorded game; the last one is the end of the game."""
+    found: list[PolicyDecision] = []
     earned = 0.0
     for step, moment in enumerate(recording.moments):
         over = bool(moment.over[row] if own is None else not moment.alive[row, own])
@@ -36,11 +36,11 @@ def decisions(facts: GameFacts, recording: Recording, row: int, own: int | None)
         if over or own is None or facts.simultaneous or moment.to_move[row] == own:
             seat = int(moment.next_seat[row]) if own is None else own
             mask = moment.masks[row, seat] if facts.simultaneous else moment.masks[row]
-            out = over and not moment.over[row]  # the seat is out, the others play on
+            out = over and not moment.over[row]  # the seat is out, and the others play on
             settled = over and own is not None and bool(moment.seat_terminated[row, own])
             ends = bool(moment.terminated[row]) or settled, bool(moment.truncated[row]) and not settled
             player = -1 if out else int(moment.to_move[row])
-            found.append(Decision(step, moment.observations[row, seat], mask | out, player, earned, *ends))
+            found.append(PolicyDecision(step, moment.observations[row, seat], mask | out, player, earned, *ends))
             earned = 0.0 if len(found) > 1 else earned
         if over:
             return found
@@ -48,13 +48,13 @@ def decisions(facts: GameFacts, recording: Recording, row: int, own: int | None)
 
 
 def move_of(facts: GameFacts, action: Array, seat: int | None) -> Array:
-    """One seat's part of one game's action: () for one head, (H,) for several."""
+    """One seat's part of one game's action: () for one head, (H,) for several, (D,) of continuous actions."""
     mine = action[seat or 0] if facts.simultaneous else action
-    return np.asarray(mine).reshape(() if len(facts.heads) == 1 else (len(facts.heads),))
+    return np.asarray(mine).reshape(() if len(facts.heads) == 1 else (facts.action_size,))
 
 
 class ScriptedPlayer:
-    """Repeats the recorded moves of one seat in every game, as long as seat `own` is not out; then plays at random."""
+    """Repeats the recorded moves of one seat in every game until seat `own` is out, then plays at random."""
 
     def __init__(self, facts: GameFacts, recording: Recording, seat: int, own: int | None) -> None:
         self._facts, self._generator, self._own = facts, np.random.default_rng(seat), own
@@ -75,8 +75,8 @@ class ScriptedPlayer:
         """The next recorded move in each of `rows`, or a random one."""
         masks = to_numpy(engine.legal())[rows]
         mine = masks[:, seat] if masks.ndim == 3 else masks
-        drawn = random_moves(mine, self._facts.head_sizes, self._generator)
+        drawn = random_moves(mine, self._facts, self._generator)
         return np.stack([next(self._moves[row], move) for row, move in zip(rows, drawn, strict=True)])
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Any) -> None:
-        """Nothing to remember."""
+        """Does nothing."""

@@ -1,4 +1,4 @@
-"""`Trial`: a game under examination, and the games that were played with it."""
+"""`Trial`: a game under examination, with recorded games of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EngineMaker = Callable[..., Engine]
 
 @dataclass(frozen=True)
 class Trial:
-    """What every property is given: the game, how to make an engine for it, and how much to try."""
+    """Argument of every property: the game, how to make an engine for it, and how much to try."""
 
     game: Game
     maker: EngineMaker
@@ -36,26 +36,26 @@ class Trial:
         return self.game.facts
 
     def engine(self, games: int | None = None, seed: int | None = None, first_game: int = 0) -> Engine:
-        """A started engine; by default of as many games and the seed of the trial."""
+        """An engine after `reset`, by default with the number of games and the seed of the trial."""
         count, chosen = self.games if games is None else games, self.seed if seed is None else seed
         engine = self.maker(self.game, count, seed=chosen, first_game=first_game)
         engine.reset()
         return engine
 
     def generator(self, purpose: str) -> np.random.Generator:
-        """Random numbers for `purpose`, the same in every run."""
+        """Random generator for `purpose`, the same in every run."""
         return np.random.default_rng([self.seed, zlib.crc32(purpose.encode())])
 
     @cached_property
     def recording(self) -> Recording:
-        """All games from start to end, in one batch."""
+        """All games from start to end in one batch."""
         return record(self.engine(), self.generator("recording"))
 
     def positions(self, most: int = 24) -> Iterator[tuple[int, Engine]]:
-        """(step, engine standing there) at the start, the end and evenly between, `most` in all; ends of games included."""
+        """Yield (step, engine at that step) for the start, the end and evenly spaced steps between, at most `most` in all."""
         last = len(self.recording.actions)
         wanted = set(np.linspace(0, last, min(most, last + 1)).astype(int).tolist())
-        if not self.game.clones:  # play up to each position anew
+        if not self.game.clones:  # play to each position from the start
             for step in sorted(wanted):
                 engine = self.engine()
                 for actions in self.recording.actions[:step]:

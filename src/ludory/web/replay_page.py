@@ -1,4 +1,4 @@
-"""`replay_html`: a recorded game as one HTML file that needs nothing else."""
+"""`replay_html`: a recorded game as a self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -16,24 +16,40 @@ from ludory.envs.make import make_game
 from ludory.envs.pictures import plain, text_picture
 from ludory.errors import OptionError
 
-from .line_table import LineTable
-
 PLACEHOLDER = "{{data}}"
 
 
-def replay_html(replay: Replay, seat: int | None = None, game: Game | None = None) -> str:
-    """A page to step through a replay, seen by any seat; it loads nothing from anywhere.
+class LineTable:
+    """Stores texts that share most of their lines, each line once; `lines[n]` is line n."""
 
-    A game without `svg` is shown as text. The page holds all views, so whoever has it can see all cards.
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def add(self, text: str) -> list[int]:
+        """Numbers of the lines of `text`."""
+        return [self._number(line) for line in text.split("\n")]
+
+    def _number(self, line: str) -> int:
+        number = self._numbers.setdefault(line, len(self.lines))
+        if number == len(self.lines):
+            self.lines.append(line)
+        return number
+
+
+def replay_html(replay: Replay, seat: int | None = None, game: Game | None = None) -> str:
+    """A page to step through a replay from the view of any seat; it loads nothing from elsewhere.
+
+    A game without `svg` is shown as text. The page contains all views, so its reader can see all cards.
 
     Args:
-        replay: what to show.
-        seat: whose view is shown first; None: everything.
-        game: the game itself, where its id is not registered.
+        replay: the game to show.
+        seat: whose view is shown first; None shows everything.
+        game: the game itself, if its id is not registered.
 
     Raises:
         OptionError: there is no such seat.
-        ReplayError: the rules of this version do not lead where the replay says.
+        ReplayError: the game does not go as recorded under the rules of this version.
     """
     game = game or make_game(replay.game, **replay.options)
     if seat is not None and not 0 <= seat < game.facts.players:
@@ -59,7 +75,7 @@ def replay_html(replay: Replay, seat: int | None = None, game: Game | None = Non
 
 
 def filled_page(content: dict[str, Any]) -> str:
-    """The page of pictures to step through; content: JSON values, as `replay_html` makes them."""
+    """The page to step through pictures; content: JSON values as in `replay_html`."""
     data = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")  # no text may end the script element
     page = resources.files(__package__).joinpath("replay.html").read_text(encoding="utf-8")
     return page.replace(PLACEHOLDER, data)
@@ -80,7 +96,7 @@ def _positions(replay: Replay, game: Game, views: Sequence[int | None], lines: L
 
 
 def _pictures(game: Game, state: State, views: Sequence[int | None], lines: LineTable) -> dict[str, list[list[int]]]:
-    """Line numbers of the pictures of each view: "text", and "svg" where the game has it."""
+    """Line numbers of the pictures of each view: "text", and "svg" if the game has it."""
     pictures = {"text": [lines.add(plain(text_picture(game, state, 0, view))) for view in views]}
     if game.svg is not None:
         pictures["svg"] = [lines.add(game.svg(state, 0, view)) for view in views]
@@ -94,7 +110,7 @@ def _returns(game: Game, returns: Sequence[float]) -> str:
 
 
 def _gain(game: Game, rewards: Any) -> str:
-    """The rewards of a move, "" if there were none."""
+    """The rewards of a move; empty if there are none."""
     if not rewards.any():
         return ""
     return f"{rewards[0]:+g}" if game.facts.reward == "shared" else " ".join(f"{value:+g}" for value in rewards)

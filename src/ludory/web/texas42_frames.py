@@ -1,4 +1,4 @@
-"""One decision of an E[Q] record as a drawing: the hand with a violin for each tile, gauges, the tricks, and what suits seats lack."""
+"""One decision of an E[Q] record as a drawing: the hand with a violin plot per tile, gauges, tricks, and suits that seats lack."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ VIOLIN_TOP, VIOLIN_HEIGHT = 196, 246
 GAUGE_TOP, GAUGE_WIDTH = 500, 190
 RIGHT = 742
 GAP_SCALE = 10.0
-"""Points of q-gap that fill the gauge."""
+"""Q-gap in points that fills the gauge."""
 
 
 def frame(view: DecisionView, decl: int, all_hands: bool = False) -> Drawing:
-    """The picture of a decision; with `all_hands` also the tiles that the mover does not see."""
+    """The picture of a decision; `all_hands` adds the tiles that the mover does not see."""
     sight = view.sight
     title = f"Decision {view.number} of 0..27, seat {view.seat} to move"
     scores = "   ".join(sight.scores)
@@ -39,7 +39,7 @@ def frame(view: DecisionView, decl: int, all_hands: bool = False) -> Drawing:
 
 
 def _hand(view: DecisionView) -> list[Mark]:
-    """Fixed places; tiles that were played are ghosts, the one played now is framed."""
+    """Tiles at fixed places; those already played are ghosts, the one played now is framed."""
     marks: list[Mark] = []
     for k, slot in enumerate(view.slots):
         colour = ACCENT if k == view.taken else ""
@@ -52,7 +52,7 @@ def _hand(view: DecisionView) -> list[Mark]:
 
 
 def _violins(view: DecisionView) -> list[Mark]:
-    """Below each legal tile the distribution of its value, its mean, and P(make)."""
+    """The distribution of the value of each legal tile, its mean, and P(make)."""
     legal = [slot for slot in view.slots if slot.legal]
     low, high = _range(legal)
     marks: list[Mark] = [
@@ -86,7 +86,7 @@ def _violins(view: DecisionView) -> list[Mark]:
 
 
 def _violin(slot: SlotView, x: float, low: int, high: int, peak: float, colour: str) -> list[Mark]:
-    """Bars to both sides; neighbouring values are joined, since only every second one is possible."""
+    """Symmetric bars; neighbouring values are joined, since only every second one is possible."""
     marks: list[Mark] = []
     unit = VIOLIN_HEIGHT / (high - low)
     for value in range(low, high + 1):
@@ -101,7 +101,7 @@ def _violin(slot: SlotView, x: float, low: int, high: int, peak: float, colour: 
 
 
 def _range(legal: list[SlotView]) -> tuple[int, int]:
-    """Values that the violins show."""
+    """Range of values of the violins."""
     values = [value - 42 for slot in legal for value in range(85) if slot.density[value] > 0]
     low, high = min(values), max(values)
     return max(-42, low - 2), min(42, max(high, low + 4) + 2)
@@ -112,7 +112,7 @@ def _y(value: float, low: int, high: int) -> float:
 
 
 def _colour(view: DecisionView, slot: int) -> str:
-    """Of the best tile, the played one, and the others."""
+    """Colour of the best tile, the played one, and the others."""
     return blend(GROUND, GOOD if slot == view.greedy else BAD if slot == view.taken else FAINT, 0.6)
 
 
@@ -140,7 +140,7 @@ def _gauges(view: DecisionView) -> list[Mark]:
 
 
 def _tricks(view: DecisionView) -> list[Mark]:
-    """The present trick, and those that are over, the winner's tile framed."""
+    """The finished tricks with the winning tile framed, and the current one."""
     marks: list[Mark] = [Words(RIGHT, 40, "Tricks", 16, INK, bold=True)]
     rows = [
         (dict(trick.plays), trick.winner, f"{trick.points} to Team {trick.winner % 2}") for trick in view.sight.past
@@ -161,7 +161,7 @@ def _tricks(view: DecisionView) -> list[Mark]:
 
 
 def _voids(view: DecisionView, decl: int) -> list[Mark]:
-    """Rows are seats, columns suits; filled where a seat has shown that it has none."""
+    """Rows are seats, columns are suits; filled where a seat has shown that it lacks the suit."""
     top = 444
     suits = [suit for suit in range(8) if FOLLOW[decl, suit]]
     marks: list[Mark] = [Words(RIGHT, top, "Suits that a seat has shown to lack", 14, INK, bold=True)]

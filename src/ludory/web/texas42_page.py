@@ -1,4 +1,4 @@
-"""An E[Q] record as one HTML file that needs nothing else: step through its decisions, or let them play."""
+"""An E[Q] record as a self-contained HTML file: step through its decisions, or play them as an animation."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from ludory.envs.pictures import plain
 from ludory.envs.texas42.pictures.text import draw_text
 from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES
 
-from .line_table import LineTable
-from .replay_page import filled_page
+from .replay_page import LineTable, filled_page
 from .texas42_frames import frame
 
 
 def eq_page(game: EqGame, seat: int | None = None) -> str:
-    """The page of a record; seat: only its decisions.
+    """The page of a record; seat: show only the decisions of this seat.
 
     Raises:
         DataError: the record is damaged.

@@ -1,4 +1,4 @@
-"""One page about a hand before the auction: P(make) of every declaration and bid, the best of each bid, and its curves."""
+"""One page about a hand before the auction: P(make) of every declaration and bid, the best declaration of each bid, and curves."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ LEFT, TOP, CELL_WIDTH, CELL_HEIGHT = 130, 190, 58, 30
 PLOT_LEFT, PLOT_TOP, PLOT_WIDTH, PLOT_HEIGHT = 130, 590, 754, 150
 SIDE = 915
 SCALE = ("#b3442f", "#f7f0dc", "#1f6f4a")
-"""Colours of P(make) 0, one half, and 1."""
+"""Colours of P(make) at 0, one half, and 1."""
 DASHED, HATCH = (6,), 0.05
-"""Lengths of dashes; one stripe for so much width of an interval."""
+"""Lengths of dashes; width of an interval per stripe."""
 MARK_BIDS = (84,)
 
 
 def poster(main: Chances, beside: Sequence[Chances] = ()) -> Drawing:
-    """The page of a hand; `beside`: other ways to compute the same, whose curves are drawn dashed."""
+    """The page of a hand; `beside`: results of other methods, drawn as dashed curves."""
     names = " ".join(TILE_NAMES[tile] for tile in tiles_of(main.hand))
     marks: list[Mark] = [Words(40, 52, "Texas 42: what can this hand bid?", 26, INK, bold=True)]
     for k, tile in enumerate(tiles_of(main.hand)[::-1]):
@@ -45,13 +45,13 @@ def _hands_played(samples: int) -> str:
 
 
 def colour(p: float) -> str:
-    """Of a chance."""
+    """Colour of a probability."""
     low, middle, high = SCALE
     return blend(low, middle, 2 * p) if p < 0.5 else blend(middle, high, 2 * p - 1)
 
 
 def _map(main: Chances) -> list[Mark]:
-    """Rows are declarations, columns bids; stripes show how wide the 95 % interval is."""
+    """Rows are declarations, columns are bids; stripes show the width of the 95 % interval."""
     marks: list[Mark] = []
     for column, bid in enumerate(BIDS):
         marks.append(Words(_x(column) + CELL_WIDTH / 2, TOP - 10, str(bid), 14, INK, "middle", True))
@@ -72,7 +72,7 @@ def _map(main: Chances) -> list[Mark]:
 
 
 def _stripes(x: float, y: float, wide: float, ground: str) -> list[Mark]:
-    """At the left edge of a cell, more of them for a wider interval."""
+    """Stripes at the left edge of a cell, more for a wider interval."""
     ink = blend(ground, INK, 0.35)
     return [
         Path(((x + 3 + 3 * k, y + CELL_HEIGHT - 5), (x + 3 + 3 * k, y + CELL_HEIGHT - 9)), ink, 1.2)
@@ -81,7 +81,7 @@ def _stripes(x: float, y: float, wide: float, ground: str) -> list[Mark]:
 
 
 def _best(main: Chances) -> list[Mark]:
-    """Below the map: the best declaration of each bid, and the marks that it wins on average."""
+    """Below the map, the best declaration of each bid and the marks that it wins on average."""
     y = TOP + CELL_HEIGHT * len(main.decls) + 22
     marks: list[Mark] = [
         Words(LEFT - 12, y, "best", 14, FAINT, "end"),
@@ -108,7 +108,7 @@ def _sign(swing: float) -> str:
 
 
 def _curves(main: Chances, beside: Sequence[Chances]) -> list[Mark]:
-    """P(make) over the bid for the best declaration at 30; dashed: the other ways to compute it."""
+    """P(make) over the bid for the best declaration at 30; other methods are dashed."""
     decl = main.best(30)
     marks: list[Mark] = [Words(PLOT_LEFT, PLOT_TOP - 14, f"P(make) with {DECLARATIONS[decl]}", 15, INK, bold=True)]
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):

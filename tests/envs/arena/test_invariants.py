@@ -29,7 +29,7 @@ def engine(made):
 
 @pytest.fixture
 def choose(made):
-    return RandomMoves(made.facts.head_sizes, GAMES, np.random.default_rng(4))
+    return RandomMoves(made.facts, GAMES, np.random.default_rng(4))
 
 
 def test_every_position_of_random_games(engine, choose):

@@ -48,7 +48,7 @@ def play(engine: KernelEngine, generator: np.random.Generator, moves: int) -> No
         heads = np.logical_or.reduceat(masks, np.cumsum([0, *engine.facts.head_sizes[:-1]]), axis=-1)
         if not heads.all():
             return  # a game in which nothing is legal: it is over for those who play it
-        actions = random_moves(masks, engine.facts.head_sizes, generator, np.zeros(engine.facts.num_actions))
+        actions = random_moves(masks, engine.facts, generator, np.zeros(engine.facts.num_actions))
         engine.used(actions)
         engine.step(actions)
         for seat in range(engine.facts.players):

@@ -20,7 +20,7 @@ SEEDS = range(12)
 
 
 def legal_move(mask: Any, generator: np.random.Generator) -> Any:
-    return random_moves(np.asarray(mask, bool).reshape(1, -1), STANDOFF.facts.head_sizes, generator)[0]
+    return random_moves(np.asarray(mask, bool).reshape(1, -1), STANDOFF.facts, generator)[0]
 
 
 def test_a_parallel_agent_that_is_out_leaves_and_the_others_play_on() -> None:
@@ -84,7 +84,7 @@ def test_a_row_of_a_vector_starts_anew_when_its_seat_is_out(mode: AutoresetMode)
     env.reset(seed=3)
     early, earned = 0, np.zeros(16)
     for _ in range(30):
-        actions = random_moves(env.action_masks(), STANDOFF.facts.head_sizes, generator)
+        actions = random_moves(env.action_masks(), STANDOFF.facts, generator)
         _, reward, terminated, truncated, info = env.step(actions)
         earned += reward
         assert not truncated.any()
@@ -106,7 +106,7 @@ def test_stable_baselines_gets_the_ends_of_its_seat() -> None:
     env.reset()
     lengths = []
     for _ in range(25):
-        _, _, dones, infos = env.step(random_moves(env.action_masks(), STANDOFF.facts.head_sizes, generator))
+        _, _, dones, infos = env.step(random_moves(env.action_masks(), STANDOFF.facts, generator))
         lengths += [infos[row]["episode"]["l"] for row in np.flatnonzero(dones)]
     assert min(lengths) < max(lengths) <= STANDOFF.facts.longest_game
 
@@ -122,7 +122,7 @@ class Asked:
 
     def choose(self, engine: Any, seat: int, rows: Any, memory: Any) -> Any:
         assert engine.alive[rows, seat].all(), "asked for a seat that is out"
-        return random_moves(engine.legal()[rows, seat], engine.facts.head_sizes, self.generator)
+        return random_moves(engine.legal()[rows, seat], engine.facts, self.generator)
 
     def notice(self, *_: Any) -> None:
         """Nothing."""

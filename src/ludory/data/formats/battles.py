@@ -1,4 +1,4 @@
-"""JSON lines with one trajectory of one player on each, as the Pokemon pipeline writes them, read as trajectories of battles."""
+"""JSON lines with one trajectory of one player each, as the Pokemon pipeline writes them, read as trajectories of battles."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ class _Place(NamedTuple):
 class BattleTrajectories:
     """Files of lines {replay_id, player, total_reward, steps: [{observation, action_type, action_target, reward, done}]}, plain or gzip.
 
-    Both players of a battle are one game, whose id is made of its replay_id alone. Ids of actions are the target of a move (0-3)
-    or 4 + the target of a switch. A step may have `mask` (legal ids; else all are) and `weight`. Numbers of an observation,
-    also in lists and in objects, become a vector of floats, one entry for each name in any file (`team_hp.0`), sorted by name.
+    Both players of a battle form one game, whose id depends only on its replay_id. Ids of actions are the target of a move (0-3)
+    or 4 + the target of a switch. A step may have `mask` (legal ids; else all are) and `weight`. The numbers of an
+    observation, also those in lists and objects, become a vector of floats with one entry for each name (`team_hp.0`), sorted by name.
 
-    The files are read twice: here to check everything, in `parts` to convert it; memory holds a battle at a time.
+    The files are read twice: here to check everything, and in `parts` to convert it. Only one battle is in memory at a time.
 
     Args:
         files: one or more.
-        game: what the header calls the game.
-        on_error: "skip-game" leaves out whole battles with a problem instead of refusing the files.
+        game: name of the game in the header.
+        on_error: "skip-game" leaves out battles with a problem instead of refusing the files.
 
     Attributes:
         header: of the trajectories.
-        battles: how many there are.
-        absent: steps in which a field was missing and reads as 0, by name.
-        ignored: values that are no numbers, by name.
+        battles: number of battles.
+        absent: number of steps in which a field is missing and reads as 0, by name.
+        ignored: number of values that are not numbers, by name.
         skipped: why battles were left out.
-        skipped_battles: how many were.
+        skipped_battles: number of battles left out.
 
     Raises:
         LogFormatError: up to 20 problems with file, line, battle, step and field.
@@ -104,7 +104,7 @@ class BattleTrajectories:
         )
 
     def _remember(self, trajectory: dict[str, Any], place: _Place, problems: Problems) -> bool:
-        """Note where a trajectory stands; False if there is one of this player and battle already."""
+        """Note where a trajectory is; returns False if this player and battle has one already."""
         id, player = trajectory["replay_id"], trajectory["player"]
         before = self._places.setdefault(id, {}).get(player)
         if before is not None:
@@ -117,7 +117,7 @@ class BattleTrajectories:
         return True
 
     def _lines(self, number: int, problems: Problems) -> Iterator[tuple[int, int, bytes]]:
-        """Number, offset and text of every line that is not empty."""
+        """Number, offset and text of every non-empty line."""
         try:
             handle, flaw = unpacked(self._files[number])
             with handle:
@@ -135,7 +135,7 @@ class BattleTrajectories:
             problems.add(str(self._files[number]), "file", "no trajectory", "one JSON object on a line")
 
     def parts(self) -> Iterator[Columns]:
-        """The battles one by one."""
+        """Yield the battles one by one."""
         handles: dict[int, IO[bytes]] = {}
         try:
             for id, found in self._places.items():
@@ -187,7 +187,7 @@ class BattleTrajectories:
 
 
 def game_id(replay_id: str) -> int:
-    """63 bits of SHA-256: the same battle has the same id in every file and every set."""
+    """63 bits of SHA-256, so that a battle has the same id in every file and data set."""
     return int.from_bytes(hashlib.sha256(replay_id.encode()).digest()[:8], "big") >> 1
 
 

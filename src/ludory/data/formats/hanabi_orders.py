@@ -1,4 +1,4 @@
-"""Orders of Hanabi's action ids in other programs' files, and the legal actions that an observation itself tells."""
+"""Orders of Hanabi's action ids in files of other programs, and the legal actions that follow from an observation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Sizes(NamedTuple):
 
 
 def hanabi_sizes(facts: GameFacts) -> Sizes:
-    """Sizes, as the segments of the observation show them.
+    """Sizes, read from the segments of the observation.
 
     Raises:
         OptionError: the game is not Hanabi.
@@ -37,13 +37,13 @@ def hanabi_sizes(facts: GameFacts) -> Sizes:
 
 
 def ludory_ids(order: str, sizes: Sizes) -> NDArray[np.int64]:
-    """(A,) Ludory's id of every id of a file.
+    """(A,) Ludory's id of every id in a file.
 
     `ludory`: discards first, colours R Y G W B (as hanabi-learning-environment). `play_first`: plays before discards.
     `play_first_bw`: plays first, and with five colours R Y G B W.
 
     Raises:
-        OptionError: no such order.
+        OptionError: the order is unknown.
     """
     if order not in ACTION_ORDERS:
         raise OptionError(f"action_order={order!r}: must be one of {', '.join(ACTION_ORDERS)}")
@@ -59,7 +59,7 @@ def ludory_ids(order: str, sizes: Sizes) -> NDArray[np.int64]:
 
 
 def told_by_observation(observations: NDArray[Any], facts: GameFacts) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """(m, A) legal actions as the observer's tokens, slots and the others' cards say, and (m, A) where these say anything.
+    """(m, A) legal actions as they follow from tokens, slots and the cards of others, and (m, A) where they do follow.
 
     Args:
         observations: (m, size) entries of the game's observation.
@@ -84,7 +84,7 @@ def told_by_observation(observations: NDArray[Any], facts: GameFacts) -> tuple[N
 def fitting_orders(
     masks: NDArray[np.bool_], observations: NDArray[Any], facts: GameFacts
 ) -> dict[str, NDArray[np.bool_]]:
-    """For every action order, which masks (m, A), in the order of their file, fit their observations."""
+    """For every action order, which masks (m, A) of a file fit their observations."""
     legal, known = told_by_observation(observations, facts)
     sizes = hanabi_sizes(facts)
     fits = {}

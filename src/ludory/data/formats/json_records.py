@@ -1,4 +1,4 @@
-"""JSON objects from a file, one on a line or all in one array, each with its place; and the list of what is wrong with them."""
+"""JSON objects of a file, one per line or all in one array, with their places, and a list of what is wrong with them."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from ludory.reading import JsonError, parse_json, unpacked
 
 MOST_PROBLEMS = 20
 LARGEST = 3.4028234663852886e38
-"""Of float32, in which numbers are kept."""
+"""Largest float32."""
 TORN = "the game whose record is torn"
-"""Stands for the game of a last line that is not whole: its other records lack their end and give it away."""
+"""Stands for the game of an incomplete last line; its other records reveal it, since they have no end."""
 
 
 class Record(NamedTuple):
-    """A JSON object and where it stands, e.g. "log.jsonl, line 3"."""
+    """A JSON object and its place, such as "log.jsonl, line 3"."""
 
     place: str
     content: dict[str, Any]
 
 
 class Problems:
-    """What is wrong with a log, collected so that it can be said at once."""
+    """Problems of a log, collected to be reported together."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.bad_games: set[Any] = set()
         self.of_no_game = 0
-        """How many problems belong to no game in particular."""
+        """Number of problems that belong to no particular game."""
 
     def add(self, place: str, field: str, got: Any, allowed: str, game: Any = None) -> None:
-        """Note a problem; `game`: which game to leave out for it, None if it cannot be said."""
+        """Note a problem; `game`: the game to leave out because of it, None if unknown."""
         self.texts.append(f"{place}, field {field!r}: got {got}, must be {allowed}")
         if game is None:
             self.of_no_game += 1
@@ -41,10 +41,10 @@ class Problems:
             self.bad_games.add(game)
 
     def raise_if_any(self) -> None:
-        """Stop with up to 20 of them.
+        """Raise an error that lists up to 20 problems.
 
         Raises:
-            LogFormatError: there are some.
+            LogFormatError: there are problems.
         """
         if self.texts:
             shown = "\n  ".join(self.texts[:MOST_PROBLEMS])
@@ -53,7 +53,7 @@ class Problems:
 
 
 def json_records(file: str | Path, problems: Problems) -> Iterator[Record]:
-    """The objects of a file; what is none goes to `problems`. UTF-8, a byte-order mark and empty lines are fine."""
+    """Yield the objects of a UTF-8 file and note everything else in `problems`; a byte-order mark and empty lines are allowed."""
     name = str(file)
     try:
         handle, flaw = unpacked(file)

@@ -1,4 +1,4 @@
-"""Minari datasets (the Farama Foundation's format of offline data) as trajectories, and trajectories as Minari datasets.
+"""Minari datasets (the Farama Foundation's format for offline data) as trajectories, and trajectories as Minari datasets.
 
 Minari stores episodes of one actor. A trajectory set becomes one episode for each seat of each game, with observations
 {"observation", "action_mask", "seat"} and infos `game`, `step` and `log_prob`.
@@ -27,11 +27,11 @@ from ludory.errors import DataError, LudoryError, PluginError
 from ludory.reading import JsonError, parse_json
 
 HEADER = "ludory_header"
-"""Entry of a Minari dataset's metadata that holds our header."""
+"""Key of Ludory's header in the metadata of a Minari dataset."""
 
 
 def _minari(*others: str) -> Any:
-    """The package, and that `others`, which its files of HDF5 need, are there too."""
+    """Import the package; `others` are packages that its HDF5 files need."""
     try:
         for name in others:
             importlib.import_module(name)
@@ -43,18 +43,18 @@ def _minari(*others: str) -> Any:
 
 
 class MinariTrajectories:
-    """A Minari dataset, to be read in parts.
+    """A Minari dataset, read in parts.
 
-    Actions are Discrete, MultiDiscrete or MultiBinary. Observations are Box, MultiBinary, Discrete (as one-hot) or Dicts and Tuples of
-    these, put one after another; 0/1 ones are stored as bits. Legal actions are `action_mask` of the observation or of the
-    infos, else all. An episode is a game with one seat, but datasets that `write_minari` wrote become what they were.
+    Actions are Discrete, MultiDiscrete or MultiBinary. Observations are Box, MultiBinary, Discrete (as one-hot), or Dicts and Tuples of
+    these, which are concatenated; 0/1 observations are stored as bits. Legal actions are `action_mask` of the observation or of the
+    infos, else all. An episode is a game with one seat, but datasets written by `write_minari` are restored to their games.
 
     Args:
-        source: folder of a dataset, or an id that `minari.load_dataset` finds.
+        source: folder of a dataset, or an id known to `minari.load_dataset`.
 
     Raises:
         PluginError: minari is not installed.
-        DataError: there is no such dataset, or its spaces cannot be read.
+        DataError: the dataset does not exist, or its spaces are not supported.
     """
 
     def __init__(self, source: str | Path) -> None:
@@ -66,7 +66,7 @@ class MinariTrajectories:
         self._ours = stored is not None
 
     def _described(self) -> TrajectoryHeader:
-        """A header from the spaces."""
+        """A header made from the spaces."""
         spaces = _spaces()
         space = self._dataset.observation_space
         if isinstance(space, spaces.Dict) and "observation" in space.spaces:
@@ -93,7 +93,7 @@ class MinariTrajectories:
         return TrajectoryHeader(self._dataset.id if env is None else env.id, spec, heads, players=1)
 
     def parts(self) -> Iterator[Columns]:
-        """The games one by one.
+        """Yield the games one by one.
 
         Raises:
             DataError: the files are damaged.
@@ -151,8 +151,8 @@ class MinariTrajectories:
 def write_minari(dataset: TrajectoryDataset, folder: str | Path, name: str = "ludory/trajectories-v0") -> int:
     """Write a set as a Minari dataset in `folder`, one episode for each seat of each game; returns the number of episodes.
 
-    Read it with `minari.MinariDataset(folder / "data")`, or put the folder where `minari.load_dataset(name)` looks. Minari wants an
-    observation after the last action, which is not recorded: the last one stands there again. Extra columns are left out.
+    Read it with `minari.MinariDataset(folder / "data")`, or move the folder to where `minari.load_dataset(name)` looks. Minari requires
+    an observation after the last action, which is not recorded, so the last one is repeated. Extra columns are left out.
 
     Raises:
         PluginError: minari, or its extra hdf5, is not installed.
@@ -178,7 +178,9 @@ def write_minari(dataset: TrajectoryDataset, folder: str | Path, name: str = "lu
     actions = spaces.Discrete(sizes[0]) if len(sizes) == 1 else spaces.MultiDiscrete(sizes)
     from minari.dataset.minari_storage import MinariStorage
 
-    partial = target.absolute().with_name(f".{target.name}.partial")  # Minari takes names in the folder relative to it
+    partial = target.absolute().with_name(
+        f".{target.name}.partial"
+    )  # Minari resolves names in the folder relative to it
     shutil.rmtree(partial, ignore_errors=True)
     (partial / "data").mkdir(parents=True)
     storage = MinariStorage.new(partial / "data", observation_space=space, action_space=actions, data_format="hdf5")
@@ -226,7 +228,7 @@ def _episodes(dataset: TrajectoryDataset) -> Iterator[Any]:
 
 @contextmanager
 def _damage_told(source: str | Path) -> Iterator[None]:
-    """Minari and h5py answer a damaged file with errors of many kinds; here it is one."""
+    """Turn the many kinds of errors that Minari and h5py raise for damaged files into `DataError`."""
     try:
         yield
     except (LudoryError, ImportError):
@@ -265,7 +267,7 @@ def _spaces() -> Any:
 
 
 def _leaves(space: Any, name: str, source: str) -> Iterator[tuple[str, Any]]:
-    """Names and simple spaces, Dicts and Tuples taken apart."""
+    """Names and simple spaces, with Dicts and Tuples flattened."""
     spaces = _spaces()
     if isinstance(space, spaces.Dict | spaces.Tuple):
         parts = space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces)
@@ -301,7 +303,7 @@ def _heads(space: Any, source: str) -> tuple[Head, ...]:
 
 
 def _parts_of(episode: Any, count: int) -> tuple[Any, Any, Any]:
-    """Observations, masks and seats of the first `count` steps; None where there are none."""
+    """Observations, masks and seats of the first `count` steps; None if absent."""
     seen, infos = episode.observations, episode.infos or {}
     mask, seat = infos.get("action_mask"), None
     if isinstance(seen, dict) and "observation" in seen:
@@ -310,7 +312,7 @@ def _parts_of(episode: Any, count: int) -> tuple[Any, Any, Any]:
 
 
 def _flat(space: Any, values: Any, count: int) -> NDArray[np.float32]:
-    """(count, size) float32 of the leaves one after another."""
+    """(count, size) float32, the leaves concatenated."""
     spaces = _spaces()
     if isinstance(space, spaces.Dict | spaces.Tuple):
         keys = list(space.spaces) if isinstance(space, spaces.Dict) else range(len(space.spaces))
@@ -323,7 +325,7 @@ def _flat(space: Any, values: Any, count: int) -> NDArray[np.float32]:
 
 
 def _one_game(parts: list[Columns]) -> Columns:
-    """The seats of a game as rows in the order of its moves."""
+    """Join the seats of a game as rows in the order of its moves."""
     rows = concatenated(parts)
     assert len(game_starts(rows.games)) == 1
     return taken(rows, np.lexsort((rows.seats, rows.steps)))

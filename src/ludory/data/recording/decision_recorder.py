@@ -1,4 +1,4 @@
-"""`Witness`: sits between a table and its players and writes down every decision."""
+"""`DecisionRecorder`: records every decision made at a table."""
 
 from __future__ import annotations
 
@@ -16,34 +16,36 @@ from ludory.envs.seats.player import Memory, Player
 from ludory.envs.seats.table import Table
 
 EARNED = ExtraColumn("earned", "float32")
-"""Sum of the seat's rewards before the decision: with the rewards from here on, its return."""
+"""Sum of the seat's rewards before the decision. Together with the later rewards it makes the return."""
 
 
-def witnessed(game: Game) -> tuple[ExtraColumn, ...]:
+def recorded_columns(game: Game) -> tuple[ExtraColumn, ...]:
     """The extra columns of every recording of a game."""
     return (EARNED, *([used_column(len(game.facts.heads))] if game.tells_used else []))
 
 
-class Notes(Protocol):
-    """Knows more of a decision than can be seen at the table."""
+class DecisionNotes(Protocol):
+    """Adds columns about a decision that the table does not show."""
 
     columns: tuple[ExtraColumn, ...]
 
     def __call__(self, engine: Engine, seat: int, actions: Array, memory: Memory) -> dict[str, Any]:
-        """Values of `columns` for what `seat`, with `memory`, has just decided."""
+        """Values of `columns` for the decision that `seat`, with `memory`, has just made."""
 
 
-class Witness:
-    """All decisions of one batch of games from their start to their end.
+class DecisionRecorder:
+    """Records all decisions of one batch of games.
 
     Args:
-        game: what is played.
-        engine: the batch, not yet started.
+        game: the game to play.
+        engine: the batch, not reset yet.
         players: one for each seat.
-        notes: fills in further columns.
+        notes: adds further columns.
     """
 
-    def __init__(self, game: Game, engine: Engine, players: Sequence[Player], notes: Notes | None = None) -> None:
+    def __init__(
+        self, game: Game, engine: Engine, players: Sequence[Player], notes: DecisionNotes | None = None
+    ) -> None:
         self._notes, self._tells_used = notes, game.tells_used
         self._engine, self._facts = engine, engine.facts
         self._made = np.zeros((engine.num_games, engine.facts.players), np.int64)
@@ -54,10 +56,12 @@ class Witness:
     def play(self, first_game: int, seed: int) -> Columns:
         """Play all games to their end; game k of the batch has the id `first_game + k`.
 
-        A reward belongs to the seat's last decision before it; what fell before the seat's first one is only in `earned`.
+        A reward belongs to the seat's last decision before it. Rewards before the seat's first decision are only in `earned`.
         """
-        table = Table(self._engine, [_Watched(player, self) for player in self._players])
-        self._rewards = table.rewards  # not the table, which has us in its players: a cycle keeps a shard in memory
+        table = Table(self._engine, [_RecordedPlayer(player, self) for player in self._players])
+        self._rewards = (
+            table.rewards
+        )  # not the table: it refers to this object, and a cycle would keep the shard in memory
         table.start()
         table.run()
         joined = [np.concatenate(part) for part in zip(*self._parts, strict=True)]
@@ -89,7 +93,7 @@ class Witness:
         return self._notes.columns if self._notes else ()
 
     def note(self, seat: int, rows: Array, actions: Array, log_probs: Array | None, memory: Memory) -> None:
-        """A decision of `seat` in the games `rows`, told before it is played."""
+        """Record a decision of `seat` in the games `rows`, before it is played."""
         facts, engine = self._facts, self._engine
         rows = on_host(rows)
         legal = on_host(engine.legal())[rows]
@@ -117,7 +121,7 @@ class Witness:
 
 
 def _next_decisions(rows: NDArray[Any], seats: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Row of the same seat's next decision in the same game, and whether there is none (then any row)."""
+    """Row of the same seat's next decision in the same game, and whether there is none (the row is then meaningless)."""
     order = np.lexsort((seats, rows))
     ends = np.append((np.diff(rows[order]) != 0) | (np.diff(seats[order]) != 0), True)
     following, last = np.empty(len(rows), np.int64), np.empty(len(rows), bool)
@@ -125,11 +129,11 @@ def _next_decisions(rows: NDArray[Any], seats: NDArray[Any]) -> tuple[NDArray[np
     return following, last
 
 
-class _Watched:
-    """A player whose choices are told to the witness."""
+class _RecordedPlayer:
+    """A player whose choices are passed to the recorder."""
 
-    def __init__(self, player: Player, witness: Witness) -> None:
-        self._player, self._witness = player, witness
+    def __init__(self, player: Player, recorder: DecisionRecorder) -> None:
+        self._player, self._recorder = player, recorder
 
         if callable(start_games := getattr(player, "start_games", None)):
             self.start_games = start_games
@@ -141,7 +145,7 @@ class _Watched:
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         actions = self._player.choose(engine, seat, rows, memory)
-        self._witness.note(seat, rows, actions, getattr(self._player, "log_probs", None), memory)
+        self._recorder.note(seat, rows, actions, getattr(self._player, "log_probs", None), memory)
         return actions
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:

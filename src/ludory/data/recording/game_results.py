@@ -1,4 +1,4 @@
-"""`games.parquet`: how every game of a recorded search began and ended, by the rules themselves."""
+"""`games.parquet`: start and end of every game of a recorded search, found by replaying it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ludory.errors import DataError
 
 RESULTS = "games.parquet"
 FACTS = ("score", "stacks", "lives", "end")
-"""Of `info` after the last move, where the game has them."""
+"""Entries of `info` after the last move, if the game has them."""
 
 
 def write_game_results(folder: Path, manifest: Manifest, game: Game) -> None:
-    """Play the games of a complete set again, as recorded, and write one row for each.
+    """Replay the games of a complete set and write one row for each.
 
-    Columns: `game`, `seed`, `start_seat`, `moves`, `return` of every seat, and of Hanabi `deck` (card ids in the order of dealing),
+    Columns: `game`, `seed`, `start_seat`, `moves`, `return` of every seat, and for Hanabi `deck` (card ids in the order of dealing),
     `score`, `stacks`, `lives` and `end`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""`record`: agents play games, and every decision goes to disk, a shard at a time."""
+"""`record`: agents play games, and every decision is written to disk, one shard at a time."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from ludory.errors import CheckpointError, DataError, OptionError
 from ludory.plugins.spec import FOLDER_HEADER, parse_spec
 from ludory.written import WrittenFiles
 
-from .decision_recorder import Witness, witnessed
+from .decision_recorder import DecisionRecorder, recorded_columns
 from .search_columns import Searches, search_columns
 from .search_record import SearchRecording
 
 
 class Recorded(NamedTuple):
-    """How far a set is: games on disk, and how many there are to be."""
+    """Progress of a set: games on disk, and games in all."""
 
     games: int
     of: int
@@ -56,30 +56,30 @@ def record(
 ) -> Recorded:
     """Let agents play `games` games and write every decision to `folder`, to be read by `TrajectoryDataset`.
 
-    Game k draws from the stream (seed, k), and shard s holds the games from s * shard_games on. A shard depends on agents, game,
-    seed and its number only, so a run that was stopped goes on where it was: shards that are there and intact stay,
-    missing and damaged ones are played. With more games the set grows. Several processes may record into one folder: none plays what
-    another one is playing, and what a process that died has not finished, the others play.
+    Game k draws from the stream (seed, k), and shard s holds the games from s * shard_games on. A shard depends only on agents, game,
+    seed and its number, so a stopped run can be resumed: intact shards stay, missing and damaged ones are played. A larger number of
+    games extends the set. Several processes can record into one folder: they divide the work, and take over that of a process that
+    died.
 
-    Games in which a seat searches are played and kept one by one, with the columns of `search_columns`, and are summed up in
-    `games.parquet`; see `SearchRecording`. Of one searching agent for all seats that may sit in one seat only, game k has it in
-    seat k modulo P, and its blueprint in the others.
+    Games in which a seat searches are played and stored one by one, with the columns of `search_columns`, and summarized in
+    `games.parquet`; see `SearchRecording`. If one searching agent is given for all seats but may sit in one seat only, game k has it
+    in seat k modulo P, and its blueprint in the others.
 
     Args:
         agents: specs, one per seat, or one for all seats; see `make_agent`.
         game: id, or a game.
-        games: how many in all.
+        games: number of games in all.
         folder: of the shards and `dataset.json`.
-        seed: of the deals, and of agents that draw.
+        seed: of the deals, and of agents with random draws.
         shard_games: games in one file.
-        progress: called after each shard, or game that was searched, with the number of games in it, and with 0 while this process waits
+        progress: called with the number of new games after each shard, or each game with a search, and with 0 while this process waits
             for others; returns True to stop.
         options: of the game, when it is given by id.
 
     Raises:
-        OptionError: wrong number of agents, a number out of range, or as `make_game` and `make_agent`.
-        DataError: the folder holds games of other agents, another game, seed or size of shards, or more games than asked for.
-        OutputError: the folder cannot be written to, or somebody removed or replaced files of the recording while it ran.
+        OptionError: the number of agents is wrong, a number is out of range, or as `make_game` and `make_agent`.
+        DataError: the folder holds games of other agents, another game, seed or size of shards, or more games than requested.
+        OutputError: the folder cannot be written to, or files of the recording were removed or replaced while it ran.
     """
     made = make_game(game, **options)
     made.need("a recording", "heads")
@@ -99,7 +99,7 @@ def record(
             f"{' and '.join(names)}: a joint search takes the other seat for its like; give it alone, for all seats, or let one seat "
             "search, without joint=True"
         )
-    extras = (*witnessed(made), *(search_columns(made) if searching else ()))
+    extras = (*recorded_columns(made), *(search_columns(made) if searching else ()))
     search = dict(searching[0].settings) if searching else {}
     checkpoints, seats = checkpoint_hashes(names), names * (made.facts.players // len(names))
     header = header_of(
@@ -121,10 +121,10 @@ def record(
 
 
 def _steps(folder: Path, manifest: Manifest, game: Game, players: Sequence[Any]) -> Iterator[int]:
-    """Writes what is missing; returns the number of games in each shard, and 0 while only others have work.
+    """Write missing shards; yields the number of games in each shard, and 0 while only other processes have work.
 
     Raises:
-        OutputError: shards that were written or found are gone or other ones: looked for after each among the last, at the end among all.
+        OutputError: shards were removed or replaced. Recent ones are checked after each new one, and all of them at the end.
     """
     written = WrittenFiles()
     written.add(folder / MANIFEST)
@@ -160,19 +160,19 @@ def _is_intact(folder: Path, shard: int, manifest: Manifest) -> bool:
 
 
 def _play(game: Game, players: Sequence[Any], manifest: Manifest, shard: int) -> Columns:
-    """The games of a shard; agents that draw are seeded anew, so that it does not matter what was played before."""
+    """Play the games of a shard. Agents are seeded first, so that the result does not depend on earlier shards."""
     first, seed = shard * manifest.shard_games, manifest.header.seed or 0
     for seat, player in enumerate(players):
         if player not in players[:seat]:
             player.seed(int(np.random.SeedSequence([seed, seat]).generate_state(1)[0]))
     engine = make_engine(game, manifest.games_in(shard), seed=seed, first_game=first)
-    columns = Witness(game, engine, players).play(first, seed)
+    columns = DecisionRecorder(game, engine, players).play(first, seed)
     engine.close()
     return columns
 
 
 def checkpoint_hashes(names: Sequence[str]) -> dict[str, str]:
-    """SHA-256 of every checkpoint that is named, also as an argument of an agent."""
+    """SHA-256 of every checkpoint that is named, including arguments of agents."""
     files: dict[str, str] = {}
     for name in names:
         spec = parse_spec(name)
@@ -193,7 +193,7 @@ def checkpoint_hashes(names: Sequence[str]) -> dict[str, str]:
 
 
 def _claimed(folder: Path, wanted: Manifest) -> Manifest:
-    """The folder's manifest, written if there is none or if the set grows.
+    """Return `wanted` after writing it as the folder's manifest, unless the folder has it already.
 
     Raises:
         DataError: the folder holds another recording.
@@ -206,7 +206,7 @@ def _claimed(folder: Path, wanted: Manifest) -> Manifest:
 
 
 def _is_asked_for(folder: Path, wanted: Manifest) -> bool:
-    """Whether the folder's manifest says the same; False if there is none, or one of a set that `wanted` goes on with."""
+    """Whether the folder's manifest equals `wanted`; False if there is none, or if `wanted` extends it."""
     if not (folder / MANIFEST).exists():
         return False
     found = read_manifest(folder)

@@ -1,4 +1,4 @@
-"""The columns of recorded searches, and who fills them in while agents play."""
+"""The columns of recorded searches, and `SearchNotes`, which fills them while agents play."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from ludory.envs.game import Game, GameFacts
 from ludory.envs.seats.player import Memory, Player
 
 PREVIOUS = ExtraColumn("prev_other_action", "int32")
-"""The move before, A = none."""
+"""The previous move; A stands for none."""
 VALUE_KNOWN = ExtraColumn("value_known", "bool")
-"""False where rewards are missing, so that returns say nothing."""
+"""False where rewards are missing, so that returns are meaningless."""
 BLUEPRINT = ExtraColumn("action_blueprint", "int32")
-"""What the blueprint does; null where that is not known."""
+"""Action of the blueprint; null where unknown."""
 OVERRIDE = ExtraColumn("is_override", "bool")
-"""Whether the action is another one; null where the blueprint's is not known."""
+"""Whether the action differs from the blueprint's; null where that is unknown."""
 SEARCHES = ExtraColumn("searches", "bool")
-"""Whether the seat's player is one that searches, even if it had no need to in this decision."""
+"""Whether the seat's player searches, even if this decision needed no search."""
 FOUND = (
     ExtraColumn("searched", "bool"),
     ExtraColumn("rollouts", "int32"),
     ExtraColumn("range_size", "int64"),
     ExtraColumn("gain", "float32"),
 )
-"""Of one search; all but the first are null where there was none, `range_size` also where hands were not counted."""
+"""Results of one search. All but the first are null without a search, `range_size` also if hands were not counted."""
 CONTRADICTIONS = ExtraColumn("contradictions", "int32")
-"""How often so far in the game the others did what the blueprint would have done with no hand; null for players that do not search."""
+"""How often so far in the game the others did what the blueprint would not do with any hand; null for players that do not search."""
 GAME_FACTS = {"score_so_far": "score", "stacks": "stacks", "lives": "lives"}
-"""Column -> what it is called in `info`, where the game has it: the state in which the decision was made."""
+"""Column -> key in `info`, if the game has it, of the state in which the decision was made."""
 
 
-class Decision(Protocol):
-    """What a search found; see `ludory.agents.search.rollouts.Decision`."""
+class RecordedSearch(Protocol):
+    """Result of one search; see `ludory.agents.search.rollouts`."""
 
     blueprint_action: int
     values: NDArray[np.float64]
@@ -48,11 +48,11 @@ class Decision(Protocol):
 
     @property
     def rollouts(self) -> int:
-        """Games played to their end."""
+        """Number of games played to their end."""
 
     @property
     def gain(self) -> float:
-        """Value of the action less that of the blueprint's."""
+        """Value of the action minus that of the blueprint's action."""
 
 
 @runtime_checkable
@@ -63,17 +63,17 @@ class Searches(Protocol):
 
     @property
     def partner(self) -> Player:
-        """Who is assumed in the other seats."""
+        """The player that the search assumes in the other seats."""
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What the search depends on; plain values."""
+        """Settings of the search as plain values."""
 
-    def decisions(self, memory: Memory, row: int) -> Sequence[Decision]:
-        """All that was found so far in the game `row`, in order."""
+    def decisions(self, memory: Memory, row: int) -> Sequence[RecordedSearch]:
+        """Results of all searches so far in the game `row`, in order."""
 
     def contradictions(self, memory: Memory, row: int) -> int:
-        """How often in the game `row` the others did what the blueprint would not have done."""
+        """How often in the game `row` the others did what the blueprint would not do."""
 
 
 def estimates(facts: GameFacts) -> tuple[ExtraColumn, ...]:
@@ -88,17 +88,17 @@ def facts_of_state(game: Game) -> tuple[ExtraColumn, ...]:
 
 
 def search_columns(game: Game) -> tuple[ExtraColumn, ...]:
-    """All columns that a recorded search adds."""
+    """All columns that recording a search adds."""
     known = (PREVIOUS, VALUE_KNOWN, BLUEPRINT, OVERRIDE, SEARCHES, *FOUND, CONTRADICTIONS)
     return (*known, *estimates(game.facts), *facts_of_state(game))
 
 
 class SearchNotes:
-    """Fills in the columns of one game that is played alone in its engine.
+    """Fills the columns for one game that is alone in its engine.
 
     Args:
-        game: what is played.
-        players: by seat; those that are the searching ones' partner play what the blueprint plays.
+        game: the game.
+        players: by seat; partners of searching players play the blueprint.
     """
 
     def __init__(self, game: Game, players: Sequence[Any]) -> None:
@@ -145,7 +145,7 @@ def _row(value: Any, column: ExtraColumn) -> NDArray[Any]:
 
 
 def with_course(columns: Columns, none: int) -> Columns:
-    """The columns of whole games with `PREVIOUS` and `VALUE_KNOWN`; none: what stands for no action."""
+    """Add `PREVIOUS` and `VALUE_KNOWN` to the columns of whole games; none: the number that stands for no action."""
     previous = np.roll(columns.actions[:, 0], 1)
     previous[game_starts(columns.games)] = none
     known = np.ones(len(previous), bool)

@@ -1,4 +1,4 @@
-"""`SearchRecording`: games in which a seat searches cost seconds each, so every one is kept as soon as it is over."""
+"""`SearchRecording`: games in which a seat searches take seconds each, so every one is stored as soon as it is over."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ludory.errors import DataError
 from ludory.plugins.spec import parse_spec
 from ludory.written import WrittenFiles, lost
 
-from .decision_recorder import Witness
+from .decision_recorder import DecisionRecorder
 from .game_results import write_game_results
 from .search_columns import Searches, SearchNotes, with_course
 
@@ -42,14 +42,14 @@ from .search_columns import Searches, SearchNotes, with_course
 class SearchRecording:
     """Plays the games of a set that are not on disk yet.
 
-    A finished game lies in a file of its own, `part-00000.games/0000000042.parquet`, until all games of its shard are there; then
-    they become the shard. Whole games of a shard with fewer games, or with damaged ones, are kept. Game k depends on agents,
-    game, seed and k only, so it does not matter when, in which order and by which process games were played: several share them.
+    A finished game is stored in a file of its own, `part-00000.games/0000000042.parquet`, until all games of its shard exist; they are
+    then joined into the shard. Whole games of an incomplete or damaged shard are kept. Game k depends only on agents, game, seed and k,
+    so several processes can share the work in any order.
 
     Args:
         folder: of the set.
-        manifest: what it is to hold.
-        game: what is played.
+        manifest: what the set is to hold.
+        game: the game to play.
         players: one for every seat, or one for all.
     """
 
@@ -60,13 +60,12 @@ class SearchRecording:
         self._players = [_as_partner(player, number, players, manifest) for number, player in enumerate(players)]
 
     def steps(self) -> Iterator[int]:
-        """Plays what is missing and nobody else is playing; returns the numbers of games that have come to be on disk.
+        """Play missing games that no other process is playing; yields the number of games found or made.
 
-        That is of each shard what is there, then 1 for each game, and 0 while only others have work.
+        These are the games on disk of each shard, then 1 for each game, and 0 while only other processes have work.
 
         Raises:
-            OutputError: files that were written or found are gone or other ones: looked for after each game among the last, at the end
-                among all.
+            OutputError: files were removed or replaced. Recent ones are checked after each game, and all of them at the end.
         """
         left: dict[int, set[int]] = {}
         for shard in range(self._manifest.shards):
@@ -96,14 +95,14 @@ class SearchRecording:
         write_shard(self._file(game), self._manifest.header, self._play(game[1]))
 
     def _is_there(self, game: tuple[int, int]) -> bool:
-        """Whether it is in its own file, or else in its shard: in this order, for another process may be joining them."""
+        """Whether the game is in its own file or in its shard. The order matters, since another process may be joining them."""
         shard, number = game
         return number in self._good_games(self._file(game)) or number in self._good_games(
             shard_file(self._folder, shard)
         )
 
     def _there(self, shard: int) -> set[int]:
-        """Numbers of the whole games of a shard that are on disk."""
+        """Numbers of the whole games of a shard on disk."""
         singles = game_file(self._folder, shard, 0).parent.glob("*.parquet")
         return set().union(*map(self._good_games, (*singles, shard_file(self._folder, shard))))
 
@@ -112,7 +111,7 @@ class SearchRecording:
         return set(index.games[~index.bad].tolist()) if index.header == self._manifest.header else set()
 
     def _as_good(self, file: Path) -> bool:
-        """Whether a file changed because another process has joined games, or records a larger set."""
+        """Whether a file changed only because another process joined games, or records a larger set."""
         if file.name == MANIFEST:
             return self._manifest.stands_in(self._folder)
         if file.parent == self._folder:
@@ -121,14 +120,14 @@ class SearchRecording:
         return self._is_there((number // self._manifest.shard_games, number))
 
     def _is_whole(self, shard: int) -> bool:
-        """Whether the shard's own file holds all its games."""
+        """Whether the file of the shard holds all its games."""
         return self._good_games(shard_file(self._folder, shard)) >= set(self._manifest.numbers(shard))
 
     def _join(self, shard: int) -> None:
-        """Make the shard of its games, if it is not there yet, and remove their own files.
+        """Join the games of a shard, unless that is done, and remove their own files.
 
         Raises:
-            OutputError: games that were there are gone.
+            OutputError: games have disappeared.
         """
         target = shard_file(self._folder, shard)
         with claimed(target, wait=True):
@@ -154,11 +153,11 @@ class SearchRecording:
             if not any(player is before for before in players[:seat]):
                 player.seed(int(np.random.SeedSequence([seed, number, seat]).generate_state(1)[0]))
         engine = make_engine(self._game, 1, seed=seed, first_game=number)
-        columns = Witness(self._game, engine, players, SearchNotes(self._game, players)).play(number, seed)
+        columns = DecisionRecorder(self._game, engine, players, SearchNotes(self._game, players)).play(number, seed)
         return with_course(columns, facts.num_actions)
 
     def _seated(self, number: int) -> list[Any]:
-        """Who plays game `number`, by seat."""
+        """Players of game `number` by seat."""
         players, seats = self._players, self._game.facts.players
         if len(players) == seats:
             return players
@@ -168,7 +167,7 @@ class SearchRecording:
 
 
 def _as_partner(player: Any, number: int, players: Sequence[Any], manifest: Manifest) -> Any:
-    """An agent by the name of another seat's blueprint is this blueprint."""
+    """Replace an agent with the name of another seat's blueprint by this blueprint itself."""
     names = manifest.header.agents
     for name, other in zip(names, players, strict=False):
         if isinstance(other, Searches) and not isinstance(player, Searches):
@@ -179,12 +178,12 @@ def _as_partner(player: Any, number: int, players: Sequence[Any], manifest: Mani
 
 
 def game_file(folder: Path, shard: int, number: int) -> Path:
-    """Where a finished game lies until its shard is complete."""
+    """File of a finished game until its shard is complete."""
     return shard_file(folder, shard).with_suffix(".games") / f"{number:010d}.parquet"
 
 
 def whole_games(folder: Path, shard: int, header: TrajectoryHeader) -> Iterator[tuple[int, pa.Table]]:
-    """Number and rows of every whole game of a shard, finished or not, that is on disk."""
+    """Number and rows of every whole game of a shard on disk, whether or not the shard is complete."""
     singles = sorted(game_file(folder, shard, 0).parent.glob("*.parquet"))
     for file in (shard_file(folder, shard), *singles):
         if not file.exists():
@@ -203,7 +202,7 @@ def whole_games(folder: Path, shard: int, header: TrajectoryHeader) -> Iterator[
 
 
 def recorded_games(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
-    """The rows of every whole game of a set, also of one that is not complete, in order."""
+    """The rows of every whole game of a set in order; the set may be incomplete."""
     for shard in range(manifest.shards):
         for _, rows in sorted(whole_games(folder, shard, manifest.header), key=lambda one: one[0]):
             yield rows

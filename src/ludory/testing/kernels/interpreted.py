@@ -1,4 +1,4 @@
-"""Kernels as plain Python, on arrays that notice when a kernel breaks its contract."""
+"""Kernels as plain Python, on arrays that detect violations of the kernel contract."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ludory.errors import ConformanceError
 
 
 def interpreted(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel as a plain Python function; the kernels that it calls are plain Python too."""
+    """A kernel as a plain Python function, like all kernels that it calls."""
     plain: Callable[..., Any] = _twin(getattr(kernel, "py_func", kernel), {})
     return plain
 
@@ -32,7 +32,7 @@ def _twin(function: Any, made: dict[Any, Any]) -> Any:
 
 
 def _plain(value: Any, code: CodeType, made: dict[Any, Any]) -> Any:
-    """`value`, or its plain twin if it is a kernel, or a module with the kernels in it that `code` names as twins."""
+    """`value`; if it is a kernel, its plain twin; if it is a module, one with twins of the kernels that `code` names."""
     if hasattr(value, "py_func"):
         return _twin(value.py_func, made)
     if isinstance(value, ModuleType):
@@ -48,9 +48,9 @@ def _names(code: CodeType) -> set[str]:
 
 
 class GuardedField:
-    """A state field as one kernel call may use it: row `row` only, inside the bounds, with values that fit.
+    """A state field as a kernel call may use it: only row `row`, within bounds, with values that fit.
 
-    row: the only index allowed on the first axis; None allows every one inside the bounds.
+    row: the only index allowed on the first axis; None allows every index within bounds.
     """
 
     def __init__(self, name: str, array: NDArray[Any], row: int | None = None) -> None:
@@ -77,7 +77,7 @@ class GuardedField:
         value = self._array[index]
         if isinstance(value, np.ndarray):
             return GuardedField(f"{self._name}[{index}]", value)
-        # Compiled code reckons with narrow integers in 64 bits.
+        # Compiled code computes with narrow integers in 64 bits.
         return np.int64(value) if value.dtype.kind in "iu" and value.dtype.itemsize < 8 else value
 
     def __setitem__(self, index: Any, value: Any) -> None:

@@ -1,4 +1,4 @@
-"""Properties of the kernels themselves: they stay inside their row, and mean the same interpreted and compiled."""
+"""Properties of kernels: they stay in their row, and give the same results interpreted and compiled."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ludory.testing.trial import Trial, require
 from .interpreted import GuardedField, interpreted
 
 ROW = 1
-"""Kernels run on the middle game of three, so that a neighbour's row is there to be touched by mistake."""
+"""Kernels run on the middle game of three, so that a write to the wrong row is possible, and noticed."""
 
 POSITIONS = 12
-"""At how many stages a game is taken: interpreted kernels are a hundred times slower than compiled ones."""
+"""Number of stages of a game to test; interpreted kernels are a hundred times slower than compiled ones."""
 
 
 def kernels_stay_in_their_row(trial: Trial) -> None:
-    """Run as plain Python, kernels touch their own row only, inside the bounds, store what fits, and agree with compiled code.
+    """Interpreted kernels use only their own row, within bounds, store values that fit, and agree with compiled code.
 
-    All legal actions are tried, not only recorded ones: a mask that allows too much is often found out here.
+    All legal actions are tried, not only recorded ones; this often reveals a mask that allows too much.
     """
     kernels = {
         name: interpreted(kernel)
@@ -45,7 +45,7 @@ def kernels_stay_in_their_row(trial: Trial) -> None:
 
 
 def _guarded(engine: Engine, call: Callable[..., Any], where: str, *args: Any) -> dict[str, Array]:
-    """Call a kernel on a guarded copy of the state; returns the fields afterwards."""
+    """Call a kernel on a guarded copy of the state; returns the resulting fields."""
     names = engine.state._fields
     arrays = {name: to_numpy(getattr(engine.state, name)) for name in names}
     shared = engine.game.shared_names
@@ -79,7 +79,7 @@ def _check_views(trial: Trial, kernels: Mapping[str, Any], engine: Engine, where
 
 
 def _check_training(trial: Trial, kernels: Mapping[str, Any], engine: Engine, where: str) -> None:
-    """`used` of one action of every seat, and `critic`."""
+    """Check `used` for actions of every seat, and `critic`."""
     facts, spec = trial.facts, trial.facts.critic_spec
     every = to_numpy(engine.deciding)[ROW]
     for seat in np.flatnonzero(every).tolist():
@@ -116,7 +116,7 @@ def _check_steps(trial: Trial, kernels: Mapping[str, Any], engine: Engine, where
 
 
 def _covering_actions(masks: Array, head_sizes: tuple[int, ...]) -> list[Array]:
-    """Actions that take every legal value of every head (of every seat) at least once."""
+    """Actions that contain every legal value of every head (of every seat) at least once."""
     parts = np.split(masks, np.cumsum(head_sizes)[:-1], axis=-1)
     values = [[np.flatnonzero(row) for row in part.reshape(-1, part.shape[-1])] for part in parts]  # [head][seat]
     most = max(len(legal) for head in values for legal in head)

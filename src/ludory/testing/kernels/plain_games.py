@@ -1,6 +1,6 @@
-"""The property that comes before anything is compiled: a few games with the kernels as plain Python, on arrays that check every index.
+"""The first property: a few games are played with the kernels as plain Python, on arrays that check every index.
 
-Compiled kernels check nothing: a write outside an array ends Python, or changes something else. So this runs first.
+Compiled kernels check nothing: a write outside an array crashes the process or changes other data. So this runs before compilation.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from ludory.envs.engine.binding.kernel_faults import Places, bytecode_faults, pr
 from ludory.envs.engine.storage import new_records, own_fields, shared_arrays, state_class
 from ludory.envs.game import Field, Game
 from ludory.errors import ConformanceError
-from ludory.testing.random_moves import random_moves
+from ludory.testing.random_moves import head_parts, random_moves
 from ludory.testing.recording import Array
 from ludory.testing.trial import Trial, require
 
 from .interpreted import GuardedField, interpreted
 
 GAMES, DECISIONS, ASKED_EVERY = 2, 20, 5
-"""How many games are played, how many decisions of each, and how often `redeal` and `critic` are asked, of one seat after another.
+"""Number of games, decisions per game, and decisions between calls of `redeal` and `critic`, which go through the seats in turn.
 
-Plain Python takes a hundred times as long as compiled code: the largest games take about a second so.
+Plain Python is a hundred times slower than compiled code; the largest games take about a second.
 """
 ROW, ROWS = 1, 3
-"""A game stands between two others, so that a neighbour's row is there to be touched by mistake."""
+"""The game has a neighbour on each side, so that a write to the wrong row is possible, and noticed."""
 
 
 def kernels_run_as_plain_python(trial: Trial) -> None:
-    """Kernels stay inside the arrays and their own row, store what fits, and break none of the rules that can be seen before compiling."""
+    """Kernels stay within the arrays and their own row, store values that fit, and keep the rules that can be checked before compilation."""
     game, given = trial.game, trial.game.needed_kernels("this check")
     for fault in bytecode_faults(given):
         raise ConformanceError(str(fault))
@@ -46,7 +46,7 @@ def kernels_run_as_plain_python(trial: Trial) -> None:
 
 
 def _check_field(name: str, field: Field) -> None:
-    """The dtype is one that kernels reckon with, and holds the bounds and the initial value."""
+    """The dtype is supported by kernels, and holds the bounds and the initial value."""
     what = f"state field {name!r}"
     try:
         dtype = np.dtype(field.dtype)
@@ -65,7 +65,7 @@ def _check_field(name: str, field: Field) -> None:
 
 
 class _PlainGame:
-    """One game in the middle row of three; game `number` of the trial's seed, with a taste of its own for moves."""
+    """One game in the middle row of three: game `number` of the trial's seed, with its own preferences for moves."""
 
     def __init__(self, trial: Trial, kernels: Mapping[str, Callable[..., Any]], places: Places, number: int) -> None:
         self._game: Game = trial.game
@@ -78,7 +78,7 @@ class _PlainGame:
         shared = {name: GuardedField(f"state.{name}", array) for name, array in shared_arrays(trial.game).items()}
         fields = {name: (own | shared)[name] for name in trial.game.fields}
         self._state = state_class(tuple(fields))(**fields)
-        strength = 4.0 * number  # as RandomMoves: uniform play sees little of many games
+        strength = 4.0 * number  # as in RandomMoves: uniform play sees little of many games
         self._taste = strength * self._generator.normal(size=trial.facts.num_actions)
 
     @property
@@ -90,17 +90,17 @@ class _PlainGame:
         return bool(self._row["terminated"] or self._row["truncated"])
 
     def play(self, decisions: int) -> None:
-        """Play on, next games included."""
+        """Play on, beginning new games as needed."""
         self._start()
         for self._decision in range(decisions):
             if self._over:
                 self._start()
             masks = self._look()
-            parts = np.split(masks, np.cumsum(self._game.facts.head_sizes)[:-1], axis=-1)
+            parts = head_parts(self._game.facts, masks)
             if self._over or not all(part.any(axis=-1).all() for part in parts):
-                return  # other properties say what is wrong
+                return  # other properties report this
             taste = self._taste
-            self._step(random_moves(masks[None], self._game.facts.head_sizes, self._generator, taste)[0])
+            self._step(random_moves(masks[None], self._game.facts, self._generator, taste)[0])
 
     def _start(self) -> None:
         self._row["rewards"] = 0
@@ -116,14 +116,14 @@ class _PlainGame:
         self._call("step", int(actions) if one else GuardedField("action", actions))
 
     def _own_actions(self, actions: Array) -> Iterator[tuple[int, Array]]:
-        """Every seat that moves, with its action [H]."""
+        """Every moving seat with its action [H]."""
         if not self._game.facts.simultaneous:
             yield int(self._row["to_move"]), np.atleast_1d(actions)
         else:
             yield from enumerate(actions.reshape(len(actions), -1))
 
     def _look(self) -> Array:
-        """Legal masks (A,) or (P, A), after the kernels that only look were asked."""
+        """Call the kernels that only read the state; returns legal masks (A,) or (P, A)."""
         facts = self._game.facts
         for seat in range(facts.players) if self._decision == 0 else [self._decision % facts.players]:
             self._call("observe", seat, _empty("out", facts.observation.size, facts.observation.dtype))
@@ -150,10 +150,10 @@ class _PlainGame:
 
     @contextmanager
     def _named(self, name: str) -> Iterator[None]:
-        """Errors say in which game and kernel, and on which line."""
+        """Add game, kernel and line to errors."""
         try:
             yield
-        except Exception as error:  # whatever plain Python makes of a fault
+        except Exception as error:  # plain Python may raise anything
             frames = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code in self._places.codes]
             lines = dict(walk_tb(error.__traceback__))
             place = self._places.at(frames[-1].f_code, lines[frames[-1]]) if frames else f"kernel `{name}`"

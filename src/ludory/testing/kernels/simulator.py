@@ -1,6 +1,6 @@
-"""The property that CUDA kernels play the games of the CPU, tried in Numba's CUDA simulator: it needs no GPU.
+"""The property that CUDA kernels play the same games as the CPU, tested in Numba's CUDA simulator without a GPU.
 
-The simulator has to be chosen before Numba is imported, so it runs in a process of its own: `python -m ludory.testing.kernels.simulator FILE`.
+The simulator must be selected before Numba is imported, so it runs in a process of its own: `python -m ludory.testing.kernels.simulator FILE`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from ludory.testing.recording import Array, Moment, Recording, compare, look, re
 from ludory.testing.trial import Trial, require
 
 GAMES, MOST_MOVES, ASKED_EVERY = 3, 12, 4
-"""The simulator runs every thread of the GPU as a Python thread, so little is played."""
+"""Kept small, since the simulator runs every GPU thread as a Python thread."""
 
 
 class GameAddress(NamedTuple):
-    """Where another process finds a game: by its id, or as a value in a module."""
+    """How another process finds a game: by its id, or as a value in a module."""
 
     id: str
     options: dict[str, Any]
@@ -46,18 +46,18 @@ class GameAddress(NamedTuple):
         return game
 
 
-class Task(NamedTuple):
-    """What the other process is to repeat."""
+class SimulatorTask(NamedTuple):
+    """What the other process has to repeat."""
 
     game: GameAddress
     seed: int
     recording: Recording
     redealt: list[Moment]  # after redeal(seat) at the start, by seat
-    asked: dict[int, dict[str, Array]]  # what learners ask for, by step
+    asked: dict[int, dict[str, Array]]  # `used` and `critic`, by step
 
 
 def cuda_simulator_agrees(trial: Trial) -> str | None:
-    """Run in Numba's CUDA simulator, the kernels play the games of the CPU engine, bit for bit."""
+    """In Numba's CUDA simulator the kernels play the same games as the CPU engine, bit for bit."""
     if trial.cuda == "skip":
         return "not asked for"
     if find_spec("numba_cuda") is None:
@@ -67,12 +67,12 @@ def cuda_simulator_agrees(trial: Trial) -> str | None:
         return "the game has no id and is no value of a module, so no other process can make it"
     recording = _recorded(trial)
     asked = dict(_asked(trial.engine(games=GAMES), recording))
-    _run(Task(address, trial.seed, recording, _redealt(trial), asked))
+    _run(SimulatorTask(address, trial.seed, recording, _redealt(trial), asked))
     return None
 
 
 def address_of(game: Game) -> GameAddress | None:
-    """Where another process finds `game`, None if it cannot."""
+    """Address of `game` for another process; None if there is none."""
     if game.id in games.ids():
         return GameAddress(game.id, dict(game.options), "", "")
     name = game.needed_kernels("the CUDA simulator").step.__module__
@@ -96,14 +96,14 @@ def _redealt(trial: Trial) -> list[Moment]:
 
 
 def _asked(engine: Engine, recording: Recording) -> Iterator[tuple[int, dict[str, Array]]]:
-    """`used` and `critic` every few moves of a recording."""
+    """`used` and `critic` at every few moves of a recording."""
     for step, actions in enumerate(recording.actions):
         if step % ASKED_EVERY == 0:
             yield step, {"used": to_numpy(engine.used(actions)), "critic": to_numpy(engine.critic())}
         engine.step(actions)
 
 
-def _run(task: Task) -> None:
+def _run(task: SimulatorTask) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "task"
         file.write_bytes(pickle.dumps(task))
@@ -115,11 +115,11 @@ def _run(task: Task) -> None:
     require(done.returncode == 0, lines[-1] if lines else f"the simulator ended with exit code {done.returncode}")
 
 
-def simulate(task: Task) -> None:
+def simulate(task: SimulatorTask) -> None:
     """Repeat `task` in the simulator.
 
     Raises:
-        ConformanceError: at the first difference.
+        ConformanceError: the simulator differs from the CPU.
     """
     from ludory.envs.engine.cuda_engine import CudaEngine
 
@@ -141,7 +141,7 @@ def simulate(task: Task) -> None:
 
 
 def main(file: str) -> int:
-    """Repeat the task in `file`; exit code 1 and the difference on stderr if there is one."""
+    """Repeat the task in `file`; on a difference, print it to stderr and return exit code 1."""
     try:
         simulate(pickle.loads(Path(file).read_bytes()))
     except ConformanceError as error:

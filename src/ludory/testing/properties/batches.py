@@ -1,22 +1,23 @@
-"""Properties of batches: a game is the same alone, among others, and in whatever order the games are stepped."""
+"""Properties of seeds and batches: a seed repeats its games, alone or in a batch, in whatever order they are stepped."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ludory.testing.recording import compare, look, replay
+from ludory.envs.engine.protocol import Engine
+from ludory.testing.recording import compare, look, record, replay
 from ludory.testing.trial import Trial, require
 
 
 def games_are_the_same_alone(trial: Trial) -> None:
-    """Game k of a batch equals the one game of an engine with `first_game=k`."""
+    """Game k of a batch equals the only game of an engine with `first_game=k`."""
     for k in sorted({0, 1 % trial.games, trial.games // 2, trial.games - 1}):
         engine = trial.engine(games=1, first_game=k)
         replay(engine, trial.recording.rows([k]), what=f"game {k} of the batch played alone")
 
 
 def games_can_be_stepped_apart(trial: Trial) -> None:
-    """`step(actions, rows)` plays in those games only: stepped in two shuffled halves, the games are the same."""
+    """`step(actions, rows)` affects only those games: stepped in two shuffled parts, the games are the same."""
     engine, generator, facts = trial.engine(), trial.generator("apart"), trial.facts
     moments = trial.recording.moments
     for step, actions in enumerate(trial.recording.actions):
@@ -34,7 +35,7 @@ def games_can_be_stepped_apart(trial: Trial) -> None:
 
 
 def games_can_be_reset_apart(trial: Trial) -> None:
-    """`reset(rows)` starts new games there and leaves the others as they are."""
+    """`reset(rows)` starts new games there and leaves the others unchanged."""
     facts, rows = trial.facts, np.arange(0, trial.games, 2)
     others = np.setdiff1d(np.arange(trial.games), rows)
     for step, engine in trial.positions(4):
@@ -45,3 +46,36 @@ def games_can_be_reset_apart(trial: Trial) -> None:
         compare(facts, after.rows(rows), look(fresh).rows(rows), f"step {step}, reset(rows)")
         if len(others):
             compare(facts, after.rows(others), before.rows(others), f"step {step}, games left out of reset(rows)")
+
+
+def seeds_repeat(trial: Trial) -> None:
+    """The same seed and actions give the same games, also by `reset(seed=...)`, and the same next games."""
+    engine, again = trial.engine(), trial.engine(seed=trial.seed + 1)
+    replay(engine, trial.recording, what="a new engine with the same seed")
+    again.reset(seed=trial.seed)
+    replay(again, trial.recording, what="reset(seed=...) with the same seed")
+    engine.reset()
+    again.reset()
+    compare(trial.facts, look(again), look(engine), "second games of the same seed")
+
+
+def seeds_differ(trial: Trial) -> str | None:
+    """With chance, other seeds, other indices and later games of a seed are different; without chance all games are the same."""
+    second = trial.engine()
+    second.reset()
+    first = _fingerprint(trial, trial.engine())
+    for what, engine in {
+        "another seed gives": trial.engine(seed=trial.seed + 1),
+        f"games {trial.games}..{2 * trial.games - 1} of the seed give": trial.engine(first_game=trial.games),
+        "the second games of the seed give": second,
+    }.items():
+        other = _fingerprint(trial, engine) != first
+        require(other or not trial.facts.chance, f"{what} the same games as the first ones, but facts.chance is true")
+        require(not other or trial.facts.chance, f"{what} other games than the first ones, but facts.chance is false")
+    return None if trial.facts.chance else "no chance: all seeds give the same games"
+
+
+def _fingerprint(trial: Trial, engine: Engine) -> bytes:
+    """Everything that random play shows, as bytes."""
+    moments = record(engine, trial.generator("seeds")).moments
+    return b"".join(part.tobytes() for moment in moments for part in moment)

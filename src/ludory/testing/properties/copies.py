@@ -14,8 +14,8 @@ from ludory.testing.trial import Trial
 
 
 def clones_diverge_only_by_actions(trial: Trial) -> None:
-    """A clone that plays the same moves stays the same; one that plays others, or starts anew, leaves the original as it is."""
-    choose = RandomMoves(trial.facts.head_sizes, trial.games, trial.generator("clones"))
+    """A clone with the same moves stays the same; one with other moves, or after `reset`, leaves the original unchanged."""
+    choose = RandomMoves(trial.facts, trial.games, trial.generator("clones"))
     for step, engine in trial.positions(4):
         same, other, before = engine.clone(), engine.clone(), look(engine)
         for _ in range(3):
@@ -31,7 +31,7 @@ def clones_diverge_only_by_actions(trial: Trial) -> None:
 
 
 def gather_copies(trial: Trial) -> None:
-    """`gather(rows)`, repeats allowed, gives games that go on by themselves like the originals."""
+    """`gather(rows)`, also with repeated rows, returns independent games that continue like the originals."""
     rows = trial.generator("gather").integers(trial.games, size=trial.games + 3)
     for step, engine in trial.positions(4):
         before, part = look(engine), engine.gather(rows)
@@ -40,7 +40,7 @@ def gather_copies(trial: Trial) -> None:
 
 
 def restored_games_continue(trial: Trial) -> None:
-    """`save` and `restore` give back the state bit for bit, and later random draws too."""
+    """`save` and `restore` preserve the state bit for bit, and later random draws."""
     with tempfile.TemporaryDirectory() as folder:
         for step, engine in trial.positions(4):
             file = Path(folder) / f"{step}.npz"
@@ -57,7 +57,7 @@ def restored_games_continue(trial: Trial) -> None:
 
 
 def states_stay_within_their_bounds(trial: Trial) -> None:
-    """From start to end, and after a `redeal`, each field of the state is within its bounds, and the fields agree."""
+    """From start to end, and after `redeal`, each field of the state is within its bounds, and the fields are consistent."""
     for step, engine in trial.positions(100):
         _require_bounds(trial, engine, f"step {step}")
         if trial.game.redeals:

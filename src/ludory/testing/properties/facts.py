@@ -1,4 +1,4 @@
-"""Properties of what a game says about itself."""
+"""Properties of the facts of a game."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNKNOWN_OPTION = "an option that no game has"
 
 
 def facts_hold_together(trial: Trial) -> None:
-    """Counts are positive, bounds are in order, and the state has the fields that every state has."""
+    """Counts are positive, bounds are in order, and the state has the required fields."""
     facts, spec = trial.facts, trial.facts.observation
     require(facts.players >= 1, f"players={facts.players}, must be at least 1")
     require(facts.longest_game >= 1, f"longest_game={facts.longest_game}, must be at least 1")
@@ -38,7 +38,7 @@ def facts_hold_together(trial: Trial) -> None:
 
 
 def _check_fields(trial: Trial) -> None:
-    """The state has the fields that every state has; those of `elimination` and `waiting` are whole, and for simultaneous games."""
+    """The state has the required fields; those of `elimination` and `waiting` are complete, and only in simultaneous games."""
     facts = trial.facts
     for name, field in header(facts.players).items():
         given = trial.game.fields.get(name)
@@ -64,7 +64,7 @@ def _check_fields(trial: Trial) -> None:
 
 
 def what_the_engine_lacks_is_refused(trial: Trial) -> str | None:
-    """Copies, redeals and snapshots that the facts deny raise OptionError."""
+    """Copies, redeals and snapshots raise OptionError if the facts say that they are not supported."""
     game, engine = trial.game, trial.engine(1)
     calls: dict[str, tuple[bool, Callable[[], object]]] = {
         "clone()": (game.clones, engine.clone),
@@ -88,7 +88,7 @@ def what_the_engine_lacks_is_refused(trial: Trial) -> str | None:
 
 
 def segments_tile_the_observation(trial: Trial) -> None:
-    """Segments follow one another without gap or overlap and cover the observation; names are distinct."""
+    """Segments cover the observation without gap or overlap; their names are distinct."""
     facts, end = trial.facts, 0
     for segment in facts.segments:
         require(segment.length >= 0, f"segment {segment.name!r} has length {segment.length}")
@@ -104,7 +104,7 @@ def segments_tile_the_observation(trial: Trial) -> None:
 
 
 def actions_have_names(trial: Trial) -> None:
-    """`action_name` gives every action of a head a text of its own."""
+    """`action_name` returns a distinct text for every action of a head."""
     for head, (head_name, size) in enumerate(trial.facts.heads):
         seen: dict[str, int] = {}
         for action in range(size):
@@ -117,7 +117,7 @@ def actions_have_names(trial: Trial) -> None:
 
 
 def unknown_reset_options_are_refused(trial: Trial) -> None:
-    """`reset(options=...)` with an unknown key raises OptionError and starts nothing."""
+    """`reset(options=...)` with an unknown key raises OptionError and changes nothing."""
     engine = trial.engine(2)
     before = np.asarray(engine.to_move)
     try:

@@ -1,4 +1,4 @@
-"""Properties of the Gymnasium views: they show the games that the engine plays."""
+"""Properties of the Gymnasium views: they show the games of the engine."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ludory.envs.views.gymnasium_env import GameEnv
 from ludory.envs.views.gymnasium_vector import GameVectorEnv
 from ludory.testing.random_moves import random_moves
 from ludory.testing.recording import Array, Moment, Recording, look, record, segment_place
-from ludory.testing.script import Decision, ScriptedPlayer, decisions, move_of
+from ludory.testing.script import PolicyDecision, ScriptedPlayer, decisions, move_of
 from ludory.testing.trial import Trial, require
 
 
 def gymnasium_env_agrees(trial: Trial) -> None:
-    """`GameEnv`, in every seat, shows the observations, masks, rewards, ends and infos of the engine, in arrays of its own."""
+    """`GameEnv` in every seat shows the observations, masks, rewards, ends and infos of the engine, in arrays that it does not reuse."""
     for seed in range(trial.seed, trial.seed + 3):
         recording = record(trial.engine(games=1, seed=seed), trial.generator(f"gymnasium {seed}"))
         infos = _infos(trial, recording, seed)
@@ -38,7 +38,7 @@ def _seating(facts: GameFacts, recording: Recording, own: int | None) -> tuple[A
 
 
 def _infos(trial: Trial, recording: Recording, seed: int) -> list[dict[str, Any]]:
-    """What the game tells everybody before each move of the one recorded game."""
+    """`info` before each move of the recorded game."""
     engine = trial.engine(games=1, seed=seed)
     infos = [trial.game.info(engine.state, 0)]
     for actions in recording.actions:
@@ -48,9 +48,14 @@ def _infos(trial: Trial, recording: Recording, seed: int) -> list[dict[str, Any]
 
 
 def _follow(
-    trial: Trial, own: int | None, recording: Recording, path: list[Decision], infos: list[dict[str, Any]], seed: int
+    trial: Trial,
+    own: int | None,
+    recording: Recording,
+    path: list[PolicyDecision],
+    infos: list[dict[str, Any]],
+    seed: int,
 ) -> None:
-    """Play the recorded game in an environment; `path` is what it must show."""
+    """Play the recorded game in an environment, which must show `path`."""
     facts = trial.facts
     seats, others = _seating(facts, recording, own)
     env = GameEnv(trial.game, seats=seats, others=others, illegal="raise")
@@ -59,7 +64,9 @@ def _follow(
     reward, terminated, truncated = path[0].reward, False, False
     for number, decision in enumerate(path):
         where = f"seed {seed}, {'all seats' if own is None else f'seat {own}'}, step {decision.step}"
-        got = Decision(decision.step, observation, info["action_mask"], info["player"], reward, terminated, truncated)
+        got = PolicyDecision(
+            decision.step, observation, info["action_mask"], info["player"], reward, terminated, truncated
+        )
         compare_decisions(facts, got, decision, where)
         require((env.action_masks() == decision.mask).all(), f"{where}: action_masks() differs from the engine's")
         for key, value in infos[decision.step].items():
@@ -77,7 +84,7 @@ def _follow(
     )
 
 
-def compare_decisions(facts: GameFacts, got: Decision, expected: Decision, where: str) -> None:
+def compare_decisions(facts: GameFacts, got: PolicyDecision, expected: PolicyDecision, where: str) -> None:
     """Raise ConformanceError at the first difference."""
     same_form = (
         got.observation.dtype == expected.observation.dtype and got.observation.shape == expected.observation.shape
@@ -98,15 +105,15 @@ def compare_decisions(facts: GameFacts, got: Decision, expected: Decision, where
 
 
 def gymnasium_vector_agrees(trial: Trial) -> None:
-    """`GameVectorEnv` (SAME_STEP) shows the engine's games row by row, the ended ones in `final_obs` and `final_info`."""
+    """`GameVectorEnv` (SAME_STEP) shows the games of the engine row by row, and finished ones in `final_obs` and `final_info`."""
     for own in _seats(trial.facts):
         paths = [decisions(trial.facts, trial.recording, row, own) for row in range(trial.games)]
-        if max(map(len, paths)) > 1:  # else the policy never comes to move
+        if max(map(len, paths)) > 1:  # otherwise the policy never moves
             _follow_rows(trial, own, paths)
 
 
-def _follow_rows(trial: Trial, own: int | None, paths: list[list[Decision]]) -> None:
-    """Play the recorded batch in an environment; paths[row] is what the row must show."""
+def _follow_rows(trial: Trial, own: int | None, paths: list[list[PolicyDecision]]) -> None:
+    """Play the recorded batch in an environment, whose rows must show `paths`."""
     facts, recording = trial.facts, trial.recording
     seats, others = _seating(facts, recording, own)
     env = GameVectorEnv(trial.game, trial.games, seats=seats, others=others, illegal="raise")
@@ -119,13 +126,13 @@ def _follow_rows(trial: Trial, own: int | None, paths: list[list[Decision]]) -> 
         returned = [
             (array, array.copy()) for array in (observation, info["action_mask"], reward, terminated, truncated)
         ]
-        actions = random_moves(env.action_masks(), facts.head_sizes, generator)
+        actions = random_moves(env.action_masks(), facts, generator)
         for row, path in enumerate(paths):
             if not 1 < len(path) > number:
-                continue  # over, or over before the policy came to move
+                continue  # over, or over before the policy could move
             decision, ended = path[number], number + 1 == len(path)
             seen, told = (info["final_obs"], info["final_info"]) if ended else (observation, info)
-            got = Decision(
+            got = PolicyDecision(
                 decision.step,
                 seen[row],
                 told["action_mask"][row],
@@ -154,7 +161,7 @@ def _second_games(trial: Trial) -> Moment:
 def _compare_next(
     facts: GameFacts, second: Moment, own: int | None, row: int, seen: Array, mask: Array, where: str
 ) -> None:
-    """The row that was started anew shows the next game of its stream, if the policy moves first there."""
+    """A row that was reset shows the next game of its stream, if the policy moves first there."""
     seat = int(second.next_seat[row]) if own is None else own
     if not facts.simultaneous and second.to_move[row] != seat:
         return

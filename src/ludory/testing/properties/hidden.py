@@ -1,4 +1,4 @@
-"""Properties of hidden information: a seat is shown what it may know, and nothing else."""
+"""Properties of hidden information: a seat sees what it may know and nothing else."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ludory.testing.trial import Trial, require
 from .pictures import drawn
 
 DRAWN = 3
-"""In how many games of a batch `info` and pictures are looked at."""
+"""Number of games of a batch whose `info` and pictures are compared."""
 
 
 def hidden_information_stays_hidden(trial: Trial) -> str | None:
-    """When only what a seat cannot know is drawn anew (`redeal`), its observation, mask, info and pictures do not change."""
+    """When only hidden information changes (`redeal`), a seat's observation, mask, info and pictures stay the same."""
     reason = not_applicable(trial)
     if reason:
         return reason
@@ -30,7 +30,7 @@ def hidden_information_stays_hidden(trial: Trial) -> str | None:
 
 
 def redeal_draws_what_is_hidden(trial: Trial) -> str | None:
-    """`redeal` repeats with its seed, and sometimes changes what another seat sees or what comes next."""
+    """`redeal` is repeatable by its seed, and sometimes changes what another seat sees or what happens next."""
     reason = not_applicable(trial)
     if reason:
         return reason
@@ -49,7 +49,7 @@ def redeal_draws_what_is_hidden(trial: Trial) -> str | None:
 
 
 def not_applicable(trial: Trial) -> str | None:
-    """Why nothing can be said of hidden information; None: it can."""
+    """Why hidden information cannot be tested; None if it can."""
     if not trial.facts.hidden_information:
         return "the game hides nothing"
     if trial.facts.privileged_observation:
@@ -64,7 +64,7 @@ def _redealt(trial: Trial, engine: Engine, seat: int) -> Engine:
 
 
 def _known(trial: Trial, moment: Moment, seat: int) -> Moment:
-    """What `seat` may know of a moment: public facts, its own observation and, where it is to move, its mask; the rest zero."""
+    """What `seat` may know of a moment: public facts, its own observation and, if it is to move, its mask; the rest is zero."""
     masks, observations = np.zeros_like(moment.masks), np.zeros_like(moment.observations)
     observations[:, seat] = moment.observations[:, seat]
     if trial.facts.simultaneous:
@@ -76,7 +76,7 @@ def _known(trial: Trial, moment: Moment, seat: int) -> Moment:
 
 
 def _compare_told(trial: Trial, engine: Engine, other: Engine, seat: int, where: str) -> None:
-    """`info` where the seat is to move, and the pictures drawn for it, of a few games."""
+    """Compare `info` if the seat is to move, and the pictures drawn for it, in a few games."""
     game, moment = trial.game, look(engine)
     for i in range(min(DRAWN, engine.num_games)):
         if moment.to_move[i] == (0 if trial.facts.simultaneous else seat):
@@ -88,13 +88,13 @@ def _compare_told(trial: Trial, engine: Engine, other: Engine, seat: int, where:
 
 
 def _goes_on_differently(trial: Trial, engine: Engine, other: Engine) -> bool:
-    """Whether the same few random moves show a difference."""
+    """Whether a few random moves, the same in both, reveal a difference."""
     mine, theirs = engine.clone(), other.clone()
     for _ in range(4):
         masks = look(mine).masks & look(theirs).masks
         if (masks != look(mine).masks).any():
             return True
-        actions = RandomMoves(trial.facts.head_sizes, trial.games, trial.generator("redeal"))(masks)
+        actions = RandomMoves(trial.facts, trial.games, trial.generator("redeal"))(masks)
         mine.step(actions)
         theirs.step(actions)
         if (look(mine).observations != look(theirs).observations).any():

@@ -1,4 +1,4 @@
-"""Properties of what engines return: shapes, dtypes, ranges, and arrays that are the caller's own."""
+"""Properties of the arrays that engines return: shapes, dtypes, ranges, and ownership by the caller."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ludory.testing.trial import Trial, require
 
 
 def observations_fit_their_spec(trial: Trial) -> None:
-    """Shape, dtype and range are those of `facts.observation`; packed observations are `numpy.packbits` of whole ones."""
+    """Shape, dtype and range match `facts.observation`; packed observations are `numpy.packbits` of whole ones."""
     facts, spec, n = trial.facts, trial.facts.observation, trial.games
     for step, moment in enumerate(trial.recording.moments):
         seen = moment.observations
@@ -33,7 +33,7 @@ def observations_fit_their_spec(trial: Trial) -> None:
 
 
 def _check_forms(trial: Trial, engine: Engine, where: str) -> None:
-    """`seat=None`, seats per game, `rows` and `packed` are forms of the same observation."""
+    """`seat=None`, a seat per game, `rows` and `packed` give the same observations."""
     facts, whole = trial.facts, look(engine).observations
     n, rows = engine.num_games, np.arange(engine.num_games)[::3]
     seats = np.arange(n) % facts.players
@@ -56,7 +56,7 @@ def _check_forms(trial: Trial, engine: Engine, where: str) -> None:
 
 
 def arrays_are_fresh(trial: Trial) -> None:
-    """What an engine returns is not changed by later moves, and writing to it changes no game."""
+    """Later moves do not change returned arrays, and writing to them changes no game."""
     engine = trial.engine()
     for step, actions in enumerate(trial.recording.actions):
         returned = [(name, array, to_numpy(array)) for name, read in READERS.items() for array in [read(engine)]]

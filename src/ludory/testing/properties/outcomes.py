@@ -1,4 +1,4 @@
-"""Properties of rewards and of the end of a game."""
+"""Properties of rewards and of the ends of games."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ludory.testing.trial import Trial, require
 
 
 def games_end_in_time(trial: Trial) -> None:
-    """No game takes more decisions (rounds, if simultaneous) than `facts.longest_game`; to_move is -1 exactly at the end."""
+    """No game takes more decisions (rounds, if simultaneous) than `facts.longest_game`; to_move is -1 only at the end."""
     facts = trial.facts
     for step, moment in enumerate(trial.recording.moments):
         late = np.flatnonzero(~moment.over)
@@ -26,7 +26,7 @@ def games_end_in_time(trial: Trial) -> None:
 
 
 def seats_take_turns(trial: Trial) -> str | None:
-    """A remark where only one seat ever moves, which is allowed but seldom meant."""
+    """Remark if only one seat ever moves, which is allowed but rarely intended."""
     if trial.facts.simultaneous or trial.facts.players == 1:
         return None
     movers = {int(seat) for moment in trial.recording.moments for seat in moment.to_move[~moment.over]}
@@ -36,7 +36,7 @@ def seats_take_turns(trial: Trial) -> str | None:
 
 
 def rewards_are_of_the_declared_kind(trial: Trial) -> None:
-    """Over whole games: equal returns if shared or in a team, returns that sum to 0 if zero_sum, all within min_return..max_return."""
+    """Returns are equal if rewards are shared, and within a team; sum to 0 if zero_sum; and lie within min_return..max_return."""
     facts, moments = trial.facts, trial.recording.moments
     shape = (trial.games, facts.players)
     for step, moment in enumerate(moments):
@@ -48,7 +48,7 @@ def rewards_are_of_the_declared_kind(trial: Trial) -> None:
     require(not moments[0].rewards.any(), "rewards are not 0 after reset")
     rewards = np.stack([moment.rewards for moment in moments]).astype(np.float64)  # (T, N, P)
     returns: Array = rewards.sum(axis=0)
-    slack = 1e-5 * max(1.0, float(np.abs(rewards).sum(axis=(0, 2)).max()))  # sums of float32
+    slack = 1e-5 * max(1.0, float(np.abs(rewards).sum(axis=(0, 2)).max()))  # rounding of float32 sums
     _check_kind(facts.reward, returns, slack)
     for team in sorted(set(facts.teams)):
         seats = [seat for seat, of in enumerate(facts.teams) if of == team]
@@ -74,8 +74,8 @@ def _check_kind(kind: str, returns: Array, slack: float) -> None:
 
 
 def finished_games_are_frozen(trial: Trial) -> None:
-    """A finished game ignores its row of actions, gives reward 0 and an all-true mask, and stays as it is."""
-    facts, choose = trial.facts, RandomMoves(trial.facts.head_sizes, trial.games, trial.generator("frozen"))
+    """A finished game ignores actions, has reward 0 and an all-true mask, and does not change."""
+    facts, choose = trial.facts, RandomMoves(trial.facts, trial.games, trial.generator("frozen"))
     for step, moment in enumerate(trial.recording.moments):
         for game in np.flatnonzero(moment.over & ~moment.masks.reshape(trial.games, -1).all(axis=1)):
             require(False, f"step {step}, game {game}: the game is over, but its mask is not all true")
@@ -96,7 +96,7 @@ def finished_games_are_frozen(trial: Trial) -> None:
 
 
 def _check_frozen_at_the_end(trial: Trial, choose: RandomMoves) -> None:
-    """As above where games cannot be copied: of games that are all over."""
+    """The same for games that cannot be copied, when all are over."""
     engine, last = trial.engine(), trial.recording.moments[-1]
     for actions in trial.recording.actions:
         engine.step(actions)

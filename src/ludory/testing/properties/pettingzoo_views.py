@@ -1,4 +1,4 @@
-"""Properties of the PettingZoo views: they show the games that the engine plays."""
+"""Properties of the PettingZoo views: they show the games of the engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Outcome = tuple[dict[str, float], dict[str, bool], dict[str, bool]]
 
 
 def pettingzoo_aec_agrees(trial: Trial) -> None:
-    """`make_aec` shows every agent the engine's observations, masks, rewards and ends."""
+    """`make_aec` shows every agent the observations, masks, rewards and ends of the engine."""
     for seed in range(trial.seed, trial.seed + SEEDS):
         recording = record(trial.engine(games=1, seed=seed), trial.generator(f"aec {seed}"))
         env = make_aec(trial.game, illegal="raise")
@@ -34,7 +34,7 @@ def pettingzoo_aec_agrees(trial: Trial) -> None:
 
 
 def _step_aec(trial: Trial, env: Any, moment: Moment, action: Array, where: str) -> None:
-    """One move; in simultaneous games one round, agent after agent, those that are out first and for the last time."""
+    """One move, or one round of a simultaneous game, agent after agent; those that are out come first, for the last time."""
     dead = [agent for agent in env.agents if env.terminations[agent]]
     for agent in dead:
         require(env.agent_selection == agent, f"{where}: agent_selection is {env.agent_selection}, {agent} is out")
@@ -47,7 +47,7 @@ def _step_aec(trial: Trial, env: Any, moment: Moment, action: Array, where: str)
 
 
 def pettingzoo_parallel_agrees(trial: Trial) -> None:
-    """`make_parallel` shows every agent the engine's observations, masks, rewards and ends; who is not to move waits."""
+    """`make_parallel` shows every agent the observations, masks, rewards and ends of the engine; agents not to move wait."""
     for seed in range(trial.seed, trial.seed + SEEDS):
         recording = record(trial.engine(games=1, seed=seed), trial.generator(f"parallel {seed}"))
         env = make_parallel(trial.game, illegal="raise")
@@ -68,7 +68,7 @@ def pettingzoo_parallel_agrees(trial: Trial) -> None:
 
 
 def _waiting_mask(trial: Trial) -> Array:
-    """Mask of a seat that is not to move: only "wait", one id more than the game has; with several heads anything goes."""
+    """Mask of a seat that is not to move: only "wait", an additional action; with several heads every value."""
     count, one_head = trial.facts.num_actions, len(trial.facts.heads) == 1
     return np.append(np.zeros(count, np.int8), np.int8(1)) if one_head else np.ones(count, np.int8)
 
@@ -87,7 +87,7 @@ def _typed(action: Array) -> Any:
 
 
 def _compare_seen(trial: Trial, seen: dict[str, Any], moment: Moment, idle: Array, where: str) -> None:
-    """Observation and mask of every agent at game 0 of `moment`."""
+    """Compare observation and mask of every agent with game 0 of `moment`."""
     for agent, view in seen.items():
         seat = _seat(agent)
         expected = moment.observations[0, seat]

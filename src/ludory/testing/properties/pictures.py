@@ -13,14 +13,14 @@ Draw = Callable[[State, int, int | None], str]
 
 
 def drawn(game: Game) -> dict[str, Draw]:
-    """The pictures that a game has."""
+    """The functions that draw pictures of a game."""
     return {name: draw for name, draw in (("text", game.text), ("svg", game.svg)) if draw}
 
 
 def pictures_are_drawn(trial: Trial) -> str | None:
     """`text` returns a text and `svg` a well-formed SVG document, for every seat and with all cards face up, at every stage.
 
-    A game whose rules run elsewhere may lack a package that draws: its OptionError is a remark.
+    A game whose rules run elsewhere may need a missing package to draw; its OptionError becomes a remark.
     """
     pictures, refused = drawn(trial.game), dict[str, OptionError]()
     for step, engine in trial.positions(6):
@@ -46,7 +46,7 @@ NONSENSE = ("", "\n", "no action of any game", "<answer></answer>", "9" * 400)
 
 
 def texts_can_be_read_and_answered(trial: Trial) -> None:
-    """`codec.encode` gives a text for every seat; `codec.decode` reads every action's name (of games with one head) and never raises."""
+    """`codec.encode` returns a text for every seat; `codec.decode` parses the name of every action (with one head) and never raises."""
     codec, game = trial.game.codec, trial.game
     if codec is None:
         return

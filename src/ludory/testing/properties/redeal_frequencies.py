@@ -1,37 +1,37 @@
-"""The property that `redeal` draws hidden things as often as they are dealt: rejection sampling, in games small enough for it."""
+"""The property that `redeal` draws hidden information with the frequencies of fresh deals; tested by rejection sampling in small games."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ludory.envs.engine.binding.kernel_faults import Places
 from ludory.envs.engine.protocol import Engine
 from ludory.errors import ConformanceError
-from ludory.testing.chi_squared import chi_squared
 from ludory.testing.recording import Array, Moment, look, to_numpy
 from ludory.testing.trial import Trial
 
 from .hidden import not_applicable
 
 FRESH, TRIED = 16384, 1024
-"""Fresh deals; and how many are tried first, to see whether enough of them would look the same."""
+"""Number of fresh deals, and of those tried first to see whether enough of them look the same."""
 LEAST, MOST = 400, 800
-"""Deals that look the same: fewer are not compared, more are not needed."""
+"""Range of the number of deals that look the same: fewer are not compared, more are not needed."""
 GAMES, DECISIONS = 2, 2
-"""How many recorded games are looked at, and how far."""
+"""Number of recorded games to compare, and of decisions in each."""
 DEVIATION = 5.0
-"""Standard deviations of chi-squared that are no chance any more: one in three million."""
+"""Limit for chi-squared in standard deviations; chance exceeds it once in three million cases."""
 EXPECTED = 5
-"""Rarer outcomes are counted together, as is usual with chi-squared."""
+"""Rarer outcomes are pooled, as usual with chi-squared."""
 
 
 def redeal_draws_as_often_as_fresh_deals(trial: Trial) -> str | None:
-    """Among fresh deals that look the same to a seat all along, hidden things are as frequent as after `redeal`.
+    """Among fresh deals that look the same to a seat throughout, hidden information is distributed as after `redeal`.
 
-    Fresh deals play the recorded actions, and are left out as soon as the seat is shown something else. What is compared is what the
-    other seats see, and what `critic` shows.
+    Fresh deals play the recorded actions and are rejected as soon as the seat sees something else. Compared are the observations of the
+    other seats and `critic`.
     """
     reason = not_applicable(trial)
     if reason:
@@ -45,7 +45,7 @@ def redeal_draws_as_often_as_fresh_deals(trial: Trial) -> str | None:
 
 
 def _same_to(trial: Trial, game: int, seat: int) -> Iterator[tuple[int, Engine]]:
-    """(step, fresh deals that look to `seat` as the recorded game did up to then), as long as there are enough."""
+    """Yield (step, fresh deals that look to `seat` like the recorded game so far), as long as there are enough."""
     recording = trial.recording
     if _agreeing(trial, _fresh(trial, TRIED), recording.moments[0], game, seat).mean() * FRESH < LEAST:
         return
@@ -72,7 +72,7 @@ def _fresh(trial: Trial, games: int) -> Engine:
 
 
 def _agreeing(trial: Trial, engine: Engine, moment: Moment, game: int, seat: int) -> Array:
-    """(N,) bool: what `seat` sees and may do, who is to move, rewards and ends are those of the recorded game."""
+    """(N,) bool: observation and mask of `seat`, the seat to move, rewards and ends equal those of the recorded game."""
     same = _equal(to_numpy(engine.observe(seat=seat)), moment.observations[game, seat])
     for name in ("to_move", "terminated", "truncated", "rewards", "alive"):
         same &= _equal(to_numpy(getattr(engine, name)), getattr(moment, name)[game])
@@ -85,12 +85,12 @@ def _agreeing(trial: Trial, engine: Engine, moment: Moment, game: int, seat: int
 
 
 def _equal(got: Array, recorded: Array) -> Array:
-    """(N,) bool: which of (N, ...) are `recorded` (...)."""
+    """(N,) bool: which rows of (N, ...) equal `recorded` (...)."""
     return np.asarray((got == recorded).reshape(len(got), -1).all(axis=1))
 
 
 def _told_the_same(trial: Trial, engine: Engine, rows: Array, game: int, seat: int, step: int) -> Array:
-    """Places in `rows`, `MOST` at most, whose text for `seat` is that of the recorded game: it may tell more than an observation."""
+    """Up to `MOST` places in `rows` whose text for `seat` equals that of the recorded game; it may show more than the observation."""
     text, chosen = trial.game.text, np.arange(min(len(rows), MOST))
     if text is None or step == 0:
         return chosen
@@ -99,7 +99,7 @@ def _told_the_same(trial: Trial, engine: Engine, rows: Array, game: int, seat: i
 
 
 def _recorded(trial: Trial, game: int, step: int) -> Engine:
-    """The recorded game alone, at a step."""
+    """The recorded game alone at a step."""
     engine = trial.engine()
     for actions in trial.recording.actions[:step]:
         engine.step(actions)
@@ -115,7 +115,7 @@ def _is_legal(trial: Trial, engine: Engine, action: Array) -> Array:
 
 
 def _compare(trial: Trial, game: int, seat: int, step: int, fresh: Engine) -> bool:
-    """Raise if `redeal` draws otherwise; False if there is too little to compare."""
+    """Raise ConformanceError if `redeal` has other frequencies; returns False if there is too little to compare."""
     redealt = _recorded(trial, game, step).gather(np.zeros(fresh.num_games, np.int64))
     redealt.redeal(seat, trial.seed)
     both = np.concatenate([_hidden(trial, fresh, seat), _hidden(trial, redealt, seat)])
@@ -144,8 +144,20 @@ def _compare(trial: Trial, game: int, seat: int, step: int, fresh: Engine) -> bo
 
 
 def _hidden(trial: Trial, engine: Engine, seat: int) -> Array:
-    """(N, ...): what the other seats see, and what the critic is shown."""
+    """(N, ...): observations of the other seats, and `critic`."""
     others = np.delete(look(engine).observations, seat, axis=1).reshape(engine.num_games, -1)
     if trial.game.needed_kernels("this check").critic is None:
         return np.ascontiguousarray(others)
     return np.column_stack([others, to_numpy(engine.critic(seat=seat)).reshape(engine.num_games, -1)])
+
+
+def chi_squared(counts: ArrayLike, expected: ArrayLike, freedom: int | None = None) -> float:
+    """Pearson's statistic, as standard deviations above its mean (Wilson-Hilferty's normal approximation).
+
+    freedom: degrees of freedom; None: one less than there are counts.
+    """
+    counts, expected = np.asarray(counts, float), np.asarray(expected, float)
+    degrees = counts.size - 1 if freedom is None else freedom
+    statistic = ((counts - expected) ** 2 / expected).sum()
+    spread = 2 / (9 * degrees)
+    return float(((statistic / degrees) ** (1 / 3) - (1 - spread)) / np.sqrt(spread))

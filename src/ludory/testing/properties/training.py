@@ -1,4 +1,4 @@
-"""Properties of what learners ask of an engine: which heads have an effect, and what a value function sees."""
+"""Properties of what engines provide for learning: which heads have an effect (`used`), and `critic`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from ludory.testing.trial import Trial, require
 
 
 def unused_heads_have_no_effect(trial: Trial) -> str | None:
-    """`used` is True for a part of the heads, of living seats of running games; other legal values of the rest change nothing that is seen."""
+    """`used` is True only for living seats of running games; other legal values of unused heads change no observation."""
     facts, left_out = trial.facts, False
-    choose = RandomMoves(facts.head_sizes, trial.games, trial.generator("used"))
+    if facts.box is not None:
+        return "continuous actions have no heads"
+    choose = RandomMoves(facts, trial.games, trial.generator("used"))
     for step, engine in trial.positions(12):
         masks = to_numpy(engine.legal())
         played, other = choose(masks), choose(masks)
@@ -40,7 +42,7 @@ def unused_heads_have_no_effect(trial: Trial) -> str | None:
 
 
 def _check_forms(engine: Engine, played: Array, used: Array, where: str) -> None:
-    """`seat` and `rows` are forms of the same answer."""
+    """`seat` and `rows` give the same answers."""
     rows = np.arange(engine.num_games)[::3]
     require(
         (to_numpy(engine.used(played[rows], rows=rows)) == used[rows]).all(),
@@ -53,7 +55,7 @@ def _check_forms(engine: Engine, played: Array, used: Array, where: str) -> None
 
 
 def the_critic_sees_what_it_should(trial: Trial) -> None:
-    """`critic` has the size, dtype and range of `facts.critic_spec`; without a kernel it is the observations of all seats, one's own first."""
+    """`critic` matches `facts.critic_spec`; without a kernel it is the observations of all seats, beginning with one's own."""
     facts, spec = trial.facts, trial.facts.critic_spec
     for step, engine in trial.positions(6):
         where, seen = f"step {step}", look(engine).observations.reshape(trial.games, facts.players, -1)

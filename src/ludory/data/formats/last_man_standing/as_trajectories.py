@@ -1,4 +1,4 @@
-"""Sequences of older files as trajectories, for learners to read."""
+"""Sequences of older files as trajectories that learners can read."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ class Converted(NamedTuple):
 def as_trajectories(data: SequenceSet, game: Game | None = None) -> Converted:
     """All sequences of a set, one row per step.
 
-    A sequence that tells its `game` and `seat` keeps them; any other is a game of its own with an id made of its path's last two
-    components. Where nothing says what was legal, everything was.
+    A sequence with `game` and `seat` keeps them. Any other is a game of its own, whose id is made from the last two components of
+    its path. Where a file does not say what was legal, every action was.
 
     Args:
-        data: sequences of one kind of features.
-        game: what was played, its observation and heads those of the set; None: a header of the set alone.
+        data: sequences with the same features.
+        game: the game that was played, with the observation and heads of the set; None: make the header from the set alone.
 
     Raises:
-        DataError: mixed features; a game that the set does not fit; or two sequences for one seat of one game.
+        DataError: the features are mixed, the game does not fit the set, or two sequences are the same seat of one game.
     """
     if data.features == MIXED:
         raise DataError("mixed features cannot be told apart later; convert recorder files and feedback streams apart")
@@ -92,7 +92,7 @@ def _places(sequences: Sequence[TrajectorySequence]) -> list[tuple[int, int]]:
 
 
 def _game_id(path: str, part: int) -> int:
-    """63 bits of SHA-256, so that an episode is in the same split wherever its folder lies."""
+    """63 bits of SHA-256, so that an episode is in the same split wherever its folder is."""
     return int.from_bytes(hashlib.sha256(f"{link(path)}|{part}".encode()).digest()[:8], "big") >> 1
 
 

@@ -1,17 +1,16 @@
-"""Manifests of live runs, `manifest.jsonl`: which feedback stream a run wrote, and how the run ended."""
+"""Manifests of live runs, `manifest.jsonl`: which feedback stream a run wrote, how the run ended, and what that is worth."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ludory.data.formats.json_fields import FieldError, text
 from ludory.reading import shown
 
-from . import fields
-from .flaw import FieldError, Flaws
-from .lines import json_lines
-from .outcome import WORDS, value_of, words_of
+from .checked_lines import Flaws, json_lines
 
 NAME = "manifest.jsonl"
 STREAM, FINISH, STOP = (
@@ -19,10 +18,22 @@ STREAM, FINISH, STOP = (
     ("run_finish_line", "run_finish"),
     ("run_stop_line", "run_stop"),
 )
-"""Names of a field: as it is written, and as it was read."""
+"""Each field has two names: the one that bots write, and the one that older readers expected."""
+
+WIN = ("win",)
+LOSS = ("loss", "defeat", "death_event")
+DRAW = ("draw",)
+TERMINATED = ("death", "match_end_event", *WIN, *LOSS, *DRAW)
+"""The game ended."""
+TRUNCATED = ("max_runtime_reached", "loop_exit")
+"""The run was cut off before the game ended."""
+WORDS = (*TERMINATED, *TRUNCATED)
+OUTCOME_WORDS = (*WIN, *LOSS, *DRAW)
+REASON = re.compile(r"\breason=([\w-]*)")
+WHOLE_WORD = re.compile(rf"\b(?:{'|'.join(OUTCOME_WORDS)})\b", re.IGNORECASE)
 
 
-class Run(NamedTuple):
+class LiveRun(NamedTuple):
     """A record of a manifest."""
 
     path: str
@@ -30,7 +41,7 @@ class Run(NamedTuple):
     stream: str
     """The feedback stream's last two path components; empty: the run has none."""
     word: str
-    """How it ended; empty where the record does not tell."""
+    """How it ended; empty where the record does not say."""
 
     @property
     def outcome(self) -> float:
@@ -44,19 +55,19 @@ class Run(NamedTuple):
 
 
 class Links(NamedTuple):
-    """Runs and streams that belong together, and what is left over."""
+    """Which runs and streams belong together, and those without a partner."""
 
-    runs: dict[str, Run]
+    runs: dict[str, LiveRun]
     """By path of the stream."""
     unlinked_streams: list[str]
     unlinked_runs: list[str]
 
 
-def read_manifest(file: str | Path, flaws: Flaws) -> list[Run]:
-    """The records of a manifest, a byte-order mark allowed. Records have nothing to do with each other: a bad one is left out alone.
+def read_manifest(file: str | Path, flaws: Flaws) -> list[LiveRun]:
+    """Read the records of a manifest. They are independent: a bad one is skipped alone.
 
     Raises:
-        DataError: a flaw, if `flaws` stop.
+        DataError: a flaw, unless `flaws` lists.
     """
     runs = []
     for line in json_lines(file, flaws, packed=False, go_on=True):
@@ -64,20 +75,20 @@ def read_manifest(file: str | Path, flaws: Flaws) -> list[Run]:
             stream = _field(line.content, STREAM)
             word = _word(line.content, flaws, str(file), line.number)
         except FieldError as bad:
-            flaws.add(file, line.number, bad.field, bad.got, bad.wanted)
+            flaws.add_field(file, line.number, bad)
         else:
-            runs.append(Run(str(file), line.number, link(stream), word))
+            runs.append(LiveRun(str(file), line.number, link(stream), word))
     return runs
 
 
 def link(path: str) -> str:
-    """The last two components of a path of any system."""
+    """The last two components of a path, with either kind of slash."""
     return "/".join([part for part in path.replace("\\", "/").split("/") if part][-2:])
 
 
 def _field(content: Mapping[str, Any], names: tuple[str, str]) -> str:
     """The value under either name; "" where there is none."""
-    found = {name: fields.word(content[name], name) for name in names if content.get(name) is not None}
+    found = {name: text(content[name], name) for name in names if content.get(name) is not None}
     if len(set(found.values())) > 1:
         written, read = names
         raise FieldError(read, shown(found[read]), f"{shown(found[written])} as in {written!r}, or left out")
@@ -85,7 +96,7 @@ def _field(content: Mapping[str, Any], names: tuple[str, str]) -> str:
 
 
 def _word(content: Mapping[str, Any], flaws: Flaws, path: str, line: int) -> str:
-    """How the run ended; "" (an outcome of 0) where nothing or nothing known is said."""
+    """How the run ended; "" (an outcome of 0) where the record says nothing, or nothing known."""
     words = words_of([_field(content, FINISH), _field(content, STOP)])
     if len(words) == 1 and words[0] in WORDS:
         return words[0]
@@ -95,25 +106,25 @@ def _word(content: Mapping[str, Any], flaws: Flaws, path: str, line: int) -> str
     return ""
 
 
-def linked(runs: Iterable[Run], streams: Sequence[str], flaws: Flaws) -> Links:
-    """Which run wrote which stream, told by the last two components of the stream's path.
+def linked(runs: Iterable[LiveRun], streams: Sequence[str], flaws: Flaws) -> Links:
+    """Match runs with streams by the last two components of the stream's path.
 
     Args:
         runs: of all manifests.
         streams: paths of the feedback streams.
-        flaws: told of two streams for one record and of two records for one stream; such are not linked.
+        flaws: receives two streams for one record and two records for one stream; these are not linked.
 
     Raises:
-        DataError: a flaw, if `flaws` stop, naming all that claim to belong together.
+        DataError: a flaw, unless `flaws` lists; the message names all records and streams in conflict.
     """
-    runs_of: dict[str, list[Run]] = {}
+    runs_of: dict[str, list[LiveRun]] = {}
     streams_of: dict[str, list[str]] = {}
     unlinked = []
     for run in runs:
         runs_of.setdefault(run.stream, []).append(run)
     for stream in streams:
         streams_of.setdefault(link(stream), []).append(stream)
-    found: dict[str, Run] = {}
+    found: dict[str, LiveRun] = {}
     for key, records in runs_of.items():
         wrote = streams_of.get(key, []) if key else []
         if len(wrote) == 1 and len(records) == 1:
@@ -124,3 +135,24 @@ def linked(runs: Iterable[Run], streams: Sequence[str], flaws: Flaws) -> Links:
             flaws.add(records[0].path, records[0].line, STREAM[0], got, "one record for one stream")
         unlinked += [run.place for run in records]
     return Links(found, [stream for stream in streams if stream not in found], unlinked)
+
+
+def value_of(word: str) -> float:
+    """+1, -1, or 0 for a word that does not name an outcome."""
+    return 1.0 if word in WIN else -1.0 if word in LOSS else 0.0
+
+
+def words_of(lines: Sequence[str]) -> list[str]:
+    """The words that say how a run ended: the `reason=` of the first line that has one, else the outcome words of the first line with any.
+
+    More than one word means that the line contradicts itself. Only whole words count: an attacker called "Winston" is not a win.
+    """
+    for line in lines:
+        found = REASON.search(line)
+        if found:
+            return [found[1].lower()]
+    for line in lines:
+        words = {word.lower() for word in WHOLE_WORD.findall(line)}
+        if words:
+            return sorted(words)
+    return []

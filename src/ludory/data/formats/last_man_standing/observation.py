@@ -1,4 +1,4 @@
-"""What a recorder wrote of one tick, checked, and the 19 features of it: those of the arena's observation `seed19`, in its order."""
+"""One tick of a recorder file, checked and reduced to 19 features: the arena's observation `seed19`, in its order."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from . import fields
-from .fields import inner
+from ludory.data.formats.json_fields import boolean, count, finite, inner, items, mapping, point, text
 
 FEATURES = (
     "self_x",
@@ -35,7 +34,7 @@ FEATURES = (
 )
 Pick = Literal["first", "nearest"]
 SAME = 1e-12
-"""Squared distances that differ by this part are the same."""
+"""Relative difference up to which squared distances count as equal."""
 
 
 class Seen(NamedTuple):
@@ -45,7 +44,7 @@ class Seen(NamedTuple):
     features: NDArray[np.float32]
     cooldowns: dict[str, float]
     unknown: dict[str, Any]
-    """What no feature is made of, by the path of the key."""
+    """Values that no feature uses, by the path of their key."""
 
 
 class _Thing(NamedTuple):
@@ -56,54 +55,54 @@ class _Thing(NamedTuple):
 
 
 def read_observation(value: Any, pick: Pick) -> Seen:
-    """The features of an observation.
+    """Check an observation and compute its features.
 
     Args:
-        value: as it stands in the file.
-        pick: which enemy (any other entity where there is none) and which item the features tell of.
+        value: the observation as parsed from the file.
+        pick: which enemy (or other entity, if there is no enemy) and which item the features describe.
 
     Raises:
-        FieldError: a field is missing, of another type, NaN or infinite.
+        FieldError: a field is missing, has another type, or is NaN or infinite.
     """
-    seen = fields.mapping(value, "observation")
+    seen = mapping(value, "observation")
     unknown: dict[str, Any] = {}
     known = ("self_state", "zone_state", "tick_id", "visible_entities", "visible_items")
     _keep(unknown, "observation", seen, known)
     own = _part(seen, "self_state", ("position", "velocity", "hp", "cooldowns", "ammo"), unknown)
     zone = _part(seen, "zone_state", ("position", "radius", "is_safe"), unknown)
-    x, y = fields.point(inner(own, "position"), "observation.self_state.position")
+    x, y = point(inner(own, "position"), "observation.self_state.position")
     entities = _things(seen, "visible_entities", unknown, with_hp=True)
-    items = _things(seen, "visible_items", unknown, with_hp=False)
+    crates = _things(seen, "visible_items", unknown, with_hp=False)
     enemy = _chosen([one for one in entities if one.type == "enemy"] or entities, pick, x, y)
-    item = _chosen(items, pick, x, y)
+    item = _chosen(crates, pick, x, y)
     values = (
         x,
         y,
-        *fields.point(inner(own, "velocity"), "observation.self_state.velocity"),
-        fields.finite(inner(own, "hp"), "observation.self_state.hp"),
-        fields.finite(inner(own, "ammo"), "observation.self_state.ammo"),
-        *fields.point(inner(zone, "position"), "observation.zone_state.position"),
-        fields.finite(inner(zone, "radius"), "observation.zone_state.radius"),
-        float(fields.answer(inner(zone, "is_safe"), "observation.zone_state.is_safe")),
+        *point(inner(own, "velocity"), "observation.self_state.velocity"),
+        finite(inner(own, "hp"), "observation.self_state.hp"),
+        finite(inner(own, "ammo"), "observation.self_state.ammo"),
+        *point(inner(zone, "position"), "observation.zone_state.position"),
+        finite(inner(zone, "radius"), "observation.zone_state.radius"),
+        float(boolean(inner(zone, "is_safe"), "observation.zone_state.is_safe")),
         *((0.0, 0.0, 0.0) if enemy is None else (enemy.x, enemy.y, enemy.hp)),
         *((0.0, 0.0) if item is None else (item.x, item.y)),
         float(len(entities)),
-        float(len(items)),
+        float(len(crates)),
         0.0 if enemy is None else hypot(enemy.x - x, enemy.y - y),
         0.0 if item is None else hypot(item.x - x, item.y - y),
     )
-    cooldowns = fields.mapping(inner(own, "cooldowns"), "observation.self_state.cooldowns")
+    cooldowns = mapping(inner(own, "cooldowns"), "observation.self_state.cooldowns")
     return Seen(
-        fields.whole(seen["tick_id"], "observation.tick_id") if "tick_id" in seen else None,
+        count(seen["tick_id"], "observation.tick_id") if "tick_id" in seen else None,
         np.array(values, np.float32),
-        {name: fields.finite(one, f"observation.self_state.cooldowns.{name}") for name, one in cooldowns.items()},
+        {name: finite(one, f"observation.self_state.cooldowns.{name}") for name, one in cooldowns.items()},
         unknown,
     )
 
 
 def _part(seen: Mapping[str, Any], name: str, known: Sequence[str], unknown: dict[str, Any]) -> dict[str, Any]:
     path = f"observation.{name}"
-    part = fields.mapping(inner(seen, name), path)
+    part = mapping(inner(seen, name), path)
     _keep(unknown, path, part, known)
     return part
 
@@ -114,14 +113,14 @@ def _keep(unknown: dict[str, Any], path: str, content: Mapping[str, Any], known:
 
 def _things(seen: Mapping[str, Any], name: str, unknown: dict[str, Any], with_hp: bool) -> list[_Thing]:
     path, things = f"observation.{name}", []
-    for number, value in enumerate(fields.items(inner(seen, name), path)):
+    for number, value in enumerate(items(inner(seen, name), path)):
         place = f"{path}[{number}]"
-        thing = fields.mapping(value, place)
+        thing = mapping(value, place)
         _keep(unknown, place, thing, ("id", "position", "type", *(("hp",) if with_hp else ())))
-        x, y = fields.point(inner(thing, "position"), f"{place}.position")
-        kind = fields.word(inner(thing, "type"), f"{place}.type")
+        x, y = point(inner(thing, "position"), f"{place}.position")
+        kind = text(inner(thing, "type"), f"{place}.type")
         hp = thing.get("hp") if with_hp else None
-        things.append(_Thing(x, y, kind, 0.0 if hp is None else fields.finite(hp, f"{place}.hp")))
+        things.append(_Thing(x, y, kind, 0.0 if hp is None else finite(hp, f"{place}.hp")))
     return things
 
 

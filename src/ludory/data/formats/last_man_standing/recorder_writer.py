@@ -1,4 +1,4 @@
-"""Recordings of the arena as recorder files: every game is played again, and each seat's ticks are written down as it sees them."""
+"""Write recordings of the arena as recorder files: every game is replayed, and each seat's view is written tick by tick."""
 
 from __future__ import annotations
 
@@ -18,18 +18,22 @@ from ludory.data.columns import Columns, from_table, game_starts, taken
 from ludory.data.dataset import TrajectoryDataset
 from ludory.data.header import TrajectoryHeader
 from ludory.envs.arena.codec import FIELDS, HEADS, decode
+from ludory.envs.arena.constants import TICKS, UNIT_LENGTH, VISION
 from ludory.envs.engine.protocol import Engine
-from ludory.envs.game import Game
+from ludory.envs.game import Game, State
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.seats.table import first_legal
 from ludory.errors import DataError, IllegalActionError, ReplayError
 from ludory.written import WrittenFiles
 
-from .arena_scene import scene
-
 ARENA = "Arena"
 LEVEL = 6
-"""Of gzip."""
+"""Compression level of gzip."""
+TIMERS = ("fire", "dash", "shield", "nova", "mine")
+KINDS = ("health_pack", "ammo_crate")
+"""By the crate's index modulo 2."""
+POINTS = 100
+"""Units of the state in one hit point."""
 
 
 def write_recorder(recording: str | Path | TrajectoryDataset, folder: str | Path) -> list[Path]:
@@ -37,16 +41,16 @@ def write_recorder(recording: str | Path | TrajectoryDataset, folder: str | Path
 
     A line is as a recorder writes it, and also has `seat`, `game` (its number), `bins` (sizes of the heads), `legal` and `used` (0 or 1
     for every value and every head), `behavior_logp_heads` ({head: log-probability, or null}); `behavior_logp` is the sum over the heads
-    in use. Nothing is rounded. Files that are there are written anew.
+    in use. Nothing is rounded. Existing files are overwritten.
 
     Args:
         recording: of `ludory record`.
-        folder: made if it is not there.
+        folder: created if it does not exist.
 
     Raises:
-        DataError: the recording is of another game, or nothing says which random numbers it drew.
-        ReplayError: a game does not go as recorded under the rules of this version.
-        OutputError: a file cannot be written, or is gone or another one at the end.
+        DataError: the recording is of another game, or has no seed.
+        ReplayError: a game does not go as recorded: the rules have changed.
+        OutputError: a file cannot be written, or has been removed or replaced by the end.
     """
     dataset = recording if isinstance(recording, TrajectoryDataset) else TrajectoryDataset(recording)
     header = dataset.header
@@ -71,7 +75,7 @@ def write_recorder(recording: str | Path | TrajectoryDataset, folder: str | Path
 
 
 def _runs(columns: Columns) -> Iterator[Columns]:
-    """Games of consecutive numbers, which one batch of an engine can play."""
+    """Split into games with consecutive numbers, which one engine can play in a batch."""
     starts = game_starts(columns.games)
     breaks = np.flatnonzero(np.diff(columns.games[starts]) != 1) + 1
     edges = [0, *starts[breaks].tolist(), len(columns.games)]
@@ -94,7 +98,7 @@ def _play(game: Game, header: TrajectoryHeader, columns: Columns) -> dict[tuple[
         actions[games, seats] = columns.actions[rows]
         used = engine.used(actions)
         for row, i, seat in zip(rows.tolist(), games.tolist(), seats.tolist(), strict=True):
-            seen = scene(engine.state, i, seat)
+            seen = _scene(engine.state, i, seat)
             own = {"seat": seat, "game": first + i, "bins": list(header.head_sizes)}
             flags = {"legal": legal[i, seat].astype(int).tolist(), "used": used[i, seat].astype(int).tolist()}
             line = {
@@ -121,7 +125,7 @@ def _compare(
     seats: NDArray[np.int64],
     header: TrajectoryHeader,
 ) -> None:
-    """Refuse a game in which a seat does not see what it saw."""
+    """Refuse a game in which a seat does not see what was recorded."""
     seen = engine.observe()[games, seats].reshape(len(rows), -1)
     wrong = np.flatnonzero((seen != columns.observations[rows]).any(axis=1) | (engine.to_move[games] < 0))
     if len(wrong):
@@ -153,3 +157,49 @@ def _write(file: Path, lines: list[str]) -> None:
         gzip.GzipFile(filename="", mode="wb", fileobj=handle, compresslevel=LEVEL, mtime=0) as packed,
     ):
         packed.write("".join(line + "\n" for line in lines).encode())
+
+
+def _scene(state: State, i: int, seat: int) -> dict[str, Any]:
+    """The observation of a seat in game i, as plain values copied from the state: all rivals and crates in sight, the nearest first.
+
+    Lengths in units, speeds in units per second, times in seconds, hit points 0 to 100: the values of `seed19` before rounding.
+    """
+    x, y = int(state.x[i, seat]), int(state.y[i, seat])
+    tick, radius = int(state.t[i]), int(state.zone_radius[i])
+    zone_x, zone_y = int(state.zone_x[i]), int(state.zone_y[i])
+    return {
+        "self_state": {
+            "position": _units(x, y),
+            "velocity": [int(state.vx[i, seat]) * TICKS / UNIT_LENGTH, int(state.vy[i, seat]) * TICKS / UNIT_LENGTH],
+            "hp": int(state.hp[i, seat]) / POINTS,
+            "cooldowns": {name: int(state.cooldown[i, seat, column]) / TICKS for column, name in enumerate(TIMERS)},
+            "ammo": int(state.ammunition[i, seat]),
+        },
+        "zone_state": {
+            "position": _units(zone_x, zone_y),
+            "radius": radius / UNIT_LENGTH,
+            "is_safe": (x - zone_x) ** 2 + (y - zone_y) ** 2 <= radius**2,
+        },
+        "tick_id": tick,
+        "visible_entities": [
+            {"id": f"player_{rival}", "position": place, "type": "enemy", "hp": int(state.hp[i, rival]) / POINTS}
+            for rival, place in _in_sight(state.x[i], state.y[i], state.alive[i] == 1, x, y)
+            if rival != seat
+        ],
+        "visible_items": [
+            {"id": f"crate_{crate}", "position": place, "type": KINDS[crate % len(KINDS)]}
+            for crate, place in _in_sight(state.crate_x[i], state.crate_y[i], state.crate_wait[i] == 0, x, y)
+        ],
+    }
+
+
+def _units(x: int, y: int) -> list[float]:
+    return [x / UNIT_LENGTH, y / UNIT_LENGTH]
+
+
+def _in_sight(xs: Any, ys: Any, there: Any, x: int, y: int) -> list[tuple[int, list[float]]]:
+    """Index and position of what is present and in sight, ordered by distance, then index."""
+    places = [(int(a), int(b)) for a, b in zip(xs, ys, strict=True)]
+    away = [(a - x) ** 2 + (b - y) ** 2 for a, b in places]
+    seen = [k for k in range(len(places)) if bool(there[k]) and away[k] <= VISION**2]
+    return [(k, _units(*places[k])) for k in sorted(seen, key=lambda k: (away[k], k))]

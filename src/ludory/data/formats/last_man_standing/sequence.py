@@ -1,8 +1,8 @@
-"""`TrajectorySequence`: what one player saw and did, step by step, as NumPy arrays."""
+"""`TrajectorySequence`: what one player saw and did in consecutive steps, as NumPy arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,18 +12,20 @@ from numpy.typing import NDArray
 from ludory.envs.arena.codec import HEADS, PRESETS, head_sizes
 from ludory.errors import DataError
 
-from .flaw import Flaw
+from .checked_lines import Flaw
 
 STEPS = "steps"
-"""Key of `extras` under which lists and arrays with an entry for every step stand; `slice` cuts them as well."""
+"""Key of `extras` for lists and arrays with one entry per step, which `slice` cuts as well."""
+TIMED = ("obs", "rewards", "dones", "behavior_logp", "terminated", "truncated", "actions", "behavior_logp_heads")
+"""Fields with one entry per step, by themselves or for every head."""
 
 
 @dataclass(frozen=True)
 class TrajectorySequence:
-    """T steps in a row; they end where the last one has `dones` 1, else they were cut out of more.
+    """T consecutive steps of one player. The last step has `dones` 1 unless the steps are cut out of a longer sequence.
 
     Raises:
-        DataError: fields of different length, naming each with its own.
+        DataError: fields differ in length; the message names each with its length.
     """
 
     obs: NDArray[np.float32]
@@ -35,13 +37,13 @@ class TrajectorySequence:
     dones: NDArray[np.float32]
     """[T], 1 where `terminated` or `truncated`."""
     behavior_logp: NDArray[np.float32]
-    """[T], log-probability of the whole action under who chose it; NaN where unknown, never 0."""
+    """[T], log-probability of the whole action under the behaviour policy; NaN where unknown, never 0."""
     terminated: NDArray[np.bool_]
     """[T], the game ended for the player."""
     truncated: NDArray[np.bool_]
     """[T], the recording ended before the game did."""
     behavior_logp_heads: dict[str, NDArray[np.float32]]
-    """{head: [T]}, of each head; NaN where unknown."""
+    """{head: [T]}, log-probability of each head; NaN where unknown."""
     extras: dict[str, Any] = field(default_factory=dict)
     """`source`, `path`, `terminal_outcome`, ..., and `steps`: {name: [T]}."""
 
@@ -51,12 +53,17 @@ class TrajectorySequence:
             got = ", ".join(f"{name} {length}" for name, length in lengths.items())
             raise DataError(Flaw(str(self.extras.get("path", "sequence")), None, "length", got, "one length for all"))
 
-    def _timed(self) -> list[tuple[str, Any]]:
-        heads = [(f"actions[{name}]", values) for name, values in self.actions.items()]
-        known = [(f"behavior_logp_heads[{name}]", values) for name, values in self.behavior_logp_heads.items()]
-        steps = [(f"extras[{STEPS}][{name}]", values) for name, values in self.extras.get(STEPS, {}).items()]
-        names = ("obs", "rewards", "dones", "behavior_logp", "terminated", "truncated")
-        return [(name, getattr(self, name)) for name in names] + heads + known + steps
+    def _timed(self) -> Iterator[tuple[str, Any]]:
+        """Name and values of everything that has one entry per step."""
+        for name in TIMED:
+            values = getattr(self, name)
+            parts = (
+                {f"{name}[{head}]": part for head, part in values.items()}
+                if isinstance(values, dict)
+                else {name: values}
+            )
+            yield from parts.items()
+        yield from ((f"extras[{STEPS}][{name}]", values) for name, values in self.extras.get(STEPS, {}).items())
 
     @property
     def length(self) -> int:
@@ -65,35 +72,30 @@ class TrajectorySequence:
 
     @property
     def has_log_probs(self) -> bool:
-        """True if the log-probability of every action is known."""
+        """Whether the log-probability of every action is known."""
         return not bool(np.isnan(self.behavior_logp).any())
 
     def slice(self, start: int, stop: int) -> TrajectorySequence:
-        """Steps start..stop-1; the arrays share their memory."""
-        part = slice(start, stop)
+        """Steps start to stop - 1, as views of the same arrays."""
+
+        def cut(values: Any) -> Any:
+            if isinstance(values, dict):
+                return {name: part[start:stop] for name, part in values.items()}
+            return values[start:stop]
+
         extras = dict(self.extras)
         if STEPS in extras:
-            extras[STEPS] = {name: values[part] for name, values in extras[STEPS].items()}
-        return TrajectorySequence(
-            obs=self.obs[part],
-            actions={name: values[part] for name, values in self.actions.items()},
-            rewards=self.rewards[part],
-            dones=self.dones[part],
-            behavior_logp=self.behavior_logp[part],
-            terminated=self.terminated[part],
-            truncated=self.truncated[part],
-            behavior_logp_heads={name: values[part] for name, values in self.behavior_logp_heads.items()},
-            extras=extras,
-        )
+            extras[STEPS] = cut(extras[STEPS])
+        return TrajectorySequence(**{name: cut(getattr(self, name)) for name in TIMED}, extras=extras)
 
 
 def unknown_heads(length: int) -> dict[str, NDArray[np.float32]]:
-    """Log-probabilities of all heads that nobody wrote down."""
+    """Log-probabilities of all heads where none were recorded: NaN."""
     return {name: np.full(length, np.nan, np.float32) for name in HEADS}
 
 
 def require_log_probs(sequences: Sequence[TrajectorySequence]) -> None:
-    """Refuse sequences without the log-probabilities of their actions: off-policy corrections are ratios to them.
+    """Refuse sequences without log-probabilities of their actions, which off-policy corrections need.
 
     Raises:
         DataError: naming the first such sequence.
@@ -104,17 +106,16 @@ def require_log_probs(sequences: Sequence[TrajectorySequence]) -> None:
             str(without[0].extras.get("path", "sequence")),
             f"none in {len(without)} of {len(sequences)} sequences",
         )
-        raise DataError(
-            Flaw(path, None, "behavior_logp", got, "known in every step: such data are usable for bc and KL only")
-        )
+        wanted = "known in every step: such data are usable for bc and KL only"
+        raise DataError(Flaw(path, None, "behavior_logp", got, wanted))
 
 
 def check_heads(sequence: TrajectorySequence, sizes: Mapping[str, int]) -> None:
     """Refuse actions that heads of these sizes cannot take.
 
     Raises:
-        DataError: an unknown or missing head, or a bin outside its head, naming head, value, what is allowed, and the `bins=` that
-            would fit if one does.
+        DataError: a head is unknown or missing, or a bin lies outside its head; the message names head, value, range, and the
+            `bins=` that would fit, if any.
     """
     path = str(sequence.extras.get("path", "sequence"))
     for name in [*sequence.actions, *sizes]:
@@ -130,7 +131,7 @@ def check_heads(sequence: TrajectorySequence, sizes: Mapping[str, int]) -> None:
 
 
 def fitting(actions: Mapping[str, NDArray[np.int64]]) -> str:
-    """Which `bins=` would take these actions, in words; empty if none would."""
+    """Words for the `bins=` preset that these actions fit; empty if there is none."""
     for sizes in PRESETS.values():
         fits = all(
             ((actions[head] >= 0) & (actions[head] < size)).all() for head, size in zip(HEADS, sizes, strict=True)
@@ -141,7 +142,7 @@ def fitting(actions: Mapping[str, NDArray[np.int64]]) -> str:
 
 
 def shown_bins(sizes: Sequence[int]) -> str:
-    """Head sizes as `bins=` takes them: 11, (5, 9) or all seven."""
+    """Head sizes as they are given to `bins=`: 11, (5, 9) or all seven."""
     move, aim = sizes[0], sizes[2]
     if head_sizes((move, aim)) != tuple(sizes):
         return str(list(sizes))

@@ -1,4 +1,4 @@
-"""`summary_of`: what a set of sequences holds, in numbers."""
+"""`summary_of`: the content of a set of sequences in numbers."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ POSITION, VELOCITY = slice(0, 2), slice(2, 4)
 
 
 def summary_of(data: SequenceSet) -> dict[str, Any]:
-    """Plain values, ready for JSON.
+    """Plain values for JSON.
 
     episodes, steps, length {min, mean, max}, reward_sum, features, bins, sources {name: episodes},
     ends {terminated, truncated: episodes}, outcomes {linked, unlinked: {outcome: streams}}, actions {head: {bin: steps}},
-    log_probs (episodes in which all are known), frozen (paths of episodes in which a body moves and every line shows one place),
+    log_probs (episodes in which all are known), frozen (paths of episodes whose lines all show one position of a moving body),
     short, unlinked_streams, unlinked_runs, ignored_lines, flaws.
     """
     sequences = data.sequences
@@ -62,7 +62,7 @@ def _histogram(sequences: tuple[TrajectorySequence, ...], head: str) -> dict[str
 
 
 def _is_frozen(sequence: TrajectorySequence) -> bool:
-    """A recorder that keeps references to live lists writes the last place and speed on every line."""
+    """Whether every line has the same position and speed, as recorders write that keep references to live lists."""
     if sequence.extras["features"] != "seed19" or sequence.length < 2:
         return False
     place, speed = sequence.obs[:, POSITION], sequence.obs[:, VELOCITY]

@@ -1,4 +1,4 @@
-"""Logs of a search in Hanabi, one JSON record per decision, read as trajectories with the columns that distilling wants."""
+"""Logs of a search in Hanabi with one JSON record per decision, read as trajectories with the columns that distillation needs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ludory.data.columns import UNKNOWN_SEED, Columns
 from ludory.data.formats.hanabi_orders import fitting_orders, hanabi_sizes, ludory_ids
+from ludory.data.formats.json_fields import is_count
 from ludory.data.formats.json_records import TORN, Problems, Record, json_records
 from ludory.data.header import ExtraColumn, TrajectoryHeader, header_of
 from ludory.data.recording.search_columns import BLUEPRINT, OVERRIDE, PREVIOUS, VALUE_KNOWN, search_columns
@@ -20,28 +21,28 @@ from ludory.envs.make import make_game
 from ludory.errors import LogFormatError, OptionError
 from ludory.reading import shown
 
-from .fields import MOST_ID, OPTIONAL, REQUIRED, Step, is_count, read_step
+from .fields import MOST_ID, OPTIONAL, REQUIRED, LoggedDecision, read_step
 
 DEFAULTS = {"action_order": "ludory", "bomb": "keep"}
 BOMBS = ("zero", "keep")
-Games = dict[tuple[int, int], list[Step]]
+Games = dict[tuple[int, int], list[LoggedDecision]]
 
 
 class SpartaLog(NamedTuple):
     """A log as trajectories.
 
-    Games are numbered in the order of the files and of their ids. Extra columns: `prev_other_action` (A = none), `value_known`
-    (false where rewards are missing, so that `returns` say nothing), `log_file` and `log_game`; where the log has them
-    `action_blueprint`, `is_override`, `q` and `q_stderr` (NaN = not evaluated). Actions have Ludory's ids.
+    Games are numbered in the order of the files and of their ids. Extra columns: `prev_other_action` (A: none), `value_known` (false
+    where rewards are missing, so that `returns` are meaningless), `log_file` and `log_game`; if the log has them,
+    `action_blueprint`, `is_override`, `q` and `q_stderr` (NaN: not evaluated). Actions have Ludory's ids.
     """
 
     header: TrajectoryHeader
     columns: Columns
     skipped_games: int
     problems: tuple[str, ...]
-    """Why games were left out."""
+    """Reasons why games were left out."""
     unknown_fields: Counter[str]
-    """Fields that were ignored, by name, with the number of records that have them."""
+    """Names of ignored fields, with the number of records that have them."""
 
 
 def read_sparta_log(
@@ -58,20 +59,20 @@ def read_sparta_log(
 
     A record has `game_id`, `t`, `seat`, `obs_vec`, `legal_mask` or `legal_action_ids`, `action_sparta`, `reward` (of the move,
     for all seats), `done`; it may have `prev_other_action`, `action_blueprint`, `Q_values`, `Q_stderr`, `return` and
-    what else `write_sparta_log` writes. Records come in any order; game ids are per file.
+    whatever else `write_sparta_log` writes. Records may be in any order; game ids are per file.
 
     Args:
         files: one or more.
-        game: Hanabi as it was played, with the observation that the log holds.
-        action_order: of the ids in the files: ludory, play_first or play_first_bw; None: what the records say, else ludory.
-        bomb: how rewards count a bomb, zero or keep; None: what the records say, else keep.
-        on_error: "skip-game" leaves out games with a problem, whole ones, instead of refusing the log.
-        allow_truncated: games whose last record has no `done` are taken as cut off; their values are unknown.
-        options: of the game, when it is given by id.
+        game: the variant of Hanabi, with the observation of the log.
+        action_order: order of the action ids: ludory, play_first or play_first_bw; None: as the records say, else ludory.
+        bomb: how rewards count a bomb, zero or keep; None: as the records say, else keep.
+        on_error: "skip-game" leaves out games with a problem instead of refusing the log.
+        allow_truncated: accept games whose last record has no `done` as cut off; their values are unknown.
+        options: of the game, if it is given by id.
 
     Raises:
-        LogFormatError: up to 20 problems with file, line, game and field. Problems of no game in particular always stop.
-        OptionError: an argument is not allowed, or the game is not Hanabi.
+        LogFormatError: lists up to 20 problems with file, line, game and field. Problems that belong to no game are always errors.
+        OptionError: an argument has an invalid value, or the game is not Hanabi.
     """
     made = make_game(game, **options)
     sizes = hanabi_sizes(made.facts)
@@ -117,7 +118,7 @@ def _games(
 
 
 def _hear(record: Record, given: dict[str, str | None], said: dict[str, str], game: Game, problems: Problems) -> None:
-    """What a record says of action order and bomb; an argument goes before it, and records may not differ."""
+    """Note action order and bomb convention of a record; arguments take precedence, and records may not differ."""
     for name, value in given.items():
         if value is None and name in record.content:
             found = record.content[name]
@@ -143,10 +144,12 @@ def _take(record: Record, file: int, game: Game, games: Games, problems: Problem
         games.setdefault(step.game, []).append(step._replace(place=place))
 
 
-def _check_game(steps: list[Step], key: tuple[int, int], game: Game, allow_truncated: bool, problems: Problems) -> None:
-    """What the records of a game must have in common."""
+def _check_game(
+    steps: list[LoggedDecision], key: tuple[int, int], game: Game, allow_truncated: bool, problems: Problems
+) -> None:
+    """Check the records of a game against each other."""
     none, players = game.facts.num_actions, game.facts.players
-    before: Step | None = None
+    before: LoggedDecision | None = None
     for step in steps:
         gap = step.t > 0 if before is None else step.t > before.t + 1
         if before is not None and step.t == before.t:
@@ -169,7 +172,7 @@ def _check_game(steps: list[Step], key: tuple[int, int], game: Game, allow_trunc
 
 
 def _check_masks(games: Games, game: Game, order: str, problems: Problems) -> None:
-    """Masks that do not go with what the seat sees: a wrong action order would train without an error and play badly."""
+    """Check masks against observations: with a wrong action order, training would run without an error and learn nonsense."""
     steps = [step for one in games.values() for step in one]
     if not steps:
         return
@@ -199,11 +202,11 @@ def _extra_columns(games: Games, game: Game) -> tuple[ExtraColumn, ...]:
     return (*extras, *(one for one in search_columns(game) if one not in extras and one.name in known))
 
 
-def _columns(games: list[list[Step]], header: TrajectoryHeader, ids: NDArray[np.int64]) -> Columns:
-    """All games, actions with Ludory's ids; `ids`: Ludory's id of every id of the file."""
+def _columns(games: list[list[LoggedDecision]], header: TrajectoryHeader, ids: NDArray[np.int64]) -> Columns:
+    """All games with Ludory's action ids; `ids`: Ludory's id of every id in the file."""
     steps = [step for one in games for step in one]
     ids_or_none = np.append(ids, len(ids))
-    place_of = np.argsort(ids)  # Ludory's id -> the file's
+    place_of = np.argsort(ids)  # Ludory's id -> id in the file
     masks = np.stack([step.mask for step in steps])[:, place_of]
     seen = np.stack([step.observation for step in steps])
     ends = [_ends(one, header.players) for one in games]
@@ -224,8 +227,8 @@ def _columns(games: list[list[Step]], header: TrajectoryHeader, ids: NDArray[np.
     )
 
 
-def _ends(steps: list[Step], players: int) -> NDArray[np.bool_]:
-    """Which steps are their seat's last."""
+def _ends(steps: list[LoggedDecision], players: int) -> NDArray[np.bool_]:
+    """Whether each step is the last one of its seat."""
     seats = np.array([step.seat for step in steps])
     last = np.zeros(len(steps), bool)
     for seat in range(players):
@@ -233,16 +236,16 @@ def _ends(steps: list[Step], players: int) -> NDArray[np.bool_]:
     return last
 
 
-def _has_gap(steps: list[Step]) -> bool:
+def _has_gap(steps: list[LoggedDecision]) -> bool:
     return [step.t for step in steps] != list(range(len(steps)))
 
 
-def _value_known(steps: list[Step]) -> bool:
+def _value_known(steps: list[LoggedDecision]) -> bool:
     return steps[-1].done and (not _has_gap(steps) or all(step.value is not None for step in steps))
 
 
-def _rewards(steps: list[Step], players: int) -> NDArray[np.float32]:
-    """What falls from each step to the same seat's next one; every move's reward is every seat's."""
+def _rewards(steps: list[LoggedDecision], players: int) -> NDArray[np.float32]:
+    """Rewards from each step to the same seat's next one; the reward of every move goes to all seats."""
     if _has_gap(steps) and _value_known(steps):
         to_come = np.array([step.value for step in steps] + [0.0])
     else:
@@ -255,7 +258,10 @@ def _rewards(steps: list[Step], players: int) -> NDArray[np.float32]:
 
 
 def _extras(
-    games: list[list[Step]], header: TrajectoryHeader, ids_or_none: NDArray[np.int64], place_of: NDArray[np.int64]
+    games: list[list[LoggedDecision]],
+    header: TrajectoryHeader,
+    ids_or_none: NDArray[np.int64],
+    place_of: NDArray[np.int64],
 ) -> dict[str, Any]:
     steps = [step for one in games for step in one]
     none = len(place_of)

@@ -1,4 +1,4 @@
-"""Recorded games of Hanabi as a search log that other programs read: JSON lines or one JSON array, one record per decision."""
+"""Write recorded games of Hanabi as a search log for other programs: JSON lines or one JSON array, with one record per decision."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .fields import FIELDS
 Form = Literal["jsonl", "json"]
 FORMS: tuple[str, ...] = get_args(Form)
 NAME = "sparta_games"
-"""Of the file that `ludory record` writes, before its form."""
+"""Name without suffix of the file that `ludory record` writes."""
 
 
 def write_sparta_log(
@@ -32,21 +32,21 @@ def write_sparta_log(
     form: Form = "jsonl",
     legal: Literal["mask", "ids"] = "mask",
 ) -> int:
-    """Write whole games, each with its rows together; returns the number of records. `read_sparta_log` reads the same back.
+    """Write whole games with consecutive rows, to be read by `read_sparta_log`; returns the number of records.
 
-    Every record has the move's own reward, for all seats, under the bomb convention that it names, and Ludory's action ids.
-    Q values are mean returns from the decision on; null where an action was not tried.
+    Every record has the reward of its move, shared by all seats, under the bomb convention that it names, and Ludory's action ids.
+    Q values are mean returns from the decision on; null if an action was not tried.
 
     Args:
-        file: to write, atomically.
+        file: written atomically.
         header: of the games.
-        tables: rows with all columns, as `TrajectoryDataset.tables` gives them.
-        form: a record on a line, or one array.
-        legal: as 0 and 1 for every action (`legal_mask`), or as a list of ids (`legal_action_ids`).
+        tables: rows with all columns, as from `TrajectoryDataset.tables`.
+        form: one record per line, or one array.
+        legal: format of legal actions: 0 or 1 for every action (`legal_mask`), or a list of ids (`legal_action_ids`).
 
     Raises:
-        OptionError: an argument is not allowed, or the game is not Hanabi.
-        DataError: there is no game, or one whose moves are not all there.
+        OptionError: an argument has an invalid value, or the game is not Hanabi.
+        DataError: there are no games, or moves of a game are missing.
         OutputError: the file cannot be written.
     """
     for name, value, allowed in (("form", form, FORMS), ("legal", legal, ("mask", "ids"))):
@@ -99,7 +99,7 @@ def _records(header: TrajectoryHeader, tables: Iterable[pa.Table], legal: str) -
 
 
 class _Course(NamedTuple):
-    """Of m records: the action before (A = none), the reward of the move, whether it is the game's last."""
+    """Of m records: the previous action (A: none), the reward of the move, and whether it is the last of the game."""
 
     previous: NDArray[np.int64]
     rewards: NDArray[np.float64]
@@ -114,7 +114,7 @@ def _course(columns: Columns, header: TrajectoryHeader) -> _Course:
     if (steps[starts] != 0).any() or (np.diff(steps)[~last[:-1]] != 1).any():
         raise DataError("a game of which not all moves are recorded has no rewards to write; leave it out")
     to_come, own = np.zeros(len(steps) + 1), np.zeros(header.players)
-    for row in reversed(range(len(steps))):  # what a seat still gets is what all still get: rewards are shared
+    for row in reversed(range(len(steps))):  # rewards are shared, so future rewards of one seat are those of all
         if last[row]:
             own[:] = 0
         own[columns.seats[row]] += columns.rewards[row]
@@ -133,7 +133,7 @@ def _field(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A number with no more digits than its 32 bits hold, null for NaN."""
+    """A number with the digits of its float32 value; None for NaN."""
     if isinstance(value, float | np.floating):
         return float(str(np.float32(value))) if np.isfinite(value) else None
     return int(value)

@@ -1,8 +1,8 @@
-"""P(make) of a dealt hand by declaration and bid, one Parquet file of one row for each seed.
+"""P(make) of a dealt hand by declaration and bid: one Parquet file with one row for each seed.
 
-Columns: `seed`, `hand` ("6-4,5-5,..."), `n_samples`, `model_checkpoint` (who played, or what was computed), `timestamp`; for each of the nine
+Columns: `seed`, `hand` ("6-4,5-5,..."), `n_samples`, `model_checkpoint` (the player, or the method of computation), `timestamp`; for each of the nine
 declarations d of straight 42 `points_{d}` (list of int8, 0..42), and for each bid b from 30 to 42 `pmake_{d}_{b}`, `ci_low_{d}_{b}`,
-`ci_high_{d}_{b}` (float32, Wilson, 95 %): 365 columns. The metadata says how: `mode`, `worlds`, `sampler_seed`.
+`ci_high_{d}_{b}` (float32, Wilson, 95 %): 365 columns. The metadata holds the settings: `mode`, `worlds`, `sampler_seed`.
 """
 
 from __future__ import annotations
@@ -15,26 +15,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from ludory.atomic import atomic_file
 from ludory.data.checks import Problem
 from ludory.data.shards import metadata_texts, open_shard, read_rows
 from ludory.envs.texas42.tiles import STRAIGHT
 from ludory.errors import DataError
 
 from .names import split_of
-from .row_checks import POINTS, Check, outside, refuse_nulls, refuse_wrong_rows
+from .tables import POINTS, Check, outside, refuse_nulls, refuse_wrong_rows, write_table
 
 FORMAT = "ludory texas42 bids 1"
 BIDS = range(30, 43)
 FIGURES = ("pmake", "ci_low", "ci_high")
 ROUNDING = 1e-5
-"""Of float32."""
+"""Tolerance for float32."""
 
 
 class BidName(NamedTuple):
-    """Which hand a file is of, seat 0's of the seed's deal, and how its chances are found."""
+    """Which hand a file describes (seat 0's in the deal of the seed), and how its probabilities are found."""
 
     seed: int
     mode: str
@@ -49,19 +47,19 @@ class BidName(NamedTuple):
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What the file says of itself."""
+        """Metadata of the file."""
         return {"format": FORMAT} | {key: str(value) for key, value in self._asdict().items()}
 
 
 class BidTable(NamedTuple):
-    """What stands in a file."""
+    """Content of a file."""
 
     hand: str
     player: str
     points: Any
     """int8 (9, n)"""
     figures: Any
-    """float32 (3, 9, 13): chances, and the ends of their intervals."""
+    """float32 (3, 9, 13): probabilities, and the ends of their confidence intervals."""
 
 
 def schema(name: BidName) -> pa.Schema:
@@ -73,7 +71,7 @@ def schema(name: BidName) -> pa.Schema:
 
 
 def write_bids(file: str | Path, name: BidName, table: BidTable) -> None:
-    """Write one file, whole or not at all.
+    """Write one file, atomically.
 
     Raises:
         OutputError: the file cannot be written.
@@ -89,20 +87,19 @@ def write_bids(file: str | Path, name: BidName, table: BidTable) -> None:
         row[f"points_{decl}"] = table.points[k].tolist()
         for j, figure in enumerate(FIGURES):
             row |= {f"{figure}_{decl}_{bid}": float(table.figures[j, k, bid - 30]) for bid in BIDS}
-    with atomic_file(file) as handle:
-        pq.write_table(pa.Table.from_pylist([row], schema(name)), handle, compression="zstd", write_page_checksum=True)
+    write_table(file, pa.Table.from_pylist([row], schema(name)))
 
 
 def is_bids(file: str | Path) -> bool:
-    """Whether a file's name is that of a table of bids: a seed, and no declaration."""
+    """Whether a file is named as tables of bids are: by a seed, without a declaration."""
     return re.fullmatch(r"seed_\d{8}\.parquet", Path(file).name) is not None
 
 
 def read_bids(file: str | Path, name: BidName | None = None) -> BidTable:
-    """What stands in a file; with `name`, only if it was made so.
+    """Read a file; `name`: refuse one that was made with other settings.
 
     Raises:
-        DataError: damaged, foreign, or made otherwise.
+        DataError: the file is damaged, foreign, or made with other settings.
     """
     with open_shard(file) as shard:
         found = metadata_texts(shard, file)
@@ -150,7 +147,7 @@ def _wrong_figures(table: BidTable) -> Iterator[Check]:
 
 
 def _check_seed(file: str | Path, row: dict[str, Any], told: dict[str, str]) -> None:
-    """Refuse a table whose columns say something else than its metadata, or a hand that is not the seed's."""
+    """Refuse a table whose columns contradict its metadata."""
     for field, key in (("seed", "seed"), ("n_samples", "samples")):
         if str(row[field]) != told.get(key):
             raise DataError(Problem(str(file), 0, field, str(row[field]), f"{told.get(key)}, as the metadata say"))

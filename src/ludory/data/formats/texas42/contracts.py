@@ -1,12 +1,12 @@
-"""Played contracts: for each deal who declared what, how many points the declaring side got, and what it could have got with open hands.
+"""Played contracts: the declaration of each deal, the points of the declaring side, and its points with open hands.
 
 | column | type | meaning |
 | --- | --- | --- |
 | `seed` | int64 | of the contract |
 | `dealt` | int32 [4] | masks of the hands; seat 0 declares and leads |
 | `decl` | int8 | declaration |
-| `points` | int8 | of seat 0's side, hidden hands, everybody playing for points |
-| `open_points` | int8 [20] | the same with all hands open, exact, in 20 other deals around seat 0's hand |
+| `points` | int8 | of seat 0's side with hidden hands, all seats playing for points |
+| `open_points` | int8 [20] | the same with open hands, computed exactly, in 20 other deals of the hidden hands |
 """
 
 from __future__ import annotations
@@ -17,19 +17,17 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ludory.atomic import atomic_file
 from ludory.data.shards import metadata_texts, open_shard, read_rows
 from ludory.envs.texas42.tiles import STRAIGHT, TILES
 from ludory.errors import DataError
 
-from .row_checks import POINTS, Check, outside, refuse_nulls, refuse_wrong_rows
+from .tables import POINTS, Check, list_column, outside, refuse_nulls, refuse_wrong_rows, rows_of_lists, write_table
 
 FORMAT = "ludory texas42 contracts 1"
 CONTRACTS, OPEN = 100, 20
-"""Contracts of one file; deals with open hands for each."""
+"""Contracts per file; deals with open hands per contract."""
 
 _SCHEMA = pa.schema(
     [
@@ -47,7 +45,7 @@ class ContractsName(NamedTuple):
 
     first_seed: int
     worlds: int = 10
-    """Of `texas42/pimc`."""
+    """Number of worlds of `texas42/pimc`."""
 
     @property
     def path(self) -> Path:
@@ -55,7 +53,7 @@ class ContractsName(NamedTuple):
         return Path(f"contracts_{self.first_seed:08d}.parquet")
 
 
-class Contracts(NamedTuple):
+class PlayedContracts(NamedTuple):
     """n contracts."""
 
     seed: NDArray[np.int64]
@@ -67,22 +65,20 @@ class Contracts(NamedTuple):
     """(n, 20)"""
 
 
-def write_contracts(file: str | Path, name: ContractsName, contracts: Contracts) -> None:
-    """Write one file, whole or not at all.
+def write_contracts(file: str | Path, name: ContractsName, contracts: PlayedContracts) -> None:
+    """Write one file, atomically.
 
     Raises:
         OutputError: the file cannot be written.
     """
     columns = [
         pa.array(contracts.seed),
-        pa.FixedSizeListArray.from_arrays(pa.array(contracts.dealt.ravel()), 4),
+        list_column(contracts.dealt),
         pa.array(contracts.decl),
         pa.array(contracts.points),
-        pa.FixedSizeListArray.from_arrays(pa.array(contracts.open_points.ravel()), OPEN),
+        list_column(contracts.open_points),
     ]
-    table = pa.table(columns, schema=_SCHEMA.with_metadata(_metadata(name)))
-    with atomic_file(file) as handle:
-        pq.write_table(table, handle, compression="zstd", write_page_checksum=True)
+    write_table(file, pa.table(columns, schema=_SCHEMA.with_metadata(_metadata(name))))
 
 
 def _metadata(name: ContractsName) -> dict[str, str]:
@@ -90,10 +86,10 @@ def _metadata(name: ContractsName) -> dict[str, str]:
 
 
 def check_contracts(file: Path, name: ContractsName) -> None:
-    """Refuse a file that is damaged or of other contracts.
+    """Refuse a file that is damaged or holds other contracts.
 
     Raises:
-        DataError: saying what was found and what to do.
+        DataError: the message says what was found and what to do.
     """
     with open_shard(file) as shard:
         found = metadata_texts(shard, file)
@@ -105,8 +101,8 @@ def check_contracts(file: Path, name: ContractsName) -> None:
         )
 
 
-def read_contracts(files: list[Path]) -> Contracts:
-    """All contracts of some files.
+def read_contracts(files: list[Path]) -> PlayedContracts:
+    """Read all contracts of some files.
 
     Raises:
         DataError: a file is damaged, or there is none.
@@ -122,24 +118,20 @@ def read_contracts(files: list[Path]) -> Contracts:
         refuse_nulls(file, 0, tables[-1])
         refuse_wrong_rows(file, 0, _wrong_rows(tables[-1]))
     table = pa.concat_tables(tables)
-    return Contracts(
+    return PlayedContracts(
         np.asarray(table["seed"], np.int64),
-        _wide(table, "dealt", 4).astype(np.int32),
+        rows_of_lists(table, "dealt"),
         np.asarray(table["decl"], np.int8),
         np.asarray(table["points"], np.int8),
-        _wide(table, "open_points", OPEN).astype(np.int8),
+        rows_of_lists(table, "open_points"),
     )
 
 
-def _wide(table: pa.Table, column: str, size: int) -> NDArray[np.int64]:
-    return np.asarray(table[column].combine_chunks().flatten(), np.int64).reshape(table.num_rows, size)
-
-
 def _wrong_rows(table: pa.Table) -> Iterator[Check]:
-    hands = _wide(table, "dealt", 4)
+    hands = rows_of_lists(table, "dealt").astype(np.int64)
     apart = (np.bitwise_count(hands) == 7).all(axis=1) & (np.bitwise_or.reduce(hands, axis=1) == (1 << TILES) - 1)
     yield "dealt", ~apart, hands, "four masks of 7 tiles each, every tile in one of them"
     yield outside("seed", np.asarray(table["seed"], np.int64), 0, (1 << 63) - 1)
     yield outside("decl", np.asarray(table["decl"], np.int8), 0, STRAIGHT[-1])
     yield outside("points", np.asarray(table["points"], np.int8), 0, POINTS)
-    yield outside("open_points", _wide(table, "open_points", OPEN), 0, POINTS)
+    yield outside("open_points", rows_of_lists(table, "open_points"), 0, POINTS)

@@ -1,7 +1,7 @@
-"""E[Q] records, schema 2.1: the 28 decisions of a hand, what each tile was worth to a seat that sees its own hand only, and what it played.
+"""E[Q] records, schema 2.1: the 28 decisions of a hand, with the value of each tile to a seat that sees only its own hand.
 
-One safetensors file for each deal, with a header; slots are places in the mover's dealt hand, ascending. Values are points still to be won,
-from the mover's side.
+One safetensors file for each deal, with a header. A slot is a place in the mover's dealt hand, in ascending order of tiles. Values are
+points still to be won by the mover's side.
 
 | tensor | type, rows of | meaning |
 | --- | --- | --- |
@@ -10,14 +10,14 @@ from the mover's side.
 | `hand_slots` | int8 [7] | slot of the i-th tile held among the tokens, then -1 |
 | `e_q_mean`, `e_q_var` | float32 [7] | mean and variance over worlds; -inf and 0 where the tile may not be played |
 | `e_q_pdf` | float32 [7, 85] | probability of each value from -42 to 42 |
-| `p_make` | float32 [7] | probability that the mover's side gets its result of the contract; 0 where not legal |
+| `p_make` | float32 [7] | probability that the contract ends well for the mover's side; 0 where not legal |
 | `legal_mask`, `action_taken` | bool [7], int64 | slots |
-| `u_mean`, `u_max` | float32 | mean and largest deviation of the legal tiles |
+| `u_mean`, `u_max` | float32 | mean and largest standard deviation of the legal tiles |
 | `ess`, `max_w`, `entropy`, `window_nll` | float32 | of the weights of the worlds |
-| `n_samples`, `worlds_total` | int64 | worlds solved; worlds that there are |
-| `converged` | bool | whether sampling stopped because the means were sure enough |
-| `exploration_mode`, `q_gap` | int8, float32 | 0 greedy, 1 Boltzmann, 2 epsilon, 3 blunder; mean lost by it |
-| `banked`, `bid`, `bidder`, `seat` | int8 [2], int16, int8, int8 | points of both teams so far; the contract; who is to move |
+| `n_samples`, `worlds_total` | int64 | number of worlds solved, and of all possible worlds |
+| `converged` | bool | whether sampling stopped because the means were accurate enough |
+| `exploration_mode`, `q_gap` | int8, float32 | 0 greedy, 1 Boltzmann, 2 epsilon, 3 blunder; mean value lost by it |
+| `banked`, `bid`, `bidder`, `seat` | int8 [2], int16, int8, int8 | points of both teams so far; the contract; the seat to move |
 | `game_idx`, `decision_idx`, `train_mask` | int64, int64, bool | seed; 0..27; whether the deal is of the training split |
 """
 
@@ -95,13 +95,13 @@ RANGES = {
     "bidder": (0, 3),
     "seat": (0, 3),
 }
-"""What may stand in a tensor; `e_q_mean` where the tile may be played."""
+"""Range of each tensor; of `e_q_mean` only where the tile is legal."""
 MAY_BE_UNKNOWN = ("entropy", "window_nll")
 HEADER_RANGES = {"seed": (1 << 63) - 1, "decl_id": NELLO_HIGH - 1, "leader": 3, "bidder": 3, "bid": (1 << 15) - 1}
 
 
 class EqName(NamedTuple):
-    """Which deal a file is of."""
+    """Deal of a file."""
 
     seed: int
 
@@ -112,26 +112,26 @@ class EqName(NamedTuple):
 
 
 class EqGame(NamedTuple):
-    """A hand that was recorded."""
+    """A recorded hand."""
 
     header: dict[str, Any]
-    """`seed`, `decl_id`, `deal` (28 tile ids, seat after seat), `leader`, `bid`, `bidder`, and how it was made."""
+    """`seed`, `decl_id`, `deal` (28 tile ids, seat after seat), `leader`, `bid`, `bidder`, and the settings."""
     columns: dict[str, NDArray[Any]]
-    """By name, as `COLUMNS`; first axis: the 28 decisions."""
+    """Tensors by name, as in `COLUMNS`; the first axis is the 28 decisions."""
 
     def hand(self, decision: int) -> list[int]:
-        """Tile ids by slot of the seat to move."""
+        """Tile ids of the seat to move, by slot."""
         seat = int(self.columns["seat"][decision])
         return [int(tile) for tile in self.header["deal"][7 * seat : 7 * seat + 7]]
 
     @property
     def tiles(self) -> list[int]:
-        """The 28 tiles in the order played."""
+        """The 28 tiles in the order in which they were played."""
         return [self.hand(k)[int(self.columns["action_taken"][k])] for k in range(len(self.columns["seat"]))]
 
 
 def empty_columns() -> dict[str, NDArray[Any]]:
-    """All tensors of a hand: zeros, means -inf, slots -1."""
+    """All tensors of a hand, filled with zeros, means with -inf, and slots with -1."""
     columns = {name: np.zeros((DECISIONS, *shape), kind) for name, (kind, shape) in COLUMNS.items()}
     columns["e_q_mean"][:] = -np.inf
     columns["hand_slots"][:] = -1
@@ -139,7 +139,7 @@ def empty_columns() -> dict[str, NDArray[Any]]:
 
 
 def write_eq(file: str | Path, game: EqGame) -> None:
-    """Write a hand, whole or not at all; the same hand gives the same bytes.
+    """Write a hand, atomically; equal hands give equal bytes.
 
     Raises:
         OutputError: the file cannot be written.
@@ -151,10 +151,10 @@ def write_eq(file: str | Path, game: EqGame) -> None:
 
 
 def read_eq(file: str | Path) -> EqGame:
-    """A hand that was recorded.
+    """Read a recorded hand.
 
     Raises:
-        DataError: the file is damaged, foreign, or breaks the schema.
+        DataError: the file is damaged or foreign, or violates the schema.
     """
     try:
         with safe_open(str(file), "numpy") as handle:
@@ -191,10 +191,10 @@ def _header(raw: dict[str, str], file: object) -> dict[str, Any]:
 
 
 def check_game(game: EqGame, file: object) -> None:
-    """Refuse what breaks the schema.
+    """Check a hand against the schema.
 
     Raises:
-        DataError: naming the file, the tensor or row, and what it must be.
+        DataError: the hand violates it; the message names file, tensor or row, and what is allowed.
     """
     for name, (kind, shape) in COLUMNS.items():
         found = game.columns.get(name)

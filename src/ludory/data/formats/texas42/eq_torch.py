@@ -1,4 +1,4 @@
-"""E[Q] records as the dictionaries of `torch.save` that the first pipeline wrote, and back; nothing in a file is executed."""
+"""E[Q] records to and from the `torch.save` dictionaries of the first pipeline. Reading executes nothing in the file."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from .eq_records import BINS, COLUMNS, DECISIONS, SLOTS, EqGame, check_game
 from .names import split_of
 
 ADDED = ("hand_slots", "p_make", "worlds_total", "banked", "bid", "bidder", "seat", "entropy", "window_nll")
-"""What the first pipeline did not write."""
+"""Tensors that the first pipeline did not write."""
 OWN = ("game_idx", "decision_idx", "train_mask")
-"""What follows from a file's seed."""
+"""Tensors that follow from the seed of a file."""
 BID, BIDDER = 30, 0
-"""Of its hands: the declaration is the seed's last digit, seat 0 leads."""
+"""Contract of its hands; the declaration is the last digit of the seed, and seat 0 leads."""
 
 
 def write_pt(file: str | Path, game: EqGame) -> None:
-    """Write a dictionary: the tensors by name, and `metadata`, JSON.
+    """Write a dictionary of the tensors by name, and `metadata` as JSON.
 
     Raises:
         OutputError: the file cannot be written.
@@ -45,10 +45,10 @@ def write_pt(file: str | Path, game: EqGame) -> None:
 
 
 def read_pt(file: str | Path) -> EqGame:
-    """The hand in such a dictionary; one without a deal is of the first pipeline, and what that did not write is found by playing it again.
+    """Read such a dictionary. One without a deal comes from the first pipeline; what that did not write is computed by replaying the hand.
 
     Raises:
-        DataError: the file cannot be read without executing it, or breaks the schema.
+        DataError: the file cannot be read without executing code, or violates the schema.
     """
     import torch
 
@@ -86,7 +86,7 @@ def read_pt(file: str | Path) -> EqGame:
 def _completed(
     header: dict[str, Any], columns: dict[str, NDArray[Any]], file: str | Path
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Header and tensors of a hand of the first pipeline, as Ludory has them."""
+    """Header and tensors of a hand of the first pipeline in Ludory's form."""
     known = _cast(columns, file)
     seed = header["seed"] if "seed" in header else known["game_idx"][0] if "game_idx" in known else None
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
@@ -107,7 +107,7 @@ def _completed(
 
 
 def _cast(columns: dict[str, NDArray[Any]], file: str | Path) -> dict[str, NDArray[Any]]:
-    """The tensors that a file must have, in Ludory's types; tensors of other names are left out."""
+    """The required tensors, cast to Ludory's types; others are left out."""
     found = {}
     for name, (kind, shape) in COLUMNS.items():
         if name in columns:
@@ -124,7 +124,7 @@ def _cast(columns: dict[str, NDArray[Any]], file: str | Path) -> dict[str, NDArr
 def _played_again(
     known: dict[str, NDArray[Any]], hands: list[list[int]], contract: dict[str, Any], file: str | Path
 ) -> dict[str, NDArray[Any]]:
-    """The tensors `ADDED`; what is unknown of the weights is NaN."""
+    """The tensors `ADDED`, found by replaying the hand; unknown properties of the weights are NaN."""
     added = {name: np.zeros((DECISIONS, *COLUMNS[name][1]), COLUMNS[name][0]) for name in ADDED}
     added["hand_slots"][:], added["bid"][:] = -1, BID
     added["entropy"][:] = added["window_nll"][:] = np.nan

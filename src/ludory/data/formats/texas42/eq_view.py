@@ -1,4 +1,4 @@
-"""A decision of an E[Q] record as plain values, with the game as it stood; what pictures and the terminal show is made of them."""
+"""Decisions of an E[Q] record as plain values with the state of the game, for pictures and the terminal."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class SlotView(NamedTuple):
     held: bool
     legal: bool
     mean: float
-    """Points still to be won, from the mover's side; 0 where not legal, as all that follows."""
+    """Points still to be won by the mover's side; this and all that follows is 0 where the tile is not legal."""
     deviation: float
     sem: float
-    """Standard error of the mean; 0 where all worlds were solved, infinite where it was one of several."""
+    """Standard error of the mean: 0 if all worlds were solved, infinite if only one of several was."""
     p_make: float
     density: NDArray[np.float32]
-    """(85,) of the values -42..42."""
+    """(85,) probabilities of the values -42..42."""
 
 
 class DecisionView(NamedTuple):
@@ -43,12 +43,12 @@ class DecisionView(NamedTuple):
     """0..27"""
     seat: int
     sight: Sight
-    """All hands face up; what the mover may see of it is its own hand and everything but the hands."""
+    """All hands face up. Of the hands, the mover may see only its own."""
     slots: tuple[SlotView, ...]
     taken: int
     """Slot that was played."""
     greedy: int
-    """Slot with the best mean, of equals the first."""
+    """Slot with the best mean; the first among equals."""
     ess: float
     samples: int
     worlds_total: int
@@ -64,10 +64,10 @@ class DecisionView(NamedTuple):
 
 
 def decisions(game: EqGame) -> Iterator[tuple[DecisionView, State]]:
-    """The decisions in order, each with the state before it, which is true until the next one is asked for.
+    """Yield the decisions in order, each with the state before it, which is valid only until the next one is requested.
 
     Raises:
-        DataError: the plays are not legal, so the record is not of this deal.
+        DataError: the plays are not legal in this deal.
     """
     header = game.header
     engine = make_engine("Texas42Play-v0", 1)
@@ -87,7 +87,7 @@ def decisions(game: EqGame) -> Iterator[tuple[DecisionView, State]]:
 
 
 def outcome(game: EqGame) -> str:
-    """How the hand ended: "31-11; seat 0 made 30: 1 mark to Team 0".
+    """The end of the hand in words: "31-11; seat 0 made 30: 1 mark to Team 0".
 
     Raises:
         DataError: as `decisions`.

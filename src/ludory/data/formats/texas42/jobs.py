@@ -1,4 +1,4 @@
-"""Fill a folder with files, one for each name: what is there and whole stays, gaps are filled, several processes may share the work."""
+"""Fill a folder with files, one for each name: intact files stay, missing ones are made, and several processes can share the work."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ludory.errors import DataError
 from ludory.written import WrittenFiles
 
 RECENT = 64
-"""So many files are looked at after each."""
+"""Number of recent files checked after each new one."""
 
 
 class FileName(Protocol):
-    """What names a file of a job."""
+    """Name of a file of a job."""
 
     @property
     def path(self) -> Path:
@@ -27,20 +27,20 @@ Name = TypeVar("Name", bound=FileName)
 
 
 class Filled(NamedTuple):
-    """What `fill` did."""
+    """Counts of what `fill` did."""
 
     made: int
     kept: int
-    """Files that were there."""
+    """Files that existed already."""
     elsewhere: int
     """Files that another process is making."""
 
 
 def missing(folder: str | Path, wanted: Iterable[Name], check: Callable[[Path, Name], None]) -> Iterator[Name]:
-    """The names without a file, in order.
+    """Yield the names without a file, in order.
 
     Raises:
-        DataError: a file is there, but it is damaged or not what its name says.
+        DataError: a file exists but is damaged or not what its name says.
     """
     for name in wanted:
         if not _is_there(Path(folder) / name.path, name, check, replace=False):
@@ -58,22 +58,22 @@ def fill(
     stop: Callable[[], bool] = lambda: False,
     report: Callable[[Name], None] = lambda name: None,
 ) -> Filled:
-    """Make the files that are missing, in the order of `wanted`, which may be endless.
+    """Make the missing files in the order of `wanted`, which may be endless.
 
     Args:
-        folder: of the files; made if it is missing.
-        wanted: names.
-        check: raises DataError for a file that is there but damaged or not what its name says.
-        make: writes a file, whole or not at all (`ludory.atomic.atomic_file`).
-        limit: make no more than so many.
-        replace: write files anew that `check` refuses, instead of stopping.
-        stop: asked before every file.
-        report: told of every file made.
+        folder: of the files; created if it does not exist.
+        wanted: names of the files.
+        check: raises DataError for a file that exists but is damaged or not what its name says.
+        make: writes a file, atomically (`ludory.atomic.atomic_file`).
+        limit: largest number of files to make.
+        replace: overwrite files that `check` refuses instead of raising its error.
+        stop: called before every file; returns whether to stop.
+        report: called with the name of every new file.
 
     Raises:
         DataError: as `check`.
-        OutputError: the folder cannot be written to, or a file that was made or found is gone or another one: looked for after every
-            file among the last ones, and at the end among all.
+        OutputError: the folder cannot be written to, or a file that was made or found has been removed or replaced. Recent files are
+            checked after every new one, and all of them at the end.
     """
     for place in (Path(folder), *sorted(Path(folder).glob("*/"))):
         remove_temporaries(place)

@@ -1,4 +1,4 @@
-"""Labels: states on the way of played hands, each with its exact values, as Parquet files to learn from.
+"""Labels: states met in played hands, each with its exact values, as Parquet files to learn from.
 
 | column | type | meaning |
 | --- | --- | --- |
@@ -7,13 +7,13 @@
 | `deal` | int8 [28] | tile ids, seat after seat |
 | `decision` | int8 | tiles played before, 0..27 |
 | `state`, `V`, `q0`..`q6` | int64, int8 | as in shards |
-| `behaviour` | int8 | who played the hand: 0 anything legal, 1 `texas42/pimc` with exploration |
+| `behaviour` | int8 | who played the hand: 0 random legal moves, 1 `texas42/pimc` with exploration |
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +22,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ludory.atomic import atomic_file
 from ludory.data.checks import Problem
 from ludory.data.shards import metadata_texts, open_shard, read_rows
 from ludory.envs.texas42.options import check_range
@@ -30,12 +29,23 @@ from ludory.envs.texas42.tiles import NELLO_HIGH, TILES
 from ludory.errors import DataError, OptionError
 
 from .names import LAST_SEED, check_seed, split_of
-from .row_checks import Check, outside, refuse_nulls, refuse_wrong_rows, wrong_deals, wrong_states, wrong_values
 from .shards import Q_COLUMNS
+from .tables import (
+    Check,
+    list_column,
+    outside,
+    refuse_nulls,
+    refuse_wrong_rows,
+    rows_of_lists,
+    write_table,
+    wrong_deals,
+    wrong_states,
+    wrong_values,
+)
 
 FORMAT = "ludory texas42 labels 1"
 SEEDS = 50
-"""Seeds of one file; their splits never differ."""
+"""Seeds per file; they all belong to one split."""
 
 _INTEGERS = {"seed": pa.int64(), "opp_seed": pa.int64(), "decl": pa.int8(), "leader": pa.int8()}
 _REST = {
@@ -56,22 +66,22 @@ _SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class LabelSettings:
-    """How the hands were played whose states are labelled."""
+    """How the hands are played whose states are labelled."""
 
     paths: int = 2
-    """Hands played of each deal; the odd ones by `texas42/pimc`, the others by anything legal."""
+    """Hands played of each deal: the odd ones by `texas42/pimc`, the others by random legal moves."""
     worlds: int = 3
-    """Of `texas42/pimc`."""
+    """Number of worlds of `texas42/pimc`."""
     epsilon: float = 0.1
-    """How often it plays anything legal instead."""
+    """Probability that it makes a random legal move instead."""
     sampler_seed: int = 0
-    """Of leaders and moves."""
+    """Seed of leaders and moves."""
 
     def __post_init__(self) -> None:
         """Check ranges.
 
         Raises:
-            OptionError: naming the field, the value and the range.
+            OptionError: a field is out of range; the message names field, value and range.
         """
         check_range("paths", self.paths, 1, 1000)
         check_range("worlds", self.worlds, 1, 1_000_000)
@@ -83,7 +93,7 @@ class LabelsName(NamedTuple):
     """Which labels a file holds."""
 
     first_seed: int
-    """Of the `SEEDS` deals."""
+    """Seed of the first of the `SEEDS` deals."""
 
     @property
     def path(self) -> Path:
@@ -92,7 +102,7 @@ class LabelsName(NamedTuple):
 
     @property
     def seeds(self) -> range:
-        """Of the deals."""
+        """Seeds of the deals."""
         return range(self.first_seed, self.first_seed + SEEDS)
 
 
@@ -101,7 +111,7 @@ class Labels(NamedTuple):
 
     seed: NDArray[np.int64]
     opp_seed: NDArray[np.int64]
-    """-1: none."""
+    """-1 where there is none."""
     decl: NDArray[np.int8]
     leader: NDArray[np.int8]
     deal: NDArray[np.int8]
@@ -111,12 +121,12 @@ class Labels(NamedTuple):
     value: NDArray[np.int8]
     """Team 0's minus Team 1's points still to be won."""
     q: NDArray[np.int8]
-    """(n, 7), the same after each tile by the mover's local index; -128: may not be played."""
+    """(n, 7), the same after each tile, by the mover's local index; -128: not legal."""
     behaviour: NDArray[np.int8]
 
 
 def write_labels(file: str | Path, name: LabelsName, settings: LabelSettings, labels: Labels) -> None:
-    """Write one file, whole or not at all.
+    """Write one file, atomically.
 
     Raises:
         OutputError: the file cannot be written.
@@ -126,38 +136,29 @@ def write_labels(file: str | Path, name: LabelsName, settings: LabelSettings, la
         pa.array(labels.opp_seed, mask=labels.opp_seed < 0),
         pa.array(labels.decl),
         pa.array(labels.leader),
-        pa.FixedSizeListArray.from_arrays(pa.array(labels.deal.ravel()), 28),
+        list_column(labels.deal),
         *map(pa.array, (labels.decision, labels.state, labels.value, *labels.q.T, labels.behaviour)),
     ]
-    table = pa.table(columns, schema=_SCHEMA.with_metadata(_metadata(name, settings)))
-    with atomic_file(file) as handle:
-        pq.write_table(table, handle, compression="zstd", write_page_checksum=True)
+    write_table(file, pa.table(columns, schema=_SCHEMA.with_metadata(_metadata(name, settings))))
 
 
 def _metadata(name: LabelsName, settings: LabelSettings) -> dict[str, str]:
-    told = {
-        "paths": settings.paths,
-        "worlds": settings.worlds,
-        "epsilon": settings.epsilon,
-        "sampler_seed": settings.sampler_seed,
-    }
-    return {"format": FORMAT, "first_seed": str(name.first_seed), "seeds": str(SEEDS)} | {
-        k: str(v) for k, v in told.items()
-    }
+    told = {"format": FORMAT, "first_seed": name.first_seed, "seeds": SEEDS} | asdict(settings)
+    return {key: str(value) for key, value in told.items()}
 
 
 def read_labels(file: str | Path) -> Labels:
-    """All labels of a file.
+    """Read all labels of a file.
 
     Raises:
-        DataError: damaged, or no file of labels.
+        DataError: the file is damaged, or is not a file of labels.
     """
     with open_shard(file) as opened:
         _check_footer(file, opened)
         table = read_rows(opened, file)
     refuse_nulls(file, 0, table, ("opp_seed",))
     plain = {name: table[name].to_numpy() for name in table.schema.names if name not in ("deal", "opp_seed")}
-    deal = table["deal"].combine_chunks().flatten().to_numpy().reshape(-1, 28)
+    deal = rows_of_lists(table, "deal")
     other = table["opp_seed"].fill_null(-1).to_numpy()
     q = np.stack([plain[name] for name in Q_COLUMNS], axis=1)
     parts = plain["decision"], plain["state"], plain["V"], q, plain["behaviour"]
@@ -186,7 +187,7 @@ def _wrong_rows(labels: Labels) -> Iterator[Check]:
 
 
 def is_labels(file: str | Path) -> bool:
-    """Whether a file's name is that of labels."""
+    """Whether a file is named as files of labels are."""
     return Path(file).name.startswith("labels_")
 
 
@@ -207,7 +208,7 @@ def _check_footer(file: str | Path, opened: pq.ParquetFile) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class CheckLabels:
-    """For `jobs.fill`: refuses files that are not the labels that their name and the job ask for."""
+    """Check for `jobs.fill`: refuses files that are not the labels that their name and the job call for."""
 
     settings: LabelSettings
 
@@ -215,7 +216,7 @@ class CheckLabels:
         """Check footer, row count and settings.
 
         Raises:
-            DataError: damaged, foreign, or made with other settings.
+            DataError: the file is damaged, foreign, or made with other settings.
         """
         with open_shard(file) as opened:
             told = _check_footer(file, opened)

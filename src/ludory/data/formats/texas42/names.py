@@ -1,4 +1,4 @@
-"""What files are called, to which split a seed belongs, and the deals that seeds stand for."""
+"""File names, the split that a seed belongs to, and the deal that it stands for."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from ludory.errors import DataError, OptionError
 Split = Literal["train", "val", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 Asked = int | Literal["random"] | None
-"""Which declaration is played in the deal of a seed; see `decl_of`."""
+"""How the declaration of a seed's deal is chosen; see `decl_of`."""
 LAST_SEED = 99_999_999
-"""Names have eight digits."""
+"""File names have eight digits for the seed."""
 
 _NAME = re.compile(r"seed_(\d{8})(?:_opp(\d+))?_decl_(\d)\.parquet")
 
 
 def split_of(seed: int) -> Split:
-    """By seed % 1000: 0..899 train, 900..949 val, 950..999 test; all files made from a seed go with it."""
+    """The split by seed % 1000: 0..899 train, 900..949 val, 950..999 test. All files made from a seed belong to its split."""
     bucket = seed % 1000
     return "train" if bucket < 900 else "val" if bucket < 950 else "test"
 
 
 def decl_of(seed: int, asked: Asked) -> int:
-    """The declaration of a seed's deal: the one asked for; None: seed % 10; "random": one of the nine that can be called, drawn by the seed alone."""
+    """The declaration of a seed's deal: `asked`; None: seed % 10; "random": one of the nine of straight 42, drawn from the seed alone."""
     if asked == "random":
         return STRAIGHT[int(hash_rows(seed, 42)) % len(STRAIGHT)]
     return seed % 10 if asked is None else asked
 
 
 class ShardName(NamedTuple):
-    """Which deal and declaration a shard is of."""
+    """Deal and declaration of a shard."""
 
     seed: int
     decl: int
     opp_seed: int | None = None
-    """Seed of the other three hands, where only seat 0's comes from `seed`."""
+    """Seed of the other three hands where only seat 0's hand comes from `seed`."""
 
     @property
     def file(self) -> str:
@@ -63,10 +63,10 @@ class ShardName(NamedTuple):
 
 
 def parse_name(file: str | Path) -> ShardName:
-    """What a file's name says.
+    """Parse a file name.
 
     Raises:
-        DataError: it is no name of a shard.
+        DataError: it is not the name of a shard.
     """
     found = _NAME.fullmatch(Path(file).name)
     if found is None:
@@ -78,9 +78,9 @@ def parse_name(file: str | Path) -> ShardName:
 
 
 def marginalised_deal(base: int | Sequence[int], opp_seed: int) -> list[list[int]]:
-    """Four sorted hands with seat 0's given; the other 21 tiles are shuffled by `random.Random(opp_seed)` and cut in sevens.
+    """Four sorted hands; seat 0's is given, the other 21 tiles are shuffled by `random.Random(opp_seed)` and dealt seven each.
 
-    base: seat 0's tiles, or the seed in whose deal it has them.
+    base: seat 0's tiles, or the seed of the deal in which it holds them.
     """
     hand = sorted(base) if isinstance(base, Sequence) else seed_deal(base)[0]
     others = [tile for tile in range(TILES) if tile not in hand]
@@ -89,10 +89,10 @@ def marginalised_deal(base: int | Sequence[int], opp_seed: int) -> list[list[int
 
 
 def check_seed(seed: int) -> None:
-    """Refuse seeds that names have no room for.
+    """Refuse seeds that do not fit into file names.
 
     Raises:
-        OptionError: it is below 0 or has more than eight digits.
+        OptionError: the seed is negative or has more than eight digits.
     """
     if not 0 <= seed <= LAST_SEED:
         raise OptionError(f"seed {seed}: must lie in 0..{LAST_SEED}")

@@ -1,4 +1,4 @@
-"""Shards: all states that can be reached in one deal, with their values, as Parquet files of the oracle's format.
+"""Shards: all reachable states of one deal with their values, as Parquet files in the format of the oracle.
 
 | column | type | meaning |
 | --- | --- | --- |
@@ -6,8 +6,8 @@
 | `V` | int8 | Team 0's minus Team 1's points still to be won |
 | `q0`..`q6` | int8 | the same after each tile, by the mover's local index; -128: may not be played |
 
-Metadata, all texts: `seed`, `decl_id`; Ludory adds `opp_seed` (marginalised), `deal` (28 ids), `states` (how many are reachable) and
-`max_states` (how many at most are in the file). Readers also take `mv0`..`mv6` for `q0`..`q6`, and files without the added metadata.
+Metadata, all as text: `seed`, `decl_id`; Ludory adds `opp_seed` (marginalised), `deal` (28 ids), `states` (number of reachable states)
+and `max_states` (upper limit for the file). Readers also accept `mv0`..`mv6` for `q0`..`q6`, and files without the added metadata.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from ludory.data.shards import metadata_texts, open_shard
 from ludory.errors import DataError
 
 from .names import ShardName, parse_name
-from .row_checks import Check, refuse_nulls, refuse_wrong_rows, wrong_states, wrong_values
+from .tables import Check, refuse_nulls, refuse_wrong_rows, wrong_states, wrong_values
 
 ROW_GROUP = 1 << 20
 Q_COLUMNS = tuple(f"q{k}" for k in range(7))
 OLD_Q_COLUMNS = tuple(f"mv{k}" for k in range(7))
 
 
-class Rows(NamedTuple):
+class StateRows(NamedTuple):
     """n states of one deal."""
 
     states: NDArray[np.int64]
@@ -48,16 +48,16 @@ class Rows(NamedTuple):
 
 
 class ShardInfo(NamedTuple):
-    """What a shard's footer says."""
+    """Name and footer of a shard."""
 
     name: ShardName
     deal: tuple[int, ...]
     """28 tile ids, seat after seat."""
     rows: int
     states: int | None
-    """How many are reachable; None: not told."""
+    """Number of reachable states; None: not recorded."""
     max_states: int | None
-    """None: all reachable states are there."""
+    """Upper limit of the file; None: it holds all reachable states."""
     columns: tuple[str, ...]
 
 
@@ -75,16 +75,16 @@ def schema_of(name: ShardName, states: int, max_states: int | None) -> pa.Schema
 
 
 def write_shard(
-    file: str | Path, name: ShardName, parts: Iterable[Rows], states: int, max_states: int | None = None
+    file: str | Path, name: ShardName, parts: Iterable[StateRows], states: int, max_states: int | None = None
 ) -> int:
-    """Write one shard, whole or not at all; returns the number of rows.
+    """Write one shard, atomically; returns the number of rows.
 
     Args:
         file: to write.
-        name: whose states they are.
-        parts: rows, ascending by state.
-        states: how many are reachable.
-        max_states: how many at most `parts` hold; None: all.
+        name: deal and declaration of the states.
+        parts: rows in ascending order of states.
+        states: number of reachable states.
+        max_states: upper limit that `parts` keeps to; None: they hold all states.
 
     Raises:
         OutputError: the file cannot be written.
@@ -101,9 +101,9 @@ def write_shard(
     return count
 
 
-def _in_groups(parts: Iterable[Rows]) -> Iterator[Rows]:
-    """The same rows in groups of `ROW_GROUP`."""
-    waiting: list[Rows] = []
+def _in_groups(parts: Iterable[StateRows]) -> Iterator[StateRows]:
+    """Regroup the rows by `ROW_GROUP`."""
+    waiting: list[StateRows] = []
     number = 0
     for part in parts:
         waiting.append(part)
@@ -111,21 +111,22 @@ def _in_groups(parts: Iterable[Rows]) -> Iterator[Rows]:
         if number >= ROW_GROUP:
             rows = _joined(waiting)
             whole = number - number % ROW_GROUP
-            yield Rows(rows.states[:whole], rows.values[:whole], rows.q[:whole])
-            waiting, number = [Rows(rows.states[whole:], rows.values[whole:], rows.q[whole:])], number - whole
+            yield StateRows(rows.states[:whole], rows.values[:whole], rows.q[:whole])
+            waiting, number = [StateRows(rows.states[whole:], rows.values[whole:], rows.q[whole:])], number - whole
     if number:
         yield _joined(waiting)
 
 
-def _joined(parts: list[Rows]) -> Rows:
-    return Rows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+def _joined(parts: list[StateRows]) -> StateRows:
+    return StateRows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def shard_info(file: str | Path) -> ShardInfo:
-    """What name and footer of a shard say.
+    """Read name and footer of a shard.
 
     Raises:
-        DataError: not called as shards are, damaged, or no shard: columns or metadata are missing, or do not agree with the name.
+        DataError: the file is not named as shards are, is damaged, or is not a shard: columns or metadata are missing or contradict the
+            name.
     """
     with _opened(file) as (_, info):
         return info
@@ -167,11 +168,11 @@ def _checked_info(file: str, name: ShardName, told: dict[str, str], rows: int, c
     return ShardInfo(name, tuple(name.deal), rows, states, most, columns)
 
 
-def read_shard(file: str | Path) -> Iterator[Rows]:
-    """The rows of a shard, a row group at a time.
+def read_shard(file: str | Path) -> Iterator[StateRows]:
+    """Yield the rows of a shard, one row group at a time.
 
     Raises:
-        DataError: as `shard_info`; a page is damaged; or a row cannot be: null, out of range, not ascending, or V is not the best of q.
+        DataError: as `shard_info`; a page is damaged; or a row is invalid: null, out of range, not ascending, or V is not the best of q.
     """
     with _opened(file) as (opened, info):
         last, first_row = -1, 0
@@ -184,14 +185,14 @@ def read_shard(file: str | Path) -> Iterator[Rows]:
                 ) from error
             refuse_nulls(file, first_row, table)
             columns = [column.to_numpy() for column in table.columns]
-            rows = Rows(columns[0], columns[1], np.stack(columns[2:], axis=1))
+            rows = StateRows(columns[0], columns[1], np.stack(columns[2:], axis=1))
             refuse_wrong_rows(file, first_row, _wrong_rows(rows, last))
             yield rows
             first_row += len(rows.states)
             last = int(rows.states[-1]) if len(rows.states) else last
 
 
-def _wrong_rows(rows: Rows, last: int) -> Iterator[Check]:
+def _wrong_rows(rows: StateRows, last: int) -> Iterator[Check]:
     yield "state", np.diff(rows.states, prepend=last) <= 0, rows.states, "ascending"
     yield from wrong_states(rows.states)
     yield from wrong_values(*rows)
@@ -199,7 +200,7 @@ def _wrong_rows(rows: Rows, last: int) -> Iterator[Check]:
 
 @dataclass(frozen=True, slots=True)
 class CheckShard:
-    """For `jobs.fill`: refuses files that are not the shard that their name and the job ask for."""
+    """Check for `jobs.fill`: refuses files that are not the shard that their name and the job call for."""
 
     max_states: int | None
 
@@ -207,7 +208,7 @@ class CheckShard:
         """Check footer and row count.
 
         Raises:
-            DataError: damaged, foreign, or made with another `max_states`.
+            DataError: the file is damaged, foreign, or made with another `max_states`.
         """
         found = shard_info(file).max_states
         if found != self.max_states:

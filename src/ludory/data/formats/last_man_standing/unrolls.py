@@ -1,4 +1,4 @@
-"""`SequenceReplay`: unrolls of a fixed length drawn from sequences of any length, as time-major batches."""
+"""`UnrollSampler`: draws unrolls of fixed length from sequences of any length, as time-major batches."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from ludory.errors import DataError, OptionError
 
-from .flaw import Flaw
+from .checked_lines import Flaw
 from .sequence import TrajectorySequence, require_log_probs
 
 
 class ReplayBatch(NamedTuple):
-    """B unrolls of T steps. Only steps that are `valid` were played; the others are padding, for no loss and no count."""
+    """B unrolls of T steps. Steps that are not `valid` are padding, to be left out of losses and counts."""
 
     obs: NDArray[np.float32]
     """[T, B, D]"""
     next_obs: NDArray[np.float32]
-    """[T, B, D], of the step after; behind a sequence's last step that one's again."""
+    """[T, B, D], observation of the next step; the last step of a sequence repeats its own."""
     actions: dict[str, NDArray[np.int64]]
     """{head: [T, B]}"""
     rewards: NDArray[np.float32]
@@ -41,23 +41,23 @@ class ReplayBatch(NamedTuple):
     """`source` [T, B], objects."""
 
 
-class SequenceReplay:
+class UnrollSampler:
     """Draws a sequence, then a start in it, both uniformly.
 
-    An unroll of T steps takes T + 1: the last one is only looked at, as what comes next. A shorter sequence is padded. A sequence that
-    ends has no next step to look at, so that its last step, with the outcome, is drawn like any other.
+    An unroll of T steps needs T + 1 steps of the sequence: the last one only supplies the next observation. Shorter sequences are padded.
+    A sequence that ends needs no next step, so its last step, with the outcome, is drawn like any other.
 
     Args:
         sequences: to draw from.
-        seed: of the draws.
-        off_policy: refuse sequences without log-probabilities of their actions; False for cloning and KL.
+        seed: of the random draws.
+        off_policy: refuse sequences without log-probabilities of their actions; False for cloning and KL losses.
         by_length: draw sequences in proportion to their length.
-        as_seed: leave an end with a step behind it only, as older bots did: of a sequence longer than the unroll the last step,
-            and with it the outcome, is never drawn.
-        allow_mixed: take features of several kinds.
+        as_seed: require a next step at ends, too, as older bots did: the last step of a sequence longer than the unroll, with its
+            outcome, is then never drawn.
+        allow_mixed: accept features of several kinds.
 
     Raises:
-        DataError: log-probabilities are not known, or the sequences do not go together.
+        DataError: log-probabilities are unknown, or features or heads of the sequences differ.
         OptionError: there are no sequences.
     """
 
@@ -81,7 +81,7 @@ class SequenceReplay:
         self._weights = lengths / lengths.sum() if by_length else None
 
     def sample(self, batch: int, unroll: int) -> ReplayBatch:
-        """A batch of `batch` unrolls of `unroll` steps.
+        """Draw `batch` unrolls of `unroll` steps.
 
         Raises:
             OptionError: one is smaller than 1.
@@ -128,7 +128,7 @@ def _stacked(parts: Sequence[Any]) -> Any:
 
 
 def _check_alike(sequences: Sequence[TrajectorySequence], allow_mixed: bool) -> None:
-    """Refuse sequences that do not go into one batch."""
+    """Refuse sequences that cannot be in one batch."""
     first = _kind(sequences[0])
     for sequence in sequences:
         path, kind = str(sequence.extras.get("path", "sequence")), _kind(sequence)

@@ -1,29 +1,53 @@
-"""What may be wrong with states and their values, found with arrays: the first bad row, its field and what it must be."""
+"""Parquet files of Texas 42: writing them, and finding the first bad row, its field and what it must hold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ludory.atomic import atomic_file
 from ludory.data.checks import Problem
 from ludory.envs.texas42.tiles import TILES
 from ludory.errors import DataError
 
 POINTS = 42
-"""Of a hand."""
+"""Points in a hand."""
 ILLEGAL = -128
-"""Stands for the value of a tile that may not be played."""
+"""Value of a tile that may not be played."""
 NO_TILE = 7
 Check = tuple[str, NDArray[np.bool_], NDArray[Any], str]
 """Field, (n,) which rows are wrong, (n, ...) what they hold, and what they may hold."""
 
 
+def write_table(file: str | Path, table: pa.Table) -> None:
+    """Write a compressed file with checksums, atomically.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    with atomic_file(file) as handle:
+        pq.write_table(table, handle, compression="zstd", write_page_checksum=True)
+
+
+def list_column(rows: NDArray[Any]) -> pa.Array:
+    """(n, size) as a column of lists."""
+    return pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), rows.shape[1])
+
+
+def rows_of_lists(table: pa.Table, column: str) -> NDArray[Any]:
+    """A column of lists as (n, size)."""
+    lists = table[column].combine_chunks()
+    return np.asarray(lists.flatten()).reshape(len(lists), lists.type.list_size)
+
+
 def refuse_wrong_rows(file: object, first_row: int, checks: Iterator[Check]) -> None:
-    """Stop at the first check that finds a wrong row.
+    """Raise an error at the first check that finds a wrong row.
 
     Raises:
         DataError: naming file, row and field.
@@ -35,7 +59,7 @@ def refuse_wrong_rows(file: object, first_row: int, checks: Iterator[Check]) -> 
 
 
 def refuse_nulls(file: object, first_row: int, table: pa.Table, may_be_null: tuple[str, ...] = ()) -> None:
-    """Stop at a missing value, also inside lists.
+    """Raise an error at a missing value, also inside lists.
 
     Raises:
         DataError: naming file, row and field.
@@ -51,7 +75,7 @@ def refuse_nulls(file: object, first_row: int, table: pa.Table, may_be_null: tup
 
 
 def wrong_states(states: NDArray[np.int64]) -> Iterator[Check]:
-    """States (n,) of 41 bits that no hand can be in; see `agents/texas42/solver/states.py`."""
+    """Check states (n,) of 41 bits for those that no hand can be in; see `agents/texas42/solver/states.py`."""
     inside = (states >= 0) & (states < 1 << 41)
     yield "state", ~inside, states, "41 bits"
     leader, length = states >> 28 & 3, states >> 30 & 3
@@ -68,7 +92,7 @@ def wrong_states(states: NDArray[np.int64]) -> Iterator[Check]:
 
 
 def wrong_values(states: NDArray[np.int64], values: NDArray[np.int8], q: NDArray[np.int8]) -> Iterator[Check]:
-    """Values (n,) and those of the tiles (n, 7) that no state has, or that do not fit each other."""
+    """Check values (n,) and those of the tiles (n, 7) for ranges and for whether they fit each other."""
     mover = (states >> 28 & 3) + (states >> 30 & 3) & 3
     holds = (states >> 7 * mover)[:, None] >> np.arange(7) & 1 == 1
     legal, wide = q != ILLEGAL, q.astype(np.int16)
@@ -88,7 +112,7 @@ def wrong_values(states: NDArray[np.int64], values: NDArray[np.int8], q: NDArray
 
 
 def wrong_deals(deal: NDArray[np.int8]) -> Iterator[Check]:
-    """Deals (n, 28) that are not the 28 tiles, each hand ascending."""
+    """Check that deals (n, 28) are the 28 tiles, each hand in ascending order."""
     whole = np.sort(deal, axis=1) == np.arange(TILES)
     yield "deal", ~whole.all(axis=1), deal, f"the {TILES} tile ids, seat after seat"
     hands = deal.reshape(-1, 4, 7)
@@ -96,6 +120,6 @@ def wrong_deals(deal: NDArray[np.int8]) -> Iterator[Check]:
 
 
 def outside(field: str, values: NDArray[Any], low: float, high: float) -> Check:
-    """Rows with a value that is not in low..high; NaN is not, either."""
+    """Check for rows with a value outside low..high; NaN counts as outside."""
     inside = ((values >= low) & (values <= high)).reshape(len(values), -1)
     return field, np.asarray(~inside.all(axis=1), np.bool_), values, f"{low:g}..{high:g}"
