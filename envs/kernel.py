@@ -1,6 +1,8 @@
 """`kernel`: marks a scalar function of a game's rules or of a rule bot for compilation."""
 
+import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, TypeVar, cast
 
 from numba import njit
@@ -37,3 +39,13 @@ def uncached_batch_kernel(function: F) -> F:
     """As `batch_kernel`, for code that is not in a file."""
     compiled: F = njit(**BATCH_FLAGS)(function)
     return compiled
+
+
+class _CallableModule(ModuleType):
+    """This module, used as the decorator: once it is imported, Python lets `ludory.envs.kernel` name the module."""
+
+    def __call__(self, function: F) -> F:
+        return kernel(function)
+
+
+sys.modules[__name__].__class__ = _CallableModule

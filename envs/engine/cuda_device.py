@@ -1,26 +1,32 @@
-"""Where CUDA kernels run: on a GPU, or, for tests without one, in Numba's simulator on the CPU.
+"""Where CUDA kernels run: on a GPU, or, for tests without one, in Numba's simulator on the CPU; and where their arrays lie.
 
 Torch and Numba work on the same memory and, on a GPU, in the same stream, so their work stays in order without waiting.
+The state of n games lies in one pool [width, n] per dtype, the game the fastest axis: a field's values of neighbouring games lie side
+by side, so that neighbouring threads read neighbouring bytes, and games are copied with one operation per dtype.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib import metadata
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ludory.envs.game import State
+from ludory.envs.game import Field, State
 from ludory.errors import OptionError
 from ludory.plugins.requirements import missing_dependency
+
+from .storage import own_fields, state_class
 
 Kernel = Callable[..., None]
 """A function of a bound batch file."""
@@ -197,3 +203,43 @@ def _numba_cuda() -> Any:
     from numba import cuda
 
     return cuda
+
+
+Pools = dict[str, Tensor]
+"""[width, n] by dtype name."""
+
+
+def new_pools(fields: Mapping[str, Field], count: int, device: torch.device) -> Pools:
+    """Pools of `count` games with every field at its initial value."""
+    widths: dict[str, int] = {}
+    for spec in own_fields(fields).values():
+        widths[spec.dtype] = widths.get(spec.dtype, 0) + math.prod(spec.shape)
+    pools = {
+        dtype: torch.zeros((width, count), dtype=getattr(torch, dtype), device=device)
+        for dtype, width in widths.items()
+    }
+    state = pool_views(own_fields(fields), pools)
+    for name, field in state._asdict().items():
+        field.copy_(torch.tensor(fields[name].fill, dtype=field.dtype))
+    return pools
+
+
+def pool_views(fields: Mapping[str, Field], pools: Pools, shared: Mapping[str, Tensor] = MappingProxyType({})) -> State:
+    """The pools as a NamedTuple of tensors (n, ...) that share their memory, in Fortran order, with the tensors that all games share."""
+    used = dict.fromkeys(pools, 0)
+    views = []
+    for name, spec in fields.items():
+        if spec.shared:
+            views.append(shared[name])
+            continue
+        pool, width = pools[spec.dtype], math.prod(spec.shape)
+        part = pool[used[spec.dtype] : used[spec.dtype] + width]
+        used[spec.dtype] += width
+        turned = part.view(*reversed(spec.shape), pool.shape[1])
+        views.append(turned.permute(*reversed(range(turned.ndim))))
+    return state_class(tuple(fields))(*views)
+
+
+def gather_pools(pools: Pools, rows: Tensor) -> Pools:
+    """Copies of the games `rows`, in that order."""
+    return {dtype: pool.index_select(1, rows) for dtype, pool in pools.items()}

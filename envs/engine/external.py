@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-import secrets
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Self
 
 from ludory.envs.chance import EPISODE, KEY, STREAM, hash_rows
 from ludory.envs.game import Game
 from ludory.errors import IllegalActionError, OptionError
 
+from .base import EngineBase
 from .checks import (
     check_actions,
     check_packable,
@@ -23,7 +24,6 @@ from .checks import (
     checked_num_games,
     checked_rows,
     checked_seats,
-    checked_seed,
     distinct_rows,
     head_offsets,
     illegal_action,
@@ -49,7 +49,7 @@ class ExternalState(NamedTuple):
     engine: ExternalEngine
 
 
-class ExternalEngine(ABC):
+class ExternalEngine(EngineBase):
     """A batch of N games on the CPU whose rules a subclass asks for; see `ludory.envs.engine.protocol.Engine` for the methods.
 
     A subclass defines `start_games` and `play_games`, which write the rows of `state`; `close` if it holds something open; and, where
@@ -112,10 +112,8 @@ class ExternalEngine(ABC):
         self._numbers = np.array(numbers, np.int64)
         self._seed_streams(self.seed)
 
-    def _seed_streams(self, seed: int | None) -> None:
-        self.seed = secrets.randbits(62) if seed is None else checked_seed(seed)
-        self.state.random[:, STREAM] = hash_rows(self.seed, self._numbers)
-        self.state.random[:, EPISODE] = 0
+    def _game_numbers(self) -> NDArray[np.int64]:
+        return self._numbers
 
     @abstractmethod
     def start_games(self, rows: Rows, seeds: NDArray[np.int64], options: Mapping[str, Any]) -> None:
@@ -280,87 +278,32 @@ class ExternalEngine(ABC):
         acting = self.deciding[rows] if seats is None else self.deciding[rows, seats]
         return np.repeat(acting[..., None], len(self.facts.heads), axis=-1)
 
-    @property
-    def over(self) -> NDArray[np.bool_]:
-        """(N,) bool: terminated or truncated."""
-        return self.state.terminated | self.state.truncated
-
-    @property
-    def to_move(self) -> NDArray[np.int64]:
-        """(N,) seat to move, -1 when the game is over; simultaneous games: 0 while running."""
-        return np.where(self.over, -1, self.state.to_move).astype(np.int64)
-
-    @property
-    def rewards(self) -> NDArray[np.float32]:
-        """(N, P) float32, of the last step."""
-        return self.state.rewards.copy()
-
-    @property
-    def terminated(self) -> NDArray[np.bool_]:
-        """(N,) bool, ended by the rules."""
-        return self.state.terminated.copy()
-
-    @property
-    def truncated(self) -> NDArray[np.bool_]:
-        """(N,) bool, ended by an outside limit."""
-        return self.state.truncated.copy()
-
-    @property
-    def seat_terminated(self) -> NDArray[np.bool_]:
-        """(N, P) bool, the seat's place was settled in the last decision."""
-        return self.state.seat_terminated.copy()
-
-    @property
-    def alive(self) -> NDArray[np.bool_]:
-        """(N, P) bool, the seat's place is not settled, and the game is running."""
-        return self.state.alive.copy()
-
-    @property
-    def deciding(self) -> NDArray[np.bool_]:
-        """(N, P) bool, who must act now; see `Engine.deciding`."""
-        if not self.facts.simultaneous:
-            deciding: NDArray[np.bool_] = self.to_move[:, None] == np.arange(self.facts.players)
-            return deciding
-        return self.state.alive & self.state.deciding
-
-    def clone(self) -> ExternalEngine:
-        """Independent copy of all games."""
-        return self.gather(self._all)
-
-    def gather(self, rows: Any) -> ExternalEngine:
-        """Copy chosen games into a new batch; refused unless a subclass can."""
-        self.game.need("copying an engine", "clones")
-        self._undefined("gather", "clones")
+    def gather(self, rows: Any) -> Self:
+        """Copy chosen games into a new batch; refused unless a subclass overrides it."""
+        self._refuse("copying an engine", "gather", "clones")
 
     def redeal(self, seat: Any, seed: int) -> None:
-        """Re-draw what `seat` does not know; refused unless a subclass can."""
-        self.game.need("redeal", "redeals")
-        self._undefined("redeal", "redeals")
+        """Re-draw what `seat` does not know; refused unless a subclass overrides it."""
+        self._refuse("redeal", "redeal", "redeals")
 
     def fields(self) -> dict[str, Any]:
-        """All that a restored batch needs; refused unless a subclass can."""
-        self.game.need("saving running games", "saves")
-        self._undefined("fields", "saves")
+        """Everything that a restored batch needs; refused unless a subclass overrides it."""
+        self._refuse("saving running games", "fields", "saves")
 
     def load_fields(self, fields: Mapping[str, Any], check: bool = True) -> None:
-        """Restore what `fields` returned; refused unless a subclass can."""
-        self.game.need("restoring running games", "saves")
-        self._undefined("load_fields", "saves")
+        """Restore what `fields` returned; refused unless a subclass overrides it."""
+        self._refuse("restoring running games", "load_fields", "saves")
 
     def save(self, file: str | Path) -> None:
-        """Write all games to `file`; refused unless a subclass can."""
-        self.game.need("saving running games", "saves")
-        self._undefined("save", "saves")
+        """Write all games to `file`; refused unless a subclass overrides it."""
+        self._refuse("saving running games", "save", "saves")
 
     def restore(self, file: str | Path) -> None:
-        """Continue from a file of `save`; refused unless a subclass can."""
-        self.game.need("restoring running games", "saves")
-        self._undefined("restore", "saves")
+        """Continue from a file of `save`; refused unless a subclass overrides it."""
+        self._refuse("restoring running games", "restore", "saves")
 
-    def _undefined(self, method: str, fact: str) -> NoReturn:
+    def _refuse(self, who: str, method: str, ability: Literal["clones", "redeals", "saves"]) -> NoReturn:
+        self.game.need(who, ability)
         raise NotImplementedError(
-            f"{self.facts.name}: facts.{fact} is True, so {type(self).__name__} must define `{method}`"
+            f"{self.facts.name}: facts.{ability} is True, so {type(self).__name__} must define `{method}`"
         )
-
-    def close(self) -> None:  # noqa: B027, most subclasses hold nothing open
-        """Nothing is held open, unless a subclass says so."""

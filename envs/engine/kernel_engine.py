@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numba.core.errors import NumbaError
 from numpy.typing import NDArray
+from typing_extensions import Self
 
-from ludory.envs.chance import EPISODE, STREAM, hash_rows, redeal_streams
+from ludory.envs.chance import redeal_streams
 from ludory.envs.engine.binding.bind import bind
 from ludory.envs.engine.binding.kernel_faults import compile_error
 from ludory.envs.game import Game, State
 
+from .base import EngineBase
 from .checks import (
     check_actions,
     check_packable,
@@ -34,11 +34,11 @@ from .checks import (
     start_fields,
 )
 from .parallel import ROWS_PER_THREAD, run_parts, thread_count
-from .snapshot import check_fields, identity, read_snapshot, write_snapshot
+from .snapshot import check_fields
 from .storage import new_records, own_fields, shared_arrays, views
 
 
-class KernelEngine:
+class KernelEngine(EngineBase):
     """A batch of `num_games` games on the CPU; see `ludory.envs.engine.protocol.Engine` for the methods.
 
     Game k of the batch draws from a random stream of (seed, first_game + k): alone or in a batch, it is the same game.
@@ -72,10 +72,6 @@ class KernelEngine:
         """For `observe`: the seat to move, in every game."""
         return np.full(self.num_games, -1)
 
-    @property
-    def _mask_rows(self) -> int:
-        return self.facts.players if self.facts.simultaneous else 1
-
     @cached_property
     def _bound(self) -> ModuleType:
         kernels = {name: kernel for name, kernel in self._kernels._asdict().items() if kernel}
@@ -95,11 +91,6 @@ class KernelEngine:
     def kernel_state(self) -> Any:
         """The state as batch kernels get it: the records, with the arrays that all games share behind them if there are any."""
         return (self._records, *self._shared.values()) if self._shared else self._records
-
-    def _seed_streams(self, seed: int | None) -> None:
-        self.seed = secrets.randbits(62) if seed is None else checked_seed(seed)
-        self._records["random"][:, STREAM] = hash_rows(self.seed, self._first_game + self._all)
-        self._records["random"][:, EPISODE] = 0
 
     def run(self, kernel: Callable[..., None], count: int, *args: Any) -> None:
         """Call a batch kernel for `count` rows, in one part or shared by threads; it gets start and stop as its last arguments.
@@ -220,67 +211,7 @@ class KernelEngine:
         words = np.empty(out.shape[1], np.uint64)
         self._bound.observe_packed_rows(self.kernel_state, rows, seats, words, out, start, stop)
 
-    @property
-    def over(self) -> NDArray[np.bool_]:
-        """(N,) bool: terminated or truncated."""
-        over: NDArray[np.bool_] = self._records["terminated"] | self._records["truncated"]
-        return over
-
-    @property
-    def to_move(self) -> NDArray[np.int64]:
-        """(N,) seat to move, -1 when the game is over; simultaneous games: 0 while running."""
-        seats = (
-            np.zeros(self.num_games, np.int64) if self.facts.simultaneous else self._records["to_move"].astype(np.int64)
-        )
-        seats[self.over] = -1
-        return seats
-
-    @property
-    def rewards(self) -> NDArray[np.float32]:
-        """(N, P) float32, of the last step."""
-        return self._records["rewards"].copy()
-
-    @property
-    def terminated(self) -> NDArray[np.bool_]:
-        """(N,) bool, ended by the rules."""
-        return self._records["terminated"].copy()
-
-    @property
-    def seat_terminated(self) -> NDArray[np.bool_]:
-        """(N, P) bool, the seat's place was settled in the last decision."""
-        if "seat_terminated" in self.game.fields:
-            return self._records["seat_terminated"].astype(bool)
-        return self._records["terminated"][:, None].repeat(self.facts.players, axis=1)
-
-    @property
-    def alive(self) -> NDArray[np.bool_]:
-        """(N, P) bool, the seat's place is not settled, and the game is running."""
-        running = ~self.over[:, None]
-        if "alive" in self.game.fields:
-            return self._records["alive"].astype(bool) & running
-        return running.repeat(self.facts.players, axis=1)
-
-    @property
-    def deciding(self) -> NDArray[np.bool_]:
-        """(N, P) bool, who must act now; see `Engine.deciding`."""
-        if not self.facts.simultaneous:
-            deciding: NDArray[np.bool_] = self.to_move[:, None] == np.arange(self.facts.players)
-            return deciding
-        if "deciding" in self.game.fields:
-            deciding = self._records["deciding"].astype(bool)
-            return self.alive & deciding
-        return self.alive
-
-    @property
-    def truncated(self) -> NDArray[np.bool_]:
-        """(N,) bool, ended by an outside limit."""
-        return self._records["truncated"].copy()
-
-    def clone(self) -> KernelEngine:
-        """Independent copy of all games."""
-        return self.gather(self._all)
-
-    def gather(self, rows: Any) -> KernelEngine:
+    def gather(self, rows: Any) -> Self:
         """Copy chosen games, repeats allowed, into a new batch."""
         rows = checked_rows(rows, self.num_games)
         other = object.__new__(type(self))
@@ -300,17 +231,6 @@ class KernelEngine:
         self.run(self._bound.redeal_rows, self.num_games, self.kernel_state, self._all, seats)
         # Other seats see what was re-drawn, and their legal actions may depend on it.
         self.run(self._bound.legal_rows, self.num_games, self.kernel_state, self._masks)
-
-    def close(self) -> None:
-        """Nothing is held open."""
-
-    def save(self, file: str | Path) -> None:
-        """Write all games to `file`, atomically."""
-        write_snapshot(file, identity(self.game), self.fields())
-
-    def restore(self, file: str | Path) -> None:
-        """Continue from a file of `save`; the number of games becomes that of the file."""
-        self.load_fields(read_snapshot(file, self.game, self.num_games))
 
     def fields(self) -> dict[str, NDArray[Any]]:
         """Everything that a restored batch needs, by name; the arrays are live."""

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ludory.envs.engine.protocol import Array, Engine
-from ludory.envs.game import Game
-from ludory.envs.views.arrays import arrays_of
-from ludory.envs.views.forfeit import forfeit_rewards
+from ludory.envs.game import Game, GameFacts
 from ludory.errors import OptionError
 
+from .arrays import arrays_of
 from .opponents import Others, Seats, own_seat, seat_players
 from .table import Listener, Table, first_legal, tell_of_moves
 
+Illegal = Literal["lose", "raise"]
 MOST_STARTS = 1000
 """How many games in a row may end before the policy's first move."""
 
@@ -183,3 +184,27 @@ class PolicySeats:
     def forfeit(self, returns: Array) -> Array:
         """Rewards (m, P) of games that the policy has lost by an illegal action, given the returns (m, P) so far."""
         return forfeit_rewards(self.facts, returns, [self.reward_seat])
+
+
+def checked_illegal(illegal: str) -> str:
+    """`illegal`.
+
+    Raises:
+        OptionError: it is neither "lose" nor "raise".
+    """
+    if illegal not in get_args(Illegal):
+        raise OptionError(f"illegal={illegal!r}: must be 'lose' (the game ends with the worst return) or 'raise'")
+    return illegal
+
+
+def forfeit_rewards(facts: GameFacts, returns: Array, seats: Sequence[int]) -> Array:
+    """Rewards (m, P) that end m games which `seats` have lost by an illegal action, given the returns (m, P) so far.
+
+    The return of a seat that lost becomes the worst possible, or falls by 1 where returns have no bound; a shared reward is shared,
+    other seats get 0.
+    """
+    rewards = returns * 0
+    losers = range(facts.players) if facts.reward == "shared" else seats
+    for seat in losers:
+        rewards[:, seat] = facts.min_return - returns[:, seat] if isfinite(facts.min_return) else -1
+    return rewards

@@ -11,11 +11,19 @@ from numpy.typing import NDArray
 
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine
+from ludory.envs.seats.policy_seats import checked_illegal, forfeit_rewards
 from ludory.errors import NotResetError, OptionError
 
-from .forfeit import checked_illegal, forfeit_rewards
-from .rendering import FRAMES_PER_SECOND, checked_render_mode, draw, render_modes
-from .spaces import HeadsSpace, action_space, mask_space, observation_space
+from .common import (
+    FRAMES_PER_SECOND,
+    HeadsSpace,
+    action_space,
+    checked_render_mode,
+    draw,
+    mask_space,
+    observation_space,
+    render_modes,
+)
 
 
 class AgentsGame:

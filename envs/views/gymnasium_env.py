@@ -12,13 +12,18 @@ from ludory.envs.engine.protocol import Array
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.seats.opponents import Others, Seats
-from ludory.envs.seats.policy_seats import PolicySeats
+from ludory.envs.seats.policy_seats import PolicySeats, checked_illegal
 from ludory.errors import IllegalActionError, NotResetError
 
-from .forfeit import checked_illegal
-from .rendering import FRAMES_PER_SECOND, checked_render_mode, draw, render_modes
-from .single_action import action_row
-from .spaces import action_space, observation_space
+from .common import (
+    FRAMES_PER_SECOND,
+    action_row,
+    action_space,
+    checked_render_mode,
+    draw,
+    observation_space,
+    render_modes,
+)
 
 
 def make_env(

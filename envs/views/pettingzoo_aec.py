@@ -13,8 +13,8 @@ from ludory.envs.make import make_game
 from ludory.errors import IllegalActionError
 
 from .agents_game import AgentsGame
+from .common import action_row
 from .pettingzoo_parallel import GameParallelEnv
-from .single_action import action_row
 
 
 def make_aec(

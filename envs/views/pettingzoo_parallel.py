@@ -14,7 +14,7 @@ from ludory.envs.seats.table import first_legal
 from ludory.errors import IllegalActionError
 
 from .agents_game import AgentsGame
-from .single_action import action_row
+from .common import action_row
 
 Seen = dict[str, Any]
 Step = tuple[dict[str, Seen], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]
