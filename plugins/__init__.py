@@ -14,6 +14,7 @@ if not __name__.startswith("ludory."):
     raise ImportError("this is ludory's plugins room; type `import ludory.plugins`")
 
 from . import builtin
+from .discovery import Discovered
 from .entry import Entry
 from .registry import Description, Registry
 
@@ -27,6 +28,7 @@ __all__ = [
     "benchmarks",
     "commands",
     "games",
+    "makers",
     "networks",
 ]
 
@@ -60,6 +62,9 @@ algorithms: Registry[type[Any]] = Registry(
 )
 benchmarks: Registry[Callable[[list[str]], int]] = Registry(
     "benchmark", builtin.BENCHMARKS, callable, "a function run(argv) that gives an exit code"
+)
+makers: Registry[Callable[..., Any]] = Registry(
+    "maker", builtin.MAKERS, callable, "a function", lambda: Discovered({"ludory.makers": []}, [])
 )
 commands: Registry[Command] = Registry(
     "command", builtin.COMMANDS, _has_run, "a module with a function run(argv) that gives an exit code"

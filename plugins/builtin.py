@@ -181,3 +181,6 @@ COMMANDS = (
     Entry("new", "ludory.cli.new.command", "write the package of a new game, agent or algorithm"),
     Entry("doctor", "ludory.cli.doctor", "say what works on this machine and what does not"),
 )
+
+MAKERS = (Entry("agent", "ludory.agents.make:make_agent", "the agent of a name or of a checkpoint"),)
+"""Functions of upper rooms that lower ones look up by name, since rooms import one way."""

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from ludory.envs.engine.pool_worker import Environment
 from ludory.envs.engine.pooled_engine import POOL_OPTIONS, PooledEngine
-from ludory.envs.game import Game
+from ludory.envs.game import Game, GameFacts, ObservationSpec
 from ludory.errors import OptionError
+
+from .spaces import Actions
 
 ENGINE_OPTIONS = {**POOL_OPTIONS, "workers": None}
 """Options of the engine with their defaults; workers=None: as `default_workers` says."""
@@ -31,6 +33,77 @@ class Adapted(Environment, Protocol):
 
     def picture(self, mode: str) -> Any:
         """What the environment renders in a mode; None if it has no such mode."""
+
+
+class AdaptedEnvironment:
+    """What all adapted environments do alike; `env` is the environment of the other library."""
+
+    env: Any
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.env.close()
+
+    def picture(self, mode: str) -> Any:
+        """The frame or text that the environment renders; None if it was made for another render mode."""
+        return self.env.render() if getattr(self.env.unwrapped, "render_mode", None) == mode else None
+
+
+@dataclass(frozen=True)
+class Wrapped:
+    """Makes an environment and wraps it for a `PooledEngine`; can be sent to a worker."""
+
+    wrap: Callable[[Any], Adapted]
+    make: Callable[[str | None], Any]
+
+    def __call__(self, mode: str | None) -> Adapted:
+        """An environment that renders in `mode`."""
+        return self.wrap(self.make(mode))
+
+
+def adapted_game(
+    facts: GameFacts,
+    maker: Callable[[str | None], Any] | Sequence[Callable[[str | None], Any]],
+    wrap: Callable[[Any], Adapted],
+    env: Any,
+    seconds: float,
+) -> Game:
+    """The game of environments that `maker` makes; a list has one maker per environment that there is.
+
+    env: one of them, from which the render modes are read; it is closed unless the user handed it in. seconds: that a step takes.
+    """
+    modes = tuple(env.metadata.get("render_modes") or ())
+    if callable(maker):
+        env.close()
+    return Game(
+        facts,
+        engine=Adapter(
+            Wrapped(wrap, maker) if callable(maker) else [Wrapped(wrap, one) for one in maker], modes, seconds
+        ),
+        engine_options=ENGINE_OPTIONS,
+        text=text_picture,
+        svg=svg_picture if "rgb_array" in modes else None,
+    )
+
+
+def one_seat_facts(
+    name: str, observation: ObservationSpec, actions: Actions, longest_game: int = NO_LIMIT
+) -> GameFacts:
+    """Facts of an environment for one agent; whether it hides something is not known and does not matter."""
+    return GameFacts(
+        name,
+        1,
+        "sequential",
+        "shared",
+        hidden_information=False,
+        chance=True,
+        heads=actions.heads,
+        box=actions.box,
+        observation=observation,
+        longest_game=longest_game,
+        min_return=-np.inf,
+        max_return=np.inf,
+    )
 
 
 @dataclass(frozen=True)

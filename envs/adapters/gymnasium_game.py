@@ -8,6 +8,8 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -16,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.envs.engine.pool_worker import Row
-from ludory.envs.game import Game, GameFacts
+from ludory.envs.game import Game
 from ludory.errors import LudoryError, OptionError, PluginError, UnknownIdError
 from ludory.plugins.requirements import missing_dependency
 
-from .engine import ENGINE_OPTIONS, NO_LIMIT, Adapter, svg_picture, text_picture
+from .engine import ENGINE_OPTIONS, NO_LIMIT, AdaptedEnvironment, adapted_game, one_seat_facts
 from .spaces import Actions, Observations
 
 MASK = "action_mask"
@@ -29,7 +31,7 @@ TRIED_STEPS = 64
 """Steps of a new environment that are played to see how long one takes."""
 
 
-class GymnasiumEnvironment:
+class GymnasiumEnvironment(AdaptedEnvironment):
     """One `gymnasium.Env` in a `PooledEngine`.
 
     Legal masks are taken from info["action_mask"], else from the environment's `action_masks()`.
@@ -64,12 +66,8 @@ class GymnasiumEnvironment:
         if mask is not None:
             row.legal[0] = flat_mask(mask)
 
-    def close(self) -> None:
-        """See `Environment`."""
-        self.env.close()
-
     def picture(self, mode: str) -> Any:
-        """See `Adapted`."""
+        """The frame or text that the outermost wrapper renders; None if it was made for another render mode."""
         return self.env.render() if self.env.render_mode == mode else None
 
 
@@ -92,24 +90,29 @@ def make_game(environment: str, **options: Any) -> Game:
         OptionError: an option that it does not take, or spaces that cannot be translated.
     """
     kwargs = {name: value for name, value in options.items() if name not in ENGINE_OPTIONS}
-    return game_of_maker(_Maker(environment, kwargs), f"gymnasium:{environment}")
+    maker = NamedEnvironment(f"gymnasium:{environment}", _make, kwargs)
+    return game_of_maker(maker, maker.id)
 
 
-class _Maker:
-    """Makes an environment by its id, in any process."""
+@dataclass(frozen=True)
+class NamedEnvironment:
+    """Makes an environment by its id, in any process: `function(environment, **options)`."""
 
-    def __init__(self, environment: str, options: Mapping[str, Any]) -> None:
-        self.environment, self.options = environment, options
+    id: str
+    function: Callable[..., Any]
+    options: Mapping[str, Any]
 
-    def __call__(self, mode: str | None) -> gymnasium.Env[Any, Any]:
+    def __call__(self, mode: str | None) -> Any:
+        """An environment that renders in `mode`."""
         rendering = {} if mode is None else {"render_mode": mode}
-        env: gymnasium.Env[Any, Any] = made(f"gymnasium:{self.environment}", self._make, {**rendering, **self.options})
-        return env
+        make = partial(self.function, self.id.partition(":")[2])
+        return made(self.id, make, {**rendering, **self.options})
 
-    def _make(self, **options: Any) -> Any:
-        if (function := attribute(self.environment)) is not None:
-            return function(**options)
-        return gymnasium.make(self.environment, disable_env_checker=True, **options)
+
+def _make(environment: str, **options: Any) -> Any:
+    if (function := attribute(environment)) is not None:
+        return function(**options)
+    return gymnasium.make(environment, disable_env_checker=True, **options)
 
 
 def attribute(name: str) -> Callable[..., Any] | None:
@@ -184,48 +187,13 @@ def game_of_maker(
         maker: `maker(render_mode)` makes an environment; a list: those that there are.
         name: in tables and errors.
     """
-    makers = [maker] if callable(maker) else list(maker)
-    env = makers[0](None)
+    env = (maker if callable(maker) else maker[0])(None)
     try:
         trial = GymnasiumEnvironment(env)
     except OptionError as error:
         raise OptionError(f"{name}: {error}") from error
-    facts = GameFacts(
-        name,
-        1,
-        "sequential",
-        "shared",
-        hidden_information=False,
-        chance=True,
-        heads=trial.actions.heads,
-        box=trial.actions.box,
-        observation=trial.observations.spec,
-        longest_game=_limit(env),
-        min_return=-np.inf,
-        max_return=np.inf,
-    )
-    modes = tuple(env.metadata.get("render_modes") or ())
-    adapted = [_Adapted(one) for one in makers]
-    adapter = Adapter(adapted[0] if callable(maker) else adapted, modes, _seconds_per_step(env))
-    if callable(maker):
-        env.close()  # environments that were handed in are played on
-    return Game(
-        facts,
-        engine=adapter,
-        engine_options=ENGINE_OPTIONS,
-        text=text_picture,
-        svg=svg_picture if "rgb_array" in modes else None,
-    )
-
-
-class _Adapted:
-    """Makes a `GymnasiumEnvironment`."""
-
-    def __init__(self, maker: Callable[[str | None], gymnasium.Env[Any, Any]]) -> None:
-        self._maker = maker
-
-    def __call__(self, mode: str | None) -> GymnasiumEnvironment:
-        return GymnasiumEnvironment(self._maker(mode))
+    facts = one_seat_facts(name, trial.observations.spec, trial.actions, _limit(env))
+    return adapted_game(facts, maker, GymnasiumEnvironment, env, _seconds_per_step(env))
 
 
 def _limit(env: gymnasium.Env[Any, Any]) -> int:

@@ -7,7 +7,7 @@ import importlib
 import pkgutil
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any, Literal, TypeAlias
 
@@ -21,8 +21,8 @@ from ludory.envs.engine.pool_worker import Row
 from ludory.envs.game import Game, GameFacts, Head
 from ludory.errors import OptionError, UnknownIdError
 
-from .engine import ENGINE_OPTIONS, NO_LIMIT, Adapter, svg_picture, text_picture
-from .gymnasium_game import MASK, attribute, flat_mask, made
+from .engine import ENGINE_OPTIONS, NO_LIMIT, AdaptedEnvironment, adapted_game
+from .gymnasium_game import MASK, NamedEnvironment, attribute, flat_mask
 from .spaces import Actions, Observations
 
 FAMILIES = ("classic", "butterfly", "atari", "sisl")
@@ -33,7 +33,7 @@ Reward = Literal["shared", "zero_sum", "general"]
 Env: TypeAlias = AECEnv[Any, Any, Any] | ParallelEnv[Any, Any, Any]
 
 
-class Seats:
+class AgentSpaces:
     """What the agents of an environment see and do; all see the same space, seats with fewer actions have the others masked.
 
     Raises:
@@ -83,11 +83,11 @@ class Seats:
             start += head.size
 
 
-class AecEnvironment:
+class AecEnvironment(AdaptedEnvironment):
     """An AEC environment in a `PooledEngine`: its agents move in turns."""
 
     def __init__(self, env: AECEnv[Any, Any, Any]) -> None:
-        self.env, self.seats = env, Seats(env)
+        self.env, self.seats = env, AgentSpaces(env)
         self._number = {agent: seat for seat, agent in enumerate(self.seats.agents)}
 
     def reset(self, seed: int, options: Mapping[str, Any], row: Row) -> None:
@@ -129,20 +129,12 @@ class AecEnvironment:
             mask = row.legal[0] if here == seat else np.empty(len(row.legal[0]), bool)
             self.seats.write(here, env.observe(agent), env.infos.get(agent, {}), row.observations[here], mask)
 
-    def close(self) -> None:
-        """See `Environment`."""
-        self.env.close()
 
-    def picture(self, mode: str) -> Any:
-        """See `Adapted`."""
-        return self.env.render() if getattr(self.env.unwrapped, "render_mode", None) == mode else None
-
-
-class ParallelEnvironment:
+class ParallelEnvironment(AdaptedEnvironment):
     """A parallel environment in a `PooledEngine`: all agents act at once; agents that leave `agents` are out."""
 
     def __init__(self, env: ParallelEnv[Any, Any, Any]) -> None:
-        self.env, self.seats = env, Seats(env)
+        self.env, self.seats = env, AgentSpaces(env)
 
     def reset(self, seed: int, options: Mapping[str, Any], row: Row) -> None:
         """See `Environment`."""
@@ -178,14 +170,6 @@ class ParallelEnvironment:
                 row.legal[seat] = False
                 row.legal[seat, np.cumsum([0, *(head.size for head in self.seats.heads)])[:-1]] = True
 
-    def close(self) -> None:
-        """See `Environment`."""
-        self.env.close()
-
-    def picture(self, mode: str) -> Any:
-        """See `Adapted`."""
-        return self.env.render() if getattr(self.env.unwrapped, "render_mode", None) == mode else None
-
 
 def make_game(environment: str, reward: Reward | None = None, parallel: bool = False, **options: Any) -> Game:
     """The game of an environment of PettingZoo (`connect_four_v3`) or of a module (`my_module`, `my_module:env`).
@@ -202,35 +186,23 @@ def make_game(environment: str, reward: Reward | None = None, parallel: bool = F
         OptionError: an option that it does not take, or spaces that cannot be translated.
     """
     kwargs = {name: value for name, value in options.items() if name not in ENGINE_OPTIONS}
-    return game_of_maker(_Maker(environment, parallel, kwargs), f"pettingzoo:{environment}", reward)
+    maker = NamedEnvironment(f"pettingzoo:{environment}", partial(_make, parallel), kwargs)
+    return game_of_maker(maker, maker.id, reward)
 
 
-@dataclass(frozen=True)
-class _Maker:
-    """Makes an environment by its name, in any process."""
-
-    environment: str
-    parallel: bool
-    options: Mapping[str, Any]
-
-    def __call__(self, mode: str | None) -> Env:
-        rendering = {} if mode is None else {"render_mode": mode}
-        id = f"pettingzoo:{self.environment}"
-        return checked(made(id, self._make, {**rendering, **self.options}), id)
-
-    def _make(self, **options: Any) -> Any:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            if (function := attribute(self.environment)) is not None:
-                return function(**options)
-            module = _module(self.environment)
-            names = ("parallel_env", "env") if self.parallel else ("env", "parallel_env", "raw_env")
-            found = next((getattr(module, name) for name in names if hasattr(module, name)), None)
-            if found is None:
+def _make(parallel: bool, environment: str, **options: Any) -> Env:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        function = attribute(environment)
+        if function is None:
+            module = _module(environment)
+            names = ("parallel_env", "env") if parallel else ("env", "parallel_env", "raw_env")
+            function = next((getattr(module, name) for name in names if hasattr(module, name)), None)
+            if function is None:
                 raise UnknownIdError(
                     f"the module {module.__name__} has neither `env` nor `parallel_env`; type module:function"
                 )
-            return found(**options)
+        return checked(function(**options), f"pettingzoo:{environment}")
 
 
 def checked(env: Any, id: str) -> Env:
@@ -276,10 +248,9 @@ def game_of_maker(
     """
     if reward not in (None, "shared", "zero_sum", "general"):
         raise OptionError(f"reward={reward!r}: must be 'shared', 'zero_sum' or 'general'")
-    makers = [maker] if callable(maker) else list(maker)
-    env = makers[0](None)
+    env = (maker if callable(maker) else maker[0])(None)
     try:
-        seats = Seats(env)
+        seats = AgentSpaces(env)
     except OptionError as error:
         raise OptionError(f"{name}: {error}") from error
     kind, seconds = _trial(env, len(seats.agents))
@@ -299,28 +270,11 @@ def game_of_maker(
         max_return=np.inf,
         seats_leave=turns == "simultaneous",
     )
-    modes = tuple(env.metadata.get("render_modes") or ())
-    if callable(maker):
-        env.close()  # environments that were handed in are played on
-    adapted = [_Adapted(one) for one in makers]
-    return Game(
-        facts,
-        engine=Adapter(adapted[0] if callable(maker) else adapted, modes, seconds),
-        engine_options=ENGINE_OPTIONS,
-        text=text_picture,
-        svg=svg_picture if "rgb_array" in modes else None,
-    )
+    return adapted_game(facts, maker, _wrapped, env, seconds)
 
 
-@dataclass(frozen=True)
-class _Adapted:
-    """Makes an `AecEnvironment` or a `ParallelEnvironment`."""
-
-    maker: Callable[[str | None], Env]
-
-    def __call__(self, mode: str | None) -> AecEnvironment | ParallelEnvironment:
-        env = self.maker(mode)
-        return AecEnvironment(env) if isinstance(env, AECEnv) else ParallelEnvironment(env)
+def _wrapped(env: Env) -> AecEnvironment | ParallelEnvironment:
+    return AecEnvironment(env) if isinstance(env, AECEnv) else ParallelEnvironment(env)
 
 
 def _trial(env: Env, players: int) -> tuple[Reward, float]:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 from ludory.envs.engine.external import ExternalEngine, Rows
-from ludory.envs.game import Game, GameFacts
+from ludory.envs.game import Game
 from ludory.errors import OptionError
 
-from .engine import NO_LIMIT
+from .engine import one_seat_facts
 from .gymnasium_game import MASK, flat_mask
 from .spaces import Actions, Observations
 
@@ -48,7 +48,7 @@ class _Batch(Protocol):
         """Close the environment."""
 
 
-class GymnasiumBatch:
+class _GymnasiumBatch:
     """A `gymnasium.vector.VectorEnv`; of those that reset by themselves in the same step, the next observations are kept."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
@@ -58,7 +58,6 @@ class GymnasiumBatch:
         self._begun: dict[int, tuple[Any, Any]] = {}
 
     def reset(self, rows: Rows, seeds: NDArray[np.int64]) -> tuple[list[Any], list[Any]]:
-        """See `_Batch`."""
         if all(int(row) in self._begun for row in rows):
             found = [self._begun.pop(int(row)) for row in rows]
             return [seen for seen, _ in found], [mask for _, mask in found]
@@ -71,7 +70,6 @@ class GymnasiumBatch:
         return [_row(seen, k) for k in rows], [_mask(infos, k) for k in rows]
 
     def step(self, actions: NDArray[Any]) -> _Step:
-        """See `_Batch`."""
         seen, rewards, terminated, truncated, infos = self.env.step(actions)
         shown, masks = [_row(seen, k) for k in range(self.count)], [_mask(infos, k) for k in range(self.count)]
         self._begun.clear()
@@ -81,11 +79,10 @@ class GymnasiumBatch:
         return _Step(shown, masks, rewards, terminated, truncated)
 
     def close(self) -> None:
-        """See `_Batch`."""
         self.env.close()
 
 
-class SB3Batch:
+class _SB3Batch:
     """A `VecEnv`, whose rows reset by themselves."""
 
     def __init__(self, env: VecEnv) -> None:
@@ -101,7 +98,6 @@ class SB3Batch:
         return list(self.env.env_method("action_masks")) if self._masked else [None] * self.count
 
     def reset(self, rows: Rows, seeds: NDArray[np.int64]) -> tuple[list[Any], list[Any]]:
-        """See `_Batch`."""
         if len(rows) == self.count:
             self.env.seed(int(seeds[0]))
             seen = self.env.reset()
@@ -115,7 +111,6 @@ class SB3Batch:
         return shown, [masks[row] for row in rows]
 
     def step(self, actions: NDArray[Any]) -> _Step:
-        """See `_Batch`."""
         seen, rewards, dones, infos = self.env.step(actions)
         shown, masks = [_row(seen, k) for k in range(self.count)], self._masks()
         truncated = np.zeros(self.count, bool)
@@ -127,7 +122,6 @@ class SB3Batch:
         return _Step(shown, masks, rewards, dones & ~truncated, truncated)
 
     def close(self) -> None:
-        """See `_Batch`."""
         self.env.close()
 
 
@@ -205,20 +199,7 @@ def game_of_vector(env: VectorEnv[Any, Any, Any] | VecEnv) -> Game:
     Raises:
         OptionError: spaces that cannot be translated.
     """
-    batch: _Batch = GymnasiumBatch(env) if isinstance(env, VectorEnv) else SB3Batch(env)
+    batch: _Batch = _GymnasiumBatch(env) if isinstance(env, VectorEnv) else _SB3Batch(env)
     observations, actions = Observations(batch.observation_space), Actions(batch.action_space)
-    facts = GameFacts(
-        type(env).__name__,
-        1,
-        "sequential",
-        "shared",
-        hidden_information=False,
-        chance=True,
-        heads=actions.heads,
-        box=actions.box,
-        observation=observations.spec,
-        longest_game=NO_LIMIT,
-        min_return=-np.inf,
-        max_return=np.inf,
-    )
+    facts = one_seat_facts(type(env).__name__, observations.spec, actions)
     return Game(facts, engine=VectorAdapter(batch))

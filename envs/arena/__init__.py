@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import fields as dataclass_fields
 from functools import partial
 from typing import Any
 
 from ludory.envs.game import Game, GameFacts, Head, Kernels, State
-from ludory.errors import OptionError
+from ludory.envs.options import read_options
 
 from .constants import FULL_HP, LONGEST_GAME, TICKS
-from .legality import legal
+from .legality import legal, used
 from .observe.full import critic_spec, observe_critic
 from .observe.observation import OBSERVE, observation_spec
+from .pictures.svg import draw_svg
+from .pictures.text import draw_text
 from .redeal import redeal
 from .rules import reset, step
 from .start import start_fields
 from .state import fields
-from .used import used
 from .variants import ArenaOptions
 
 __all__ = ["ArenaOptions", "make_game"]
@@ -32,7 +32,7 @@ def make_game(**options: Any) -> Game:
     Raises:
         OptionError: unknown option, or a value that is not allowed.
     """
-    chosen = _options(options)
+    chosen = read_options("Arena", ArenaOptions, options)
     facts = GameFacts(
         name="Arena",
         players=chosen.players,
@@ -54,8 +54,8 @@ def make_game(**options: Any) -> Game:
         action_name=partial(action_name, chosen),
         info=public_info,
         start=partial(start_fields, chosen),
-        text=_text,
-        svg=_svg,
+        text=draw_text,
+        svg=draw_svg,
         last_move=last_move,
         progress=progress,
         options=options,
@@ -72,14 +72,6 @@ def heads(options: ArenaOptions) -> tuple[Head, ...]:
     move, aim = options.move_bins, options.aim_bins
     sizes = {"move_x": move, "move_y": move, "aim_x": aim, "aim_y": aim, "fire": 2, "ability": 5, "interact": 2}
     return tuple(Head(name, size) for name, size in sizes.items())
-
-
-def _options(options: dict[str, Any]) -> ArenaOptions:
-    known = [field.name for field in dataclass_fields(ArenaOptions)]
-    for name in options:
-        if name not in known:
-            raise OptionError(f"Arena has no option {name!r}; it has {', '.join(known)}")
-    return ArenaOptions(**options)
 
 
 def action_name(options: ArenaOptions, head: int, value: int) -> str:
@@ -114,15 +106,3 @@ def last_move(state: State, i: int) -> str:
     settled = [seat for seat, now in enumerate(state.seat_terminated[i].tolist()) if now]
     places = "".join(f", seat {seat} takes place {int(state.place[i, seat]) / 2:g}" for seat in settled)
     return f"{int(state.t[i]) / TICKS:.1f} s{places}"
-
-
-def _text(state: State, i: int, seat: int | None) -> str:
-    from .pictures.text import draw_text
-
-    return draw_text(state, i, seat)
-
-
-def _svg(state: State, i: int, seat: int | None) -> str:
-    from .pictures.svg import draw_svg
-
-    return draw_svg(state, i, seat)

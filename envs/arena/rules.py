@@ -1,16 +1,14 @@
-"""The arena's rules as scalar kernels: reset and step. Each phase of a tick has a file of its own.
+"""The arena's rules as scalar kernels: reset and step. The phases of a tick are in `phases/`.
 
 Sizes come from the shapes of the state's arrays and from `setup`, so the same kernels serve every variant.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
+from ludory.envs.arena.phases.actions import intend, move
 from ludory.envs.arena.phases.crates import count_absences
 from ludory.envs.arena.phases.damage import bury, settle
-from ludory.envs.arena.phases.mines import spring_mines
-from ludory.envs.arena.phases.movement import move
-from ludory.envs.arena.phases.novas import fire_novas
-from ludory.envs.arena.phases.shots import sweep_shots
+from ludory.envs.arena.phases.weapons import fire_novas, spring_mines, sweep_shots
 from ludory.envs.arena.phases.zone import close_zone, set_zone
 from ludory.envs.chance import begin_episode, draw
 from ludory.envs.kernel import kernel
@@ -33,7 +31,6 @@ from .constants import (
     TICKS_PER_DECISION,
 )
 from .geometry import draw_in_disc, q14
-from .intent import intend
 from .state import (
     GIVEN_AMMUNITION,
     GIVEN_CENTRE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from functools import reduce
 from operator import or_
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.options import integer_array, refuse_unknown
 from ludory.errors import OptionError
 
 from .constants import CRATES, FULL_AMMUNITION, FULL_ENERGY, FULL_HP
@@ -52,14 +52,14 @@ def start_fields(options: ArenaOptions, given: Mapping[str, Any], count: int) ->
     Raises:
         OptionError: unknown name, no integers, wrong shape, or a value that is not allowed; names the field.
     """
-    _refuse_unknown("reset option", given, ("start",))
+    refuse_unknown("Arena", "reset option", given, ("start",))
     start = given.get("start")
     if start is None:
         return {}
     if not isinstance(start, Mapping):
         raise OptionError(f"start={start!r}: must be a dictionary with some of {', '.join(_parts(options))}")
     parts = _parts(options)
-    _refuse_unknown("start field", start, tuple(parts))
+    refuse_unknown("Arena", "start field", start, tuple(parts))
     fields: dict[str, NDArray[Any]] = {}
     for name, values in start.items():
         part = parts[name]
@@ -72,16 +72,9 @@ def start_fields(options: ArenaOptions, given: Mapping[str, Any], count: int) ->
     return fields | {"given": np.full(count, bits, np.int32)}
 
 
-def _refuse_unknown(what: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for key in given:
-        if key not in known:
-            near = difflib.get_close_matches(str(key), known, 1, 0)
-            raise OptionError(f"Arena has no {what} {key!r}; did you mean {near[0]!r}? (it has {', '.join(known)})")
-
-
 def _checked(options: ArenaOptions, name: str, part: Part, values: Any, count: int) -> NDArray[np.int32]:
     """Values (count, *shape)."""
-    array = _integers(name, values)
+    array = integer_array(f"start[{name!r}]", values)
     if array.shape not in (part.shape, (count, *part.shape)):
         raise OptionError(f"start[{name!r}]: shape {array.shape}, must be {part.shape} or {(count, *part.shape)}")
     array = np.broadcast_to(array, (count, *part.shape))
@@ -105,13 +98,3 @@ def _refuse(name: str, array: NDArray[Any], wrong: NDArray[np.bool_], rule: str)
         where = f"[{', '.join(map(str, place))}]" if place else ""
         value = array[(game, *place)].tolist()
         raise OptionError(f"start[{name!r}]{where} of game {game} is {value}: {rule}")
-
-
-def _integers(name: str, values: Any) -> NDArray[np.int64]:
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise OptionError(f"start[{name!r}]: must be integers in rows of one length ({error})") from error
-    if array.dtype.kind not in "iu":
-        raise OptionError(f"start[{name!r}]: must be integers, got dtype {array.dtype}")
-    return array.astype(np.int64)

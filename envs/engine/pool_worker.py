@@ -78,14 +78,14 @@ def arrays_in(memory: Any, layout: Mapping[str, ArraySpec], count: int) -> dict[
     return arrays
 
 
-class Fault(NamedTuple):
+class EnvironmentFault(NamedTuple):
     """An environment raised an error."""
 
     row: int
     text: str
 
 
-class Slots:
+class EnvironmentBlock:
     """Environments start..start + n - 1 of a pool, with their rows of its arrays.
 
     An environment that raises an error is closed, and made anew at its next reset.
@@ -107,7 +107,7 @@ class Slots:
         for k in range(len(factories)):
             self.environments[k] = factories[k]()
 
-    def obey(self, options: Mapping[int, Mapping[str, Any]]) -> list[Fault]:
+    def obey(self, options: Mapping[int, Mapping[str, Any]]) -> list[EnvironmentFault]:
         """Carry out the orders that stand in the arrays; `options` of resets by row."""
         actions, seeds, faults = self._arrays["action"], self._arrays["seed"], []
         for k, order in enumerate(self._orders.tolist()):
@@ -123,7 +123,7 @@ class Slots:
                 else:
                     environment.reset(int(seeds[row]), options.get(row, {}), self._rows[k])
             except Exception:
-                faults.append(Fault(row, traceback.format_exc()))
+                faults.append(EnvironmentFault(row, traceback.format_exc()))
                 self._drop(k)
         self._orders[:] = IDLE
         return faults
@@ -150,20 +150,20 @@ def work(
     _die_with_parent()
     try:
         arrays = arrays_in(memory, layout, count)
-        slots = Slots(
+        block = EnvironmentBlock(
             pickle.loads(factories), start, arrays, [name for name in layout if name not in (*ORDERS, "action")]
         )
     except Exception:
-        connection.send_bytes(FAULTS + pickle.dumps([Fault(start, traceback.format_exc())]))
+        connection.send_bytes(FAULTS + pickle.dumps([EnvironmentFault(start, traceback.format_exc())]))
         return
     connection.send_bytes(READY)
     try:
         while (message := connection.recv_bytes())[:1] != QUIT:
-            faults = slots.obey(pickle.loads(message[1:]) if message[:1] == GO_WITH_OPTIONS else {})
+            faults = block.obey(pickle.loads(message[1:]) if message[:1] == GO_WITH_OPTIONS else {})
             connection.send_bytes(FAULTS + pickle.dumps(faults) if faults else DONE)
     except (EOFError, OSError):  # the pool is gone
         pass
-    slots.close()
+    block.close()
 
 
 def _die_with_parent() -> None:

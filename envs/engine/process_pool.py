@@ -33,9 +33,9 @@ from .pool_worker import (
     STEP,
     ArraySpec,
     Environment,
+    EnvironmentBlock,
     EnvironmentFactory,
-    Fault,
-    Slots,
+    EnvironmentFault,
     array_bytes,
     arrays_in,
     work,
@@ -97,14 +97,14 @@ class ProcessPool:
         self._moves = np.zeros(self._count, np.int64)
         self.last_error: WorkerError | None = None
         """What last went wrong, also with on_crash="restart"."""
-        self._slots: Slots | None = None
+        self._block: EnvironmentBlock | None = None
         self._workers: list[_Worker] = []
         self._late: set[int] = set()  # workers that have not answered yet
         size = array_bytes(self._layout, self._count)
         if workers == 0:
             memory: Any = bytearray(size)
             self.arrays = arrays_in(memory, self._layout, self._count)
-            self._slots = Slots(self._factories, 0, self.arrays, list(layout))
+            self._block = EnvironmentBlock(self._factories, 0, self.arrays, list(layout))
             return
         self._context = multiprocessing.get_context("spawn")
         self._memory = self._context.RawArray(ctypes.c_byte, size)
@@ -131,7 +131,7 @@ class ProcessPool:
     @property
     def environments(self) -> Sequence[Environment | None]:
         """The environments of this process, () where workers play them; None stands for one that failed."""
-        return () if self._slots is None else self._slots.environments
+        return () if self._block is None else self._block.environments
 
     def reset(
         self, rows: NDArray[np.int64], seeds: NDArray[np.int64], options: Mapping[int, Mapping[str, Any]] | None = None
@@ -151,12 +151,12 @@ class ProcessPool:
     def _exchange(
         self, rows: NDArray[np.int64], order: int, options: Mapping[int, Mapping[str, Any]]
     ) -> NDArray[np.int64]:
-        if self._slots is not None:
+        if self._block is not None:
             self.arrays["order"][rows] = order
-            return self._failed([(None, fault) for fault in self._slots.obey(options)])
+            return self._failed([(None, fault) for fault in self._block.obey(options)])
         if not self._workers:
             raise WorkerError("the pool is closed; make a new one")
-        found: list[tuple[int | None, Fault]] = []
+        found: list[tuple[int | None, EnvironmentFault]] = []
         if self._late:  # an interrupt came between a question and its answer
             found = self._answers(sorted(self._late), self._timeout)
             if any(number is not None for number, _ in found):
@@ -170,9 +170,9 @@ class ProcessPool:
                 worker.connection.send_bytes(GO_WITH_OPTIONS + cloudpickle.dumps(mine) if mine else GO)
         return self._failed(found + self._answers(asked, self._timeout))
 
-    def _answers(self, asked: Sequence[int], seconds: float) -> list[tuple[int | None, Fault]]:
+    def _answers(self, asked: Sequence[int], seconds: float) -> list[tuple[int | None, EnvironmentFault]]:
         """Wait for the workers `asked`; what went wrong, each with the worker that must be started anew or None."""
-        found: list[tuple[int | None, Fault]] = []
+        found: list[tuple[int | None, EnvironmentFault]] = []
         self._late.update(asked)
         end = monotonic() + seconds
         while self._late:
@@ -186,7 +186,7 @@ class ProcessPool:
                 ]
         return found
 
-    def _answer(self, number: int) -> list[tuple[int | None, Fault]]:
+    def _answer(self, number: int) -> list[tuple[int | None, EnvironmentFault]]:
         try:
             message = self._workers[number].connection.recv_bytes()
         except (EOFError, OSError):
@@ -198,16 +198,16 @@ class ProcessPool:
             return []
         return [(None, fault) for fault in pickle.loads(message[1:])]
 
-    def _lost(self, number: int, what: str) -> tuple[int | None, Fault]:
+    def _lost(self, number: int, what: str) -> tuple[int | None, EnvironmentFault]:
         """Give up a worker; its first row stands for all of them."""
         self._late.discard(number)
         worker = self._workers[number]
         self._selector.unregister(worker.connection)
         worker.connection.close()
         _kill(worker.process)
-        return number, Fault(worker.start, what)
+        return number, EnvironmentFault(worker.start, what)
 
-    def _failed(self, found: list[tuple[int | None, Fault]]) -> NDArray[np.int64]:
+    def _failed(self, found: list[tuple[int | None, EnvironmentFault]]) -> NDArray[np.int64]:
         """Rows that `found` concerns, with new workers in place of those that were lost."""
         if not found:
             return np.empty(0, np.int64)
@@ -230,7 +230,7 @@ class ProcessPool:
             raise error
         return np.unique(np.concatenate(rows))
 
-    def _error(self, found: list[tuple[int | None, Fault]]) -> WorkerError:
+    def _error(self, found: list[tuple[int | None, EnvironmentFault]]) -> WorkerError:
         number, (row, text) = found[0]
         if number is None:
             lines = text.rstrip()
@@ -272,8 +272,8 @@ class ProcessPool:
 
     def close(self) -> None:
         """Close all environments and end the workers; may be called twice."""
-        if self._slots is not None:
-            self._slots.close()
+        if self._block is not None:
+            self._block.close()
         elif self._finalizer.alive:
             self._finalizer()
 

@@ -1,4 +1,4 @@
-"""`Sight`: what one seat may see of a game, as plain values. Both pictures are drawn from it and from nothing else."""
+"""`HanabiSight`: what one seat may see of a game, as plain values. Both pictures are drawn from it and from nothing else."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class SeenCard:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class HanabiSight:
     """A game as `seat` sees it; None: all cards face up."""
 
     seat: int | None
@@ -79,12 +79,12 @@ class Sight:
     """Why the game is over, "" while it runs."""
 
 
-def look(options: HanabiOptions, state: State, i: int, seat: int | None) -> Sight:
+def look(options: HanabiOptions, state: State, i: int, seat: int | None) -> HanabiSight:
     """Game `i` as `seat` sees it."""
     fireworks = tuple(int(height) for height in state.fireworks[i])
     deck, over = options.deck_size - int(state.deck_top[i]), bool(state.terminated[i])
     bombed = int(state.lives[i]) == 0 and options.bomb == "zero"
-    return Sight(
+    return HanabiSight(
         seat=seat,
         to_move=None if over else int(state.to_move[i]),
         hands=tuple(_hand(options, state, i, holder, holder == seat) for holder in range(options.players)),

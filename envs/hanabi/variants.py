@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from ludory.errors import OptionError
+from ludory.envs.options import check_choice, check_flag, check_range
 
 ObservationName = Literal["card_knowledge", "minimal", "seer", "v0_belief"]
 
@@ -41,19 +41,18 @@ class HanabiOptions:
         Raises:
             OptionError: naming the option, the value and what is allowed.
         """
-        _check_range("players", self.players, 2, 5)
-        _check_range("colors", self.colors, 1, 5)
-        _check_range("ranks", self.ranks, 1, 5)
+        check_range("players", self.players, 2, 5)
+        check_range("colors", self.colors, 1, 5)
+        check_range("ranks", self.ranks, 1, 5)
         if self.hand_size == 0:
             object.__setattr__(self, "hand_size", 5 if self.players <= 3 else 4)
-        _check_range("hand_size", self.hand_size, 1, self.deck_size // self.players)
-        _check_range("max_information_tokens", self.max_information_tokens, 0, 100)
-        _check_range("max_life_tokens", self.max_life_tokens, 1, 100)
-        _check_choice("observation", self.observation, get_args(ObservationName))
-        _check_choice("bomb", self.bomb, ("zero", "keep"))
+        check_range("hand_size", self.hand_size, 1, self.deck_size // self.players)
+        check_range("max_information_tokens", self.max_information_tokens, 0, 100)
+        check_range("max_life_tokens", self.max_life_tokens, 1, 100)
+        check_choice("observation", self.observation, get_args(ObservationName))
+        check_choice("bomb", self.bomb, ("zero", "keep"))
         for name in ("random_start_player", "terminal_deal"):
-            if not isinstance(getattr(self, name), bool):
-                raise OptionError(f"{name}={getattr(self, name)!r}: must be True or False")
+            check_flag(name, getattr(self, name))
 
     @property
     def copies(self) -> tuple[int, ...]:
@@ -75,13 +74,3 @@ class HanabiOptions:
         """Most moves a game can take: hint whenever possible, else discard."""
         left = self.deck_size - self.players * self.hand_size
         return 2 * left + self.max_information_tokens + self.players - 1 if left else self.players
-
-
-def _check_range(name: str, value: Any, low: int, high: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise OptionError(f"{name}={value!r}: must be an integer from {low} to {high}")
-
-
-def _check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise OptionError(f"{name}={value!r}: must be one of {', '.join(map(repr, allowed))}")

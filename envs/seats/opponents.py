@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Any, Literal
 
 from ludory.envs.game import Game, GameFacts
 from ludory.errors import OptionError
-from ludory.plugins import agents
+from ludory.plugins import agents, makers
 from ludory.plugins.call import call
 from ludory.plugins.spec import parse_spec
 
@@ -65,12 +64,11 @@ def _player(game: Game, name: Any) -> Player:
 
 
 def _made(game: Game, name: str) -> Player:
-    """The agent of a spec; agents stand above games, so they are asked for by name: no room below imports one above."""
     spec = parse_spec(name)
     if spec.checkpoint:
-        made: Any = importlib.import_module("ludory").make_agent(name, game=game)
-    else:
-        entry = agents.get(spec.name)
-        made = call(entry.id, agents.load(spec.name), game, *spec.args, **{**entry.fixed, **spec.kwargs})
-    player: Player = made
+        player: Player = makers.load("agent")(name, game)
+        return player
+    entry = agents.get(spec.name)
+    made: Any = call(entry.id, agents.load(spec.name), game, *spec.args, **{**entry.fixed, **spec.kwargs})
+    player = made
     return player

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
+from ludory.envs.options import check_choice, check_flag, check_range
 from ludory.errors import OptionError
 
 from .tiles import NELLO_HIGH, NELLO_LOW, NELLO_SUIT
@@ -53,8 +54,7 @@ class Texas42Rules:
         check_range("plunge", self.plunge, 0, MOST_MARKS)
         check_range("target", self.target, 1, 7)
         for name in ("splash", "sevens", "early_stop"):
-            if not isinstance(getattr(self, name), bool):
-                raise OptionError(f"{name}={getattr(self, name)!r}: must be True or False")
+            check_flag(name, getattr(self, name))
 
     @property
     def highest_bid(self) -> int:
@@ -63,6 +63,7 @@ class Texas42Rules:
 
 
 ObservationName = Literal["bits", "bits+history", "transcript"]
+OBSERVATIONS = get_args(ObservationName)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +119,3 @@ def check_contract(decl: int | None, bid: int, bidder: int, leader: int | None, 
         raise OptionError(f"decl={decl} (nello or sevens) with leader={leader}: the bidder, seat {bidder}, leads")
     if reward == "points":
         raise OptionError(f"decl={decl} (nello or sevens) is not played for points: give reward='make'")
-
-
-def check_range(name: str, value: Any, low: int, high: int) -> None:
-    """Refuse what is no integer from `low` to `high`."""
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise OptionError(f"{name}={value!r}: must be an integer from {low} to {high}")
-
-
-def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """Refuse what is not one of `allowed`."""
-    if value not in allowed:
-        raise OptionError(f"{name}={value!r}: must be one of {', '.join(map(repr, allowed))}")
-
-
-OBSERVATIONS = get_args(ObservationName)

@@ -1,4 +1,4 @@
-"""`Sight`: what one seat may see of a game of Texas 42, as plain values. Both pictures are drawn from it and from nothing else."""
+"""`Texas42Sight`: what one seat may see of a game of Texas 42, as plain values. Both pictures are drawn from it and from nothing else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PastTrick:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Texas42Sight:
     """A game as `seat` sees it; None: all hands face up."""
 
     seat: int | None
@@ -61,14 +61,14 @@ class Sight:
         return (" you", " left", " mate", " right")[(chair - self.seat) % 4]
 
 
-def look(state: State, i: int, seat: int | None) -> Sight:
+def look(state: State, i: int, seat: int | None) -> Texas42Sight:
     """Game `i` as `seat` sees it."""
     held = [int(mask) for mask in state.held[i]]
     decl, bidder = int(state.decl[i]), int(state.bidder[i])
     over = bool(state.terminated[i]) or bool(state.truncated[i])
     out = (bidder + 2) % 4 if NELLO_HIGH <= decl <= NELLO_LOW else -1
     played = int(state.plays[i]) - int(state.trick_len[i])
-    return Sight(
+    return Texas42Sight(
         seat=seat,
         to_move=None if over else int(state.to_move[i]),
         title="Texas 42",

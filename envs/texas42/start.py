@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import Game
+from ludory.envs.options import check_range, refuse_unknown
 from ludory.errors import IllegalActionError, OptionError
 
-from .options import check_contract, check_range
+from .options import check_contract
 from .state import DEAL, DECLARE_0, PLAY_0, POSITION
 from .tiles import TILE_NAMES, TILES, parse_tile
 
@@ -90,8 +91,6 @@ def start_play(game: Game, given: Mapping[str, Any], count: int) -> Fields:
 
 def _position(game: Game, fields: Fields, moves: list[NDArray[np.int64]], count: int) -> Fields:
     """All fields of the state after `moves`, played through the rules."""
-    from dataclasses import replace
-
     engine = KernelEngine(replace(game, start=lambda options, rows: dict(options)), count, seed=0, threads=1)
     engine.reset(options=fields)
     try:
@@ -108,12 +107,7 @@ def _position(game: Game, fields: Fields, moves: list[NDArray[np.int64]], count:
 
 
 def _check_keys(game: Game, given: Mapping[str, Any], keys: tuple[str, ...]) -> None:
-    for key in given:
-        if key not in keys:
-            near = difflib.get_close_matches(str(key), keys, 1, 0)
-            raise OptionError(
-                f"{game.facts.name} has no reset option {key!r}; did you mean {near[0]!r}? (it has {', '.join(keys)})"
-            )
+    refuse_unknown(game.facts.name, "reset option", given, keys)
     if given.get("deal") is not None and given.get("seed_deal") is not None:
         raise OptionError("give either deal or seed_deal, not both")
 

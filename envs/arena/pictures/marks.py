@@ -38,15 +38,10 @@ def number(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
-def words(x: float, y: float, text: str, size: float, fill: str, weight: int = 400, anchor: str = "start") -> str:
-    """A line of text that begins, is centred or ends at (x, y)."""
-    return f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" font-weight="{weight}" text-anchor="{anchor}" fill="{fill}">{text}</text>'
-
-
 def definitions(wall: float) -> str:
     """Shapes of the seats and the outline of the wall, to be referred to."""
     shapes = "".join(f'<path id="arena-seat-{seat}" d="{path}"/>' for seat, path in enumerate(SHAPES))
-    return f'<defs>{shapes}<clipPath id="arena-wall"><circle r="{number(wall)}"/></clipPath></defs>'
+    return f'{shapes}<clipPath id="arena-wall"><circle r="{number(wall)}"/></clipPath>'
 
 
 def seat_mark(seat: int, x: float, y: float, radius: float) -> str:

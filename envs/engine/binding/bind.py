@@ -176,6 +176,8 @@ def _bound_line(name: str, kernel: Callable[..., Any] | None, names: tuple[str, 
 
 def _load(template: str, source: str, digest: str) -> ModuleType:
     path = cache_directory() / f"{Path(template).name}_{digest}.py"
+    if os.environ.get("LUDORY_SHOW_BOUND") == "1":
+        _warn(f"ludory: bound file: {path}")
     if not path.exists():
         print("ludory: compiling this game's kernels, once on this machine (a few seconds)", file=sys.stderr)
     if not path.exists() or path.read_bytes() != source.encode():  # a file that was damaged is written again

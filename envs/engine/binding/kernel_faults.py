@@ -47,7 +47,7 @@ _SIGNS = (
 """What Numba says, and the rule that was broken then; the first that fits."""
 
 
-class Fault(NamedTuple):
+class KernelFault(NamedTuple):
     """One fault of a kernel."""
 
     place: str
@@ -107,14 +107,14 @@ def _lines(code: CodeType) -> range:
     return range(code.co_firstlineno, max(lines, default=code.co_firstlineno) + 1)
 
 
-def bytecode_faults(kernels: Kernels) -> Iterator[Fault]:
+def bytecode_faults(kernels: Kernels) -> Iterator[KernelFault]:
     """What can be seen before a kernel runs: functions without `@kernel`, lists and such, text, unknown names."""
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # then no kernel is marked
         return
     places = Places(kernels)
     for name, kernel in present(kernels).items():
         if plain(kernel) is kernel:
-            yield Fault(
+            yield KernelFault(
                 places.of(kernel),
                 f"`{kernel.__name__}`, the kernel `{name}`, is not marked with `@kernel`",
                 "decorator",
@@ -124,19 +124,19 @@ def bytecode_faults(kernels: Kernels) -> Iterator[Fault]:
             yield from _faults_in(function, function.__code__, places)
 
 
-def _faults_in(function: Callable[..., Any], code: CodeType, places: Places) -> Iterator[Fault]:
+def _faults_in(function: Callable[..., Any], code: CodeType, places: Places) -> Iterator[KernelFault]:
     line = code.co_firstlineno
     for instruction in dis.get_instructions(code):
         line = _line_of(instruction) or line
         name, place = instruction.opname, places.at(function.__code__, line)
         if name in _ALLOCATING:
-            yield Fault(place, f"makes {_ALLOCATING[name]}", "allocation")
+            yield KernelFault(place, f"makes {_ALLOCATING[name]}", "allocation")
         elif name in _TEXT:
-            yield Fault(place, "makes a text", "text")
+            yield KernelFault(place, "makes a text", "text")
         elif name == "LOAD_GLOBAL" and inspect.isfunction(called := function.__globals__.get(instruction.argval)):
-            yield Fault(place, f"calls `{called.__name__}`, which is not marked with `@kernel`", "decorator")
+            yield KernelFault(place, f"calls `{called.__name__}`, which is not marked with `@kernel`", "decorator")
         elif name == "LOAD_GLOBAL" and not _is_known(function, instruction.argval):
-            yield Fault(place, f"there is no {instruction.argval!r}", "names")
+            yield KernelFault(place, f"there is no {instruction.argval!r}", "names")
     for constant in code.co_consts:  # comprehensions are functions within, up to Python 3.11
         if isinstance(constant, CodeType):
             yield from _faults_in(function, constant, places)
@@ -157,13 +157,13 @@ def compile_error(error: Exception, kernels: Kernels) -> KernelError:
     return KernelError(f"{fault}\n\nWhat Numba says:\n{error}")
 
 
-def _told_by_numba(text: str, places: Places) -> Fault:
+def _told_by_numba(text: str, places: Places) -> KernelFault:
     rule = next((rule for sign, rule in _SIGNS if re.search(sign, text, re.DOTALL)), "scalars")
     reason = next(
         (line.strip() for line in text.splitlines() if line.strip() and not line.startswith("Failed in nopython mode")),
         "it cannot be compiled",
     )
-    return Fault(_place_told(text, places), reason[:200], rule)
+    return KernelFault(_place_told(text, places), reason[:200], rule)
 
 
 def _place_told(text: str, places: Places) -> str:

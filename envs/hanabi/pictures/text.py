@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ludory.envs.game import State
-from ludory.envs.hanabi.sight import LETTERS, SeenCard, Sight, look
+from ludory.envs.hanabi.sight import LETTERS, HanabiSight, SeenCard, look
 from ludory.envs.hanabi.variants import HanabiOptions
 from ludory.envs.pictures import as_wanted, paint
 
@@ -22,7 +22,7 @@ def draw_text(options: HanabiOptions, state: State, i: int, seat: int | None) ->
     return as_wanted("\n".join([*_board(options, sight), *_hands(options, sight)]))
 
 
-def _board(options: HanabiOptions, sight: Sight) -> list[str]:
+def _board(options: HanabiOptions, sight: HanabiSight) -> list[str]:
     deck = f"deck {sight.deck}" + ("" if sight.turns_left is None else f", moves left {sight.turns_left}")
     counters = [
         paint("Hanabi", STRONG),
@@ -55,7 +55,7 @@ def _discards(color: int, counts: Iterable[int]) -> str:
     return paint(LETTERS[color], INKS[color]) + (f" {ranks}" if ranks else paint(" -", FAINT))
 
 
-def _hands(options: HanabiOptions, sight: Sight) -> list[str]:
+def _hands(options: HanabiOptions, sight: HanabiSight) -> list[str]:
     lines: list[str] = []
     for first in range(0, options.hand_size, SLOTS):
         slots = range(first, min(first + SLOTS, options.hand_size))
@@ -66,7 +66,7 @@ def _hands(options: HanabiOptions, sight: Sight) -> list[str]:
     return lines
 
 
-def _hand_lines(sight: Sight, players: int, holder: int, cards: tuple[SeenCard, ...]) -> list[str]:
+def _hand_lines(sight: HanabiSight, players: int, holder: int, cards: tuple[SeenCard, ...]) -> list[str]:
     marker = ">" if sight.to_move == holder else " "
     distance = "" if sight.seat is None else " you" if sight.seat == holder else f" +{(holder - sight.seat) % players}"
     name = f"{marker} seat {holder}{distance}"

@@ -1,4 +1,4 @@
-"""The marks that Texas 42's SVG picture is made of: dominoes, words, groups."""
+"""The marks that Texas 42's SVG picture is made of: dominoes and their halves."""
 
 from __future__ import annotations
 
@@ -53,15 +53,3 @@ def domino(x: float, y: float, tile: int, scale: float = 1.0, mark: str = "") ->
 def back(x: float, y: float) -> str:
     """A domino face down."""
     return f'<rect x="{x:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" rx="5" fill="{BACK}" stroke="{LINE}" stroke-width="2"/>'
-
-
-def words(
-    x: float, y: float, text: str, size: float, fill: str = TEXT, weight: int = 400, anchor: str = "start"
-) -> str:
-    """A line of text that begins, is centred or ends at (x, y)."""
-    return f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" font-weight="{weight}" text-anchor="{anchor}" fill="{fill}">{text}</text>'
-
-
-def group(x: float, y: float, *marks: str) -> str:
-    """Marks drawn with their origin at (x, y)."""
-    return f'<g transform="translate({x:g} {y:g})">{"".join(marks)}</g>'
