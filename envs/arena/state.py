@@ -33,15 +33,8 @@ from .variants import ArenaOptions
 # Columns of `setup`, constant within a game.
 RADIUS, WALL, MOVE_BINS, AIM_BINS, NOISE, JITTER = 0, 1, 2, 3, 4, 5
 # Bits of `given`: what the next reset takes from the state instead of the rules.
-GIVEN_POSITION, GIVEN_FACING, GIVEN_HP, GIVEN_ENERGY, GIVEN_AMMUNITION, GIVEN_CRATES, GIVEN_CENTRE = (
-    1,
-    2,
-    4,
-    8,
-    16,
-    32,
-    64,
-)
+GIVEN_POSITION, GIVEN_FACING, GIVEN_HP, GIVEN_ENERGY = 1, 2, 4, 8
+GIVEN_AMMUNITION, GIVEN_CRATES, GIVEN_CENTRE = 16, 32, 64
 # Heads of an action.
 MOVE_X, MOVE_Y, AIM_X, AIM_Y, SHOOT, ABILITY, INTERACT = 0, 1, 2, 3, 4, 5, 6
 HEADS = 7

@@ -34,11 +34,6 @@ class ArenaOptions:
     """Largest error of a shot's direction, 0 to 45 degrees."""
 
     def __post_init__(self) -> None:
-        """Check every value.
-
-        Raises:
-            OptionError: naming the option, the value and what is allowed.
-        """
         check_range("players", self.players, 2, 8)
         check_choice("observation", self.observation, get_args(ObservationName))
         check_choice("heads", self.heads, get_args(HeadsName))

@@ -36,11 +36,6 @@ class HanabiOptions:
     """Deal the replacement card after the move that ends the game."""
 
     def __post_init__(self) -> None:
-        """Check every value.
-
-        Raises:
-            OptionError: naming the option, the value and what is allowed.
-        """
         check_range("players", self.players, 2, 5)
         check_range("colors", self.colors, 1, 5)
         check_range("ranks", self.ranks, 1, 5)

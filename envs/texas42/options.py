@@ -41,11 +41,6 @@ class Texas42Rules:
     """Marks that win a match."""
 
     def __post_init__(self) -> None:
-        """Check every value.
-
-        Raises:
-            OptionError: naming the option, the value and what is allowed.
-        """
         check_choice("all_pass", self.all_pass, ("reshake", "forced"))
         forms = (self.nello,) if isinstance(self.nello, str) else tuple(self.nello)
         for form in forms:
@@ -82,11 +77,6 @@ class FixedContract:
     """points: of every trick, as parts of 42; make: +1 or -1 at the end."""
 
     def __post_init__(self) -> None:
-        """Check every value.
-
-        Raises:
-            OptionError: naming the option, the value and what is allowed.
-        """
         check_choice("reward", self.reward, ("points", "make"))
         check_range("bidder", self.bidder, 0, 3)
         if self.decl is not None:

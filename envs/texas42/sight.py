@@ -9,9 +9,7 @@ from ludory.envs.game import State
 from ludory.envs.texas42.pictures.wording import action_name, contract_words, last_move
 
 from .state import FORMAT, TARGET, WHOLE_MATCH
-from .tiles import CALLED, COUNT, FOLLOW, LED, NELLO_HIGH, NELLO_LOW, RANK, SEVENS
-
-SUIT_NAMES = ("blanks", "aces", "deuces", "treys", "fours", "fives", "sixes")
+from .tiles import CALLED, COUNT, FOLLOW, LED, NELLO_HIGH, NELLO_LOW, RANK, SEVENS, SUIT_NAMES
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,22 +15,9 @@ ALL_TILES = (1 << TILES) - 1
 
 # Declarations: 0..6 are pip trumps.
 DOUBLES, DOUBLES_SUIT, FOLLOW_ME, NELLO_HIGH, NELLO_SUIT, NELLO_LOW, SEVENS = 7, 8, 9, 10, 11, 12, 13
-DECLARATIONS = (
-    "blanks",
-    "aces",
-    "deuces",
-    "treys",
-    "fours",
-    "fives",
-    "sixes",
-    "doubles",
-    "doubles suit",
-    "follow me",
-    "nello high",
-    "nello suit",
-    "nello low",
-    "sevens",
-)
+SUIT_NAMES = ("blanks", "aces", "deuces", "treys", "fours", "fives", "sixes")
+_OTHERS = ("doubles", "doubles suit", "follow me", "nello high", "nello suit", "nello low", "sevens")
+DECLARATIONS = (*SUIT_NAMES, *_OTHERS)
 """Name of each declaration."""
 STRAIGHT = (0, 1, 2, 3, 4, 5, 6, 7, 9)
 """What can be declared in straight 42."""

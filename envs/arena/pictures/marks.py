@@ -7,17 +7,8 @@ import math
 from ludory.envs.arena.constants import BODY, HEALTH, MINE_RANGE, NOVA_RANGE, UNIT_LENGTH
 from ludory.envs.arena.observe.scene import Body, Shot
 
-NIGHT, GROUND, DANGER, LINE, TEXT, FAINT, WARM = (
-    "#0d1630",
-    "#1b2a52",
-    "#3a1d2e",
-    "#5a6ca3",
-    "#eef2fd",
-    "#a3b1d6",
-    "#ffd166",
-)
-INK = "#101a30"
-HURT = "#ff6b6b"
+NIGHT, GROUND, DANGER, LINE = "#0d1630", "#1b2a52", "#3a1d2e", "#5a6ca3"
+TEXT, FAINT, WARM, INK, HURT = "#eef2fd", "#a3b1d6", "#ffd166", "#101a30", "#ff6b6b"
 COLORS = ("#e69f00", "#56b4e9", "#2fc08f", "#f080c0", "#f0e442", "#ff7043", "#ffffff", "#9aa5ff")
 SHAPES = (
     "M-1 0A1 1 0 1 1 1 0A1 1 0 1 1-1 0Z",

@@ -4,29 +4,13 @@ from __future__ import annotations
 
 from ludory.envs.texas42.tiles import COUNT, HIGH, LOW, TILE_NAMES
 
-FELT, PANEL, LINE, TEXT, FAINT, GOLD, IVORY, INK, BACK = (
-    "#0f2a22",
-    "#17392f",
-    "#3f6d5d",
-    "#f1f6ee",
-    "#a9c4b6",
-    "#ffd166",
-    "#fbf6e6",
-    "#1d1d1b",
-    "#6b3f2a",
-)
+FELT, PANEL, LINE, TEXT = "#0f2a22", "#17392f", "#3f6d5d", "#f1f6ee"
+FAINT, GOLD, IVORY, INK, BACK = "#a9c4b6", "#ffd166", "#fbf6e6", "#1d1d1b", "#6b3f2a"
 WIDTH, HEIGHT, PITCH = 28, 56, 33
 """Size of a domino, and distance of dominoes that stand side by side."""
 
-_SPOTS = {
-    0: "",
-    1: "c",
-    2: "ai",
-    3: "aci",
-    4: "agbi",
-    5: "agbic",
-    6: "agbihd",
-}
+_SPOTS = ("", "c", "ai", "aci", "agbi", "agbic", "agbihd")
+"""Spots of each number of pips, by their places in `_AT`."""
 _AT = {"a": (7, 7), "b": (7, 21), "c": (14, 14), "d": (7, 14), "g": (21, 7), "h": (21, 14), "i": (21, 21)}
 
 
@@ -34,7 +18,7 @@ def halves() -> str:
     """Definitions of the seven halves of dominoes, 28 by 28."""
     return "".join(
         f'<g id="t42-{pips}">' + "".join(f'<circle cx="{_AT[s][0]}" cy="{_AT[s][1]}" r="2.7"/>' for s in spots) + "</g>"
-        for pips, spots in _SPOTS.items()
+        for pips, spots in enumerate(_SPOTS)
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ludory.data.formats.texas42.eq_view import DecisionView, SlotView
-from ludory.envs.texas42.sight import SUIT_NAMES, suit_name
-from ludory.envs.texas42.tiles import CALLED, FOLLOW
+from ludory.envs.texas42.sight import suit_name
+from ludory.envs.texas42.tiles import CALLED, FOLLOW, SUIT_NAMES
 
 from .drawing import Box, Drawing, Mark, Path, Words
 from .texas42_tiles import ACCENT, BAD, FAINT, GHOST, GOLD, GOOD, GROUND, INK, LINE, PANEL, blend, domino
