@@ -23,17 +23,17 @@ def plain(text: str) -> str:
 
 
 def as_wanted(text: str) -> str:
-    """`text`, without colours where the environment variable NO_COLOR is set (no-color.org)."""
+    """`text`, without colours if the environment variable NO_COLOR is set (no-color.org)."""
     return plain(text) if os.environ.get("NO_COLOR") else text
 
 
 def show(text: str) -> None:
-    """Print, without colours where NO_COLOR is set or the output is not a terminal."""
+    """Print `text`, without colours if NO_COLOR is set or the output is not a terminal."""
     print(as_wanted(text) if sys.stdout.isatty() else plain(text), flush=True)
 
 
 def text_picture(game: Game, state: State, i: int, seat: int | None) -> str:
-    """Game `i` as `seat` sees it (None: everything); of a game that draws no text, its public facts."""
+    """Game `i` as `seat` sees it (None: everything). Games that draw no text show their public facts."""
     if game.text is not None:
         return game.text(state, i, seat)
     return "\n".join(f"{key}: {value}" for key, value in game.info(state, i).items()) or "(this game draws no text)"

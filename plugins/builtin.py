@@ -1,4 +1,4 @@
-"""What Ludory itself offers: a literal table that imports nothing. Plugins are merged over it by `registry.py`."""
+"""What Ludory itself provides: a literal table that imports nothing. `registry.py` adds the entries of plugins."""
 
 from .entry import Entry
 
@@ -166,4 +166,4 @@ COMMANDS = (
 )
 
 MAKERS = (Entry("agent", "ludory.agents.make:make_agent", "the agent of a name or of a checkpoint"),)
-"""Functions of upper rooms that lower ones look up by name, since rooms import one way."""
+"""Functions of upper rooms that lower rooms look up by name, because rooms import one way."""

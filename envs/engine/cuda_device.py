@@ -1,8 +1,8 @@
-"""Where CUDA kernels run: on a GPU, or, for tests without one, in Numba's simulator on the CPU; and where their arrays lie.
+"""Where CUDA kernels run and how their arrays are stored: on a GPU or, for tests without one, in Numba's simulator on the CPU.
 
-Torch and Numba work on the same memory and, on a GPU, in the same stream, so their work stays in order without waiting.
-The state of n games lies in one pool [width, n] per dtype, the game the fastest axis: a field's values of neighbouring games lie side
-by side, so that neighbouring threads read neighbouring bytes, and games are copied with one operation per dtype.
+Torch and Numba use the same memory and, on a GPU, the same stream, so their work stays in order without waiting.
+The state of n games is one pool [width, n] per dtype. The game is the fastest axis, so neighbouring threads read neighbouring bytes, and
+games are copied with one operation per dtype.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from ludory.plugins.requirements import missing_dependency
 from .storage import own_fields, state_class
 
 Kernel = Callable[..., None]
-"""A function of a bound batch file."""
+"""A function of a bound file, see `bind`."""
 Layout = Literal["C", "F", "A"]
-"""Numba's names: last axis fastest, first axis fastest, any strides."""
+"""Numba's names of memory layouts: last axis fastest, first axis fastest, any strides."""
 
 
 class DeviceState:
-    """The state as kernels on one device get it.
+    """The state in the form in which the kernels of one device take it.
 
-    dtype: layout of a record of one game; names the fields in the order of `arrays`. The fields of `state` that it does not name are
-        shared by all games, and come last.
+    dtype: layout of the record of one game; it names the fields in the order of `arrays`. Fields of `state` that are not in it are
+        shared by all games and come last.
     """
 
     def __init__(self, state: State, dtype: np.dtype[Any], as_argument: Callable[[Tensor], Any]) -> None:
@@ -54,15 +54,15 @@ class DeviceState:
 
 
 class Device(Protocol):
-    """Launches batch kernels. Arguments are tensors on `torch_device`, integers and one `DeviceState`."""
+    """Launches batch kernels, whose arguments are tensors on `torch_device`, integers and one `DeviceState`."""
 
     torch_device: torch.device
 
     def state(self, state: State, dtype: np.dtype[Any]) -> DeviceState:
-        """`state` as an argument of kernels; made once per batch, since it names many arrays."""
+        """`state` as an argument of kernels; made once per batch, since it has many arrays."""
 
     def launch(self, kernel: Kernel, blocks: int, threads: tuple[int, ...], *args: Any) -> None:
-        """Run `kernel` on a grid of `blocks` blocks of `threads`, after all that was launched before."""
+        """Run `kernel` on a grid of `blocks` blocks of `threads`, after everything launched before."""
 
 
 @cache
@@ -71,7 +71,7 @@ def find_device(name: str) -> Device:
 
     Raises:
         PluginError: numba-cuda is not installed.
-        OptionError: no such name, numba-cuda cannot be used, or there is no such GPU; the message says what to type.
+        OptionError: invalid name, unusable numba-cuda, or no such GPU; the message says what to type.
     """
     if not re.fullmatch(r"cuda(:\d+)?", name):
         raise OptionError(f"device={name!r}: must be 'cpu', 'cuda' or 'cuda:<number>'")
@@ -94,12 +94,12 @@ def find_device(name: str) -> Device:
 
 
 def _checked_numba_cuda(name: str) -> Any:
-    """Numba's settings, once numba-cuda is known to work."""
+    """Numba's settings, after checking that numba-cuda works."""
     if find_spec("numba_cuda") is None:
         raise missing_dependency(f"device={name!r}", "numba_cuda")
     try:
         from numba import config, cuda  # noqa: F401
-    except Exception as error:  # numba-cuda reaches into Numba, and breaks in many ways when the versions do not fit
+    except Exception as error:  # numba-cuda uses internals of Numba and fails in many ways if the versions do not match
         versions = " with ".join(f"{package} {metadata.version(package)}" for package in ("numba-cuda", "numba"))
         raise OptionError(
             f'device={name!r}: {versions} cannot be imported ({error}); type: pip install --upgrade "ludory[cuda]"'
@@ -141,12 +141,12 @@ def _on_gpu(argument: Any) -> Any:
 @lru_cache(maxsize=4096)
 def _configured(compiled: Any, blocks: int, threads: tuple[int, ...], stream: int) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Numba warns of small grids; resetting three games is one
+        warnings.simplefilter("ignore")  # Numba warns of small grids, such as those of a reset of three games
         return compiled[blocks, threads, _numba_cuda().external_stream(stream) if stream else 0]
 
 
 class SimulatedDevice:
-    """Numba's CUDA simulator: kernels run as Python, a thread of the CPU for each thread of the grid, so grids are kept small."""
+    """Numba's CUDA simulator: kernels run as Python, with one CPU thread per thread of the grid, so grids are kept small."""
 
     torch_device = torch.device("cpu")
 
@@ -181,7 +181,7 @@ def _numba_type(argument: Any) -> Any:
 
 
 def _kind(argument: Any) -> Any:
-    """All that the type of an argument depends on. A tensor that is not contiguous may have any strides (layout A)."""
+    """What the type of an argument depends on. A tensor that is not contiguous may have any strides (layout A)."""
     if isinstance(argument, DeviceState):
         return argument.kind
     if isinstance(argument, Tensor):
@@ -225,7 +225,7 @@ def new_pools(fields: Mapping[str, Field], count: int, device: torch.device) -> 
 
 
 def pool_views(fields: Mapping[str, Field], pools: Pools, shared: Mapping[str, Tensor] = MappingProxyType({})) -> State:
-    """The pools as a NamedTuple of tensors (n, ...) that share their memory, in Fortran order, with the tensors that all games share."""
+    """The pools as a NamedTuple of tensors (n, ...) in Fortran order that share their memory; shared fields are those of `shared`."""
     used = dict.fromkeys(pools, 0)
     views = []
     for name, spec in fields.items():

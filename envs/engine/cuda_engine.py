@@ -1,4 +1,4 @@
-"""`CudaEngine`: a batch of games run by the same scalar kernels on a GPU, one thread per game."""
+"""`CudaEngine`: a batch of games on a GPU, run by the same scalar kernels with one thread per game."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ from .snapshot import check_fields
 from .storage import own_fields, record_dtype, shared_arrays
 
 GAME_THREADS = (64,)
-"""Threads of a block that work on a game each: small blocks, so that 10,000 games reach every multiprocessor."""
+"""Threads per block where each thread plays a game. Blocks are small, so that 10,000 games occupy every multiprocessor."""
 ENTRY_THREADS = (256,)
-"""Threads of a block that work on an entry each."""
+"""Threads per block where each thread writes an entry."""
 TILE_THREADS = (32, 8)
-"""Threads of a block that turns over tiles: a row of a tile at a time for each warp."""
+"""Threads per block that transposes tiles: each warp handles one row of a tile at a time."""
 
 
 class CudaEngine(EngineBase):
-    """A batch of `num_games` games on a GPU; see `ludory.envs.engine.protocol.Engine` for the methods. Arrays are torch tensors there.
+    """A batch of `num_games` games on a GPU; see `ludory.envs.engine.protocol.Engine` for the methods. Its arrays are torch tensors.
 
-    The same game, seed and actions give the same games as on the CPU, bit for bit. Tensors on the GPU are taken and given
-    without passing through the CPU, with these exceptions: `step` waits for one number, whether all actions are legal; and
-    tensors of rows or seats are copied to the CPU to be checked (NumPy arrays, lists and `None` cost no wait).
+    The same game, seed and actions lead to the same games as on the CPU, bit for bit. Tensors on the GPU are accepted and returned
+    without a copy through the CPU, with two exceptions: `step` waits for one number, which says whether all actions are legal; and
+    tensors of rows or seats are copied to the CPU to be checked (NumPy arrays, lists and `None` need no wait).
 
     Args:
-        game: what is played.
+        game: the game to play.
         num_games: N, at least 1.
-        seed: of all random draws; None takes a fresh one from the operating system.
-        first_game: index of the first game in the sequence of games that the seed stands for.
+        seed: seed of all random draws; None draws one from the operating system.
+        first_game: number of the first game in the sequence of games that the seed stands for.
         device: "cuda", the current GPU, or "cuda:<number>".
 
     Raises:
@@ -79,7 +79,7 @@ class CudaEngine(EngineBase):
         self._seed_streams(seed)
 
     def _adopt(self, pools: Pools, started: NDArray[np.bool_], masks: Tensor | None = None) -> None:
-        """Take up the games that lie in `pools`; masks [A, S, n]."""
+        """Use `pools` as the state; masks [A, S, n]."""
         count, where = len(started), self._device.torch_device
         self._pools, self._started, self.num_games = pools, started, count
         self.state = pool_views(self.game.fields, pools, self._shared)
@@ -96,7 +96,7 @@ class CudaEngine(EngineBase):
 
     @property
     def records(self) -> DeviceState:
-        """The state as kernels get it."""
+        """The state in the form in which kernels take it."""
         return self._fields
 
     def tensor(self, values: Any) -> Tensor:
@@ -110,7 +110,7 @@ class CudaEngine(EngineBase):
         return copy.to(getattr(torch, dtype)) if dtype else copy
 
     def run(self, kernel: Kernel, count: int, *args: Any) -> None:
-        """Launch a bound batch kernel with a thread for each of `count` rows."""
+        """Launch a bound batch kernel with one thread per row, for `count` rows."""
         self._launch(kernel, count, GAME_THREADS, *args)
 
     def _launch(self, kernel: Kernel, work: int, threads: tuple[int, ...], *args: Any) -> None:
@@ -144,7 +144,7 @@ class CudaEngine(EngineBase):
         cube = played.view(len(chosen), self._mask_rows, len(self.facts.heads))
         over = state.terminated, state.truncated
         self.run(self._bound.first_illegal, len(chosen), *over, where, cube, self._masks, self._offsets, fault)
-        # The kernels below do nothing if there is a fault; so the one wait, for its number, comes when all is under way.
+        # The kernels below do nothing if there is a fault, so the only wait, for its number, comes after everything is launched.
         if rows is not None:
             self.run(self._bound.clear_rewards, self.num_games, state.rewards, fault)
         self.run(self._bound.step_rows, len(chosen), self._fields, where, played, self._masks, fault)
@@ -195,7 +195,7 @@ class CudaEngine(EngineBase):
         return out.view(-1, self.facts.players, heads) if seat is None and self.facts.simultaneous else out
 
     def _rows_and_seats(self, seat: Any, chosen: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Games and seats that look: one seat of each game, or every seat of simultaneous games; -1 is the seat to move."""
+        """Rows and seats to observe: one seat per game, or every seat of simultaneous games; -1 is the seat to move."""
         check_started(self.facts, self._started, chosen)
         where = self._row_tensor(chosen)
         if seat is not None:
@@ -206,7 +206,7 @@ class CudaEngine(EngineBase):
         return where, torch.full_like(where, -1)
 
     def _seen(self, kernel: Kernel, spec: ObservationSpec, seat: Any, rows: Any, packed: bool) -> Tensor:
-        """What `kernel` shows to `seat`, (m, *shape), or to every seat of simultaneous games, (m, P, *shape)."""
+        """What `kernel` writes for `seat`, (m, *shape), or for every seat of simultaneous games, (m, P, *shape)."""
         chosen = self._all if rows is None else checked_rows(_off_device(rows), self.num_games)
         seen = self._looked(kernel, spec, *self._rows_and_seats(seat, chosen), packed)
         every = seat is None and self.facts.simultaneous
@@ -239,13 +239,13 @@ class CudaEngine(EngineBase):
         return other
 
     def redeal(self, seat: Any, seed: int) -> None:
-        """Re-draw what `seat` does not know; see `Engine.redeal`."""
+        """Draw anew what `seat` does not know; see `Engine.redeal`."""
         check_redeal(self.game)
         check_started(self.facts, self._started, self._all)
         seats = self.tensor(checked_seats(_off_device(seat), self.num_games, self.facts))
         self.state.random.copy_(self.tensor(redeal_streams(checked_seed(seed), self.num_games)))
         self.run(self._bound.redeal_rows, self.num_games, self._fields, self._all_rows, seats)
-        # Other seats see what was re-drawn, and their legal actions may depend on it.
+        # Legal actions of other seats may depend on what was redealt.
         self.run(self._bound.legal_rows, self.num_games, self._fields, self._masks)
 
     def fields(self) -> dict[str, Any]:

@@ -41,14 +41,14 @@ from .storage import new_records, own_fields, shared_arrays, views
 class KernelEngine(EngineBase):
     """A batch of `num_games` games on the CPU; see `ludory.envs.engine.protocol.Engine` for the methods.
 
-    Game k of the batch draws from a random stream of (seed, first_game + k): alone or in a batch, it is the same game.
+    Game k of the batch draws from a random stream of (seed, first_game + k), so it is the same game alone and in a batch.
 
     Args:
-        game: what is played.
+        game: the game to play.
         num_games: N, at least 1.
-        seed: of all random draws; None takes a fresh one from the operating system.
-        first_game: index of the first game in the sequence of games that the seed stands for.
-        threads: how many threads share a large batch; None: `LUDORY_NUM_THREADS`, else the number of cores.
+        seed: seed of all random draws; None draws one from the operating system.
+        first_game: number of the first game in the sequence of games that the seed stands for.
+        threads: number of threads that share a large batch; None: `LUDORY_NUM_THREADS`, else the number of cores.
     """
 
     device = "cpu"
@@ -84,16 +84,16 @@ class KernelEngine(EngineBase):
 
     @property
     def records(self) -> NDArray[Any]:
-        """What every game has of its own: one record per game."""
+        """The fields that every game has of its own: one record per game."""
         return self._records
 
     @property
     def kernel_state(self) -> Any:
-        """The state as batch kernels get it: the records, with the arrays that all games share behind them if there are any."""
+        """The state in the form in which batch kernels take it: the records, followed by the shared arrays if there are any."""
         return (self._records, *self._shared.values()) if self._shared else self._records
 
     def run(self, kernel: Callable[..., None], count: int, *args: Any) -> None:
-        """Call a batch kernel for `count` rows, in one part or shared by threads; it gets start and stop as its last arguments.
+        """Call a batch kernel for `count` rows, split among threads if the batch is large; its last arguments are start and stop.
 
         Raises:
             KernelError: the game's kernels cannot be compiled.
@@ -103,7 +103,7 @@ class KernelEngine(EngineBase):
                 kernel(*args, 0, count)
             else:
                 run_parts(kernel, count, *args, threads=self.threads)
-        except NumbaError as error:  # a kernel is compiled when it is called first
+        except NumbaError as error:  # a kernel is compiled on its first call
             raise compile_error(error, self._kernels) from None
 
     def reset(self, rows: Any | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
@@ -223,13 +223,13 @@ class KernelEngine(EngineBase):
         return other
 
     def redeal(self, seat: Any, seed: int) -> None:
-        """Re-draw what `seat` does not know; see `Engine.redeal`."""
+        """Draw anew what `seat` does not know; see `Engine.redeal`."""
         check_redeal(self.game)
         check_started(self.facts, self._started, self._all)
         seats = checked_seats(seat, self.num_games, self.facts)
         self._records["random"] = redeal_streams(checked_seed(seed), self.num_games)
         self.run(self._bound.redeal_rows, self.num_games, self.kernel_state, self._all, seats)
-        # Other seats see what was re-drawn, and their legal actions may depend on it.
+        # Legal actions of other seats may depend on what was redealt.
         self.run(self._bound.legal_rows, self.num_games, self.kernel_state, self._masks)
 
     def fields(self) -> dict[str, NDArray[Any]]:
