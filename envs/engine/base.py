@@ -102,14 +102,14 @@ class EngineBase(ABC):
 
     @property
     def seat_terminated(self) -> Array:
-        """(N, P) bool, the seat's place was settled in the last decision."""
+        """(N, P) bool, the seat left the game in the last decision."""
         if "seat_terminated" in self.state._fields:
             return self._copied(self.state.seat_terminated, "bool")
         return self.state.terminated[:, None] & (self._seats >= 0)
 
     @property
     def alive(self) -> Array:
-        """(N, P) bool, the seat's place is not settled, and the game is running."""
+        """(N, P) bool, the game is running and the seat is not out."""
         running = ~self.over[:, None]
         if "alive" in self.state._fields:
             return self._copied(self.state.alive, "bool") & running

@@ -1,4 +1,4 @@
-"""What a worker of a `ProcessPool` does: it plays its environments when told to, in arrays that it shares with the pool."""
+"""A worker of a `ProcessPool`: it steps its environments on request, in arrays that it shares with the pool."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 IDLE, STEP, RESET = 0, 1, 2
-"""Orders to an environment, one byte each."""
+"""Orders to an environment, one byte per environment."""
 GO, GO_WITH_OPTIONS, DONE, FAULTS, READY, QUIT = b"g", b"o", b"d", b"f", b"r", b"q"
-"""First byte of a message; the rest of some is pickled."""
+"""First byte of a message; some messages continue with a pickle."""
 
 Row = Any
-"""`NamedTuple` of one environment's arrays, views of the pool's: write with `row.rewards[seat] = 1`, scalars with `row.truncated[...] = True`."""
+"""`NamedTuple` of one environment's arrays, views of the pool's arrays: write `row.rewards[seat] = 1`, and scalars `row.truncated[...] = True`."""
 
 
 class Environment(Protocol):
-    """One game that a pool plays. It writes what it shows to the arrays of its `row`, which keep their values between calls."""
+    """One game that a pool plays. It writes its results to the arrays of its `row`, which keep their values between calls."""
 
     def reset(self, seed: int, options: Mapping[str, Any], row: Row) -> None:
         """Start a new game whose chance depends on `seed` alone, 0..2**31 - 1."""
@@ -56,11 +56,11 @@ def row_class(names: tuple[str, ...]) -> type:
 
 
 ORDERS = {"order": ArraySpec((), "uint8"), "seed": ArraySpec((), "int64")}
-"""Arrays of every pool, beside those of its layout and `action`."""
+"""Arrays of every pool, besides `action` and those of its layout."""
 
 
 def array_bytes(layout: Mapping[str, ArraySpec], count: int) -> int:
-    """Bytes that `arrays_in` needs."""
+    """Size of the buffer that `arrays_in` needs."""
     return sum(_padded(spec, count) for spec in layout.values())
 
 
@@ -69,7 +69,7 @@ def _padded(spec: ArraySpec, count: int) -> int:
 
 
 def arrays_in(memory: Any, layout: Mapping[str, ArraySpec], count: int) -> dict[str, NDArray[Any]]:
-    """The arrays (count, *shape) of `layout`, laid one after another in a buffer."""
+    """The arrays (count, *shape) of `layout`, one after another in a buffer."""
     arrays, start = {}, 0
     for name, spec in layout.items():
         size = int(np.prod(spec.shape, dtype=np.int64)) * count
@@ -79,7 +79,7 @@ def arrays_in(memory: Any, layout: Mapping[str, ArraySpec], count: int) -> dict[
 
 
 class EnvironmentFault(NamedTuple):
-    """An environment raised an error."""
+    """An error that an environment raised."""
 
     row: int
     text: str
@@ -88,7 +88,7 @@ class EnvironmentFault(NamedTuple):
 class EnvironmentBlock:
     """Environments start..start + n - 1 of a pool, with their rows of its arrays.
 
-    An environment that raises an error is closed, and made anew at its next reset.
+    An environment that raises an error is closed and made again at its next reset.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class EnvironmentBlock:
             self.environments[k] = factories[k]()
 
     def obey(self, options: Mapping[int, Mapping[str, Any]]) -> list[EnvironmentFault]:
-        """Carry out the orders that stand in the arrays; `options` of resets by row."""
+        """Carry out the orders in the arrays; `options` are those of resets, by row."""
         actions, seeds, faults = self._arrays["action"], self._arrays["seed"], []
         for k, order in enumerate(self._orders.tolist()):
             if order == IDLE:
@@ -133,7 +133,7 @@ class EnvironmentBlock:
         try:
             if environment is not None:
                 environment.close()
-        except Exception:  # it is broken, as we know
+        except Exception:  # it is known to be broken
             pass
 
     def close(self) -> None:
@@ -145,8 +145,8 @@ class EnvironmentBlock:
 def work(
     connection: Connection, memory: Any, layout: Mapping[str, ArraySpec], count: int, start: int, factories: bytes
 ) -> None:
-    """Main function of a worker process; `factories` pickled."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the pool's to answer: it closes its workers
+    """Main function of a worker process; `factories` is pickled."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the pool handles Ctrl+C and closes its workers
     _die_with_parent()
     try:
         arrays = arrays_in(memory, layout, count)
@@ -167,7 +167,7 @@ def work(
 
 
 def _die_with_parent() -> None:
-    """End this process when its parent ends, however that comes about and whatever an environment is doing."""
+    """End this process when its parent ends, for whatever reason and whatever an environment is doing."""
     parent = parent_process()
     if parent is None:
         return
