@@ -26,15 +26,15 @@ from .engine import ENGINE_OPTIONS, NO_LIMIT, AdaptedEnvironment, adapted_game, 
 from .spaces import Actions, Observations
 
 MASK = "action_mask"
-"""Entry of an `info`, or of an observation, with the legal actions."""
+"""Key of the legal actions in an `info` or an observation."""
 TRIED_STEPS = 64
-"""Steps of a new environment that are played to see how long one takes."""
+"""Number of steps that are played to measure the time of a step."""
 
 
 class GymnasiumEnvironment(AdaptedEnvironment):
     """One `gymnasium.Env` in a `PooledEngine`.
 
-    Legal masks are taken from info["action_mask"], else from the environment's `action_masks()`.
+    Legal masks are read from info["action_mask"], else from the environment's `action_masks()`.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
@@ -45,13 +45,13 @@ class GymnasiumEnvironment(AdaptedEnvironment):
             self._mask_method = env.get_wrapper_attr("action_masks")
 
     def reset(self, seed: int, options: Mapping[str, Any], row: Row) -> None:
-        """See `Environment`."""
+        """Reset the environment; write observation and mask."""
         seen, info = self.env.reset(seed=seed, options=dict(options) or None)
         self.observations.write(seen, row.observations[0])
         self._write_mask(info, row)
 
     def step(self, action: NDArray[Any], row: Row) -> None:
-        """See `Environment`."""
+        """Step the environment; write observation, reward, ends and mask."""
         seen, reward, terminated, truncated, info = self.env.step(self.actions.value(action))
         self.observations.write(seen, row.observations[0])
         row.rewards[0] = reward
@@ -72,22 +72,22 @@ class GymnasiumEnvironment(AdaptedEnvironment):
 
 
 def flat_mask(mask: Any) -> NDArray[np.bool_]:
-    """Legal actions (A,) from one mask, or from one for each head."""
+    """Legal actions (A,) from one mask, or from one mask per head."""
     parts = mask if isinstance(mask, tuple | list) else [mask]
     return np.concatenate([np.ravel(part) for part in parts]).astype(bool)
 
 
 def make_game(environment: str, **options: Any) -> Game:
-    """The game of a Gymnasium id (`CartPole-v1`, `my_module:MyEnv-v0`) or of a class or function (`my_module:MyEnv`).
+    """Make the game of a Gymnasium id (`CartPole-v1`, `my_module:MyEnv-v0`), or of a class or function (`my_module:MyEnv`).
 
     Args:
-        environment: what stands behind `gymnasium:`.
-        options: of the environment, as for `gymnasium.make`; and `workers`, `worker_timeout` and `on_crash` of the engine.
+        environment: the part of the id after `gymnasium:`.
+        options: options of the environment, as for `gymnasium.make`; and `workers`, `worker_timeout` and `on_crash` of the engine.
 
     Raises:
         UnknownIdError: there is no such environment.
-        PluginError: it lacks a package.
-        OptionError: an option that it does not take, or spaces that cannot be translated.
+        PluginError: it needs a package that is not installed.
+        OptionError: it does not accept an option, or its spaces cannot be translated.
     """
     kwargs = {name: value for name, value in options.items() if name not in ENGINE_OPTIONS}
     maker = NamedEnvironment(f"gymnasium:{environment}", _make, kwargs)
@@ -133,12 +133,12 @@ def attribute(name: str) -> Callable[..., Any] | None:
 
 
 def _imported(module: str) -> Any:
-    """A module, also of the current folder: the console script does not look there."""
+    """Import a module, also from the current folder, where the console script does not look."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name != module.partition(".")[0]:
-            raise  # it exists, and lacks a package
+            raise  # it exists, but needs a missing package
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     try:
@@ -152,10 +152,10 @@ def _imported(module: str) -> Any:
 
 
 def made(id: str, function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
-    """`function(**options)`, an environment of a library; its errors in our words.
+    """`function(**options)`, an environment of a library; its errors are converted to those of Ludory.
 
     Raises:
-        UnknownIdError, PluginError, OptionError: see `make_game`.
+        UnknownIdError, PluginError, OptionError: as for `make_game`.
     """
     try:
         return function(**options)
@@ -181,11 +181,11 @@ def game_of_maker(
     maker: Callable[[str | None], gymnasium.Env[Any, Any]] | Sequence[Callable[[str | None], gymnasium.Env[Any, Any]]],
     name: str,
 ) -> Game:
-    """The game of environments; facts are read from one of them.
+    """The game of environments; its facts are read from one of them.
 
     Args:
-        maker: `maker(render_mode)` makes an environment; a list: those that there are.
-        name: in tables and errors.
+        maker: `maker(render_mode)` makes an environment; a list has one maker for each existing environment.
+        name: name in tables and errors.
     """
     env = (maker if callable(maker) else maker[0])(None)
     try:
@@ -197,7 +197,7 @@ def game_of_maker(
 
 
 def _limit(env: gymnasium.Env[Any, Any]) -> int:
-    with suppress(Exception):  # wrappers that cannot be described have no spec
+    with suppress(Exception):  # some wrappers have no spec
         if env.spec is not None and env.spec.max_episode_steps:
             return int(env.spec.max_episode_steps)
     return NO_LIMIT

@@ -26,18 +26,18 @@ from .gymnasium_game import MASK, NamedEnvironment, attribute, flat_mask
 from .spaces import Actions, Observations
 
 FAMILIES = ("classic", "butterfly", "atari", "sisl")
-"""Modules of PettingZoo that hold its environments."""
+"""Modules of PettingZoo with its environments."""
 TRIAL_GAMES, TRIAL_STEPS = 4, 400
-"""How many games, and steps of each, are played at random to find the kind of the rewards."""
+"""Number of random games, and of steps of each, that are played to find the kind of the rewards."""
 Reward = Literal["shared", "zero_sum", "general"]
 Env: TypeAlias = AECEnv[Any, Any, Any] | ParallelEnv[Any, Any, Any]
 
 
 class AgentSpaces:
-    """What the agents of an environment see and do; all see the same space, seats with fewer actions have the others masked.
+    """Observations and actions of the agents of an environment. All see the same space; actions that a seat does not have are masked.
 
     Raises:
-        OptionError: their observations differ, or one acts continuously and another does not.
+        OptionError: their observation spaces differ, or only some actions are continuous.
     """
 
     def __init__(self, env: Env) -> None:
@@ -69,7 +69,7 @@ class AgentSpaces:
     def write(
         self, seat: int, seen: Any, info: Mapping[str, Any], observation: NDArray[Any], mask: NDArray[np.bool_]
     ) -> None:
-        """Write what a seat sees, and its legal actions."""
+        """Write what a seat sees and its legal actions."""
         given = info.get(MASK)
         if self._split[seat]:
             given, seen = seen[MASK], seen["observation"]
@@ -91,17 +91,17 @@ class AecEnvironment(AdaptedEnvironment):
         self._number = {agent: seat for seat, agent in enumerate(self.seats.agents)}
 
     def reset(self, seed: int, options: Mapping[str, Any], row: Row) -> None:
-        """See `Environment`."""
+        """Reset the environment; write what every agent sees."""
         self.env.reset(seed=seed, options=dict(options) or None)
         self._show(row)
 
     def step(self, action: NDArray[Any], row: Row) -> None:
-        """See `Environment`."""
+        """Step the environment with the action of the agent whose turn it is."""
         env = self.env
         env.step(self.seats.actions[self._number[env.agent_selection]].value(action))
         self._add_rewards(row)
         while env.agents and not self._over() and self._done(env.agent_selection):
-            env.step(None)  # agents that are out leave, as AEC wants it
+            env.step(None)  # AEC requires agents that are out to step with None
             self._add_rewards(row)
         if self._over():
             row.terminated[...] = ended = any(env.terminations.values()) or not env.agents
@@ -137,14 +137,14 @@ class ParallelEnvironment(AdaptedEnvironment):
         self.env, self.seats = env, AgentSpaces(env)
 
     def reset(self, seed: int, options: Mapping[str, Any], row: Row) -> None:
-        """See `Environment`."""
+        """Reset the environment; write what every agent sees."""
         seen, infos = self.env.reset(seed=seed, options=dict(options) or None)
         present = np.array([agent in self.env.agents for agent in self.seats.agents])
         row.alive[:], row.deciding[:] = present, present
         self._show(seen, infos, row)
 
     def step(self, action: NDArray[Any], row: Row) -> None:
-        """See `Environment`."""
+        """Step the environment with the actions of all agents that are left."""
         seats = enumerate(self.seats.agents)
         given = {agent: self.seats.actions[k].value(action[k]) for k, agent in seats if agent in self.env.agents}
         seen, rewards, terminated, truncated, infos = self.env.step(given)
@@ -172,18 +172,18 @@ class ParallelEnvironment(AdaptedEnvironment):
 
 
 def make_game(environment: str, reward: Reward | None = None, parallel: bool = False, **options: Any) -> Game:
-    """The game of an environment of PettingZoo (`connect_four_v3`) or of a module (`my_module`, `my_module:env`).
+    """Make the game of an environment of PettingZoo (`connect_four_v3`) or of a module (`my_module`, `my_module:env`).
 
     Args:
-        environment: what stands behind `pettingzoo:`.
-        reward: "shared", "zero_sum" or "general"; None: found in a few games at random.
-        parallel: take the module's `parallel_env` where it has `env` too.
-        options: of the environment; and `workers`, `worker_timeout` and `on_crash` of the engine.
+        environment: the part of the id after `pettingzoo:`.
+        reward: "shared", "zero_sum" or "general"; None: found by playing a few random games.
+        parallel: use the module's `parallel_env` even if it has `env`.
+        options: options of the environment; and `workers`, `worker_timeout` and `on_crash` of the engine.
 
     Raises:
         UnknownIdError: there is no such environment.
-        PluginError: it lacks a package.
-        OptionError: an option that it does not take, or spaces that cannot be translated.
+        PluginError: it needs a package that is not installed.
+        OptionError: it does not accept an option, or its spaces cannot be translated.
     """
     kwargs = {name: value for name, value in options.items() if name not in ENGINE_OPTIONS}
     maker = NamedEnvironment(f"pettingzoo:{environment}", partial(_make, parallel), kwargs)
@@ -206,10 +206,10 @@ def _make(parallel: bool, environment: str, **options: Any) -> Env:
 
 
 def checked(env: Any, id: str) -> Env:
-    """`env`.
+    """`env`, if it is an environment of PettingZoo.
 
     Raises:
-        OptionError: it is no environment of PettingZoo.
+        OptionError: it is not.
     """
     if not isinstance(env, AECEnv | ParallelEnv):
         raise OptionError(f"{id} makes a {type(env).__name__}, must make an AECEnv or a ParallelEnv of PettingZoo")
@@ -224,7 +224,7 @@ def _module(name: str) -> Any:
             return importlib.import_module(candidate)
         except ModuleNotFoundError as error:
             if error.name is None or not (candidate == error.name or candidate.startswith(error.name + ".")):
-                raise  # it exists, and lacks a package
+                raise  # it exists, but needs a missing package
     known = [
         module.name
         for family in FAMILIES
@@ -239,12 +239,12 @@ def _module(name: str) -> Any:
 def game_of_maker(
     maker: Callable[[str | None], Env] | Sequence[Callable[[str | None], Env]], name: str, reward: Reward | None = None
 ) -> Game:
-    """The game of environments; facts are read from one of them.
+    """The game of environments; its facts are read from one of them.
 
     Args:
-        maker: `maker(render_mode)` makes an environment; a list: those that there are.
-        name: in tables and errors.
-        reward: kind of the rewards; None: found in a few games at random.
+        maker: `maker(render_mode)` makes an environment; a list has one maker for each existing environment.
+        name: name in tables and errors.
+        reward: kind of the rewards; None: found by playing a few random games.
     """
     if reward not in (None, "shared", "zero_sum", "general"):
         raise OptionError(f"reward={reward!r}: must be 'shared', 'zero_sum' or 'general'")
@@ -278,7 +278,7 @@ def _wrapped(env: Env) -> AecEnvironment | ParallelEnvironment:
 
 
 def _trial(env: Env, players: int) -> tuple[Reward, float]:
-    """Kind of the rewards of a few games under random actions, and seconds per step."""
+    """Kind of the rewards in a few random games, and seconds per step."""
     returns, steps, started = np.zeros((TRIAL_GAMES, players)), 0, perf_counter()
     random = np.random.default_rng(0)
     play = _aec_return if isinstance(env, AECEnv) else _parallel_return

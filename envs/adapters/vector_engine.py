@@ -1,4 +1,4 @@
-"""`VectorEngine`: a vector environment of Gymnasium or Stable-Baselines3, handed in by its user, as a batch of games."""
+"""`VectorEngine`: a vector environment object of Gymnasium or Stable-Baselines3 as a batch of games."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .spaces import Actions, Observations
 
 
 class _Step(NamedTuple):
-    """What a step of all rows led to; `seen` and `masks` by row, of ended games the final ones."""
+    """Result of a step of all rows; `seen` and `masks` by row, for ended games the final ones."""
 
     seen: list[Any]
     masks: list[Any]
@@ -32,24 +32,24 @@ class _Step(NamedTuple):
 
 
 class _Batch(Protocol):
-    """A vector environment that resets ended rows when asked."""
+    """A vector environment that resets ended rows on request."""
 
     count: int
     observation_space: Space[Any]
     action_space: Space[Any]
 
     def reset(self, rows: Rows, seeds: NDArray[np.int64]) -> tuple[list[Any], list[Any]]:
-        """Start `rows` anew; observations and masks (or None) of these rows."""
+        """Reset `rows`; returns observations and masks (or None) of these rows."""
 
     def step(self, actions: NDArray[Any]) -> _Step:
-        """Play in all rows."""
+        """Step all rows."""
 
     def close(self) -> None:
         """Close the environment."""
 
 
 class _GymnasiumBatch:
-    """A `gymnasium.vector.VectorEnv`; of those that reset by themselves in the same step, the next observations are kept."""
+    """A `gymnasium.vector.VectorEnv`; if it resets rows in the same step, the observations of the next games are kept."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         self.env, self.count = env, env.num_envs
@@ -137,7 +137,7 @@ def _mask(infos: Mapping[str, Any], k: int) -> Any:
 
 
 class VectorEngine(ExternalEngine):
-    """Games of a vector environment; all of them are stepped at once, and finished ones idle until they are reset."""
+    """Games of a vector environment; all rows are stepped at once, and finished games idle until they are reset."""
 
     def __init__(self, *args: Any, batch: _Batch, **options: Any) -> None:
         self._batch = batch
@@ -147,12 +147,12 @@ class VectorEngine(ExternalEngine):
         self._played = np.zeros((self.num_games, size), kind)
 
     def start_games(self, rows: Rows, seeds: NDArray[np.int64], options: Mapping[str, Any]) -> None:
-        """See `ExternalEngine`."""
+        """As for `ExternalEngine`; reset options are not passed on."""
         for row, seen, mask in zip(rows, *self._batch.reset(rows, seeds), strict=True):
             self._show(row, seen, mask)
 
     def play_games(self, rows: Rows, actions: NDArray[Any]) -> None:
-        """See `ExternalEngine`."""
+        """As for `ExternalEngine`; other rows are stepped with action 0."""
         self._played[:] = 0
         self._played[rows] = actions
         found = self._batch.step(np.stack([self._actions.value(action) for action in self._played]))
@@ -177,7 +177,7 @@ class VectorAdapter:
 
     @property
     def num_envs(self) -> int:
-        """Games that it plays, neither more nor fewer."""
+        """The only number of games that it can play."""
         return self.batch.count
 
     def __call__(self, game: Game, num_games: int = 1, *args: Any, **options: Any) -> VectorEngine:

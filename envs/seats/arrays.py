@@ -1,4 +1,4 @@
-"""The few array operations whose names differ between NumPy (CPU engines) and torch (CUDA engines)."""
+"""Array operations whose names differ between NumPy (CPU engines) and torch (CUDA engines)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Arrays(Protocol):
     """Arrays on one device."""
 
     def zeros(self, *shape: int, dtype: str) -> Array:
-        """Zeros of a dtype named as in NumPy."""
+        """Zeros; `dtype` is the NumPy name."""
 
     def arange(self, count: int) -> Array:
         """0..count-1, int64."""
@@ -28,16 +28,16 @@ class Arrays(Protocol):
         """Whether the dtype is an integer type."""
 
     def int64(self, array: Array) -> Array:
-        """`array` as int64, not copied if it is."""
+        """`array` as int64, not copied if it has that dtype."""
 
     def where(self, mask: Array) -> Array:
-        """Numbers of the rows where `mask` (n,) is true."""
+        """Indices of the rows where `mask` (n,) is True."""
 
     def int8(self, mask: Array) -> Array:
-        """A bool array as 0 and 1, in the same memory."""
+        """A bool array viewed as 0 and 1, in the same memory."""
 
     def boxed(self, mask: Array, values: Array) -> Array:
-        """`values` (m, ...) in the m rows of (n,) where `mask` is true: an object array with None elsewhere, on CUDA dense with zeros."""
+        """`values` (m, ...) in the m rows where `mask` (n,) is True: an object array with None elsewhere; on CUDA a dense tensor with zeros."""
 
 
 class _NumpyArrays:

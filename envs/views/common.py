@@ -1,4 +1,4 @@
-"""What the views have in common: spaces, one seat's action, pictures."""
+"""Common parts of the views: spaces, conversion of an action, pictures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FRAMES_PER_SECOND = 2
 
 
 class HeadsSpace(MultiDiscrete):
-    """`MultiDiscrete` with one entry per head; `sample` also takes the flat legal mask (A,) that views give.
+    """`MultiDiscrete` with one entry per head; `sample` also accepts the flat legal mask (A,) that views return.
 
     Every head has a legal value, so a sample under a legal mask is legal.
     """
@@ -30,13 +30,13 @@ class HeadsSpace(MultiDiscrete):
 
 
 def observation_space(facts: GameFacts) -> Box:
-    """What a seat sees."""
+    """Space of what a seat sees."""
     spec = facts.observation
     return Box(spec.low, spec.high, spec.shape, np.dtype(spec.dtype).type)
 
 
 def action_space(facts: GameFacts, extra: int = 0) -> Discrete[Any] | HeadsSpace | Box:
-    """One seat's action: `Discrete` for one head, with `extra` ids at the end; `HeadsSpace` for several; `Box` of continuous actions."""
+    """Space of one seat's action: `Discrete` for one head, with `extra` ids at the end; `HeadsSpace` for several; `Box` for continuous actions."""
     if facts.box is not None:
         return Box(np.array(facts.box.low, np.float32), np.array(facts.box.high, np.float32))
     if len(facts.heads) == 1:
@@ -45,15 +45,15 @@ def action_space(facts: GameFacts, extra: int = 0) -> Discrete[Any] | HeadsSpace
 
 
 def mask_space(length: int) -> Box:
-    """A legal mask as part of an observation."""
+    """Space of a legal mask that is part of an observation."""
     return Box(0, 1, (length,), np.int8)
 
 
 def action_row(facts: GameFacts, action: Any) -> NDArray[Any]:
-    """An action as (1,) for one head, (1, H) for several, float32 (1, D) of continuous actions; the engine tells whether it is legal.
+    """An action as (1,) for one head, (1, H) for several, float32 (1, D) for continuous actions. The engine checks whether it is legal.
 
     Raises:
-        IllegalActionError: it is not one integer (one head), not H integers, or not D numbers.
+        IllegalActionError: it is not one integer (one head), H integers or D numbers.
     """
     if facts.box is not None:
         numbers = np.asarray(action)
@@ -74,15 +74,15 @@ def action_row(facts: GameFacts, action: Any) -> NDArray[Any]:
 
 
 def render_modes(game: Game) -> list[str]:
-    """What `render_mode` may be: "ansi" (text) and "human" (text, printed) if the game draws text, "svg" if it draws SVG."""
+    """Allowed render modes: "ansi" (text) and "human" (printed text) if the game draws text, "svg" if it draws SVG."""
     return [*(["ansi", "human"] if game.text else []), *(["svg"] if game.svg else [])]
 
 
 def checked_render_mode(game: Game, mode: str | None, modes: list[str]) -> str | None:
-    """`mode`, None or one of `modes`.
+    """`mode`, if it is None or one of `modes`.
 
     Raises:
-        OptionError: the game cannot be drawn so.
+        OptionError: it is neither.
     """
     if mode is not None and mode not in modes:
         raise OptionError(f"render_mode={mode!r}: {game.facts.name} has {', '.join(map(repr, [None, *modes]))} here")
@@ -90,7 +90,7 @@ def checked_render_mode(game: Game, mode: str | None, modes: list[str]) -> str |
 
 
 def draw(game: Game, engine: Engine, row: int, seat: int | None, mode: str) -> str:
-    """Game `row` as `seat` sees it, None: everything face up."""
+    """Picture of game `row` as `seat` sees it; None: everything is visible."""
     picture = game.svg if mode == "svg" else game.text
     assert picture is not None, mode
     return picture(engine.state, row, seat)
