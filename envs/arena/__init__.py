@@ -1,4 +1,4 @@
-"""Arena: the last one standing, 2 to 8 seats, all move at once. A small game of Ludory's own design, in integers."""
+"""Arena: the last one standing wins. 2 to 8 seats, all move at once. A small game of Ludory's own design, in integers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SWITCHES = {"fire": ("hold fire", "fire"), "ability": ABILITIES, "interact": ("l
 
 
 def make_game(**options: Any) -> Game:
-    """The arena with keyword options, see `ArenaOptions`.
+    """Make the arena with keyword options, see `ArenaOptions`.
 
     Raises:
         OptionError: unknown option, or a value that is not allowed.
@@ -63,7 +63,7 @@ def make_game(**options: Any) -> Game:
 
 
 def progress(state: State) -> Any:
-    """(N, P) float: damage dealt less damage taken, the zone's included; 1 is a full body's worth."""
+    """(N, P) float: damage dealt minus damage taken, including that of the zone; 1 is the hit points of a whole body."""
     return (state.dealt - state.taken) / FULL_HP
 
 
@@ -83,7 +83,7 @@ def action_name(options: ArenaOptions, head: int, value: int) -> str:
 
 
 def public_info(state: State, i: int) -> dict[str, Any]:
-    """What everybody knows of game i: time, who lives, places settled so far (None: none yet); at the end also who did what."""
+    """Public facts of game i: time, living seats, places (None: not settled yet); at the end also kills and damage."""
     settled = state.place[i].tolist()
     info: dict[str, Any] = {
         "seconds": int(state.t[i]) / TICKS,
@@ -100,7 +100,7 @@ def public_info(state: State, i: int) -> dict[str, Any]:
 
 
 def last_move(state: State, i: int) -> str:
-    """What the last decision showed to everybody: the time, and whose place it settled; "" before the first."""
+    """What the last decision revealed: the time, and the places that it settled; "" before the first."""
     if int(state.t[i]) == 0:
         return ""
     settled = [seat for seat, now in enumerate(state.seat_terminated[i].tolist()) if now]

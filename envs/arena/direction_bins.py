@@ -1,4 +1,4 @@
-"""From a direction in the plane to bins of the heads: the pair that leads most nearly there."""
+"""Kernels that find the pair of bins nearest to a direction."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 

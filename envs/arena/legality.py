@@ -1,4 +1,4 @@
-"""What a seat may do, and which heads of what it does matter: `legal` and `used`, and the tests that they are made of."""
+"""`legal` and `used`: what a seat may do, and which heads of an action have an effect."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 

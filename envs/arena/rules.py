@@ -1,6 +1,6 @@
 """The arena's rules as scalar kernels: reset and step. The phases of a tick are in `phases/`.
 
-Sizes come from the shapes of the state's arrays and from `setup`, so the same kernels serve every variant.
+Sizes are read from the shapes of the state's arrays and from `setup`, so the same kernels serve every variant.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"

@@ -1,4 +1,4 @@
-"""Reset option of the arena: `start`, a dictionary of what stands or lies where when a game begins."""
+"""Reset option of the arena: `start`, a dictionary of positions and other values at the start of a game."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .variants import ArenaOptions
 
 
 class Part(NamedTuple):
-    """One name in `start`: shape per game, state fields it fills, bit of `given`, bounds of scalar values."""
+    """A key of `start`: shape per game, state fields that it sets, bit of `given`, bounds of scalar values."""
 
     shape: tuple[int, ...]
     fields: tuple[str, ...]
@@ -44,13 +44,13 @@ def _parts(options: ArenaOptions) -> dict[str, Part]:
 def start_fields(options: ArenaOptions, given: Mapping[str, Any], count: int) -> dict[str, NDArray[Any]]:
     """Field values for the next reset of `count` games.
 
-    given: {"start": {name: integers}}, each for all games or with a first axis of `count`. What is not named is drawn.
+    given: {"start": {name: integers}}, each for all games or with a first axis of `count`. Everything else is drawn.
 
     position (P, 2) and crates (6, 2), final_centre (2,): sub from the arena's centre, inside the wall; facing (P, 2): any
     length but 0; hp (P,) 1 to 10000, energy (P,) 0 to 1500, ammunition (P,) 0 to 30.
 
     Raises:
-        OptionError: unknown name, no integers, wrong shape, or a value that is not allowed; names the field.
+        OptionError: unknown key, not integers, wrong shape, or a value that is not allowed; names the field.
     """
     refuse_unknown("Arena", "reset option", given, ("start",))
     start = given.get("start")

@@ -1,4 +1,4 @@
-"""Options of the arena, and the numbers that follow from them. Which ids fix which options stands in `plugins/builtin.py`."""
+"""Options of the arena, and the numbers that follow from them. `plugins/builtin.py` says which ids fix which options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BINS = {"default": (5, 9), "seed": (11, 11)}
 
 @dataclass(frozen=True, slots=True)
 class ArenaOptions:
-    """A variant of the arena."""
+    """A variant of the arena. Invalid values raise an OptionError."""
 
     players: int = 2
     """Number of seats, 2 to 8."""
@@ -29,7 +29,7 @@ class ArenaOptions:
     heads: HeadsName = "default"
     """Sizes of the action heads: default (5, 5, 9, 9, 2, 5, 2) or seed (11, 11, 11, 11, 2, 5, 2)."""
     spawn_jitter: bool = True
-    """Draw where on its side of the arena a seat starts; otherwise all start evenly on one circle."""
+    """Draw where a seat starts around its place; otherwise seats start evenly spaced on a circle."""
     aim_noise_degrees: float = 3.0
     """Largest error of a shot's direction, 0 to 45 degrees."""
 

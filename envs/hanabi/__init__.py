@@ -25,7 +25,7 @@ END_NAMES = {BOMB: "bomb", PERFECT: "perfect", DECK_OUT: "deck"}
 
 
 def make_game(**options: Any) -> Game:
-    """Hanabi with keyword options, see `HanabiOptions`.
+    """Make Hanabi with keyword options, see `HanabiOptions`.
 
     Raises:
         OptionError: unknown option, or a value that is not allowed.
@@ -79,7 +79,7 @@ def action_name(options: HanabiOptions, head: int, action: int) -> str:
 
 
 def public_info(options: HanabiOptions, state: State, i: int) -> dict[str, Any]:
-    """What everybody at the table knows of game i; `score` counts a bomb as 0, `stacks` does not."""
+    """Public facts of game i; `score` is 0 after a bomb, `stacks` is not."""
     fireworks = state.fireworks[i].tolist()
     last = state.last[i]
     info: dict[str, Any] = {

@@ -1,6 +1,6 @@
 """Hanabi's rules as scalar kernels: reset, legal, step.
 
-Sizes come from the shapes of the state's arrays, so the same kernels serve every variant.
+Sizes are read from the shapes of the state's arrays, so the same kernels serve every variant.
 Action ids: 0..h-1 discard a slot; h..2h-1 play a slot; then hint a colour to seat +1, +2, ...; then hint a rank to seat +1, +2, ...
 """
 

@@ -1,4 +1,4 @@
-"""Reset options of Hanabi: a given deck, the first cards of one, a given seat to start."""
+"""Reset options of Hanabi: a deck, the first cards of a deck, the seat that starts."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ KEYS = ("deck", "deck_prefix", "start_player")
 def start_fields(options: HanabiOptions, given: Mapping[str, Any], count: int) -> dict[str, NDArray[Any]]:
     """Field values for the next reset of `count` games.
 
-    deck: D card ids in dealing order, [D] for all games or [count, D]. deck_prefix: fewer, the rest is drawn at random.
-    start_player: seat, one or [count].
+    deck: D card ids in dealing order, [D] for all games or [count, D]. deck_prefix: fewer ids; the rest is drawn at random.
+    start_player: a seat, or [count] seats.
 
     Raises:
         OptionError: unknown key, wrong length, id out of range, too many copies of a card, seat out of range.

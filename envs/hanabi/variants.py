@@ -1,4 +1,4 @@
-"""Options of Hanabi, and the numbers that follow from them. Which ids fix which options stands in `plugins/builtin.py`."""
+"""Options of Hanabi, and the numbers that follow from them. `plugins/builtin.py` says which ids fix which options."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ObservationName = Literal["card_knowledge", "minimal", "seer", "v0_belief"]
 
 @dataclass(frozen=True, slots=True)
 class HanabiOptions:
-    """A variant of Hanabi; names as in hanabi-learning-environment where it has one."""
+    """A variant of Hanabi. Options are named as in hanabi-learning-environment where it has them. Invalid values raise an OptionError."""
 
     players: int = 2
     """Number of seats, 2 to 5."""
@@ -21,17 +21,17 @@ class HanabiOptions:
     ranks: int = 5
     """Number of ranks, 1 to 5."""
     hand_size: int = 0
-    """Cards in a hand; 0 means 5 for two or three players and 4 for four or five."""
+    """Cards in a hand; 0: 5 for two or three players, 4 for four or five."""
     max_information_tokens: int = 8
     """Information tokens at the start, and their cap."""
     max_life_tokens: int = 3
     """Lives at the start."""
     random_start_player: bool = False
-    """Draw the seat that starts; otherwise seat 0 does."""
+    """Draw the seat that starts; otherwise seat 0 starts."""
     observation: ObservationName = "card_knowledge"
     """What a seat sees: card_knowledge, minimal, seer or v0_belief."""
     bomb: Literal["zero", "keep"] = "zero"
-    """Score when all lives are lost: zero, or keep the cards played so far."""
+    """Score when all lives are lost: "zero", or "keep" the cards played so far."""
     terminal_deal: bool = True
     """Deal the replacement card after the move that ends the game."""
 
@@ -56,7 +56,7 @@ class HanabiOptions:
 
     @property
     def deck_size(self) -> int:
-        """D, number of cards in the full deck."""
+        """D, number of cards in the deck."""
         return self.colors * sum(self.copies)
 
     @property
@@ -66,6 +66,6 @@ class HanabiOptions:
 
     @property
     def longest_game(self) -> int:
-        """Most moves a game can take: hint whenever possible, else discard."""
+        """Upper bound on the number of moves: hint whenever possible, else discard."""
         left = self.deck_size - self.players * self.hand_size
         return 2 * left + self.max_information_tokens + self.players - 1 if left else self.players

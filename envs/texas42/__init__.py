@@ -1,6 +1,6 @@
 """Texas 42: two partnerships, a double-six domino set, one auction, seven tricks, scored in marks.
 
-Three games of the same rules: a hand with its auction, a match to seven marks, and the play of a fixed contract.
+Three games with the same rules: a hand with its auction, a match to seven marks, and the play of a fixed contract.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def make_match(
 ) -> Game:
     """`Texas42Match-v0`: hands until a team has `target` marks; cut off after 64 deals.
 
-    reward: "win" gives +1 or -1 at the end; "marks" those of each hand as they fall.
+    reward: "win": +1 or -1 at the end of the match; "marks": the marks of each hand at its end.
 
     Raises:
         OptionError: unknown option (see `Texas42Rules`), or a value that is not allowed.
@@ -117,7 +117,7 @@ def _game(
 
 
 def _with_start(game: Game, start: Any) -> Game:
-    """`game` with reset options, which are read by the rules of the game itself."""
+    """`game` with `start`, which needs the game itself because it plays given moves."""
     return replace(game, start=partial(start, game))
 
 

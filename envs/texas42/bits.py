@@ -1,4 +1,4 @@
-"""Counting in masks of tiles, as kernels."""
+"""Kernels that count tiles in masks."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 

@@ -1,4 +1,4 @@
-"""What a seat of Texas 42 sees, as kernels: public information and its own hand, seats counted from itself."""
+"""What a seat of Texas 42 sees, as kernels: public information and its own hand. Seats are counted from the observer."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
@@ -38,7 +38,7 @@ POINTS_AT, MARKS_AT, HISTORY_AT = 484, 568, 582
 
 TOKENS, FEATURES = 36, 8
 HAND_TOKEN, PLAY_TOKEN = 1, 2
-"""Types of tokens; the declaration has 0."""
+"""Types of tokens; the type of the declaration is 0."""
 
 
 def observation_spec(name: ObservationName) -> ObservationSpec:

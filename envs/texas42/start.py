@@ -1,4 +1,4 @@
-"""Reset options of Texas 42: a given deal, shaker, contract, and the bids and plays to begin with."""
+"""Reset options of Texas 42: deal, shaker, contract, and the first bids and plays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Fields = dict[str, NDArray[Any]]
 
 
 def seed_deal(seed: int) -> list[list[int]]:
-    """Four sorted hands: `random.Random(seed).shuffle` of 0..27 cut in sevens, as oracle files have it."""
+    """Four sorted hands: `random.Random(seed).shuffle` of 0..27 cut in sevens, as in oracle files."""
     tiles = list(range(TILES))
     random.Random(seed).shuffle(tiles)
     return [sorted(tiles[k : k + 7]) for k in range(0, TILES, 7)]
@@ -39,7 +39,7 @@ def start_hand(game: Game, given: Mapping[str, Any], count: int) -> Fields:
     `bids`, `decl` and `plays` need `deal` or `seed_deal`, and `shaker`; `plays` also `decl`.
 
     Raises:
-        OptionError: unknown key, or a value that is not allowed; illegal moves are named with the legal ones.
+        OptionError: unknown key, or a value that is not allowed; for illegal moves it lists the legal ones.
     """
     _check_keys(game, given, HAND_KEYS)
     fields = _deal_fields(given, count)
@@ -63,7 +63,7 @@ def start_play(game: Game, given: Mapping[str, Any], count: int) -> Fields:
     plays: tiles played, in order; they need `deal` (or `seed_deal`) and `decl`.
 
     Raises:
-        OptionError: unknown key, or a value that is not allowed; illegal moves are named with the legal ones.
+        OptionError: unknown key, or a value that is not allowed; for illegal moves it lists the legal ones.
     """
     _check_keys(game, given, PLAY_KEYS)
     fields = _deal_fields(given, count)
@@ -90,7 +90,7 @@ def start_play(game: Game, given: Mapping[str, Any], count: int) -> Fields:
 
 
 def _position(game: Game, fields: Fields, moves: list[NDArray[np.int64]], count: int) -> Fields:
-    """All fields of the state after `moves`, played through the rules."""
+    """All fields of the state after `moves`, which are played by the rules."""
     engine = KernelEngine(replace(game, start=lambda options, rows: dict(options)), count, seed=0, threads=1)
     engine.reset(options=fields)
     try:
@@ -125,7 +125,7 @@ def _deal_fields(given: Mapping[str, Any], count: int) -> Fields:
 
 
 def _deals(deal: Any, count: int) -> NDArray[np.int64]:
-    """(count, 28) from what a caller gave."""
+    """The option `deal` as tile ids (count, 28)."""
     hands = [[parse_tile(tile) for tile in hand.split(",")] for hand in _texts(deal)] or deal
     try:
         array = np.asarray(hands)
@@ -143,7 +143,7 @@ def _deals(deal: Any, count: int) -> NDArray[np.int64]:
 
 
 def _texts(deal: Any) -> list[str]:
-    """All hands, where they are given as texts."""
+    """All hands if they are given as texts, else an empty list."""
     array = np.asarray(deal, dtype=object).ravel() if not isinstance(deal, np.ndarray) else deal.ravel()
     return [str(hand) for hand in array] if len(array) and all(isinstance(hand, str) for hand in array) else []
 

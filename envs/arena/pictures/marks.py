@@ -30,7 +30,7 @@ def number(value: float) -> str:
 
 
 def definitions(wall: float) -> str:
-    """Shapes of the seats and the outline of the wall, to be referred to."""
+    """Definitions of the seats' shapes and of the wall's outline."""
     shapes = "".join(f'<path id="arena-seat-{seat}" d="{path}"/>' for seat, path in enumerate(SHAPES))
     return f'{shapes}<clipPath id="arena-wall"><circle r="{number(wall)}"/></clipPath>'
 
@@ -45,7 +45,7 @@ def seat_mark(seat: int, x: float, y: float, radius: float) -> str:
 
 
 def body_marks(body: Body) -> list[str]:
-    """A body with all that is seen of it."""
+    """A body and everything visible about it."""
     x, y, color = number(body.x), number(body.y), COLORS[body.seat]
     lines = []
     if body.windup:
@@ -98,7 +98,7 @@ def _health_bar(body: Body) -> str:
 
 
 def shot_mark(shot: Shot) -> str:
-    """A shot with the way of its last tick behind it."""
+    """A shot with its path of the last tick."""
     x, y, color = number(shot.x), number(shot.y), COLORS[shot.owner]
     tail = number(shot.x - 0.8 * shot.step[0]), number(shot.y - 0.8 * shot.step[1])
     return (

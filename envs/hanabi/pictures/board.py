@@ -12,11 +12,11 @@ from .marks import CARD_WIDTH, FAINT, GOLD, LINE, PITCH, SYMBOLS, TEXT, face, fr
 
 BOARD_HEIGHT = 152
 SKY = 54
-"""Room above the stacks for their fireworks."""
+"""Space above the stacks for their fireworks."""
 COUNTERS_WIDTH, DISCARDS_LEFT = 176, 22
 COPY_WIDTH, COPY_HEIGHT, COPY_GAP = 18, 24, 3
 MOST_DOTS = 10
-"""Counters that can be higher are written as a number only."""
+"""Counters with a larger maximum are written as a number only."""
 
 
 def board_width(options: HanabiOptions) -> int:
@@ -27,7 +27,7 @@ def board_width(options: HanabiOptions) -> int:
 
 
 def board(options: HanabiOptions, sight: HanabiSight, width: int) -> list[str]:
-    """Lines of the board, drawn from (0, 0); what `width` has more than `board_width` goes around the counters."""
+    """Lines of the board, drawn from (0, 0); extra width beyond `board_width` is put around the counters."""
     left, spare = options.colors * PITCH, width - board_width(options)
     stacks = [_stack(options, color, height) for color, height in enumerate(sight.fireworks)]
     counters = _counters(options, sight, left + 8 + spare // 2)
@@ -76,7 +76,7 @@ def _diamond(x: int, paint: str) -> str:
 
 
 def _discards(options: HanabiOptions, sight: HanabiSight, x: int) -> list[str]:
-    """A place for every copy of every card; those of discarded copies are filled."""
+    """A box for every copy of every card; boxes of discarded copies are filled."""
     rows = [
         at(x, 42 + color * COPY_HEIGHT, shape(color, 8, 9, 8, SYMBOLS[color].fill), *_copies(options, color, counts))
         for color, counts in enumerate(sight.discards)

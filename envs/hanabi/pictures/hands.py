@@ -1,4 +1,4 @@
-"""The hands in Hanabi's SVG picture: cards, and below each what hints have told its holder."""
+"""The hands in Hanabi's SVG picture: cards, and below each card what its holder knows from hints."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ludory.envs.pictures import at, words
 from .marks import CARD_HEIGHT, CARD_WIDTH, FAINT, GOLD, LINE, PANEL, PITCH, SYMBOLS, TEXT, back, face, group, shape
 
 SLOTS = 5
-"""Cards side by side; a larger hand goes on below."""
+"""Cards side by side; a larger hand continues below."""
 PADDING, NAME_HEIGHT, LINE_HEIGHT = 16, 38, CARD_HEIGHT + 50
 STEP = 12
-"""From one open colour or rank below a card to the next."""
+"""Distance between the possible colours or ranks below a card."""
 
 
 def panel_size(options: HanabiOptions) -> tuple[int, int]:
@@ -79,7 +79,7 @@ def _across(count: int) -> list[float]:
 
 
 def _told_mark(x: float) -> str:
-    """A ring around what a hint named, as against what hints left over."""
+    """A ring around what a hint named, as opposed to what follows from hints."""
     return f'<circle cx="{x:g}" r="8.5" fill="none" stroke="{GOLD}" stroke-width="1.5"/>'
 
 

@@ -16,12 +16,12 @@ from .marks import FAINT, GOLD, NIGHT, SYMBOLS, TEXT, group
 
 MARGIN, HEADER, FOOTER = 18, 46, 46
 MOST_WIDTH = 1020
-"""Hands stand side by side up to this width."""
+"""Hands are side by side up to this width."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where things stand, in pixels: header, board, hands in a grid, footer."""
+    """Positions in pixels: header, board, hands in a grid, footer."""
 
     width: int
     height: int
@@ -29,7 +29,7 @@ class Layout:
 
 
 def draw_svg(options: HanabiOptions, state: State, i: int, seat: int | None) -> str:
-    """Game `i` as `seat` sees it; None: all cards face up."""
+    """Game `i` as `seat` sees it; None: all cards are face up."""
     sight, layout = look(options, state, i, seat), _layout(options)
     width, height = layout.width, layout.height
     symbols = "".join(f'<path id="hanabi-{LETTERS[c]}" d="{SYMBOLS[c].path}"/>' for c in range(options.colors))

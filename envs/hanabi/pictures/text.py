@@ -1,4 +1,4 @@
-"""Hanabi in the terminal, at most 80 columns wide; every colour is a letter too."""
+"""Hanabi in the terminal, at most 80 columns wide; every colour is also a letter."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ CHIPS = ("1;97;41", "30;103", "30;42", "30;107", "1;97;44")
 INKS = ("91", "93", "92", "1", "94")
 STRONG, FAINT = "1", "2"
 LABEL, COLUMN, SLOTS = 13, 13, 5
-"""Widths of the label and of a slot, and slots side by side; a larger hand goes on below. Text stands one column in, as in a chip."""
+"""Widths of the label and of a slot, and slots side by side; a larger hand continues below. Text is indented by one column, as in a chip."""
 
 
 def draw_text(options: HanabiOptions, state: State, i: int, seat: int | None) -> str:
-    """Game `i` as `seat` sees it; None: all cards face up. Without colour where NO_COLOR is set."""
+    """Game `i` as `seat` sees it; None: all cards are face up. Without colours if NO_COLOR is set."""
     sight = look(options, state, i, seat)
     return as_wanted("\n".join([*_board(options, sight), *_hands(options, sight)]))
 

@@ -1,4 +1,4 @@
-"""Texas 42 as one self-contained SVG document: the four seats around the trick, and the tricks that are over beside them."""
+"""Texas 42 as one self-contained SVG document: the four seats around the trick, and the finished tricks at the side."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .tiles import FAINT, FELT, GOLD, LINE, PANEL, PITCH, TEXT, WIDTH, back, dom
 PAGE_WIDTH, PAGE_HEIGHT = 1010, 506
 HAND_WIDTH, HAND_HEIGHT = 248, 116
 CHAIRS = ((246, 346), (18, 202), (246, 58), (474, 202))
-"""Where the panels of the seats stand: the viewer's below, then clockwise."""
+"""Positions of the seats' panels: the viewer's below, then clockwise."""
 TRICK = ((356, 276), (306, 232), (356, 188), (406, 232))
-"""Where their tiles of the present trick lie."""
+"""Positions of their tiles in the current trick."""
 PAST_LEFT, PAST_TOP, PAST_ROW, SMALL = 744, 58, 57, 0.72
 
 
 def draw_svg(state: State, i: int, seat: int | None) -> str:
-    """Game `i` as `seat` sees it; None: all hands face up."""
+    """Game `i` as `seat` sees it; None: all hands are face up."""
     sight = look(state, i, seat)
     chairs = range(4)
     lines = [
@@ -44,7 +44,7 @@ def _title(sight: Texas42Sight) -> str:
 
 
 def _panel(sight: Texas42Sight, chair: int) -> list[str]:
-    """A seat: who it is, what it has bid and shown, and its tiles."""
+    """A seat: its name, bid, known voids and tiles."""
     moves = sight.to_move == chair
     rim = f'stroke="{GOLD}" stroke-width="3"' if moves else f'stroke="{LINE}" stroke-width="1.5"'
     name = f"seat {chair}{sight.relation(chair)}"
@@ -66,7 +66,7 @@ def _panel(sight: Texas42Sight, chair: int) -> list[str]:
 
 
 def _trick(sight: Texas42Sight) -> list[str]:
-    """The tiles of the present trick, each before its seat; the first is framed."""
+    """The tiles of the current trick, each in front of its seat; the first is framed."""
     marks = [words(18, 62, f"led: {sight.led}", 15, FAINT)] if sight.led else []
     for k, (chair, tile) in enumerate(sight.trick.items()):
         x, y = TRICK[_direction(sight, chair)]
@@ -75,7 +75,7 @@ def _trick(sight: Texas42Sight) -> list[str]:
 
 
 def _past(sight: Texas42Sight) -> list[str]:
-    """The tricks that are over, tiles from the leader on; the winner's is framed."""
+    """The finished tricks, tiles in the order played; the winner's is framed."""
     lines = []
     for number, trick in enumerate(sight.past):
         y = PAST_TOP + PAST_ROW * number

@@ -12,7 +12,7 @@ STRONG, FAINT, TILE, COUNTING = "1", "2", "30;107", "1;30;103"
 
 
 def draw_text(state: State, i: int, seat: int | None) -> str:
-    """Game `i` as `seat` sees it; None: all hands face up. Without colour where NO_COLOR is set."""
+    """Game `i` as `seat` sees it; None: all hands are face up. Without colours if NO_COLOR is set."""
     return as_wanted("\n".join(_lines(look(state, i, seat))))
 
 
@@ -62,7 +62,7 @@ def _tile(tile: int) -> str:
 
 
 def _past(sight: Texas42Sight) -> list[str]:
-    """The tricks that are over: who won them, and the tiles from their leader on."""
+    """The finished tricks: their winners, and the tiles in the order played."""
     lines = [""] if sight.past else []
     for number, trick in enumerate(sight.past, 1):
         tiles = "  ".join(f"{seat}: {TILE_NAMES[tile]}" for seat, tile in trick.plays)
