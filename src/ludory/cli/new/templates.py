@@ -157,7 +157,7 @@ from ludory.envs import Game
 
 
 class ${class_name}Agent(Agent):
-    """Plays any game, badly. `act` gets m observations at once and gives m actions."""
+    """Plays any game, badly. `act` gets m observations at once and returns m actions."""
 
     name = "$id"
 
