@@ -220,7 +220,7 @@ class Decoded(NamedTuple):
 class TextCodec:
     """A game as a language model reads and plays it.
 
-    `encode` tells what the seat may know, and nothing else; equal states have equal texts, on every machine.
+    `encode` shows what the seat may know, and nothing else; equal states have equal texts, on every machine.
     `decode` never raises: any text is either an action or has a reason why it is not. The engine decides whether the action is legal.
     """
 

@@ -47,7 +47,7 @@ from .tables import ANGLES, CIRCLE
 
 @kernel
 def reset(state, i):
-    """Place bodies and crates. What `options` gave stays as it is, but is drawn all the same: the rest is as without it."""
+    """Place bodies and crates. What reset options set is kept, but drawn nevertheless, so that the rest does not depend on it."""
     begin_episode(state, i)
     given, players = int(state.given[i]), state.alive.shape[1]
     rotation = draw(state, i, ANGLES)
@@ -75,7 +75,7 @@ def reset(state, i):
 
 @kernel
 def clear_seat(state, i, seat, given):
-    """A seat as it is before the first tick, but for its position."""
+    """Set a seat to its values before the first tick, except its position."""
     state.alive[i, seat] = 1
     state.place[i, seat] = 0
     state.seat_terminated[i, seat] = 0

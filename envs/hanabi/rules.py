@@ -125,7 +125,7 @@ def take_card(state, i, seat, slot):
 
 @kernel
 def reset(state, i):
-    """Shuffle what `options` left open, deal hand by hand, choose the starting seat."""
+    """Shuffle what reset options leave open, deal hand by hand, choose the starting seat."""
     players, hand = state.hands.shape[1], state.hands.shape[2]
     begin_episode(state, i)
     fill_deck(state, i)
@@ -180,7 +180,7 @@ def legal(state, i, seat, mask):
 
 @kernel
 def gain_token(state, i):
-    """Give one information token back if below the cap; tells whether it did."""
+    """Regain one information token if below the cap; returns whether it did."""
     if int(state.tokens[i]) < int(state.setup[i, MAX_TOKENS]):
         state.tokens[i] += 1
         return 1

@@ -132,7 +132,7 @@ def spring_mines(state, i):
 
 @kernel
 def burst(state, i, owner, slot):
-    """Hurt and stun every rival in range that has no shield; tells whether any was in range."""
+    """Hurt and stun every rival in range that has no shield; returns whether any was in range."""
     x, y = int(state.mine_x[i, owner, slot]), int(state.mine_y[i, owner, slot])
     sprung = False
     for seat in range(state.alive.shape[1]):
