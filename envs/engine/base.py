@@ -6,11 +6,10 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Self
 
 from ludory.envs.chance import EPISODE, STREAM, hash_rows
 from ludory.envs.game import Game, GameFacts, State
@@ -18,6 +17,9 @@ from ludory.envs.game import Game, GameFacts, State
 from .checks import checked_seed
 from .protocol import Array, on_host
 from .snapshot import identity, read_snapshot, write_snapshot
+
+if TYPE_CHECKING:  # not needed to start: importing it takes time
+    from typing_extensions import Self
 
 
 class EngineBase(ABC):

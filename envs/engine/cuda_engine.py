@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from typing_extensions import Self
 
 from ludory.envs.chance import redeal_streams
 from ludory.envs.engine.binding.bind import bind
@@ -36,6 +35,9 @@ from .checks import (
 from .cuda_device import DeviceState, Kernel, Pools, find_device, gather_pools, new_pools, pool_views
 from .snapshot import check_fields
 from .storage import own_fields, record_dtype, shared_arrays
+
+if TYPE_CHECKING:  # not needed to start: importing it takes time
+    from typing_extensions import Self
 
 GAME_THREADS = (64,)
 """Threads per block where each thread plays a game. Blocks are small, so that 10,000 games occupy every multiprocessor."""

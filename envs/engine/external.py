@@ -6,11 +6,10 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Self
 
 from ludory.envs.chance import EPISODE, KEY, STREAM, hash_rows
 from ludory.envs.game import Game
@@ -28,6 +27,9 @@ from .checks import (
     head_offsets,
     illegal_action,
 )
+
+if TYPE_CHECKING:  # not needed to start: importing it takes time
+    from typing_extensions import Self
 
 Rows = NDArray[np.int64]
 """(m,) game numbers, all different."""

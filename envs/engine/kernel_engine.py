@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba.core.errors import NumbaError
 from numpy.typing import NDArray
-from typing_extensions import Self
 
 from ludory.envs.chance import redeal_streams
 from ludory.envs.engine.binding.bind import bind
@@ -36,6 +35,9 @@ from .checks import (
 from .parallel import ROWS_PER_THREAD, run_parts, thread_count
 from .snapshot import check_fields
 from .storage import new_records, own_fields, shared_arrays, views
+
+if TYPE_CHECKING:  # not needed to start: importing it takes time
+    from typing_extensions import Self
 
 
 class KernelEngine(EngineBase):
