@@ -73,6 +73,7 @@ class ExternalEngine(EngineBase):
     """
 
     device = "cpu"
+    state: ExternalState
 
     def __init__(
         self,
@@ -281,8 +282,7 @@ class ExternalEngine(EngineBase):
         given, (rows, seats) = np.asarray(actions), self._rows_and_seats(seat, rows)
         check_actions(self.facts, given.shape, given.dtype, given.dtype.kind in "iu", len(rows), seat is not None)
         acting = self.deciding[rows] if seats is None else self.deciding[rows, seats]
-        used: NDArray[np.bool_] = np.repeat(acting[..., None], len(self.facts.heads), axis=-1)
-        return used
+        return np.repeat(acting[..., None], len(self.facts.heads), axis=-1)
 
     def gather(self, rows: Any) -> Self:
         """Copy chosen games into a new batch; refused unless a subclass overrides it."""
