@@ -1,7 +1,7 @@
 """Counter-based random numbers for kernels: a 64-bit key made of (seed, game, episode) and a counter, both in the state.
 
 The generator is SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014), used as a hash of key and counter.
-The state field `random` holds, per game, four int64: stream (seed and game index), episode, key, counter.
+The state field `random` holds four int64 per game: stream (a hash of seed and game number), episode, key, counter.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernel import kernel
+from .kernels import kernel
 
 STREAM, EPISODE, KEY, COUNTER = 0, 1, 2, 3
 
@@ -30,7 +30,7 @@ def mix(key, counter):
     return np.int64(z ^ (z >> _S31))
 
 
-# Kernels may run as Python (in the CUDA simulator), where NumPy warns of the overflow that a hash is made of.
+# In the CUDA simulator kernels run as Python, where NumPy warns of overflow; the hash overflows on purpose.
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
     mix = np.errstate(over="ignore")(mix)
 
@@ -57,14 +57,14 @@ def draw(state, i, n):
 
 
 def hash_rows(seed: int | NDArray[np.int64], rows: int | NDArray[np.int64]) -> NDArray[np.int64]:
-    """`mix` over arrays."""
+    """`mix` of arrays, elementwise."""
     plain = getattr(mix, "py_func", mix)
     with np.errstate(over="ignore"):
         return np.asarray(plain(np.asarray(seed, np.int64), np.asarray(rows, np.int64)))
 
 
 def redeal_streams(seed: int, count: int) -> NDArray[np.int64]:
-    """The field `random` (count, 4) from which games 0..count-1 of a batch draw after `redeal(..., seed)`."""
+    """The field `random` (count, 4) of games 0..count-1 after `redeal(..., seed)`."""
     random = np.zeros((count, 4), np.int64)
     random[:, STREAM] = hash_rows(seed, np.arange(count))
     random[:, KEY] = hash_rows(random[:, STREAM], -1)

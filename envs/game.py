@@ -1,10 +1,11 @@
-"""What a game is: `GameFacts`, the kernels, and the frozen `Game` value that every view is made of."""
+"""What a game is: `GameFacts`, `Kernels`, and the frozen `Game` that every view is made from."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,11 +14,11 @@ from numpy.typing import NDArray
 from ludory.errors import OptionError, PluginError
 
 State = Any
-"""A `NamedTuple` of arrays, one per field, first axis = game (NumPy on the CPU, torch on CUDA)."""
+"""A `NamedTuple` of arrays, one per field, first axis = game: NumPy arrays on the CPU, torch tensors on CUDA."""
 
 
 class Head(NamedTuple):
-    """One categorical part of an action."""
+    """One categorical part of an action, with `size` values."""
 
     name: str
     size: int
@@ -31,7 +32,7 @@ class Box(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A named stretch of the flat observation."""
+    """A named range of entries of the flat observation."""
 
     name: str
     start: int
@@ -40,19 +41,16 @@ class Segment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ObservationSpec:
-    """Shape and meaning of what a seat sees.
-
-    `bits` says that every entry is 0 or 1; such observations are stored eight to a byte.
-    """
+    """Shape and meaning of what a seat sees. Observations in which every entry is 0 or 1 (`bits`) are stored eight to a byte."""
 
     name: str
     shape: tuple[int, ...]
     dtype: Literal["uint8", "float32"]
     segments: tuple[Segment, ...]
     low: float = 0.0
-    """Smallest value, may be -inf."""
+    """Smallest value, possibly -inf."""
     high: float = 1.0
-    """Largest value, may be inf."""
+    """Largest value, possibly inf."""
 
     @property
     def size(self) -> int:
@@ -67,7 +65,7 @@ class ObservationSpec:
 
 @dataclass(frozen=True, slots=True)
 class GameFacts:
-    """All that a caller may need to know about a game without running it."""
+    """What a caller may need to know about a game without running it."""
 
     name: str
     players: int
@@ -80,26 +78,26 @@ class GameFacts:
     longest_game: int
     """Upper bound on the number of decisions (sequential) or rounds (simultaneous) of one game."""
     min_return: float
-    """Smallest return a seat can end with; what `illegal="lose"` gives."""
+    """Smallest return that a seat can end with. An illegal action costs it under `illegal="lose"`."""
     max_return: float
     privileged_observation: bool = False
-    """True if the observation shows hidden information on purpose; such a variant is not tested for leaks."""
+    """True if the observation shows hidden information on purpose. Such a variant is not tested for leaks."""
     critic: ObservationSpec | None = None
-    """What the `critic` kernel writes, flat; None: the game has no such kernel, see `critic_spec`."""
+    """What the `critic` kernel writes, flat. None: the game has no such kernel, see `critic_spec`."""
     teams: tuple[int, ...] = ()
-    """Team of every seat, where seats of one team always get the same return; empty: every seat plays for itself, or all share rewards."""
+    """Team of every seat, where the seats of a team always have the same return. Empty: no teams, or all seats share rewards."""
     box: Box | None = None
-    """Continuous actions: `heads` is empty then, actions are float32 (N, D), and legal masks have no columns."""
+    """Continuous actions. `heads` is then empty, actions are float32 (N, D), and legal masks have no columns."""
     clones: bool | None = None
-    """Whether `Engine.clone` and `Engine.gather` exist, which searches need; None: in games with kernels only."""
+    """Whether `Engine.clone` and `Engine.gather` exist, which searches need. None: only in games with kernels."""
     redeals: bool | None = None
-    """Whether `Engine.redeal` exists; None: if there is a `redeal` kernel."""
+    """Whether `Engine.redeal` exists. None: if there is a `redeal` kernel."""
     saves: bool | None = None
-    """Whether `Engine.fields`, `load_fields`, `save` and `restore` exist, so that running games can be kept; None: in games with kernels only."""
+    """Whether `Engine.fields`, `load_fields`, `save` and `restore` exist, so that running games can be saved. None: only in games with kernels."""
     seats_leave: bool | None = None
-    """Whether a seat may be out before the game ends; None: as the fields say, see `Game.seats_leave`."""
+    """Whether a seat may be out before the game ends. None: follows from the fields, see `Game.seats_leave`."""
     seats_wait: bool | None = None
-    """Whether a seat of a simultaneous game may have nothing to decide; None: as the fields say, see `Game.seats_wait`."""
+    """Whether a seat of a simultaneous game may have nothing to decide. None: follows from the fields, see `Game.seats_wait`."""
 
     @property
     def head_sizes(self) -> tuple[int, ...]:
@@ -118,17 +116,17 @@ class GameFacts:
 
     @property
     def action_size(self) -> int:
-        """Numbers that make up one seat's action: H heads, or the D of `box`."""
+        """Length of one seat's action: H heads, or the D numbers of `box`."""
         return len(self.heads) if self.box is None else len(self.box.low)
 
     @property
     def num_outputs(self) -> int:
-        """Numbers by which a network says what to do: a logit for each column of a legal mask, or a mean for each entry of `box`."""
+        """Outputs of a policy network: a logit per column of a legal mask, or a mean per entry of `box`."""
         return self.num_actions if self.box is None else len(self.box.low)
 
     @property
     def critic_spec(self) -> ObservationSpec:
-        """What `Engine.critic` gives: `critic`, or the observations of all seats side by side, shape (P * size,)."""
+        """What `Engine.critic` returns: `critic`, or the observations of all seats side by side, shape (P * size,)."""
         return self.critic or _of_every_seat(self.observation, self.players)
 
     @property
@@ -156,38 +154,38 @@ def _of_every_seat(spec: ObservationSpec, players: int) -> ObservationSpec:
 class Field(NamedTuple):
     """dtype, shape per game, initial value and bounds of one state field.
 
-    The bounds hold between two calls of an engine, also before the first `reset`; saved states outside them are refused.
-    A field that a kernel takes as an index, a count or the limit of a loop needs both: kernels check nothing.
+    The bounds hold between two calls of an engine, also before the first `reset`. Saved states outside them are refused.
+    A field that a kernel uses as an index, a count or the limit of a loop needs both bounds: kernels check nothing.
     """
 
     dtype: str
     shape: tuple[int, ...] = ()
     fill: Any = 0
     low: Any = None
-    """Least value, one or an array that broadcasts to `shape`; None: the least of the dtype. Floats are finite in any case."""
+    """Smallest value, or an array that broadcasts to `shape`. None: the smallest of the dtype. Floats are always finite."""
     high: Any = None
-    """Largest value, as `low`."""
+    """Largest value, in the same form as `low`."""
     shared: bool = False
-    """True: one array for all games of an engine instead of one per game, such as a bank of levels: `Game.shared`, else `fill`.
+    """True: one array for all games of an engine instead of one per game, such as a bank of levels. Its values are `Game.shared`, else `fill`.
 
-    `shape` is that of the whole array. Kernels read `state.name[...]` without the game's number, and cannot write to it. It is copied
-    to a device once, and snapshots hold only its hash.
+    `shape` is the shape of the whole array. Kernels read `state.name[...]` without the game's number and cannot write to it. It is
+    copied to a device once, and snapshots hold only its hash.
     """
 
 
 class Kernels(NamedTuple):
-    """The scalar kernels of a game, each decorated with `ludory.envs.kernel`.
+    """The scalar kernels of a game, each decorated with `ludory.envs.kernels`.
 
-    reset(state, i)                  start row i's next game; what `options` gave already stands in the state
+    reset(state, i)                  start row i's next game; the values of reset options are already in the state
     step(state, i, action)           play; action: int (one head), [H] (several heads) or [P, H] (simultaneous);
                                      writes rewards[i], terminated[i], truncated[i], to_move[i] (also when the game ends: the seat that would move)
                                      and, where the game has them, the fields of `elimination`
     legal(state, i, seat, mask)      set mask[a] = True for the legal a; mask [A] arrives all False; a seat that is out has one legal value per head
     observe(state, i, seat, out)     write what the seat sees; out [size] arrives all 0
-    redeal(state, i, seat)           re-draw all that the seat does not know from its exact conditional distribution; None where that is impossible
-    used(state, i, seat, action, out)  set out[h] = True for the heads whose value matters to this action [H] (an array, also of one head);
-                                     out [H] arrives all False; None: all do
-    critic(state, i, seat, out)      write what a value function may see in training, hidden things too; out [facts.critic.size] arrives all 0;
+    redeal(state, i, seat)           draw anew what the seat does not know, from its exact conditional distribution; None where that is impossible
+    used(state, i, seat, action, out)  set out[h] = True for the heads of this action [H] (an array, also of one head) whose value has an effect;
+                                     out [H] arrives all False; None: all heads have one
+    critic(state, i, seat, out)      write what a value function may see in training, including hidden information; out [facts.critic.size] arrives all 0;
                                      None: the observations of all seats, `seat`'s first, then seat + 1, ...
     """
 
@@ -201,48 +199,64 @@ class Kernels(NamedTuple):
 
 
 class Symmetry(NamedTuple):
-    """A renaming under which a game is the same: who saw o and did a might as well have seen o' and done a'."""
+    """A renaming under which a game stays the same: seeing o and playing a is equivalent to seeing o' and playing a'."""
 
     observation: NDArray[np.int64]
     """(size,): entry k of o' is entry observation[k] of o."""
     actions: NDArray[np.int64]
-    """(A,): column a of a mask becomes column actions[a]; heads keep their columns."""
+    """(A,): column a of a mask becomes column actions[a]. A column stays within its head."""
 
 
 class Decoded(NamedTuple):
-    """What a text says to do."""
+    """The action that a text asks for."""
 
     action: int | tuple[int, ...] | None
-    """One head: its value; several: one value each; None: the text names no action."""
+    """The value of the head, or one value per head. None: the text names no action."""
     reason: str = ""
-    """Why there is no action, for whoever wrote the text."""
+    """Why there is no action, addressed to the writer of the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextCodec:
     """A game as a language model reads and plays it.
 
-    `encode` determines what the seat may know, and nothing else; equal states give equal texts, on every machine.
-    `decode` never raises: whatever a model writes is an action or has a reason why it is none. Whether the action is legal is left to
-    the engine.
+    `encode` shows what the seat may know, and nothing else; equal states have equal texts, on every machine.
+    `decode` never raises: any text is either an action or has a reason why it is not. The engine decides whether the action is legal.
     """
 
     instruction: str
-    """Rules of the game, meaning of its symbols, and the form of an answer: the first thing that a model reads."""
+    """Rules of the game, meaning of its symbols, and the form of an answer. A model reads it first."""
     encode: Callable[[State, int, int | None], str]
-    """`encode(state, i, seat)`: game i as `seat` sees it; None: everything."""
+    """`encode(state, i, seat)`: game i as `seat` sees it; seat None: everything."""
     decode: Callable[[str], Decoded]
+
+
+def decoder_of_names(action_name: Callable[[int, int], str], count: int) -> Callable[[str], Decoded]:
+    """A `TextCodec.decode` for games with one head of `count` values: it reads names of actions, ignoring case and surrounding spaces."""
+    numbers = {action_name(0, action).casefold(): action for action in range(count)}
+
+    def decode(text: str) -> Decoded:
+        wanted = " ".join(text.split()).casefold()
+        if wanted in numbers:
+            return Decoded(numbers[wanted])
+        if not wanted:
+            return Decoded(None, "the answer is empty; name one action")
+        near = get_close_matches(wanted[:100], numbers, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"name one action, such as {action_name(0, 0)!r}"
+        return Decoded(None, f"no action is called {wanted[:100]!r}; {hint}")
+
+    return decode
 
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """A game: facts, state layout, kernels, pictures. Everything else in Ludory is a view of such a value.
+    """A game: facts, state layout, kernels, pictures. Everything else in Ludory is a view of it.
 
     A game has either kernels, compiled functions over one row of the state, or an engine of its own.
 
     fields: of a game with kernels: dtype and shape of every field of the state, the header fields included:
-        random int64 (4,), to_move int32 (), rewards float32 (P,), terminated bool (), truncated bool (). `header(players)` gives these.
-    start: turns `reset(options=...)` into field values: `start(options, count) -> {field: array [count, ...]}`; raises `OptionError`.
+        random int64 (4,), to_move int32 (), rewards float32 (P,), terminated bool (), truncated bool (). `header(players)` returns these.
+    start: converts `reset(options=...)` to field values: `start(options, count) -> {field: array [count, ...]}`; raises `OptionError`.
     """
 
     facts: GameFacts
@@ -251,42 +265,42 @@ class Game:
     action_name: Callable[[int, int], str] = lambda head, value: str(value)
     """`action_name(head, value)`, e.g. "play 5"."""
     info: Callable[[State, int], dict[str, Any]] = lambda state, i: {}
-    """Public facts of row i for the `info` of a view; nothing that the seat to move may not know."""
+    """`info(state, i)`: public facts of row i for the `info` of a view; nothing that the seat to move may not know."""
     start: Callable[[Mapping[str, Any], int], dict[str, NDArray[Any]]] | None = None
     text: Callable[[State, int, int | None], str] | None = None
-    """`text(state, i, seat)`: ANSI picture as `seat` sees the game; None: all cards face up."""
+    """`text(state, i, seat)`: picture with ANSI colours, as `seat` sees the game; seat None: everything is visible."""
     svg: Callable[[State, int, int | None], str] | None = None
-    """`svg(state, i, seat)`: one self-contained SVG document."""
+    """`svg(state, i, seat)`: one self-contained SVG document, likewise."""
     codec: TextCodec | None = None
     """For language models."""
     last_move: Callable[[State, int], str] | None = None
-    """`last_move(state, i)`: the last move in words, with what it showed to everybody; "" before the first."""
+    """`last_move(state, i)`: the last move in words, with what it revealed to everybody; "" before the first."""
     consistent: Callable[[State], NDArray[np.bool_]] | None = None
-    """`consistent(state)`: bool (N,), whether started games of a saved state (NumPy arrays), all within their bounds, can be played on.
+    """`consistent(state)`: bool (N,), whether the games of a saved state (NumPy arrays within their bounds) can be continued.
 
-    For what bounds of single fields cannot say and a kernel relies on; None: nothing.
+    It checks what kernels rely on and the bounds of single fields cannot express. None: there is nothing to check.
     """
     progress: Callable[[State], Any] | None = None
-    """`progress(state)`: float (N, P), how far each seat has come by what it did; training may reward its changes (`shaping`), results never do."""
+    """`progress(state)`: float (N, P), how far each seat has come. Training may reward its changes (`shaping`); results never include it."""
     symmetry: Callable[[np.random.Generator], Symmetry] | None = None
-    """Draws one of the renamings under which the game is the same; None: there are none, or none is known."""
+    """`symmetry(generator)`: a random renaming under which the game stays the same. None: none is known."""
     shared: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    """Arrays of the fields that all games share, by name."""
+    """Arrays of the shared fields, by name."""
     id: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Id and keyword options that `make_engine` was called with: enough to build the same game again."""
+    """Id and keyword options that `make_game` was called with: enough to make the same game again."""
     engine: Callable[..., Any] | None = None
-    """Makes the `Engine` of a game whose rules run elsewhere, usually a subclass of `ludory.envs.engine.external.ExternalEngine`.
+    """Makes the `Engine` of a game whose rules run elsewhere; usually a subclass of `ludory.envs.engine.external.ExternalEngine`.
 
     Called as `engine(game, num_games=, seed=, first_game=, threads=, device=, **engine_options)`.
     """
     engine_options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of the engine, such as `workers`, by name with their values. They change how a game runs, not the game.
+    """Options of the engine, such as `workers`, by name. They change how a game runs, not the game.
 
-    A game's factory gives the defaults; `make_game` and `make_engine` take others by name.
+    The game's factory sets the defaults; `make_game` and `make_engine` accept other values by name.
     """
     recorded: Any = None
-    """The header of recorded games that this one was made from, where its rules are not installed; see `of_header`."""
+    """The header of the recorded games that this game was made from, if its rules are not installed; see `of_header`."""
 
     def __post_init__(self) -> None:
         if (self.kernels is None) == (self.engine is None):
@@ -295,7 +309,7 @@ class Game:
 
     @property
     def name(self) -> str:
-        """Its id, or the name in `facts` of a game that has none."""
+        """The id, or the name in `facts` if there is none."""
         return self.id or self.facts.name
 
     @property
@@ -322,38 +336,38 @@ class Game:
 
     @property
     def tells_used(self) -> bool:
-        """True if heads of an action may have no effect, which `Engine.used` tells."""
+        """True if some heads of an action may have no effect; `Engine.used` returns which have one."""
         return self.kernels is not None and self.kernels.used is not None
 
     @property
     def seats_leave(self) -> bool:
-        """True if a seat may be out before the game ends: `Engine.alive` and `Engine.seat_terminated` then differ by seat."""
+        """True if a seat may be out before the game ends. `Engine.alive` and `Engine.seat_terminated` then differ between seats."""
         return "alive" in self.fields if self.facts.seats_leave is None else self.facts.seats_leave
 
     @property
     def seats_wait(self) -> bool:
-        """True if a living seat of a simultaneous game may have nothing to decide: `Engine.deciding` differs from `alive`."""
+        """True if a living seat of a simultaneous game may have nothing to decide. `Engine.deciding` then differs from `alive`."""
         return "deciding" in self.fields if self.facts.seats_wait is None else self.facts.seats_wait
 
     @staticmethod
     def of_header(header: Any) -> Game:
-        """The game of recorded games, such as `TrajectoryDataset(path).header`, where its rules are not installed.
+        """The game of recordings whose rules are not installed, from a header such as `TrajectoryDataset(path).header`.
 
-        Offline learners take it; asking it to play raises PluginError, which says what to install.
+        Offline learners accept it. Playing it raises a PluginError that says what to install.
         """
         from .recorded_game import game_of_header
 
         return game_of_header(header)
 
     def has_kernel(self, name: str, function: Callable[..., Any]) -> bool:
-        """True if the kernel `name` is `function`: how an agent made for one game knows that game."""
+        """True if the kernel `name` is `function`; agents for one game recognise it this way."""
         return self.kernels is not None and getattr(self.kernels, name) is function
 
     def needed_kernels(self, who: str) -> Kernels:
-        """The kernels, for `who`, which cannot do without.
+        """The kernels, which `who` needs.
 
         Raises:
-            OptionError: the rules run elsewhere.
+            OptionError: the game has no kernels, since its rules run elsewhere.
         """
         if self.kernels is None:
             raise OptionError(
@@ -362,10 +376,10 @@ class Game:
         return self.kernels
 
     def need(self, who: str, *abilities: Literal["clones", "redeals", "saves", "heads"]) -> None:
-        """Refuse the game, for `who`, if its engine lacks one of `abilities`.
+        """Check that the game's engine has the `abilities` that `who` needs.
 
         Raises:
-            OptionError: it does.
+            OptionError: it lacks one of them.
         """
         has = {
             "clones": self.clones,
@@ -390,7 +404,7 @@ _ABILITIES = {
 
 
 def header(players: int) -> dict[str, Field]:
-    """The fields that every state has."""
+    """The fields that every state has: random, to_move, rewards, terminated and truncated."""
     return {
         "random": Field("int64", (4,)),
         "to_move": Field("int32", low=0, high=players - 1),
@@ -401,11 +415,11 @@ def header(players: int) -> dict[str, Field]:
 
 
 def elimination(players: int) -> dict[str, Field]:
-    """The fields of a game with simultaneous moves in which seats may be out before it ends: 0 or 1 per seat (int8, for Numba has no bool arrays in records).
+    """Fields of a simultaneous game in which seats may be out before it ends: 0 or 1 per seat (int8: Numba has no bool arrays in records).
 
-    alive (P,): the seat's place is not settled. `reset` sets 1 for all; `step` sets 0 for seats that are out, for ever.
-    seat_terminated (P,): the seat's place was settled in the last decision. `reset` sets 0 for all; `step` writes it for all seats,
-    0 where nothing was settled; when the game terminates, 1 for all that were alive before.
+    alive (P,): the seat is still in the game. `reset` sets 1 for all seats; `step` sets 0 for seats that are out, until the next reset.
+    seat_terminated (P,): the seat left the game in the last decision. `reset` sets 0 for all seats; `step` writes it for all seats.
+    When the game terminates, it is 1 for all seats that were alive before.
     """
     return {
         "alive": Field("int8", (players,), 1, low=0, high=1),
@@ -414,16 +428,16 @@ def elimination(players: int) -> dict[str, Field]:
 
 
 def waiting(players: int) -> dict[str, Field]:
-    """The field of a game with simultaneous moves in which living seats may have nothing to decide: 0 or 1 per seat (int8).
+    """Field of a simultaneous game in which living seats may have nothing to decide: 0 or 1 per seat (int8).
 
-    deciding (P,): the seat must act in the next step. `reset` and `step` write it for all seats. A seat that waits has one legal
-    value per head, and its action has no effect. All seats may wait: the game is then stepped on with whatever.
+    deciding (P,): the seat must act in the next step. `reset` and `step` write it for all seats. A waiting seat has one legal value
+    per head, and its action has no effect. All seats may wait at once; the game is then stepped with any legal actions.
     """
     return {"deciding": Field("int8", (players,), 1, low=0, high=1)}
 
 
 def flat_segments(parts: Mapping[str, int]) -> tuple[Segment, ...]:
-    """Segments laid one after another; `parts` maps name to length."""
+    """Consecutive segments; `parts` maps each name to its length."""
     segments, start = [], 0
     for name, length in parts.items():
         segments.append(Segment(name, start, length))

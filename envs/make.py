@@ -1,4 +1,4 @@
-"""`make_game` and `make_engine`: a game by its id, and a batch of it on a device."""
+"""`make_game` makes a game from its id, `make_engine` a batch of games on a device."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .game import Game
 
 
 def make_game(id: str | Game, **options: Any) -> Game:
-    """The game of an id, with keyword options; a `Game` is returned as it is, but for options of its engine.
+    """Make a game from its id and keyword options. A `Game` is returned unchanged, except for options of its engine.
 
-    A name without version (`Hanabi2P`) means its newest one. `Game.id` and `Game.options` are set, so that
+    An id without version (`Hanabi2P`) means the newest version. `Game.id` and `Game.options` are set, so that
     `make_game(game.id, **game.options)` makes the same game again. Options of the engine, such as `workers`, change how the game
-    runs and not the game: they are kept in `Game.engine_options`.
+    runs, not the game; they are stored in `Game.engine_options`.
 
     Raises:
-        UnknownIdError: naming the nearest ids.
+        UnknownIdError: no game has this id; the message suggests the nearest ones.
         OptionError: the id fixes the option, the game has no such option, or its value is not allowed.
         PluginError: the game's package is broken or lacks a dependency.
     """
@@ -41,7 +41,7 @@ def make_game(id: str | Game, **options: Any) -> Game:
     held = _not_taken(factory, options)
     game = _called(entry, factory, {name: value for name, value in options.items() if name not in held})
     unknown = [name for name in held if name not in game.engine_options]
-    if unknown:  # neither the game nor its engine knows them: refused by the call, which names what there is
+    if unknown:  # neither the game nor its engine has them: the call raises an error that lists the options
         game = _called(
             entry, factory, {name: value for name, value in options.items() if name not in game.engine_options}
         )
@@ -51,10 +51,10 @@ def make_game(id: str | Game, **options: Any) -> Game:
 
 
 def _not_taken(factory: Callable[..., object], options: Mapping[str, Any]) -> list[str]:
-    """Options that `factory` has no parameter for: its engine may take them."""
+    """Options that `factory` has no parameter for; the engine may accept them."""
     try:
         parameters = inspect.signature(factory).parameters
-    except (TypeError, ValueError):  # compiled code that does not tell
+    except (TypeError, ValueError):  # compiled code without a signature
         return []
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return []
@@ -64,7 +64,7 @@ def _not_taken(factory: Callable[..., object], options: Mapping[str, Any]) -> li
 def _called(entry: Entry, factory: Callable[..., object], options: Mapping[str, Any]) -> Game:
     game = call(entry.id, factory, **entry.fixed, **options)
     if not isinstance(game, Game):
-        raise PluginError(f"game {entry.id!r}: {entry.target} gave a {type(game).__name__}, must give a Game")
+        raise PluginError(f"game {entry.id!r}: {entry.target} returned a {type(game).__name__}, must return a Game")
     return game
 
 
@@ -84,7 +84,7 @@ def _is_free_variant(id: str, target: str) -> bool:
 
 
 def start_games(game: Game, numbers: Array, seed: int, device: str = "cpu") -> Engine:
-    """A started batch in which row k plays the first game number numbers[k] of `seed`; numbers may repeat, to play one start twice."""
+    """A started batch in which row k plays game number numbers[k] of `seed`. Numbers may repeat, to play one start several times."""
     if game.clones:
         source = make_engine(game, int(numbers.max()) + 1, device, seed)
         source.reset()
@@ -105,20 +105,20 @@ def make_engine(
     threads: int | None = None,
     **options: Any,
 ) -> Engine:
-    """A batch of `num_games` games.
+    """Make an engine, a batch of `num_games` games.
 
     Args:
-        id: of the game, or a `Game`.
+        id: id of the game, or a `Game`.
         num_games: N.
-        device: "cpu", or "cuda" (also "cuda:1") for one NVIDIA GPU.
-        seed: of all random draws; None takes a fresh one from the operating system.
-        first_game: index of the first game in the sequence of games that the seed stands for.
-        threads: of the CPU; None: `LUDORY_NUM_THREADS`, else the number of cores.
-        options: of the game, and of its engine where it has one of its own.
+        device: "cpu", or "cuda" or "cuda:<number>" for one NVIDIA GPU.
+        seed: seed of all random draws; None draws one from the operating system.
+        first_game: number of the first game in the sequence of games that the seed stands for.
+        threads: number of CPU threads; None: `LUDORY_NUM_THREADS`, else the number of cores.
+        options: options of the game, and of its engine if it brings its own.
 
     Raises:
-        OptionError: unknown device, no GPU, or as `make_game`.
-        UnknownIdError, PluginError: as `make_game`; or the game is known from recordings only.
+        OptionError: invalid device, no GPU, or as for `make_game`.
+        UnknownIdError, PluginError: as for `make_game`; or the game is known from recordings only.
     """
     game, place = make_game(id, **options), str(device)
     if game.engine is not None:

@@ -1,10 +1,11 @@
-"""Text pictures of games: colours as ANSI escape codes, how to do without them, and how to show one."""
+"""What the pictures of games are made of: text with colours as ANSI escape codes, and SVG marks."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
+from collections.abc import Iterable
 
 from .game import Game, State
 
@@ -22,17 +23,42 @@ def plain(text: str) -> str:
 
 
 def as_wanted(text: str) -> str:
-    """`text`, without colours where the environment variable NO_COLOR is set (no-color.org)."""
+    """`text`, without colours if the environment variable NO_COLOR is set (no-color.org)."""
     return plain(text) if os.environ.get("NO_COLOR") else text
 
 
 def show(text: str) -> None:
-    """Print, without colours where NO_COLOR is set or the output is not a terminal."""
+    """Print `text`, without colours if NO_COLOR is set or the output is not a terminal."""
     print(as_wanted(text) if sys.stdout.isatty() else plain(text), flush=True)
 
 
 def text_picture(game: Game, state: State, i: int, seat: int | None) -> str:
-    """Game `i` as `seat` sees it (None: everything); of a game that draws no text, its public facts."""
+    """Game `i` as `seat` sees it (None: everything). Games that draw no text show their public facts."""
     if game.text is not None:
         return game.text(state, i, seat)
     return "\n".join(f"{key}: {value}" for key, value in game.info(state, i).items()) or "(this game draws no text)"
+
+
+def words(x: float, y: float, text: str, size: float, fill: str, weight: int = 400, anchor: str = "start") -> str:
+    """SVG: a line of text that begins, is centred or ends at (x, y)."""
+    return f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" font-weight="{weight}" text-anchor="{anchor}" fill="{fill}">{text}</text>'
+
+
+def at(x: float, y: float, *marks: str) -> str:
+    """SVG: marks drawn with their origin at (x, y), as one line of the document."""
+    return f'<g transform="translate({x:g} {y:g})">{"".join(marks)}</g>'
+
+
+def svg_document(width: int, height: int, title: str, definitions: str, background: str, lines: Iterable[str]) -> str:
+    """One self-contained SVG document of `width` by `height` pixels with a rounded background.
+
+    Each of `lines` is a line of the document: a page of many pictures keeps lines that occur more than once only once.
+    """
+    head = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        "role=\"img\" font-family=\"system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif\">",
+        f"<title>{title}</title>",
+        f"<defs>{definitions}</defs>",
+        f'<rect width="{width}" height="{height}" rx="18" fill="{background}"/>',
+    ]
+    return "\n".join([*head, *lines, "</svg>"])

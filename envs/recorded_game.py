@@ -1,4 +1,4 @@
-"""A game as recordings tell of it: enough to learn from them where its rules are not installed, too little to play."""
+"""The game of recordings whose rules are not installed: it has the facts that a learner needs, and cannot be played."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ludory.plugins import games
 from .game import Game, GameFacts, Head, ObservationSpec
 
 TOLD = ("observation", "heads", "players")
-"""Facts that every header of recorded games has always had by themselves."""
+"""Facts that are attributes of every header, also of old ones."""
 UNKNOWN = {
     "turns": "sequential",
     "reward": "general",
@@ -22,11 +22,11 @@ UNKNOWN = {
     "min_return": float("-inf"),
     "max_return": float("inf"),
 }
-"""What is taken for granted where a header does not say: the least that can be."""
+"""Facts to assume where a header does not have them: those that promise least."""
 
 
 class RecordedHeader(Protocol):
-    """What a header of recorded games tells of the game; `ludory.data.header.TrajectoryHeader` is one."""
+    """What the header of recorded games says about the game; `ludory.data.header.TrajectoryHeader` is one."""
 
     @property
     def game(self) -> str:
@@ -50,15 +50,15 @@ class RecordedHeader(Protocol):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """As `told_facts` has them; recordings of earlier versions have none."""
+        """The result of `told_facts`; recordings of earlier versions have none."""
 
     @property
     def package(self) -> str:
-        """What to install for the rules: "ludory-nim==0.1.0"; "" where it is not known."""
+        """Package to install for the rules, such as "ludory-nim==0.1.0"; "" if unknown."""
 
 
 def told_facts(facts: GameFacts) -> dict[str, Any]:
-    """The facts of a game as JSON values, without those that a header has anyway, and without the spec of the critic."""
+    """Facts of a game as JSON values, without those in `TOLD` and without the spec of the critic."""
     left_out = (*TOLD, "critic")
     told = {one.name: getattr(facts, one.name) for one in fields(facts) if one.name not in left_out}
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
@@ -66,7 +66,7 @@ def told_facts(facts: GameFacts) -> dict[str, Any]:
 
 
 def game_of_header(told: RecordedHeader) -> Game:
-    """A game with the facts of a header; asking it to play says what is missing."""
+    """A game with the facts of a header. Making an engine of it raises a PluginError that says what to install."""
     known = {one.name for one in fields(GameFacts)} - {*TOLD, "critic"}
     given = {name: tuple(value) if isinstance(value, list) else value for name, value in told.facts.items()}
     every: dict[str, Any] = {
@@ -90,13 +90,13 @@ def game_of_header(told: RecordedHeader) -> Game:
 
 
 def missing_rules(told: RecordedHeader) -> str:
-    """What to do to play the game of a header."""
+    """Error message: how to make the game of a header playable."""
     cure = f'type: pip install "{told.package}"' if told.package else "install the package that brings it"
     return f"{told.game} is known from recorded games only, its rules are not installed, so it cannot be played; {cure}"
 
 
 def package_of(game: Game) -> str:
-    """What to install for a game: "" for Ludory's own, and where it is not known."""
+    """Package to install for a game, "" for Ludory's own games and if unknown."""
     if game.recorded is not None:
         return str(game.recorded.package)
     return games.package_of(game.id) if game.id in games.ids() else ""

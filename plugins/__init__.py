@@ -1,8 +1,13 @@
-"""The registry: find, list, load games, agents, networks, algorithms, benchmarks and commands.
+"""The registries: they find, list and load games, agents, networks, algorithms, benchmarks and commands by id.
 
-Other packages add to it through the entry-point groups `ludory.games`, `ludory.agents`, `ludory.networks`, `ludory.algorithms`,
-`ludory.benchmarks` and `ludory.commands`. Games are callables `make(**options) -> Game`, agents callables `make(game, **options) -> Agent`,
-networks subclasses of `Policy`, called as `Network(facts, **options)`, algorithms subclasses of `Algorithm`, benchmarks callables `run(argv) -> int`, commands modules with a function `run(argv) -> int`.
+Other packages add to them through entry points:
+
+ludory.games: functions `make(**options) -> Game`
+ludory.agents: functions `make(game, **options) -> Agent`
+ludory.networks: subclasses of `Policy`, called as `Network(facts, **options)`
+ludory.algorithms: subclasses of `Algorithm`
+ludory.benchmarks: functions `run(argv) -> int`
+ludory.commands: modules with a function `run(argv) -> int`
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ if not __name__.startswith("ludory."):
     raise ImportError("this is ludory's plugins room; type `import ludory.plugins`")
 
 from . import builtin
+from .discovery import Discovered
 from .entry import Entry
 from .registry import Description, Registry
 
@@ -27,15 +33,16 @@ __all__ = [
     "benchmarks",
     "commands",
     "games",
+    "makers",
     "networks",
 ]
 
 
 class Command(Protocol):
-    """Module of a verb of the command line."""
+    """Module of a command of the command line."""
 
     def run(self, argv: list[str]) -> int:
-        """Do it; returns the exit code."""
+        """Run the command; returns the exit code."""
 
 
 def _is_class(loaded: object) -> bool:
@@ -47,10 +54,10 @@ def _has_run(loaded: object) -> bool:
 
 
 games: Registry[Callable[..., object]] = Registry(
-    "game", builtin.GAMES, callable, "a function make(**options) that gives a Game"
+    "game", builtin.GAMES, callable, "a function make(**options) that returns a Game"
 )
 agents: Registry[Callable[..., object]] = Registry(
-    "agent", builtin.AGENTS, callable, "a function make(game, **options) that gives an Agent"
+    "agent", builtin.AGENTS, callable, "a function make(game, **options) that returns an Agent"
 )
 networks: Registry[type[Any]] = Registry(
     "network", builtin.NETWORKS, _is_class, "a subclass of ludory.agents.networks.policy.Policy"
@@ -59,8 +66,11 @@ algorithms: Registry[type[Any]] = Registry(
     "algorithm", builtin.ALGORITHMS, _is_class, "a subclass of ludory.algorithms.algorithm.Algorithm"
 )
 benchmarks: Registry[Callable[[list[str]], int]] = Registry(
-    "benchmark", builtin.BENCHMARKS, callable, "a function run(argv) that gives an exit code"
+    "benchmark", builtin.BENCHMARKS, callable, "a function run(argv) that returns an exit code"
+)
+makers: Registry[Callable[..., Any]] = Registry(
+    "maker", builtin.MAKERS, callable, "a function", lambda: Discovered({"ludory.makers": []}, [])
 )
 commands: Registry[Command] = Registry(
-    "command", builtin.COMMANDS, _has_run, "a module with a function run(argv) that gives an exit code"
+    "command", builtin.COMMANDS, _has_run, "a module with a function run(argv) that returns an exit code"
 )

@@ -1,4 +1,4 @@
-"""What Ludory itself offers: a literal table that imports nothing. Plugins are merged over it by `registry.py`."""
+"""What Ludory itself provides: a literal table that imports nothing. `registry.py` adds the entries of plugins."""
 
 from .entry import Entry
 
@@ -8,6 +8,9 @@ _SMALL = {"colors": 2, "ranks": 5, "hand_size": 2, "max_information_tokens": 3, 
 _VERY_SMALL = _SMALL | {"colors": 1}
 _TEXAS_42 = "ludory.envs.texas42:make_"
 _ARENA = "ludory.envs.arena:make_game"
+_HANABI_BOTS = "ludory.agents.hanabi.bots.agents:make_"
+_TEXAS_42_AGENTS = "ludory.agents.texas42."
+_BENCH = "ludory.benchmarks."
 _STYLE = "ludory.agents.arena.bots:make_style"
 _TINY = {"colors": 2, "ranks": 2, "hand_size": 2, "max_information_tokens": 8, "max_life_tokens": 3}
 
@@ -53,13 +56,11 @@ AGENTS = (
     Entry("random", "ludory.agents.random:make", "uniform over legal moves (seed=)"),
     Entry("human", "ludory.agents.human:make", "a person at this terminal"),
     Entry("mixture", "ludory.agents.mixture:make", "one of several agents in every game: mixture(a, b)"),
-    Entry("hanabi/iggi", "ludory.agents.hanabi.bots.agents:make_iggi", "Hanabi rule bot: IGGI"),
-    Entry("hanabi/piers", "ludory.agents.hanabi.bots.agents:make_piers", "Hanabi rule bot: Piers"),
-    Entry(
-        "hanabi/smartbot", "ludory.agents.hanabi.bots.agents:make_smartbot", "Hanabi rule bot: conventions and memory"
-    ),
+    Entry("hanabi/iggi", f"{_HANABI_BOTS}iggi", "Hanabi rule bot: IGGI"),
+    Entry("hanabi/piers", f"{_HANABI_BOTS}piers", "Hanabi rule bot: Piers"),
+    Entry("hanabi/smartbot", f"{_HANABI_BOTS}smartbot", "Hanabi rule bot: conventions and memory"),
     Entry("sparta", "ludory.agents.search.sparta:make", "search over a rule bot, as in sparta(hanabi/smartbot)"),
-    Entry("hanabi/cheatbot", "ludory.agents.hanabi.bots.agents:make_cheatbot", "Hanabi ceiling: sees its own hand"),
+    Entry("hanabi/cheatbot", f"{_HANABI_BOTS}cheatbot", "Hanabi ceiling: sees its own hand"),
     Entry("arena/random", "ludory.agents.arena.bots:make_random", "arena style: uniform over legal moves (seed=)"),
     Entry("arena/rusher", _STYLE, "arena style: runs at the nearest rival and bursts", {"style": "rusher"}),
     Entry("arena/sniper", _STYLE, "arena style: keeps its distance and shoots", {"style": "sniper"}),
@@ -67,31 +68,27 @@ AGENTS = (
     Entry("arena/looter", _STYLE, "arena style: lives on crates", {"style": "looter"}),
     Entry("arena/miner", _STYLE, "arena style: gives way, leaves mines", {"style": "miner"}),
     Entry("arena/zone", _STYLE, "arena style: holds the middle", {"style": "zone"}),
-    Entry(
-        "texas42/pimc", "ludory.agents.texas42.play.pimc:make", "Texas 42: best on average over worlds solved exactly"
-    ),
+    Entry("texas42/pimc", f"{_TEXAS_42_AGENTS}play.pimc:make", "Texas 42: best on average over worlds solved exactly"),
     Entry(
         "texas42/response",
-        "ludory.agents.texas42.play.response:make",
+        f"{_TEXAS_42_AGENTS}play.response:make",
         "Texas 42: best where all play on with hidden hands",
     ),
     Entry(
-        "texas42/quick",
-        "ludory.agents.texas42.play.fast_policy:make",
-        "Texas 42: guesses what texas42/pimc plays (seed=)",
+        "texas42/quick", f"{_TEXAS_42_AGENTS}play.fast_policy:make", "Texas 42: guesses what texas42/pimc plays (seed=)"
     ),
-    Entry("texas42/bid30", "ludory.agents.texas42.bots:make_bid30", "Texas 42: always bids 30; another agent plays"),
+    Entry("texas42/bid30", f"{_TEXAS_42_AGENTS}bots:make_bid30", "Texas 42: always bids 30; another agent plays"),
     Entry(
         "texas42/bidder",
-        "ludory.agents.texas42.bidding.bidder:make",
+        f"{_TEXAS_42_AGENTS}bidding.bidder:make",
         "Texas 42: bids what its hand makes; another agent plays",
     ),
     Entry(
         "texas42/seat",
-        "ludory.agents.texas42.play.split_agent:make",
+        f"{_TEXAS_42_AGENTS}play.split_agent:make",
         "Texas 42: one agent bids, another plays (bid=, play=)",
     ),
-    Entry("texas42/seer", "ludory.agents.texas42.bots:make_seer", "Texas 42 ceiling: sees all hands, plays exactly"),
+    Entry("texas42/seer", f"{_TEXAS_42_AGENTS}bots:make_seer", "Texas 42 ceiling: sees all hands, plays exactly"),
 )
 
 _NETWORKS = "ludory.agents.networks.policies."
@@ -125,43 +122,29 @@ ALGORITHMS = (
 )
 
 BENCHMARKS = (
-    Entry("arena", "ludory.benchmarks.arena.speed:run", "duels per second: engine, scripts, sampler, evaluation"),
-    Entry("arena-clones", "ludory.benchmarks.arena.clones:run", "clones of the arena's styles against the styles"),
-    Entry("arena-league", "ludory.benchmarks.arena.league:run", "leagues of duels beside plain self-play"),
-    Entry("texas42-network", "ludory.benchmarks.texas42.network:run", "a Texas 42 network trained on exact values"),
+    Entry("arena", f"{_BENCH}arena.speed:run", "duels per second: engine, scripts, sampler, evaluation"),
+    Entry("arena-clones", f"{_BENCH}arena.clones:run", "clones of the arena's styles against the styles"),
+    Entry("arena-league", f"{_BENCH}arena.league:run", "leagues of duels beside plain self-play"),
+    Entry("texas42-network", f"{_BENCH}texas42.network:run", "a Texas 42 network trained on exact values"),
     Entry(
-        "faults",
-        "ludory.benchmarks.faults.campaign:run",
-        "kills, damaged files, full disks: what is lost, and how it is told",
+        "faults", f"{_BENCH}faults.campaign:run", "kills, damaged files, full disks: what is lost, and how it is told"
     ),
     Entry(
         "own-envs",
-        "ludory.benchmarks.throughput.own_envs:run",
+        f"{_BENCH}throughput.own_envs:run",
         "steps per second of Gymnasium environments beside SubprocVecEnv",
     ),
-    Entry("throughput", "ludory.benchmarks.throughput.throughput:run", "steps per second beside other engines"),
-    Entry("hanabi-bc", "ludory.benchmarks.hanabi.bc:run", "a clone of a Hanabi bot beside the bot"),
-    Entry("hanabi-ppo", "ludory.benchmarks.hanabi.ppo:run", "a Hanabi agent trained for a given time, and its score"),
-    Entry("hanabi-distill", "ludory.benchmarks.hanabi.distill:run", "what a search teaches a network, round by round"),
-    Entry("hanabi-search", "ludory.benchmarks.hanabi.search:run", "search over a Hanabi bot, on the same decks"),
-    Entry(
-        "hanabi-belief", "ludory.benchmarks.hanabi.belief:run", "whether beliefs about hands come true as often as said"
-    ),
-    Entry(
-        "learner",
-        "ludory.benchmarks.learning.learner_speed:run",
-        "targets and steps of a learner, beside other libraries'",
-    ),
-    Entry("learning", "ludory.benchmarks.learning.learning:run", "learning curves of algorithms, over several seeds"),
-    Entry("texas42-bidding", "ludory.benchmarks.texas42.bidding:run", "Texas 42: P(make) against played contracts"),
-    Entry(
-        "texas42-speed", "ludory.benchmarks.texas42.speed:run", "Texas 42: engine, solver, worlds and players on a core"
-    ),
-    Entry(
-        "texas42-strength",
-        "ludory.benchmarks.texas42.strength:run",
-        "Texas 42: the same contracts played by two players",
-    ),
+    Entry("throughput", f"{_BENCH}throughput.throughput:run", "steps per second beside other engines"),
+    Entry("hanabi-bc", f"{_BENCH}hanabi.bc:run", "a clone of a Hanabi bot beside the bot"),
+    Entry("hanabi-ppo", f"{_BENCH}hanabi.ppo:run", "a Hanabi agent trained for a given time, and its score"),
+    Entry("hanabi-distill", f"{_BENCH}hanabi.distill:run", "what a search teaches a network, round by round"),
+    Entry("hanabi-search", f"{_BENCH}hanabi.search:run", "search over a Hanabi bot, on the same decks"),
+    Entry("hanabi-belief", f"{_BENCH}hanabi.belief:run", "whether beliefs about hands come true as often as said"),
+    Entry("learner", f"{_BENCH}learning.learner_speed:run", "targets and steps of a learner, beside other libraries'"),
+    Entry("learning", f"{_BENCH}learning.learning:run", "learning curves of algorithms, over several seeds"),
+    Entry("texas42-bidding", f"{_BENCH}texas42.bidding:run", "Texas 42: P(make) against played contracts"),
+    Entry("texas42-speed", f"{_BENCH}texas42.speed:run", "Texas 42: engine, solver, worlds and players on a core"),
+    Entry("texas42-strength", f"{_BENCH}texas42.strength:run", "Texas 42: the same contracts played by two players"),
 )
 
 COMMANDS = (
@@ -181,3 +164,6 @@ COMMANDS = (
     Entry("new", "ludory.cli.new.command", "write the package of a new game, agent or algorithm"),
     Entry("doctor", "ludory.cli.doctor", "say what works on this machine and what does not"),
 )
+
+MAKERS = (Entry("agent", "ludory.agents.make:make_agent", "the agent of a name or of a checkpoint"),)
+"""Functions of upper rooms that lower rooms look up by name, because rooms import one way."""

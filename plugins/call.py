@@ -1,4 +1,4 @@
-"""Calls what a registry loaded, with arguments that a person typed."""
+"""Calls a function that a registry loaded, with arguments that a user typed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ludory.errors import OptionError
 
 
 def call(what: str, function: Callable[..., object], *args: Any, **kwargs: Any) -> object:
-    """`function(*args, **kwargs)`.
+    """Return `function(*args, **kwargs)`; `what` names the function in errors.
 
     Raises:
-        OptionError: the function does not take these arguments; the message names those that it takes.
+        OptionError: the function does not take these arguments; the message lists those that it takes.
     """
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # compiled code that does not tell
+    except (TypeError, ValueError):  # compiled code without a signature
         return function(*args, **kwargs)
     try:
         signature.bind(*args, **kwargs)

@@ -20,16 +20,16 @@ GROUPS = (
 
 
 class Broken(NamedTuple):
-    """An offer that cannot be listed as an entry."""
+    """An entry point that is unusable."""
 
     group: str
-    """Entry-point group, "" if the package's metadata as a whole cannot be read."""
+    """Entry-point group, "" if the metadata of the package cannot be read at all."""
     distribution: str
     problem: str
 
 
 class Discovered(NamedTuple):
-    """What the installed packages offer."""
+    """The entry points of the installed packages."""
 
     entries: dict[str, list[Entry]]
     """By entry-point group."""
@@ -37,7 +37,7 @@ class Discovered(NamedTuple):
 
 
 def plugins_off() -> bool:
-    """True if `LUDORY_PLUGINS=off` keeps third parties out."""
+    """True if `LUDORY_PLUGINS=off` disables plugins."""
     return os.environ.get("LUDORY_PLUGINS", "").lower() == "off"
 
 
@@ -52,7 +52,7 @@ def discover() -> Discovered:
             text = distribution.read_text("entry_points.txt") or ""
             if "ludory." in text and _is_active(distribution, text):
                 _add(found, distribution)
-        except Exception as error:  # a package that someone else broke must not hide the others
+        except Exception as error:  # one broken package must not hide the others
             found.broken.append(Broken("", _name(distribution), f"its metadata cannot be read: {error!r}"))
     for entries in found.entries.values():
         entries.sort(key=lambda entry: (entry.distribution, entry.id))
@@ -60,7 +60,7 @@ def discover() -> Discovered:
 
 
 def _is_active(distribution: metadata.Distribution, text: str) -> bool:
-    """False for an older copy of a package that stands later on the path."""
+    """False for an older copy of a package, later on the path."""
     return metadata.distribution(distribution.metadata["Name"]).read_text("entry_points.txt") == text
 
 

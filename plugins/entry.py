@@ -1,4 +1,4 @@
-"""`Entry`: one thing that can be asked for by its id, and how ids are written."""
+"""`Entry`: one thing that a registry knows by id, and the syntax of ids."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 ID = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z0-9][\w.-]*")
-"""`name` or `family/name`; a version at the end is `-v` and a number. Gymnasium and PettingZoo take the same names."""
+"""`name` or `family/name`, with an optional version `-v<number>`. Gymnasium and PettingZoo accept the same names."""
 TARGET = re.compile(r"(?P<module>\w+(?:\.\w+)*)(?::(?P<attribute>\w+(?:\.\w+)*))?")
 """`package.module:attribute` or `package.module`."""
 _VERSION = re.compile(r"(?P<name>.+)-v(?P<number>\d+)")
@@ -16,19 +16,19 @@ _VERSION = re.compile(r"(?P<name>.+)-v(?P<number>\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A game, agent, network, algorithm, benchmark or command, known by name only; nothing is imported for it."""
+    """A game, agent, network, algorithm, benchmark or command, known by name only: nothing is imported for it."""
 
     id: str
     target: str
     """`package.module:attribute`, or `package.module` for a command."""
     summary: str = ""
-    """One line for people."""
+    """One-line description."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    """Keyword options that the id stands for."""
+    """Keyword options that the id fixes."""
     distribution: str = "ludory"
-    """Name of the installed package that offers it."""
+    """Name of the installed package that provides it."""
     extras: tuple[str, ...] = ()
-    """Extras of that package which the entry says it needs."""
+    """Extras of that package that the entry declares it needs."""
 
 
 def split_version(id: str) -> tuple[str, int | None]:

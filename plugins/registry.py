@@ -1,4 +1,4 @@
-"""`Registry`: finds, lists and loads what is known by id, built in or from plugins."""
+"""`Registry`: finds, lists and loads built-in things and those of plugins by id."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Description(NamedTuple):
-    """What can be said of an id without importing it."""
+    """What is known of an id without importing it."""
 
     id: str
     summary: str
@@ -29,7 +29,7 @@ class Description(NamedTuple):
     target: str
     fixed: Mapping[str, Any]
     problem: str
-    """What is wrong with it, "" if nothing is known to be."""
+    """What is wrong with it, "" if nothing is known."""
 
 
 class Registry(Generic[T]):
@@ -37,10 +37,10 @@ class Registry(Generic[T]):
 
     Args:
         kind: singular, e.g. "game"; the entry-point group is "ludory.games".
-        builtins: what Ludory itself offers.
-        accepts: tells whether a loaded object is of this kind.
-        wanted: what it should have been, for the error.
-        discovered: gives the offers of other packages.
+        builtins: entries of Ludory itself.
+        accepts: returns whether a loaded object is of this kind.
+        wanted: description of a valid object, for errors.
+        discovered: returns the entries of other packages.
     """
 
     def __init__(
@@ -66,19 +66,19 @@ class Registry(Generic[T]):
         return [id for id in self._offers if not id.endswith(":")]
 
     def schemes(self) -> list[str]:
-        """Beginnings of ids that stand for as many things as another library has, such as "gymnasium:"."""
+        """Prefixes of ids that name things of another library, such as "gymnasium:"."""
         return [id for id in self._offers if id.endswith(":")]
 
     def broken(self) -> list[Broken]:
-        """Offers of this kind that have no usable id, and packages whose metadata cannot be read."""
+        """Unusable entry points of this kind, and packages whose metadata cannot be read."""
         return [offer for offer in self._discovered().broken if offer.group in ("", self.group)]
 
     def get(self, id: str) -> Entry:
-        """Entry of an id; a name without version means its newest one. What follows a scheme is its option `environment`.
+        """Entry of an id; a name without version means its newest version. What follows a scheme is its option `environment`.
 
         Raises:
-            UnknownIdError: naming the nearest ids.
-            PluginError: two packages offer it.
+            UnknownIdError: the id is unknown; the message suggests the nearest ones.
+            PluginError: two packages provide it.
         """
         scheme, colon, rest = str(id).partition(":")
         offers = self._offers.get(scheme + ":", []) if colon else self._offers.get(id) or self._newest(id)
@@ -91,7 +91,7 @@ class Registry(Generic[T]):
     def _newest(self, name: str) -> list[Entry]:
         versions = {id: number for id in self._offers if (number := _version_of(name, id)) is not None}
         offers = [entry for id in versions for entry in self._offers[id]]
-        if len({entry.distribution for entry in offers}) > 1:  # a plugin must not take over a bare name unseen
+        if len({entry.distribution for entry in offers}) > 1:  # a plugin must not silently take over a bare name
             return offers
         return self._offers[max(versions, key=versions.__getitem__)] if versions else []
 
@@ -114,7 +114,7 @@ class Registry(Generic[T]):
         """What is known of an id, or of one of `schemes`, without importing it.
 
         Raises:
-            UnknownIdError: naming the nearest ids.
+            UnknownIdError: the id is unknown; the message suggests the nearest ones.
         """
         scheme = str(id).partition(":")[0] + ":"
         try:
@@ -125,16 +125,16 @@ class Registry(Generic[T]):
         return Description(entry.id, entry.summary, entry.distribution, entry.target, entry.fixed, problem)
 
     def package_of(self, id: str) -> str:
-        """What to install for an id of a third party: "ludory-nim==0.1.0"; "" for Ludory's own."""
+        """Package to install for an id, such as "ludory-nim==0.1.0"; "" for Ludory's own ids."""
         distribution = self.get(id).distribution
         return "" if distribution == "ludory" else f"{distribution}=={metadata.version(distribution)}"
 
     def load(self, id: str) -> T:
-        """Import what an id stands for.
+        """Import the object of an id.
 
         Raises:
-            UnknownIdError: naming the nearest ids.
-            PluginError: two packages offer it, it lacks a dependency (the message has the `pip install` to type), or it is broken.
+            UnknownIdError: the id is unknown; the message suggests the nearest ones.
+            PluginError: two packages provide it, it lacks a dependency (the message has the `pip install` to type), or it is broken.
         """
         entry = self.get(id)
         loaded = self._import(entry)
@@ -159,7 +159,7 @@ class Registry(Generic[T]):
                 what = f"{self.kind} {entry.id!r}"
                 raise missing_dependency(what, error.name, entry.distribution, entry.extras) from error
             raise PluginError(self._broken(entry, str(error))) from error
-        except (Exception, SystemExit) as error:  # whatever a plugin does when it is imported
+        except (Exception, SystemExit) as error:  # a plugin may raise anything when it is imported
             raise PluginError(self._broken(entry, f"{type(error).__name__}: {error}")) from error
         return loaded
 
@@ -185,13 +185,13 @@ def _two_offers(offers: Sequence[Entry]) -> str:
 
 
 def _module_problem(entry: Entry) -> str:
-    """Says that the target's module does not exist, without running any code of its packages."""
+    """Error message if the target's module does not exist, "" otherwise; runs no code of its packages."""
     match = TARGET.fullmatch(entry.target)
     assert match is not None, entry
     try:
         find_module(match["module"])
     except ModuleNotFoundError as error:
         return str(error)
-    except Exception:  # a finder or a namespace that needs its packages imported first: no problem that is known
+    except Exception:  # a finder or a namespace that needs its packages imported first
         return ""
     return ""

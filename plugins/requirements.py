@@ -1,4 +1,4 @@
-"""Which `pip install` brings a missing module, from what the packages themselves declare."""
+"""Which `pip install` provides a missing module, according to the metadata of the packages."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _OTHER_NAMES = {
     "sklearn": "scikit-learn",
     "yaml": "pyyaml",
 }
-"""Modules whose package has another name."""
+"""Package of each module that is named differently from its package."""
 
 
 def missing_dependency(
     what: str, module: str, distribution: str = "ludory", extras: tuple[str, ...] = ()
 ) -> PluginError:
-    """The error that says how to install `module`, without which `what` cannot be used.
+    """An error that says how to install `module`, which `what` needs.
 
     Args:
         what: e.g. "agent 'texas42/net'".
         module: name of the missing module; only its top level counts.
-        distribution: the package that needs it; its metadata say which extra brings it.
-        extras: extras that its entry point named.
+        distribution: the package that needs it; its metadata say which extra provides it.
+        extras: extras that its entry point names.
     """
     top = module.partition(".")[0]
     command = install_command(distribution, top, extras)
@@ -38,7 +38,7 @@ def missing_dependency(
 
 
 def install_command(distribution: str, module: str, extras: tuple[str, ...] = ()) -> str | None:
-    """`pip install "distribution[extra]"`, the smallest extra that brings `module`; None if nothing declared does."""
+    """`pip install "distribution[extra]"` with the smallest extra that provides `module`; None if no extra does."""
     wanted = _canonical(_OTHER_NAMES.get(module, module))
     declared = _declared(distribution)
     brings = [extra for name, extra in declared if name == wanted]
@@ -51,7 +51,7 @@ def install_command(distribution: str, module: str, extras: tuple[str, ...] = ()
 
 
 def _declared(distribution: str) -> list[tuple[str, str]]:
-    """(package, extra) of every requirement; extra "" if it is always needed."""
+    """(package, extra) of every requirement; extra is "" if it is always required."""
     try:
         requirements = metadata.requires(distribution) or []
     except metadata.PackageNotFoundError:

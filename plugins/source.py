@@ -1,4 +1,4 @@
-"""What can be said of a module without running it: where it lies, and the arguments of a class in it."""
+"""What is known of a module without running it: where it is, and the arguments of a class in it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .entry import TARGET, Entry
 
 
 def find_module(name: str) -> ModuleSpec:
-    """Spec of a module; neither it nor its packages are imported.
+    """Spec of a module, without importing it or its packages.
 
     Raises:
         ModuleNotFoundError: it does not exist.
@@ -32,9 +32,9 @@ def find_module(name: str) -> ModuleSpec:
 
 
 def arguments_of(entry: Entry) -> str:
-    """Keyword arguments of the class that an entry names, as its source writes them, without the first one (the game's facts).
+    """Keyword arguments of the class that an entry names, as written in its source, without the first one (the game's facts).
 
-    "" where the source has no such class with an `__init__` of its own, as for a class that is only imported there.
+    "" if the source has no such class with its own `__init__`, for example because it only imports the class.
     """
     match = TARGET.fullmatch(entry.target)
     assert match is not None, entry
@@ -50,7 +50,7 @@ def arguments_of(entry: Entry) -> str:
 
 
 def _written(arguments: ast.arguments) -> str:
-    """Everything behind `self` and the first argument: "width=256, num_blocks=2"."""
+    """Everything after `self` and the first argument: "width=256, num_blocks=2"."""
     by_place = [*arguments.posonlyargs, *arguments.args]
     defaults: list[ast.expr | None] = [None] * (len(by_place) - len(arguments.defaults)) + arguments.defaults
     pairs = [*zip(by_place, defaults, strict=True)]

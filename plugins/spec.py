@@ -1,4 +1,4 @@
-"""Agents and such as people type them: `random`, `pimc(worlds=10)`, `sparta(hanabi/smartbot, joint=True)`, `run/hanabi.ludory`."""
+"""Specs, as users type them: `random`, `pimc(worlds=10)`, `sparta(hanabi/smartbot, joint=True)`, `run/hanabi.ludory`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ludory.errors import OptionError
 
 CHECKPOINT_SUFFIX = ".ludory"
 FOLDER_HEADER = "header.json"
-"""What a folder has that is a checkpoint."""
+"""File in every folder that is a checkpoint."""
 _CALL = re.compile(r"(?P<name>[^()]*?)\s*\((?P<arguments>.*)\)", re.DOTALL)
 _KEYWORD = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*=\s*(?P<value>.+)", re.DOTALL)
 _WORDS = {"true": True, "false": False, "none": None}
@@ -20,7 +20,7 @@ _WORDS = {"true": True, "false": False, "none": None}
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A name with arguments. Arguments that are names themselves, also names with arguments, stay strings."""
+    """A name with arguments. Arguments that are specs themselves stay strings."""
 
     name: str
     args: tuple[Any, ...] = ()
@@ -30,12 +30,12 @@ class Spec:
 
 
 def parse_spec(text: str) -> Spec:
-    """Take a spec apart: `name`, `name(value, key=value)`, or the path of a checkpoint (ends in .ludory, or is an existing file, or a folder with a header.json).
+    """Parse `name`, `name(value, key=value)`, or the path of a checkpoint (ends in .ludory, is an existing file, or a folder with a header.json).
 
     Values are Python literals (also `true`, `false`, `none`); anything else is a string, so names need no quotes.
 
     Raises:
-        OptionError: the text is empty or its brackets or arguments are wrong.
+        OptionError: the text is empty, or its brackets or arguments are invalid.
     """
     text = text.strip()
     if _is_checkpoint(text):
@@ -68,7 +68,7 @@ def parse_value(text: str) -> Any:
         return _WORDS[text.lower()]
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):  # the last two: brackets nested too deeply
+    except (ValueError, SyntaxError, MemoryError, RecursionError):  # the last two: brackets are nested too deeply
         return text
 
 
@@ -83,7 +83,7 @@ def _is_checkpoint(text: str) -> bool:
 
 
 def _split(arguments: str, text: str) -> list[str]:
-    """Parts between commas that stand outside of brackets and quotes."""
+    """Parts between the commas outside brackets and quotes."""
     parts, start, closing, quote, escaped = [], 0, [], "", False
     for k, character in enumerate(arguments):
         if quote:

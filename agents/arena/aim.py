@@ -5,7 +5,7 @@
 from ludory.envs.arena.direction_bins import aim_bins_towards, move_bins_towards, on_target
 from ludory.envs.arena.geometry import isqrt
 from ludory.envs.arena.state import AIM_BINS, AIM_X, AIM_Y, MOVE_BINS, MOVE_X, MOVE_Y
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 
 @kernel

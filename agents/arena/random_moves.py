@@ -6,7 +6,7 @@ from ludory.envs.arena.constants import MINE
 from ludory.envs.arena.legality import can_fire, can_interact, can_use, is_free
 from ludory.envs.arena.state import ABILITY, AIM_BINS, AIM_X, AIM_Y, INTERACT, MOVE_BINS, MOVE_X, MOVE_Y, SHOOT
 from ludory.envs.chance import mix
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .aim import stay
 

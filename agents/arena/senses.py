@@ -5,7 +5,7 @@
 from ludory.envs.arena.constants import REACH, UNIT_LENGTH, VISION
 from ludory.envs.arena.legality import can_fire, can_interact, can_use, is_free
 from ludory.envs.arena.phases.crates import nearest_crate
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 
 @kernel

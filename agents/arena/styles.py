@@ -13,7 +13,7 @@ from ludory.envs.arena.observe.sight import NOBODY, nearest_rival
 from ludory.envs.arena.phases.crates import ANY_KIND, NO_CRATE
 from ludory.envs.arena.state import ABILITY, INTERACT, SHOOT
 from ludory.envs.arena.tables import ONE
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .aim import aim_at, go, length, stay
 from .senses import ability_ready, beyond, crate_ready, in_reach, near_edge, shot_ready, visible_crate

@@ -1,4 +1,4 @@
-"""`AdaptedEngine`: a batch of environments that other libraries made, and what each of them must be able to do."""
+"""`AdaptedEngine`: a batch of environments of other libraries, and the common parts of the adapters."""
 
 from __future__ import annotations
 
@@ -15,22 +15,96 @@ from numpy.typing import NDArray
 
 from ludory.envs.engine.pool_worker import Environment
 from ludory.envs.engine.pooled_engine import POOL_OPTIONS, PooledEngine
-from ludory.envs.game import Game
+from ludory.envs.game import Game, GameFacts, ObservationSpec
 from ludory.errors import OptionError
 
+from .spaces import Actions
+
 ENGINE_OPTIONS = {**POOL_OPTIONS, "workers": None}
-"""Options of the engine with their defaults; workers=None: as `default_workers` says."""
+"""Options of the engine with their defaults; workers=None uses `default_workers`."""
 WORTH_A_WORKER = 2e-3
-"""Seconds of one step of all environments from which worker processes pay: waking them takes about a tenth of it."""
+"""Worker processes are used if one step of all environments takes at least so many seconds. Waking them takes about a tenth of that."""
 NO_LIMIT = 2**31 - 1
-"""`longest_game` of an environment that has no limit of steps."""
+"""`longest_game` of an environment without a step limit."""
 
 
 class Adapted(Environment, Protocol):
     """An environment of another library in a `PooledEngine`."""
 
     def picture(self, mode: str) -> Any:
-        """What the environment renders in a mode; None if it has no such mode."""
+        """What the environment renders in `mode`; None if it was made for another mode."""
+
+
+class AdaptedEnvironment:
+    """Common methods of adapted environments; `env` is the environment of the other library."""
+
+    env: Any
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.env.close()
+
+    def picture(self, mode: str) -> Any:
+        """The frame or text that the environment renders; None if it was made for another render mode."""
+        return self.env.render() if getattr(self.env.unwrapped, "render_mode", None) == mode else None
+
+
+@dataclass(frozen=True)
+class Wrapped:
+    """Makes an environment and wraps it for a `PooledEngine`; can be sent to a worker."""
+
+    wrap: Callable[[Any], Adapted]
+    make: Callable[[str | None], Any]
+
+    def __call__(self, mode: str | None) -> Adapted:
+        """An environment that renders in `mode`."""
+        return self.wrap(self.make(mode))
+
+
+def adapted_game(
+    facts: GameFacts,
+    maker: Callable[[str | None], Any] | Sequence[Callable[[str | None], Any]],
+    wrap: Callable[[Any], Adapted],
+    env: Any,
+    seconds: float,
+) -> Game:
+    """The game of environments that `maker` makes; a list has one maker for each existing environment.
+
+    env: one of the environments; its metadata have the render modes. It is closed if `maker` can make another one.
+    seconds: approximate time of a step of one environment.
+    """
+    modes = tuple(env.metadata.get("render_modes") or ())
+    if callable(maker):
+        env.close()
+    return Game(
+        facts,
+        engine=Adapter(
+            Wrapped(wrap, maker) if callable(maker) else [Wrapped(wrap, one) for one in maker], modes, seconds
+        ),
+        engine_options=ENGINE_OPTIONS,
+        text=text_picture,
+        svg=svg_picture if "rgb_array" in modes else None,
+    )
+
+
+def one_seat_facts(
+    name: str, observation: ObservationSpec, actions: Actions, longest_game: int = NO_LIMIT
+) -> GameFacts:
+    """Facts of an environment with one agent; whether it has hidden information is unknown, and makes no difference."""
+    return GameFacts(
+        name,
+        1,
+        "sequential",
+        "shared",
+        hidden_information=False,
+        chance=True,
+        heads=actions.heads,
+        box=actions.box,
+        observation=observation,
+        longest_game=longest_game,
+        min_return=-np.inf,
+        max_return=np.inf,
+    )
 
 
 @dataclass(frozen=True)
@@ -38,8 +112,9 @@ class Adapter:
     """`Game.engine` of adapted environments.
 
     Args:
-        make: makes an environment, `make(render_mode)`; or one such function for each game.
-        seconds: that a step of one environment takes, about.
+        make: makes an environment, `make(render_mode)`; or a list with one such function per game.
+        render_modes: those of the environments.
+        seconds: approximate time of a step of one environment.
     """
 
     make: Callable[[str | None], Adapted] | Sequence[Callable[[str | None], Adapted]]
@@ -48,7 +123,7 @@ class Adapter:
 
     @property
     def num_envs(self) -> int | None:
-        """How many environments there are, all told; None: as many as wanted."""
+        """Number of environments that exist; None: any number can be made."""
         return None if callable(self.make) else len(self.make)
 
     def __call__(
@@ -66,7 +141,7 @@ class Adapter:
         """A batch of `num_games` games.
 
         Raises:
-            OptionError: more games than environments, or as `PooledEngine`.
+            OptionError: more games than environments, or as for `PooledEngine`.
         """
         if self.num_envs is not None and num_games > self.num_envs:
             raise OptionError(
@@ -80,30 +155,30 @@ class Adapter:
 
 
 def default_workers(num_games: int, seconds: float) -> int:
-    """0 where all steps of a batch take less than `WORTH_A_WORKER`, else the number of cores."""
+    """0 if a step of the whole batch takes less than `WORTH_A_WORKER`, else the number of cores."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return 0 if num_games * seconds < WORTH_A_WORKER or num_games < 4 or cores < 2 else min(cores, num_games // 2)
 
 
 class AdaptedEngine(PooledEngine):
-    """A `PooledEngine` that can show pictures of environments that run in this process."""
+    """A `PooledEngine` that can render environments that run in this process."""
 
     def __init__(self, *args: Any, adapter: Adapter, **options: Any) -> None:
         num_games = args[1]
-        # Renderers may hold windows and buffers: only a game that is alone can be watched.
+        # Renderers may own windows and buffers, so only single games are rendered.
         mode = next((m for m in ("rgb_array", "ansi") if m in adapter.render_modes), None) if num_games == 1 else None
         makers = [adapter.make] * num_games if callable(adapter.make) else list(adapter.make)[:num_games]
         super().__init__(*args, environment=[_Made(make, mode) for make in makers], **options)
 
     def picture(self, row: int, mode: str) -> Any:
-        """What the environment of a game renders; None if it cannot, or runs in another process."""
+        """What the environment of a game renders; None if it cannot render, or runs in another process."""
         environments: Any = self.pool.environments
         return environments[row].picture(mode) if environments else None
 
 
 @dataclass(frozen=True)
 class _Made:
-    """Makes one environment; a class of its own, so that it can be sent to a worker."""
+    """Makes one environment; a class, so that it can be sent to a worker."""
 
     make: Callable[[str | None], Adapted]
     mode: str | None
@@ -113,7 +188,7 @@ class _Made:
 
 
 def text_picture(state: Any, i: int, seat: int | None) -> str:
-    """`Game.text`: what the environment renders as text, else its observation in numbers."""
+    """`Game.text`: the text that the environment renders, else its observation as numbers."""
     words = state.engine.picture(i, "ansi")
     if isinstance(words, str):
         return words
@@ -123,7 +198,7 @@ def text_picture(state: Any, i: int, seat: int | None) -> str:
 
 
 def svg_picture(state: Any, i: int, seat: int | None) -> str:
-    """`Game.svg`: the frame that the environment renders, as an image inside an SVG document."""
+    """`Game.svg`: the frame that the environment renders, as an image in an SVG document."""
     frame = state.engine.picture(i, "rgb_array")
     if not isinstance(frame, np.ndarray):
         raise OptionError(

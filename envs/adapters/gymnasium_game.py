@@ -8,6 +8,8 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -16,23 +18,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.envs.engine.pool_worker import Row
-from ludory.envs.game import Game, GameFacts
+from ludory.envs.game import Game
 from ludory.errors import LudoryError, OptionError, PluginError, UnknownIdError
 from ludory.plugins.requirements import missing_dependency
 
-from .engine import ENGINE_OPTIONS, NO_LIMIT, Adapter, svg_picture, text_picture
+from .engine import ENGINE_OPTIONS, NO_LIMIT, AdaptedEnvironment, adapted_game, one_seat_facts
 from .spaces import Actions, Observations
 
 MASK = "action_mask"
-"""Entry of an `info`, or of an observation, with the legal actions."""
+"""Key of the legal actions in an `info` or an observation."""
 TRIED_STEPS = 64
-"""Steps of a new environment that are played to see how long one takes."""
+"""Number of steps that are played to measure the time of a step."""
 
 
-class GymnasiumEnvironment:
+class GymnasiumEnvironment(AdaptedEnvironment):
     """One `gymnasium.Env` in a `PooledEngine`.
 
-    Legal masks are taken from info["action_mask"], else from the environment's `action_masks()`.
+    Legal masks are read from info["action_mask"], else from the environment's `action_masks()`.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
@@ -43,13 +45,13 @@ class GymnasiumEnvironment:
             self._mask_method = env.get_wrapper_attr("action_masks")
 
     def reset(self, seed: int, options: Mapping[str, Any], row: Row) -> None:
-        """See `Environment`."""
+        """Reset the environment; write observation and mask."""
         seen, info = self.env.reset(seed=seed, options=dict(options) or None)
         self.observations.write(seen, row.observations[0])
         self._write_mask(info, row)
 
     def step(self, action: NDArray[Any], row: Row) -> None:
-        """See `Environment`."""
+        """Step the environment; write observation, reward, ends and mask."""
         seen, reward, terminated, truncated, info = self.env.step(self.actions.value(action))
         self.observations.write(seen, row.observations[0])
         row.rewards[0] = reward
@@ -64,52 +66,53 @@ class GymnasiumEnvironment:
         if mask is not None:
             row.legal[0] = flat_mask(mask)
 
-    def close(self) -> None:
-        """See `Environment`."""
-        self.env.close()
-
     def picture(self, mode: str) -> Any:
-        """See `Adapted`."""
+        """The frame or text that the outermost wrapper renders; None if it was made for another render mode."""
         return self.env.render() if self.env.render_mode == mode else None
 
 
 def flat_mask(mask: Any) -> NDArray[np.bool_]:
-    """Legal actions (A,) from one mask, or from one for each head."""
+    """Legal actions (A,) from one mask, or from one mask per head."""
     parts = mask if isinstance(mask, tuple | list) else [mask]
     return np.concatenate([np.ravel(part) for part in parts]).astype(bool)
 
 
 def make_game(environment: str, **options: Any) -> Game:
-    """The game of a Gymnasium id (`CartPole-v1`, `my_module:MyEnv-v0`) or of a class or function (`my_module:MyEnv`).
+    """Make the game of a Gymnasium id (`CartPole-v1`, `my_module:MyEnv-v0`), or of a class or function (`my_module:MyEnv`).
 
     Args:
-        environment: what stands behind `gymnasium:`.
-        options: of the environment, as for `gymnasium.make`; and `workers`, `worker_timeout` and `on_crash` of the engine.
+        environment: the part of the id after `gymnasium:`.
+        options: options of the environment, as for `gymnasium.make`; and `workers`, `worker_timeout` and `on_crash` of the engine.
 
     Raises:
         UnknownIdError: there is no such environment.
-        PluginError: it lacks a package.
-        OptionError: an option that it does not take, or spaces that cannot be translated.
+        PluginError: it needs a package that is not installed.
+        OptionError: it does not accept an option, or its spaces cannot be translated.
     """
     kwargs = {name: value for name, value in options.items() if name not in ENGINE_OPTIONS}
-    return game_of_maker(_Maker(environment, kwargs), f"gymnasium:{environment}")
+    maker = NamedEnvironment(f"gymnasium:{environment}", _make, kwargs)
+    return game_of_maker(maker, maker.id)
 
 
-class _Maker:
-    """Makes an environment by its id, in any process."""
+@dataclass(frozen=True)
+class NamedEnvironment:
+    """Makes an environment by its id, in any process: `function(environment, **options)`."""
 
-    def __init__(self, environment: str, options: Mapping[str, Any]) -> None:
-        self.environment, self.options = environment, options
+    id: str
+    function: Callable[..., Any]
+    options: Mapping[str, Any]
 
-    def __call__(self, mode: str | None) -> gymnasium.Env[Any, Any]:
+    def __call__(self, mode: str | None) -> Any:
+        """An environment that renders in `mode`."""
         rendering = {} if mode is None else {"render_mode": mode}
-        env: gymnasium.Env[Any, Any] = made(f"gymnasium:{self.environment}", self._make, {**rendering, **self.options})
-        return env
+        make = partial(self.function, self.id.partition(":")[2])
+        return made(self.id, make, {**rendering, **self.options})
 
-    def _make(self, **options: Any) -> Any:
-        if (function := attribute(self.environment)) is not None:
-            return function(**options)
-        return gymnasium.make(self.environment, disable_env_checker=True, **options)
+
+def _make(environment: str, **options: Any) -> Any:
+    if (function := attribute(environment)) is not None:
+        return function(**options)
+    return gymnasium.make(environment, disable_env_checker=True, **options)
 
 
 def attribute(name: str) -> Callable[..., Any] | None:
@@ -130,12 +133,12 @@ def attribute(name: str) -> Callable[..., Any] | None:
 
 
 def _imported(module: str) -> Any:
-    """A module, also of the current folder: the console script does not look there."""
+    """Import a module, also from the current folder, where the console script does not look."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name != module.partition(".")[0]:
-            raise  # it exists, and lacks a package
+            raise  # it exists, but needs a missing package
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     try:
@@ -149,10 +152,10 @@ def _imported(module: str) -> Any:
 
 
 def made(id: str, function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
-    """`function(**options)`, an environment of a library; its errors in our words.
+    """`function(**options)`, an environment of a library; its errors are converted to those of Ludory.
 
     Raises:
-        UnknownIdError, PluginError, OptionError: see `make_game`.
+        UnknownIdError, PluginError, OptionError: as for `make_game`.
     """
     try:
         return function(**options)
@@ -178,58 +181,23 @@ def game_of_maker(
     maker: Callable[[str | None], gymnasium.Env[Any, Any]] | Sequence[Callable[[str | None], gymnasium.Env[Any, Any]]],
     name: str,
 ) -> Game:
-    """The game of environments; facts are read from one of them.
+    """The game of environments; its facts are read from one of them.
 
     Args:
-        maker: `maker(render_mode)` makes an environment; a list: those that there are.
-        name: in tables and errors.
+        maker: `maker(render_mode)` makes an environment; a list has one maker for each existing environment.
+        name: name in tables and errors.
     """
-    makers = [maker] if callable(maker) else list(maker)
-    env = makers[0](None)
+    env = (maker if callable(maker) else maker[0])(None)
     try:
         trial = GymnasiumEnvironment(env)
     except OptionError as error:
         raise OptionError(f"{name}: {error}") from error
-    facts = GameFacts(
-        name,
-        1,
-        "sequential",
-        "shared",
-        hidden_information=False,
-        chance=True,
-        heads=trial.actions.heads,
-        box=trial.actions.box,
-        observation=trial.observations.spec,
-        longest_game=_limit(env),
-        min_return=-np.inf,
-        max_return=np.inf,
-    )
-    modes = tuple(env.metadata.get("render_modes") or ())
-    adapted = [_Adapted(one) for one in makers]
-    adapter = Adapter(adapted[0] if callable(maker) else adapted, modes, _seconds_per_step(env))
-    if callable(maker):
-        env.close()  # environments that were handed in are played on
-    return Game(
-        facts,
-        engine=adapter,
-        engine_options=ENGINE_OPTIONS,
-        text=text_picture,
-        svg=svg_picture if "rgb_array" in modes else None,
-    )
-
-
-class _Adapted:
-    """Makes a `GymnasiumEnvironment`."""
-
-    def __init__(self, maker: Callable[[str | None], gymnasium.Env[Any, Any]]) -> None:
-        self._maker = maker
-
-    def __call__(self, mode: str | None) -> GymnasiumEnvironment:
-        return GymnasiumEnvironment(self._maker(mode))
+    facts = one_seat_facts(name, trial.observations.spec, trial.actions, _limit(env))
+    return adapted_game(facts, maker, GymnasiumEnvironment, env, _seconds_per_step(env))
 
 
 def _limit(env: gymnasium.Env[Any, Any]) -> int:
-    with suppress(Exception):  # wrappers that cannot be described have no spec
+    with suppress(Exception):  # some wrappers have no spec
         if env.spec is not None and env.spec.max_episode_steps:
             return int(env.spec.max_episode_steps)
     return NO_LIMIT

@@ -1,4 +1,4 @@
-"""`game_of_object`: the game of what users of Gymnasium, PettingZoo or Stable-Baselines3 have at hand."""
+"""`game_of_object`: the game of an environment object of Gymnasium, PettingZoo or Stable-Baselines3."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .vector_engine import game_of_vector
 def game_of_object(env: Any) -> Game:
     """The game of an environment, a class or function that makes one, a list of either, or a vector environment.
 
-    A class or function makes as many environments as games are played; objects play one game each.
+    A class or function makes one environment per game; an environment object plays one game.
 
     Raises:
-        OptionError: it is something else, or its spaces cannot be translated.
+        OptionError: it is none of these, or its spaces cannot be translated.
     """
     if isinstance(env, VectorEnv | VecEnv):
         return game_of_vector(env)
@@ -42,7 +42,7 @@ def game_of_object(env: Any) -> Game:
 
 
 def _first(env: Any) -> Any:
-    """The environment itself, or one that a class or function makes, to see what it is."""
+    """The environment itself, or one that the class or function makes."""
     made = env() if callable(env) else env
     if not isinstance(made, gymnasium.Env | AECEnv | ParallelEnv):
         raise OptionError(

@@ -7,7 +7,7 @@ import importlib
 import pkgutil
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any, Literal, TypeAlias
 
@@ -21,23 +21,23 @@ from ludory.envs.engine.pool_worker import Row
 from ludory.envs.game import Game, GameFacts, Head
 from ludory.errors import OptionError, UnknownIdError
 
-from .engine import ENGINE_OPTIONS, NO_LIMIT, Adapter, svg_picture, text_picture
-from .gymnasium_game import MASK, attribute, flat_mask, made
+from .engine import ENGINE_OPTIONS, NO_LIMIT, AdaptedEnvironment, adapted_game
+from .gymnasium_game import MASK, NamedEnvironment, attribute, flat_mask
 from .spaces import Actions, Observations
 
 FAMILIES = ("classic", "butterfly", "atari", "sisl")
-"""Modules of PettingZoo that hold its environments."""
+"""Modules of PettingZoo with its environments."""
 TRIAL_GAMES, TRIAL_STEPS = 4, 400
-"""How many games, and steps of each, are played at random to find the kind of the rewards."""
+"""Number of random games, and of steps of each, that are played to find the kind of the rewards."""
 Reward = Literal["shared", "zero_sum", "general"]
 Env: TypeAlias = AECEnv[Any, Any, Any] | ParallelEnv[Any, Any, Any]
 
 
-class Seats:
-    """What the agents of an environment see and do; all see the same space, seats with fewer actions have the others masked.
+class AgentSpaces:
+    """Observations and actions of the agents of an environment. All see the same space; actions that a seat does not have are masked.
 
     Raises:
-        OptionError: their observations differ, or one acts continuously and another does not.
+        OptionError: their observation spaces differ, or only some actions are continuous.
     """
 
     def __init__(self, env: Env) -> None:
@@ -69,7 +69,7 @@ class Seats:
     def write(
         self, seat: int, seen: Any, info: Mapping[str, Any], observation: NDArray[Any], mask: NDArray[np.bool_]
     ) -> None:
-        """Write what a seat sees, and its legal actions."""
+        """Write what a seat sees and its legal actions."""
         given = info.get(MASK)
         if self._split[seat]:
             given, seen = seen[MASK], seen["observation"]
@@ -83,25 +83,25 @@ class Seats:
             start += head.size
 
 
-class AecEnvironment:
+class AecEnvironment(AdaptedEnvironment):
     """An AEC environment in a `PooledEngine`: its agents move in turns."""
 
     def __init__(self, env: AECEnv[Any, Any, Any]) -> None:
-        self.env, self.seats = env, Seats(env)
+        self.env, self.seats = env, AgentSpaces(env)
         self._number = {agent: seat for seat, agent in enumerate(self.seats.agents)}
 
     def reset(self, seed: int, options: Mapping[str, Any], row: Row) -> None:
-        """See `Environment`."""
+        """Reset the environment; write what every agent sees."""
         self.env.reset(seed=seed, options=dict(options) or None)
         self._show(row)
 
     def step(self, action: NDArray[Any], row: Row) -> None:
-        """See `Environment`."""
+        """Step the environment with the action of the agent whose turn it is."""
         env = self.env
         env.step(self.seats.actions[self._number[env.agent_selection]].value(action))
         self._add_rewards(row)
         while env.agents and not self._over() and self._done(env.agent_selection):
-            env.step(None)  # agents that are out leave, as AEC wants it
+            env.step(None)  # AEC requires agents that are out to step with None
             self._add_rewards(row)
         if self._over():
             row.terminated[...] = ended = any(env.terminations.values()) or not env.agents
@@ -129,30 +129,22 @@ class AecEnvironment:
             mask = row.legal[0] if here == seat else np.empty(len(row.legal[0]), bool)
             self.seats.write(here, env.observe(agent), env.infos.get(agent, {}), row.observations[here], mask)
 
-    def close(self) -> None:
-        """See `Environment`."""
-        self.env.close()
 
-    def picture(self, mode: str) -> Any:
-        """See `Adapted`."""
-        return self.env.render() if getattr(self.env.unwrapped, "render_mode", None) == mode else None
-
-
-class ParallelEnvironment:
+class ParallelEnvironment(AdaptedEnvironment):
     """A parallel environment in a `PooledEngine`: all agents act at once; agents that leave `agents` are out."""
 
     def __init__(self, env: ParallelEnv[Any, Any, Any]) -> None:
-        self.env, self.seats = env, Seats(env)
+        self.env, self.seats = env, AgentSpaces(env)
 
     def reset(self, seed: int, options: Mapping[str, Any], row: Row) -> None:
-        """See `Environment`."""
+        """Reset the environment; write what every agent sees."""
         seen, infos = self.env.reset(seed=seed, options=dict(options) or None)
         present = np.array([agent in self.env.agents for agent in self.seats.agents])
         row.alive[:], row.deciding[:] = present, present
         self._show(seen, infos, row)
 
     def step(self, action: NDArray[Any], row: Row) -> None:
-        """See `Environment`."""
+        """Step the environment with the actions of all agents that are left."""
         seats = enumerate(self.seats.agents)
         given = {agent: self.seats.actions[k].value(action[k]) for k, agent in seats if agent in self.env.agents}
         seen, rewards, terminated, truncated, infos = self.env.step(given)
@@ -178,66 +170,46 @@ class ParallelEnvironment:
                 row.legal[seat] = False
                 row.legal[seat, np.cumsum([0, *(head.size for head in self.seats.heads)])[:-1]] = True
 
-    def close(self) -> None:
-        """See `Environment`."""
-        self.env.close()
-
-    def picture(self, mode: str) -> Any:
-        """See `Adapted`."""
-        return self.env.render() if getattr(self.env.unwrapped, "render_mode", None) == mode else None
-
 
 def make_game(environment: str, reward: Reward | None = None, parallel: bool = False, **options: Any) -> Game:
-    """The game of an environment of PettingZoo (`connect_four_v3`) or of a module (`my_module`, `my_module:env`).
+    """Make the game of an environment of PettingZoo (`connect_four_v3`) or of a module (`my_module`, `my_module:env`).
 
     Args:
-        environment: what stands behind `pettingzoo:`.
-        reward: "shared", "zero_sum" or "general"; None: found in a few games at random.
-        parallel: take the module's `parallel_env` where it has `env` too.
-        options: of the environment; and `workers`, `worker_timeout` and `on_crash` of the engine.
+        environment: the part of the id after `pettingzoo:`.
+        reward: "shared", "zero_sum" or "general"; None: found by playing a few random games.
+        parallel: use the module's `parallel_env` even if it has `env`.
+        options: options of the environment; and `workers`, `worker_timeout` and `on_crash` of the engine.
 
     Raises:
         UnknownIdError: there is no such environment.
-        PluginError: it lacks a package.
-        OptionError: an option that it does not take, or spaces that cannot be translated.
+        PluginError: it needs a package that is not installed.
+        OptionError: it does not accept an option, or its spaces cannot be translated.
     """
     kwargs = {name: value for name, value in options.items() if name not in ENGINE_OPTIONS}
-    return game_of_maker(_Maker(environment, parallel, kwargs), f"pettingzoo:{environment}", reward)
+    maker = NamedEnvironment(f"pettingzoo:{environment}", partial(_make, parallel), kwargs)
+    return game_of_maker(maker, maker.id, reward)
 
 
-@dataclass(frozen=True)
-class _Maker:
-    """Makes an environment by its name, in any process."""
-
-    environment: str
-    parallel: bool
-    options: Mapping[str, Any]
-
-    def __call__(self, mode: str | None) -> Env:
-        rendering = {} if mode is None else {"render_mode": mode}
-        id = f"pettingzoo:{self.environment}"
-        return checked(made(id, self._make, {**rendering, **self.options}), id)
-
-    def _make(self, **options: Any) -> Any:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            if (function := attribute(self.environment)) is not None:
-                return function(**options)
-            module = _module(self.environment)
-            names = ("parallel_env", "env") if self.parallel else ("env", "parallel_env", "raw_env")
-            found = next((getattr(module, name) for name in names if hasattr(module, name)), None)
-            if found is None:
+def _make(parallel: bool, environment: str, **options: Any) -> Env:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        function = attribute(environment)
+        if function is None:
+            module = _module(environment)
+            names = ("parallel_env", "env") if parallel else ("env", "parallel_env", "raw_env")
+            function = next((getattr(module, name) for name in names if hasattr(module, name)), None)
+            if function is None:
                 raise UnknownIdError(
                     f"the module {module.__name__} has neither `env` nor `parallel_env`; type module:function"
                 )
-            return found(**options)
+        return checked(function(**options), f"pettingzoo:{environment}")
 
 
 def checked(env: Any, id: str) -> Env:
-    """`env`.
+    """`env`, if it is an environment of PettingZoo.
 
     Raises:
-        OptionError: it is no environment of PettingZoo.
+        OptionError: it is not.
     """
     if not isinstance(env, AECEnv | ParallelEnv):
         raise OptionError(f"{id} makes a {type(env).__name__}, must make an AECEnv or a ParallelEnv of PettingZoo")
@@ -252,7 +224,7 @@ def _module(name: str) -> Any:
             return importlib.import_module(candidate)
         except ModuleNotFoundError as error:
             if error.name is None or not (candidate == error.name or candidate.startswith(error.name + ".")):
-                raise  # it exists, and lacks a package
+                raise  # it exists, but needs a missing package
     known = [
         module.name
         for family in FAMILIES
@@ -267,19 +239,18 @@ def _module(name: str) -> Any:
 def game_of_maker(
     maker: Callable[[str | None], Env] | Sequence[Callable[[str | None], Env]], name: str, reward: Reward | None = None
 ) -> Game:
-    """The game of environments; facts are read from one of them.
+    """The game of environments; its facts are read from one of them.
 
     Args:
-        maker: `maker(render_mode)` makes an environment; a list: those that there are.
-        name: in tables and errors.
-        reward: kind of the rewards; None: found in a few games at random.
+        maker: `maker(render_mode)` makes an environment; a list has one maker for each existing environment.
+        name: name in tables and errors.
+        reward: kind of the rewards; None: found by playing a few random games.
     """
     if reward not in (None, "shared", "zero_sum", "general"):
         raise OptionError(f"reward={reward!r}: must be 'shared', 'zero_sum' or 'general'")
-    makers = [maker] if callable(maker) else list(maker)
-    env = makers[0](None)
+    env = (maker if callable(maker) else maker[0])(None)
     try:
-        seats = Seats(env)
+        seats = AgentSpaces(env)
     except OptionError as error:
         raise OptionError(f"{name}: {error}") from error
     kind, seconds = _trial(env, len(seats.agents))
@@ -299,32 +270,15 @@ def game_of_maker(
         max_return=np.inf,
         seats_leave=turns == "simultaneous",
     )
-    modes = tuple(env.metadata.get("render_modes") or ())
-    if callable(maker):
-        env.close()  # environments that were handed in are played on
-    adapted = [_Adapted(one) for one in makers]
-    return Game(
-        facts,
-        engine=Adapter(adapted[0] if callable(maker) else adapted, modes, seconds),
-        engine_options=ENGINE_OPTIONS,
-        text=text_picture,
-        svg=svg_picture if "rgb_array" in modes else None,
-    )
+    return adapted_game(facts, maker, _wrapped, env, seconds)
 
 
-@dataclass(frozen=True)
-class _Adapted:
-    """Makes an `AecEnvironment` or a `ParallelEnvironment`."""
-
-    maker: Callable[[str | None], Env]
-
-    def __call__(self, mode: str | None) -> AecEnvironment | ParallelEnvironment:
-        env = self.maker(mode)
-        return AecEnvironment(env) if isinstance(env, AECEnv) else ParallelEnvironment(env)
+def _wrapped(env: Env) -> AecEnvironment | ParallelEnvironment:
+    return AecEnvironment(env) if isinstance(env, AECEnv) else ParallelEnvironment(env)
 
 
 def _trial(env: Env, players: int) -> tuple[Reward, float]:
-    """Kind of the rewards of a few games under random actions, and seconds per step."""
+    """Kind of the rewards in a few random games, and seconds per step."""
     returns, steps, started = np.zeros((TRIAL_GAMES, players)), 0, perf_counter()
     random = np.random.default_rng(0)
     play = _aec_return if isinstance(env, AECEnv) else _parallel_return

@@ -1,4 +1,4 @@
-"""Gymnasium spaces as facts of a game: what a seat sees and does, and how values are translated."""
+"""Translation of Gymnasium spaces to observation specs and heads, and of their values to arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ludory.errors import OptionError
 
 
 class _Leaf(NamedTuple):
-    """A part of an observation that is not made of parts."""
+    """A part of an observation space that is neither Dict nor Tuple."""
 
     path: tuple[Any, ...]
     space: spaces.Space[Any]
@@ -61,11 +61,11 @@ def _leaves(space: spaces.Space[Any], path: tuple[Any, ...] = ()) -> Iterator[_L
 class Observations:
     """Writes observations of a space into arrays of `spec`.
 
-    A Box keeps its shape; 64-bit floats become 32-bit ones. Discrete values are one-hot. Dict and Tuple are flattened, with a segment
-    per key, named "position" or, nested, "arm.angle".
+    A Box keeps its shape; 64-bit floats become 32-bit floats. Discrete values are one-hot. Dict and Tuple are flattened, with a segment
+    per key, named "position" or, if nested, "arm.angle".
 
     Raises:
-        OptionError: the space holds something else, such as text.
+        OptionError: the space contains something else, such as text.
     """
 
     def __init__(self, space: spaces.Space[Any]) -> None:
@@ -107,13 +107,13 @@ class Observations:
 
 
 class Actions:
-    """Heads or the box of an action space, and its values.
+    """Heads or box of an action space, and conversion of actions to its values.
 
-    Discrete is one head, MultiDiscrete and MultiBinary one for each entry, Dict and Tuple of these one after another; a Box of floats
-    is `box`.
+    Discrete is one head, MultiDiscrete and MultiBinary one for each entry, Dict and Tuple have the heads of their parts; a Box of
+    floats is `box`.
 
     Raises:
-        OptionError: the space holds something else.
+        OptionError: the space contains something else.
     """
 
     def __init__(self, space: spaces.Space[Any]) -> None:

@@ -1,4 +1,4 @@
-"""`VectorEngine`: a vector environment of Gymnasium or Stable-Baselines3, handed in by its user, as a batch of games."""
+"""`VectorEngine`: a vector environment object of Gymnasium or Stable-Baselines3 as a batch of games."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 from ludory.envs.engine.external import ExternalEngine, Rows
-from ludory.envs.game import Game, GameFacts
+from ludory.envs.game import Game
 from ludory.errors import OptionError
 
-from .engine import NO_LIMIT
+from .engine import one_seat_facts
 from .gymnasium_game import MASK, flat_mask
 from .spaces import Actions, Observations
 
 
 class _Step(NamedTuple):
-    """What a step of all rows led to; `seen` and `masks` by row, of ended games the final ones."""
+    """Result of a step of all rows; `seen` and `masks` by row, for ended games the final ones."""
 
     seen: list[Any]
     masks: list[Any]
@@ -32,24 +32,24 @@ class _Step(NamedTuple):
 
 
 class _Batch(Protocol):
-    """A vector environment that resets ended rows when asked."""
+    """A vector environment that resets ended rows on request."""
 
     count: int
     observation_space: Space[Any]
     action_space: Space[Any]
 
     def reset(self, rows: Rows, seeds: NDArray[np.int64]) -> tuple[list[Any], list[Any]]:
-        """Start `rows` anew; observations and masks (or None) of these rows."""
+        """Reset `rows`; returns observations and masks (or None) of these rows."""
 
     def step(self, actions: NDArray[Any]) -> _Step:
-        """Play in all rows."""
+        """Step all rows."""
 
     def close(self) -> None:
         """Close the environment."""
 
 
-class GymnasiumBatch:
-    """A `gymnasium.vector.VectorEnv`; of those that reset by themselves in the same step, the next observations are kept."""
+class _GymnasiumBatch:
+    """A `gymnasium.vector.VectorEnv`; if it resets rows in the same step, the observations of the next games are kept."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         self.env, self.count = env, env.num_envs
@@ -58,7 +58,6 @@ class GymnasiumBatch:
         self._begun: dict[int, tuple[Any, Any]] = {}
 
     def reset(self, rows: Rows, seeds: NDArray[np.int64]) -> tuple[list[Any], list[Any]]:
-        """See `_Batch`."""
         if all(int(row) in self._begun for row in rows):
             found = [self._begun.pop(int(row)) for row in rows]
             return [seen for seen, _ in found], [mask for _, mask in found]
@@ -71,7 +70,6 @@ class GymnasiumBatch:
         return [_row(seen, k) for k in rows], [_mask(infos, k) for k in rows]
 
     def step(self, actions: NDArray[Any]) -> _Step:
-        """See `_Batch`."""
         seen, rewards, terminated, truncated, infos = self.env.step(actions)
         shown, masks = [_row(seen, k) for k in range(self.count)], [_mask(infos, k) for k in range(self.count)]
         self._begun.clear()
@@ -81,11 +79,10 @@ class GymnasiumBatch:
         return _Step(shown, masks, rewards, terminated, truncated)
 
     def close(self) -> None:
-        """See `_Batch`."""
         self.env.close()
 
 
-class SB3Batch:
+class _SB3Batch:
     """A `VecEnv`, whose rows reset by themselves."""
 
     def __init__(self, env: VecEnv) -> None:
@@ -101,7 +98,6 @@ class SB3Batch:
         return list(self.env.env_method("action_masks")) if self._masked else [None] * self.count
 
     def reset(self, rows: Rows, seeds: NDArray[np.int64]) -> tuple[list[Any], list[Any]]:
-        """See `_Batch`."""
         if len(rows) == self.count:
             self.env.seed(int(seeds[0]))
             seen = self.env.reset()
@@ -115,7 +111,6 @@ class SB3Batch:
         return shown, [masks[row] for row in rows]
 
     def step(self, actions: NDArray[Any]) -> _Step:
-        """See `_Batch`."""
         seen, rewards, dones, infos = self.env.step(actions)
         shown, masks = [_row(seen, k) for k in range(self.count)], self._masks()
         truncated = np.zeros(self.count, bool)
@@ -127,7 +122,6 @@ class SB3Batch:
         return _Step(shown, masks, rewards, dones & ~truncated, truncated)
 
     def close(self) -> None:
-        """See `_Batch`."""
         self.env.close()
 
 
@@ -143,7 +137,7 @@ def _mask(infos: Mapping[str, Any], k: int) -> Any:
 
 
 class VectorEngine(ExternalEngine):
-    """Games of a vector environment; all of them are stepped at once, and finished ones idle until they are reset."""
+    """Games of a vector environment; all rows are stepped at once, and finished games idle until they are reset."""
 
     def __init__(self, *args: Any, batch: _Batch, **options: Any) -> None:
         self._batch = batch
@@ -153,12 +147,12 @@ class VectorEngine(ExternalEngine):
         self._played = np.zeros((self.num_games, size), kind)
 
     def start_games(self, rows: Rows, seeds: NDArray[np.int64], options: Mapping[str, Any]) -> None:
-        """See `ExternalEngine`."""
+        """As for `ExternalEngine`; reset options are not passed on."""
         for row, seen, mask in zip(rows, *self._batch.reset(rows, seeds), strict=True):
             self._show(row, seen, mask)
 
     def play_games(self, rows: Rows, actions: NDArray[Any]) -> None:
-        """See `ExternalEngine`."""
+        """As for `ExternalEngine`; other rows are stepped with action 0."""
         self._played[:] = 0
         self._played[rows] = actions
         found = self._batch.step(np.stack([self._actions.value(action) for action in self._played]))
@@ -183,7 +177,7 @@ class VectorAdapter:
 
     @property
     def num_envs(self) -> int:
-        """Games that it plays, neither more nor fewer."""
+        """The only number of games that it can play."""
         return self.batch.count
 
     def __call__(self, game: Game, num_games: int = 1, *args: Any, **options: Any) -> VectorEngine:
@@ -205,20 +199,7 @@ def game_of_vector(env: VectorEnv[Any, Any, Any] | VecEnv) -> Game:
     Raises:
         OptionError: spaces that cannot be translated.
     """
-    batch: _Batch = GymnasiumBatch(env) if isinstance(env, VectorEnv) else SB3Batch(env)
+    batch: _Batch = _GymnasiumBatch(env) if isinstance(env, VectorEnv) else _SB3Batch(env)
     observations, actions = Observations(batch.observation_space), Actions(batch.action_space)
-    facts = GameFacts(
-        type(env).__name__,
-        1,
-        "sequential",
-        "shared",
-        hidden_information=False,
-        chance=True,
-        heads=actions.heads,
-        box=actions.box,
-        observation=observations.spec,
-        longest_game=NO_LIMIT,
-        min_return=-np.inf,
-        max_return=np.inf,
-    )
+    facts = one_seat_facts(type(env).__name__, observations.spec, actions)
     return Game(facts, engine=VectorAdapter(batch))

@@ -1,23 +1,23 @@
-"""Arena: the last one standing, 2 to 8 seats, all move at once. A small game of Ludory's own design, in integers."""
+"""Arena: the last one standing wins. 2 to 8 seats, all move at once. A small game of Ludory's own design, in integers."""
 
 from __future__ import annotations
 
-from dataclasses import fields as dataclass_fields
 from functools import partial
 from typing import Any
 
 from ludory.envs.game import Game, GameFacts, Head, Kernels, State
-from ludory.errors import OptionError
+from ludory.envs.options import read_options
 
 from .constants import FULL_HP, LONGEST_GAME, TICKS
-from .legality import legal
+from .legality import legal, used
 from .observe.full import critic_spec, observe_critic
 from .observe.observation import OBSERVE, observation_spec
+from .pictures.svg import draw_svg
+from .pictures.text import draw_text
 from .redeal import redeal
 from .rules import reset, step
 from .start import start_fields
 from .state import fields
-from .used import used
 from .variants import ArenaOptions
 
 __all__ = ["ArenaOptions", "make_game"]
@@ -27,12 +27,12 @@ SWITCHES = {"fire": ("hold fire", "fire"), "ability": ABILITIES, "interact": ("l
 
 
 def make_game(**options: Any) -> Game:
-    """The arena with keyword options, see `ArenaOptions`.
+    """Make the arena with keyword options, see `ArenaOptions`.
 
     Raises:
         OptionError: unknown option, or a value that is not allowed.
     """
-    chosen = _options(options)
+    chosen = read_options("Arena", ArenaOptions, options)
     facts = GameFacts(
         name="Arena",
         players=chosen.players,
@@ -54,8 +54,8 @@ def make_game(**options: Any) -> Game:
         action_name=partial(action_name, chosen),
         info=public_info,
         start=partial(start_fields, chosen),
-        text=_text,
-        svg=_svg,
+        text=draw_text,
+        svg=draw_svg,
         last_move=last_move,
         progress=progress,
         options=options,
@@ -63,7 +63,7 @@ def make_game(**options: Any) -> Game:
 
 
 def progress(state: State) -> Any:
-    """(N, P) float: damage dealt less damage taken, the zone's included; 1 is a full body's worth."""
+    """(N, P) float: damage dealt minus damage taken, including that of the zone; 1 is the hit points of a whole body."""
     return (state.dealt - state.taken) / FULL_HP
 
 
@@ -72,14 +72,6 @@ def heads(options: ArenaOptions) -> tuple[Head, ...]:
     move, aim = options.move_bins, options.aim_bins
     sizes = {"move_x": move, "move_y": move, "aim_x": aim, "aim_y": aim, "fire": 2, "ability": 5, "interact": 2}
     return tuple(Head(name, size) for name, size in sizes.items())
-
-
-def _options(options: dict[str, Any]) -> ArenaOptions:
-    known = [field.name for field in dataclass_fields(ArenaOptions)]
-    for name in options:
-        if name not in known:
-            raise OptionError(f"Arena has no option {name!r}; it has {', '.join(known)}")
-    return ArenaOptions(**options)
 
 
 def action_name(options: ArenaOptions, head: int, value: int) -> str:
@@ -91,7 +83,7 @@ def action_name(options: ArenaOptions, head: int, value: int) -> str:
 
 
 def public_info(state: State, i: int) -> dict[str, Any]:
-    """What everybody knows of game i: time, who lives, places settled so far (None: none yet); at the end also who did what."""
+    """Public facts of game i: time, living seats, places (None: not settled yet); at the end also kills and damage."""
     settled = state.place[i].tolist()
     info: dict[str, Any] = {
         "seconds": int(state.t[i]) / TICKS,
@@ -108,21 +100,9 @@ def public_info(state: State, i: int) -> dict[str, Any]:
 
 
 def last_move(state: State, i: int) -> str:
-    """What the last decision showed to everybody: the time, and whose place it settled; "" before the first."""
+    """What the last decision revealed: the time, and the places that it settled; "" before the first."""
     if int(state.t[i]) == 0:
         return ""
     settled = [seat for seat, now in enumerate(state.seat_terminated[i].tolist()) if now]
     places = "".join(f", seat {seat} takes place {int(state.place[i, seat]) / 2:g}" for seat in settled)
     return f"{int(state.t[i]) / TICKS:.1f} s{places}"
-
-
-def _text(state: State, i: int, seat: int | None) -> str:
-    from .pictures.text import draw_text
-
-    return draw_text(state, i, seat)
-
-
-def _svg(state: State, i: int, seat: int | None) -> str:
-    from .pictures.svg import draw_svg
-
-    return draw_svg(state, i, seat)

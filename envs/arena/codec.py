@@ -1,4 +1,4 @@
-"""Codec between continuous actions, as older bots give them, and the seven categorical heads of the arena."""
+"""Codec between continuous actions, as older bots return them, and the seven categorical heads of the arena."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ludory.errors import OptionError
 
 HEADS = ("move_x", "move_y", "aim_x", "aim_y", "fire", "ability", "interact")
 FIELDS = ("move_x", "move_y", "aim_x", "aim_y", "fire", "ability_id", "interact")
-"""Field of `Action` behind every head."""
+"""Field of `Action` for each head."""
 PRESETS = {"default": (5, 5, 9, 9, 2, 5, 2), "seed": (11, 11, 11, 11, 2, 5, 2)}
 """Sizes of the heads."""
 AXES = 4
-"""The first so many heads are bins of [-1, 1]."""
+"""Number of heads, the first ones, that are bins of [-1, 1]."""
 ABILITIES = 4
 ALLOWED = {"axis": "-1..1", "ability": f"None or a whole number 0..{ABILITIES}", "flag": "true or false"}
 TOLERANCE = 1e-6
-"""So far beyond [-1, 1] is rounding."""
+"""Values outside [-1, 1] by up to this much count as rounding errors."""
 
 
 @dataclass(frozen=True)
 class Action:
-    """What a body does for one decision: one action, or arrays of one shape for many."""
+    """What a body does in one decision: one action, or arrays of the same shape for many."""
 
     move_x: Any
     """[-1, 1], 1 is right."""
@@ -43,7 +43,7 @@ class Action:
 
 
 class ActionFault(NamedTuple):
-    """A field that cannot be encoded: what it holds and what it may hold."""
+    """A field that cannot be encoded, its value, and what is allowed."""
 
     field: str
     value: Any
@@ -55,7 +55,7 @@ class ActionFault(NamedTuple):
 
 
 def head_sizes(bins: str | int | Sequence[int]) -> tuple[int, ...]:
-    """Sizes of the seven heads: of a preset ("default", "seed"), of one number of bins for move and aim, of (move, aim), or themselves.
+    """Sizes of the seven heads, from a preset ("default", "seed"), a number of bins for move and aim, a pair (move, aim), or all sizes.
 
     Raises:
         OptionError: none of these.
@@ -79,23 +79,23 @@ def head_sizes(bins: str | int | Sequence[int]) -> tuple[int, ...]:
 
 
 def centres(size: int) -> NDArray[np.float64]:
-    """(size,) middle of every bin: -1 + 2 i / (size - 1)."""
+    """(size,) centre of every bin: -1 + 2 i / (size - 1)."""
     return -1 + 2 * np.arange(size) / (size - 1)
 
 
 def encode(
     action: Action, bins: str | int | Sequence[int] = "default", *, strict: bool = True, legacy_aim: bool = False
 ) -> NDArray[np.int64]:
-    """Values of the heads, int64 (7,), or (..., 7) for arrays: the nearest bin, halves to the even one.
+    """Values of the heads, int64 (7,), or (..., 7) for arrays: the nearest bin, halves to the even bin.
 
     Args:
         action: one, or arrays of one shape.
         bins: see `head_sizes`.
-        strict: refuse what is out of range; False clamps it, for old data.
-        legacy_aim: an aim of (0, 0) with `fire` or an ability becomes (1, 0), as older bots had it; else it stays and keeps the facing.
+        strict: refuse values out of range; False clamps them, for old data.
+        legacy_aim: an aim of (0, 0) with `fire` or an ability becomes (1, 0), as in older bots; otherwise it keeps the facing.
 
     Raises:
-        OptionError: a value is out of range, NaN or infinite (NaN also when not strict), naming field, value and range.
+        OptionError: a value is out of range, NaN or infinite (NaN also when not strict), with field, value and range.
     """
     sizes = head_sizes(bins)
     action = replace(action, ability_id=0 if action.ability_id is None else action.ability_id)
@@ -135,7 +135,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def decode(heads: Any, bins: str | int | Sequence[int] = "default") -> Action:
-    """The action in the middle of the bins: plain values for heads (7,), arrays (...) for heads (..., 7).
+    """The action at the centres of the bins: plain values for heads (7,), arrays (...) for heads (..., 7).
 
     Raises:
         OptionError: a value is outside its head.
@@ -159,7 +159,7 @@ def decode(heads: Any, bins: str | int | Sequence[int] = "default") -> Action:
 
 
 def faults(action: Action, *, strict: bool = True) -> Iterator[ActionFault]:
-    """What cannot be encoded, field by field; not strict: what cannot even be clamped."""
+    """Fields that cannot be encoded; if not strict, those that cannot even be clamped."""
     for field in FIELDS:
         value = getattr(action, field)
         if field == "ability_id" and value is None:
@@ -171,7 +171,7 @@ def faults(action: Action, *, strict: bool = True) -> Iterator[ActionFault]:
 
 
 def _wrong(field: str, value: Any, strict: bool) -> tuple[str, Any]:
-    """What is allowed, and which values are not."""
+    """What is allowed, and which values are wrong."""
     kind = "axis" if field in FIELDS[:AXES] else "ability" if field == "ability_id" else "flag"
     allowed = ALLOWED[kind] if strict else "a number"
     if type(value) is bool:

@@ -1,8 +1,8 @@
-"""From a direction in the plane to bins of the heads: the pair that leads most nearly there."""
+"""Kernels that find the pair of bins nearest to a direction."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .constants import BODY, SHOT_STEP
 from .geometry import pair

@@ -1,12 +1,12 @@
-"""What a seat may do: the legal mask, and the tests that it is made of."""
+"""`legal` and `used`: what a seat may do, and which heads of an action have an effect."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.envs.arena.phases.crates import crate_in_reach
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
-from .constants import COST, FIRE, MINE, NOVA
-from .state import AIM_BINS, MOVE_BINS
+from .constants import COST, DASH, FIRE, MINE, NOVA, SHIELD
+from .state import ABILITY, AIM_BINS, AIM_X, AIM_Y, INTERACT, MOVE_BINS, MOVE_X, MOVE_Y, SHOOT
 
 
 @kernel
@@ -64,3 +64,29 @@ def legal(state, i, seat, mask):
         for k in range(1, MINE + 1):
             mask[ability + k] = can_use(state, i, seat, k)
         mask[interact + 1] = can_interact(state, i, seat)
+
+
+@kernel
+def used(state, i, seat, action, out):
+    """Set out[h] where another value of head h could have changed what happens; action [7], state before the decision."""
+    if int(state.alive[i, seat]) == 0:
+        return
+    interact, ability, shoot = int(action[INTERACT]), int(action[ABILITY]), int(action[SHOOT])
+    free = is_free(state, i, seat)
+    out[INTERACT] = free and can_interact(state, i, seat)
+    if interact == 1:
+        return
+    guarded = ability in (SHIELD, NOVA)
+    centre = int(state.setup[i, MOVE_BINS]) // 2
+    centred = int(action[MOVE_X]) == centre and int(action[MOVE_Y]) == centre
+    if free:
+        for k in range(1, MINE + 1):
+            if can_use(state, i, seat, k):
+                out[ABILITY] = True
+        out[SHOOT] = can_fire(state, i, seat) and not guarded
+    if (shoot == 1 and not guarded) or (ability == DASH and centred):
+        out[AIM_X] = True
+        out[AIM_Y] = True
+    if int(state.dash[i, seat]) == 0 and int(state.stun[i, seat]) <= 1:
+        out[MOVE_X] = True
+        out[MOVE_Y] = True

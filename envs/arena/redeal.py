@@ -1,14 +1,14 @@
-"""`redeal` for the arena: rivals out of sight, what is hidden of those in sight, mines, crates, the final centre, drawn anew.
+"""`redeal` for the arena: draws rivals out of sight, hidden values of rivals in sight, mines, crates and the final centre anew.
 
-Uniform draws, but for what the seat can work out: a visible timer tells the cooldown of its ability, a visible shot how
-long its owner cannot fire, and who lives stands on none of the seat's mines.
+Draws are uniform, except for what the seat can infer: a visible timer determines the cooldown of its ability, a visible shot how long its
+owner cannot fire, and no living body stands on one of the seat's mines.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.envs.arena.observe.sight import sees, sees_rival, square_distance
 from ludory.envs.chance import draw
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .constants import (
     COOLDOWN,

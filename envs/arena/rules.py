@@ -1,19 +1,17 @@
-"""The arena's rules as scalar kernels: reset and step. Each phase of a tick has a file of its own.
+"""The arena's rules as scalar kernels: reset and step. The phases of a tick are in `phases/`.
 
-Sizes come from the shapes of the state's arrays and from `setup`, so the same kernels serve every variant.
+Sizes are read from the shapes of the state's arrays and from `setup`, so the same kernels serve every variant.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
+from ludory.envs.arena.phases.actions import intend, move
 from ludory.envs.arena.phases.crates import count_absences
 from ludory.envs.arena.phases.damage import bury, settle
-from ludory.envs.arena.phases.mines import spring_mines
-from ludory.envs.arena.phases.movement import move
-from ludory.envs.arena.phases.novas import fire_novas
-from ludory.envs.arena.phases.shots import sweep_shots
+from ludory.envs.arena.phases.weapons import fire_novas, spring_mines, sweep_shots
 from ludory.envs.arena.phases.zone import close_zone, set_zone
 from ludory.envs.chance import begin_episode, draw
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .constants import (
     ANGLE_JITTER,
@@ -33,7 +31,6 @@ from .constants import (
     TICKS_PER_DECISION,
 )
 from .geometry import draw_in_disc, q14
-from .intent import intend
 from .state import (
     GIVEN_AMMUNITION,
     GIVEN_CENTRE,
@@ -50,7 +47,7 @@ from .tables import ANGLES, CIRCLE
 
 @kernel
 def reset(state, i):
-    """Place bodies and crates. What `options` gave stays as it is, but is drawn all the same: the rest is as without it."""
+    """Place bodies and crates. What reset options set is kept, but drawn nevertheless, so that the rest does not depend on it."""
     begin_episode(state, i)
     given, players = int(state.given[i]), state.alive.shape[1]
     rotation = draw(state, i, ANGLES)
@@ -78,7 +75,7 @@ def reset(state, i):
 
 @kernel
 def clear_seat(state, i, seat, given):
-    """A seat as it is before the first tick, but for its position."""
+    """Set a seat to its values before the first tick, except its position."""
     state.alive[i, seat] = 1
     state.place[i, seat] = 0
     state.seat_terminated[i, seat] = 0

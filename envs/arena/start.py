@@ -1,8 +1,7 @@
-"""Reset option of the arena: `start`, a dictionary of what stands or lies where when a game begins."""
+"""Reset option of the arena: `start`, a dictionary of positions and other values at the start of a game."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from functools import reduce
 from operator import or_
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.options import integer_array, refuse_unknown
 from ludory.errors import OptionError
 
 from .constants import CRATES, FULL_AMMUNITION, FULL_ENERGY, FULL_HP
@@ -20,7 +20,7 @@ from .variants import ArenaOptions
 
 
 class Part(NamedTuple):
-    """One name in `start`: shape per game, state fields it fills, bit of `given`, bounds of scalar values."""
+    """A key of `start`: shape per game, state fields that it sets, bit of `given`, bounds of scalar values."""
 
     shape: tuple[int, ...]
     fields: tuple[str, ...]
@@ -44,22 +44,22 @@ def _parts(options: ArenaOptions) -> dict[str, Part]:
 def start_fields(options: ArenaOptions, given: Mapping[str, Any], count: int) -> dict[str, NDArray[Any]]:
     """Field values for the next reset of `count` games.
 
-    given: {"start": {name: integers}}, each for all games or with a first axis of `count`. What is not named is drawn.
+    given: {"start": {name: integers}}, each for all games or with a first axis of `count`. Everything else is drawn.
 
     position (P, 2) and crates (6, 2), final_centre (2,): sub from the arena's centre, inside the wall; facing (P, 2): any
     length but 0; hp (P,) 1 to 10000, energy (P,) 0 to 1500, ammunition (P,) 0 to 30.
 
     Raises:
-        OptionError: unknown name, no integers, wrong shape, or a value that is not allowed; names the field.
+        OptionError: unknown key, not integers, wrong shape, or a value that is not allowed; names the field.
     """
-    _refuse_unknown("reset option", given, ("start",))
+    refuse_unknown("Arena", "reset option", given, ("start",))
     start = given.get("start")
     if start is None:
         return {}
     if not isinstance(start, Mapping):
         raise OptionError(f"start={start!r}: must be a dictionary with some of {', '.join(_parts(options))}")
     parts = _parts(options)
-    _refuse_unknown("start field", start, tuple(parts))
+    refuse_unknown("Arena", "start field", start, tuple(parts))
     fields: dict[str, NDArray[Any]] = {}
     for name, values in start.items():
         part = parts[name]
@@ -72,16 +72,9 @@ def start_fields(options: ArenaOptions, given: Mapping[str, Any], count: int) ->
     return fields | {"given": np.full(count, bits, np.int32)}
 
 
-def _refuse_unknown(what: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for key in given:
-        if key not in known:
-            near = difflib.get_close_matches(str(key), known, 1, 0)
-            raise OptionError(f"Arena has no {what} {key!r}; did you mean {near[0]!r}? (it has {', '.join(known)})")
-
-
 def _checked(options: ArenaOptions, name: str, part: Part, values: Any, count: int) -> NDArray[np.int32]:
     """Values (count, *shape)."""
-    array = _integers(name, values)
+    array = integer_array(f"start[{name!r}]", values)
     if array.shape not in (part.shape, (count, *part.shape)):
         raise OptionError(f"start[{name!r}]: shape {array.shape}, must be {part.shape} or {(count, *part.shape)}")
     array = np.broadcast_to(array, (count, *part.shape))
@@ -105,13 +98,3 @@ def _refuse(name: str, array: NDArray[Any], wrong: NDArray[np.bool_], rule: str)
         where = f"[{', '.join(map(str, place))}]" if place else ""
         value = array[(game, *place)].tolist()
         raise OptionError(f"start[{name!r}]{where} of game {game} is {value}: {rule}")
-
-
-def _integers(name: str, values: Any) -> NDArray[np.int64]:
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise OptionError(f"start[{name!r}]: must be integers in rows of one length ({error})") from error
-    if array.dtype.kind not in "iu":
-        raise OptionError(f"start[{name!r}]: must be integers, got dtype {array.dtype}")
-    return array.astype(np.int64)

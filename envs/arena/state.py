@@ -1,4 +1,4 @@
-"""The state of the arena: its fields for given options, and the names of the columns in them."""
+"""The state of the arena: its fields, and the names of their columns."""
 
 from __future__ import annotations
 
@@ -32,16 +32,9 @@ from .variants import ArenaOptions
 
 # Columns of `setup`, constant within a game.
 RADIUS, WALL, MOVE_BINS, AIM_BINS, NOISE, JITTER = 0, 1, 2, 3, 4, 5
-# Bits of `given`: what the next reset takes from the state instead of the rules.
-GIVEN_POSITION, GIVEN_FACING, GIVEN_HP, GIVEN_ENERGY, GIVEN_AMMUNITION, GIVEN_CRATES, GIVEN_CENTRE = (
-    1,
-    2,
-    4,
-    8,
-    16,
-    32,
-    64,
-)
+# Bits of `given`: what the next reset takes from the state instead of drawing it.
+GIVEN_POSITION, GIVEN_FACING, GIVEN_HP, GIVEN_ENERGY = 1, 2, 4, 8
+GIVEN_AMMUNITION, GIVEN_CRATES, GIVEN_CENTRE = 16, 32, 64
 # Heads of an action.
 MOVE_X, MOVE_Y, AIM_X, AIM_Y, SHOOT, ABILITY, INTERACT = 0, 1, 2, 3, 4, 5, 6
 HEADS = 7
@@ -72,14 +65,14 @@ def fields(options: ArenaOptions) -> dict[str, Field]:
         | elimination(p)
         | {
             "setup": Field("int32", (len(setup),), setup, low=setup, high=setup),
-            "given": Field("int32", low=0, high=0),  # a reset takes back what its options gave
+            "given": Field("int32", low=0, high=0),  # reset options; the reset clears it
             "t": Field("int32", low=0, high=LAST_TICK),  # ticks played
             "place": Field("int32", seats, low=0, high=2 * p),  # twice the place, 0 = not settled
             "x": Field("int32", seats, **inside),
             "y": Field("int32", seats, **inside),
             "vx": Field(
                 "int32", seats, **moved
-            ),  # what the body really moved in the last tick: the wall counts, pushes do not
+            ),  # actual movement in the last tick: stopped by the wall, without pushes
             "vy": Field("int32", seats, **moved),
             "fx": Field("int32", seats, low=-ONE, high=ONE),  # facing
             "fy": Field("int32", seats, low=-ONE, high=ONE),

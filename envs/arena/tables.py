@@ -1,4 +1,4 @@
-"""Directions as integers in 1/16384: made once at import, compared with a checksum, never computed in a game."""
+"""Directions as integers in 1/16384: computed once at import and compared with a checksum, never computed in a game."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _root() -> NDArray[np.int32]:
 
 
 def _pairs(bins: int, full: bool) -> list[tuple[int, int]]:
-    """Vectors of all pairs of bins; full: of length 1, else of at most 1, as near to the pair as that allows."""
+    """Vectors of all pairs of bins, of length 1 if `full`, else of length at most 1."""
     vectors = []
     for a in range(1 - bins, bins, 2):
         for b in range(1 - bins, bins, 2):
@@ -41,7 +41,7 @@ def _pairs(bins: int, full: bool) -> list[tuple[int, int]]:
 CIRCLE = _circle()
 """(1024, 2): direction k is at angle 2 pi k / 1024, from +x towards +y."""
 ROOT = _root()
-"""(1024,): distance from the centre of a disc of radius 1, so that points are uniform in it."""
+"""(1024,): distances from the centre of a disc of radius 1 that make points uniform in it."""
 UNIT = np.array([vector for bins in HEAD_BINS for vector in _pairs(bins, full=True)], np.int32)
 """(227, 2): direction of a pair of bins, see `pair`; 0 at the centre pair."""
 MOVE = np.array([vector for bins in HEAD_BINS for vector in _pairs(bins, full=False)], np.int32)
@@ -59,5 +59,5 @@ def checksum() -> str:
 if checksum() != CHECKSUM:
     raise ImportError(
         f"the arena's tables have checksum {checksum()}, must have {CHECKSUM}: "
-        "this machine's sine or square root rounds in another way, so its games would be others"
+        "this machine's sine or square root rounds differently, so its games would be different"
     )

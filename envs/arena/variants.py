@@ -1,11 +1,12 @@
-"""Options of the arena, and the numbers that follow from them. Which ids fix which options stands in `plugins/builtin.py`."""
+"""Options of the arena, and the numbers that follow from them. `plugins/builtin.py` says which ids fix which options."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
+from ludory.envs.options import check_choice, check_flag, check_range
 from ludory.errors import OptionError
 
 from .constants import ARENA_RADIUS, WALL_PERCENT
@@ -19,7 +20,7 @@ BINS = {"default": (5, 9), "seed": (11, 11)}
 
 @dataclass(frozen=True, slots=True)
 class ArenaOptions:
-    """A variant of the arena."""
+    """A variant of the arena. Invalid values raise an OptionError."""
 
     players: int = 2
     """Number of seats, 2 to 8."""
@@ -28,24 +29,18 @@ class ArenaOptions:
     heads: HeadsName = "default"
     """Sizes of the action heads: default (5, 5, 9, 9, 2, 5, 2) or seed (11, 11, 11, 11, 2, 5, 2)."""
     spawn_jitter: bool = True
-    """Draw where on its side of the arena a seat starts; otherwise all start evenly on one circle."""
+    """Draw where a seat starts around its place; otherwise seats start evenly spaced on a circle."""
     aim_noise_degrees: float = 3.0
     """Largest error of a shot's direction, 0 to 45 degrees."""
 
     def __post_init__(self) -> None:
-        """Check every value.
-
-        Raises:
-            OptionError: naming the option, the value and what is allowed.
-        """
-        if not _is_number(self.players, int) or not 2 <= self.players <= 8:
-            raise OptionError(f"players={self.players!r}: must be an integer from 2 to 8")
-        _check_choice("observation", self.observation, get_args(ObservationName))
-        _check_choice("heads", self.heads, get_args(HeadsName))
-        if not isinstance(self.spawn_jitter, bool):
-            raise OptionError(f"spawn_jitter={self.spawn_jitter!r}: must be True or False")
-        if not _is_number(self.aim_noise_degrees, int | float) or not 0 <= self.aim_noise_degrees <= 45:
-            raise OptionError(f"aim_noise_degrees={self.aim_noise_degrees!r}: must be a number from 0 to 45")
+        check_range("players", self.players, 2, 8)
+        check_choice("observation", self.observation, get_args(ObservationName))
+        check_choice("heads", self.heads, get_args(HeadsName))
+        check_flag("spawn_jitter", self.spawn_jitter)
+        degrees = self.aim_noise_degrees
+        if not isinstance(degrees, int | float) or isinstance(degrees, bool) or not 0 <= degrees <= 45:
+            raise OptionError(f"aim_noise_degrees={degrees!r}: must be a number from 0 to 45")
 
     @property
     def radius(self) -> int:
@@ -71,12 +66,3 @@ class ArenaOptions:
     def noise(self) -> int:
         """E, the tangent of the largest error of a shot in 1/16384."""
         return round(16384 * math.tan(math.radians(self.aim_noise_degrees)))
-
-
-def _is_number(value: Any, kind: Any) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)
-
-
-def _check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise OptionError(f"{name}={value!r}: must be one of {', '.join(map(repr, allowed))}")

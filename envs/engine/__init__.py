@@ -1,1 +1,1 @@
-"""Engines: batches of games as arrays, on the CPU, on a GPU, or around games whose rules live elsewhere."""
+"""Engines: batches of games as arrays, on the CPU, on a GPU, or for games whose rules run elsewhere."""

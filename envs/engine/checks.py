@@ -1,4 +1,4 @@
-"""Checks of what callers hand to an engine, and its error messages: the same on every device."""
+"""Checks of the arguments of engines, with error messages that are the same on every device."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def checked_seed(seed: Any) -> int:
 
 
 def checked_rows(rows: Any, count: int) -> NDArray[np.int64]:
-    """Game numbers in 0..count-1 from a list of them or from a bool array (count,)."""
+    """Game numbers in 0..count-1, from a list of them or a bool array (count,)."""
     array = np.asarray(rows)
     if array.dtype == bool and array.shape == (count,):
         array = np.flatnonzero(array)
@@ -41,7 +41,7 @@ def checked_rows(rows: Any, count: int) -> NDArray[np.int64]:
 
 
 def distinct_rows(rows: Any, count: int) -> NDArray[np.int64]:
-    """As `checked_rows`, none named twice."""
+    """Like `checked_rows`, but refuse rows that occur twice."""
     array = checked_rows(rows, count)
     if array.size and np.bincount(array).max() > 1:
         raise OptionError(f"rows: game {int(np.bincount(array).argmax())} is named more than once")
@@ -49,7 +49,7 @@ def distinct_rows(rows: Any, count: int) -> NDArray[np.int64]:
 
 
 def checked_seats(seat: Any, count: int, facts: GameFacts) -> NDArray[np.int64]:
-    """Seats (count,) from one or from an array of them."""
+    """Seats (count,), from one seat or an array of them."""
     array = np.asarray(seat)
     if array.dtype.kind not in "iu" or array.shape not in ((), (count,)):
         raise OptionError(f"seat: must be an integer or an integer array ({count},), got {seat!r}")
@@ -61,7 +61,7 @@ def checked_seats(seat: Any, count: int, facts: GameFacts) -> NDArray[np.int64]:
 def check_actions(
     facts: GameFacts, shape: tuple[int, ...], dtype: Any, integers: bool, count: int, one_seat: bool = False
 ) -> None:
-    """Refuse actions for `count` games of a wrong shape or dtype; `one_seat`: those of one seat of each."""
+    """Refuse actions of a wrong shape or dtype for `count` games; with `one_seat`, actions of one seat of each game."""
     parts, all_seats = facts.action_size, facts.simultaneous and not one_seat
     one_number = parts == 1 and facts.box is None
     right = (count, facts.players, parts) if all_seats else (count,) if one_number else (count, parts)
@@ -72,7 +72,7 @@ def check_actions(
 
 
 def check_started(facts: GameFacts, started: NDArray[np.bool_], rows: NDArray[np.int64]) -> None:
-    """Refuse games that were never reset; started (n,), rows (m,)."""
+    """Refuse `rows` (m,) that were never reset; started (n,)."""
     ready = started[rows]
     if not ready.all():
         raise NotResetError(
@@ -81,16 +81,16 @@ def check_started(facts: GameFacts, started: NDArray[np.bool_], rows: NDArray[np
 
 
 def check_redeal(game: Game) -> None:
-    """Refuse a game that has no `redeal` kernel."""
+    """Refuse a game that cannot be redealt."""
     if not game.redeals:
         raise OptionError(f"{game.facts.name} with options {dict(game.options)} cannot be redealt")
 
 
 def critic_spec(game: Game) -> ObservationSpec:
-    """What `Engine.critic` gives.
+    """Spec of what `Engine.critic` returns.
 
     Raises:
-        OptionError: the game has a `critic` kernel but does not say what it writes, or the other way round.
+        OptionError: the game has a `critic` kernel but no `facts.critic`, or vice versa.
     """
     if game.kernels is not None and (game.kernels.critic is None) != (game.facts.critic is None):
         raise OptionError(
@@ -100,7 +100,7 @@ def critic_spec(game: Game) -> ObservationSpec:
 
 
 def check_packable(facts: GameFacts, spec: ObservationSpec) -> None:
-    """Refuse to pack observations that are not 0/1."""
+    """Refuse to pack observations whose entries are not all 0 or 1."""
     if not spec.bits:
         raise OptionError(
             f"{facts.name}: observation {spec.name!r} is {spec.dtype}, only 0/1 observations can be packed"
@@ -108,7 +108,7 @@ def check_packable(facts: GameFacts, spec: ObservationSpec) -> None:
 
 
 def start_fields(game: Game, options: Mapping[str, Any] | None, count: int) -> Mapping[str, NDArray[Any]]:
-    """Field values that reset options stand for, each (count, ...)."""
+    """Field values of reset options, each (count, ...)."""
     if not options:
         return {}
     if game.start is None:
@@ -117,7 +117,7 @@ def start_fields(game: Game, options: Mapping[str, Any] | None, count: int) -> M
 
 
 def head_offsets(facts: GameFacts) -> NDArray[np.int64]:
-    """(H + 1,): where each head's values begin in a legal mask."""
+    """(H + 1,): first column of each head in a legal mask, and the number of columns."""
     return np.concatenate([[0], np.cumsum(facts.head_sizes)])
 
 
@@ -129,7 +129,7 @@ def illegal_action(
     masks: NDArray[np.bool_],
     to_move: NDArray[Any],
 ) -> IllegalActionError:
-    """The error for the action at flat index `fault` of cube [m, S, H], played in games rows[m]; masks [n, S, A], to_move [n]."""
+    """Error for the action at flat index `fault` of cube [m, S, H], which was to be played in games rows[m]; masks [n, S, A], to_move [n]."""
     facts, heads = game.facts, len(game.facts.heads)
     row, head = divmod(fault, heads)
     k, s = divmod(row, cube.shape[1])

@@ -1,38 +1,44 @@
-"""Where CUDA kernels run: on a GPU, or, for tests without one, in Numba's simulator on the CPU.
+"""Where CUDA kernels run and how their arrays are stored: on a GPU or, for tests without one, in Numba's simulator on the CPU.
 
-Torch and Numba work on the same memory and, on a GPU, in the same stream, so their work stays in order without waiting.
+Torch and Numba use the same memory and, on a GPU, the same stream, so their work stays in order without waiting.
+The state of n games is one pool [width, n] per dtype. The game is the fastest axis, so neighbouring threads read neighbouring bytes, and
+games are copied with one operation per dtype.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib import metadata
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ludory.envs.game import State
+from ludory.envs.game import Field, State
 from ludory.errors import OptionError
 from ludory.plugins.requirements import missing_dependency
 
+from .storage import own_fields, state_class
+
 Kernel = Callable[..., None]
-"""A function of a bound batch file."""
+"""A function of a bound file, see `bind`."""
 Layout = Literal["C", "F", "A"]
-"""Numba's names: last axis fastest, first axis fastest, any strides."""
+"""Numba's names of memory layouts: last axis fastest, first axis fastest, any strides."""
 
 
 class DeviceState:
-    """The state as kernels on one device get it.
+    """The state in the form in which the kernels of one device take it.
 
-    dtype: layout of a record of one game; names the fields in the order of `arrays`. The fields of `state` that it does not name are
-        shared by all games, and come last.
+    dtype: layout of the record of one game; it names the fields in the order of `arrays`. Fields of `state` that are not in it are
+        shared by all games and come last.
     """
 
     def __init__(self, state: State, dtype: np.dtype[Any], as_argument: Callable[[Tensor], Any]) -> None:
@@ -48,15 +54,15 @@ class DeviceState:
 
 
 class Device(Protocol):
-    """Launches batch kernels. Arguments are tensors on `torch_device`, integers and one `DeviceState`."""
+    """Launches batch kernels, whose arguments are tensors on `torch_device`, integers and one `DeviceState`."""
 
     torch_device: torch.device
 
     def state(self, state: State, dtype: np.dtype[Any]) -> DeviceState:
-        """`state` as an argument of kernels; made once per batch, since it names many arrays."""
+        """`state` as an argument of kernels; made once per batch, since it has many arrays."""
 
     def launch(self, kernel: Kernel, blocks: int, threads: tuple[int, ...], *args: Any) -> None:
-        """Run `kernel` on a grid of `blocks` blocks of `threads`, after all that was launched before."""
+        """Run `kernel` on a grid of `blocks` blocks of `threads`, after everything launched before."""
 
 
 @cache
@@ -65,7 +71,7 @@ def find_device(name: str) -> Device:
 
     Raises:
         PluginError: numba-cuda is not installed.
-        OptionError: no such name, numba-cuda cannot be used, or there is no such GPU; the message says what to type.
+        OptionError: invalid name, unusable numba-cuda, or no such GPU; the message says what to type.
     """
     if not re.fullmatch(r"cuda(:\d+)?", name):
         raise OptionError(f"device={name!r}: must be 'cpu', 'cuda' or 'cuda:<number>'")
@@ -88,12 +94,12 @@ def find_device(name: str) -> Device:
 
 
 def _checked_numba_cuda(name: str) -> Any:
-    """Numba's settings, once numba-cuda is known to work."""
+    """Numba's settings, after checking that numba-cuda works."""
     if find_spec("numba_cuda") is None:
         raise missing_dependency(f"device={name!r}", "numba_cuda")
     try:
         from numba import config, cuda  # noqa: F401
-    except Exception as error:  # numba-cuda reaches into Numba, and breaks in many ways when the versions do not fit
+    except Exception as error:  # numba-cuda uses internals of Numba and fails in many ways if the versions do not match
         versions = " with ".join(f"{package} {metadata.version(package)}" for package in ("numba-cuda", "numba"))
         raise OptionError(
             f'device={name!r}: {versions} cannot be imported ({error}); type: pip install --upgrade "ludory[cuda]"'
@@ -135,12 +141,12 @@ def _on_gpu(argument: Any) -> Any:
 @lru_cache(maxsize=4096)
 def _configured(compiled: Any, blocks: int, threads: tuple[int, ...], stream: int) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Numba warns of small grids; resetting three games is one
+        warnings.simplefilter("ignore")  # Numba warns of small grids, such as those of a reset of three games
         return compiled[blocks, threads, _numba_cuda().external_stream(stream) if stream else 0]
 
 
 class SimulatedDevice:
-    """Numba's CUDA simulator: kernels run as Python, a thread of the CPU for each thread of the grid, so grids are kept small."""
+    """Numba's CUDA simulator: kernels run as Python, with one CPU thread per thread of the grid, so grids are kept small."""
 
     torch_device = torch.device("cpu")
 
@@ -175,7 +181,7 @@ def _numba_type(argument: Any) -> Any:
 
 
 def _kind(argument: Any) -> Any:
-    """All that the type of an argument depends on. A tensor that is not contiguous may have any strides (layout A)."""
+    """What the type of an argument depends on. A tensor that is not contiguous may have any strides (layout A)."""
     if isinstance(argument, DeviceState):
         return argument.kind
     if isinstance(argument, Tensor):
@@ -197,3 +203,43 @@ def _numba_cuda() -> Any:
     from numba import cuda
 
     return cuda
+
+
+Pools = dict[str, Tensor]
+"""[width, n] by dtype name."""
+
+
+def new_pools(fields: Mapping[str, Field], count: int, device: torch.device) -> Pools:
+    """Pools of `count` games with every field at its initial value."""
+    widths: dict[str, int] = {}
+    for spec in own_fields(fields).values():
+        widths[spec.dtype] = widths.get(spec.dtype, 0) + math.prod(spec.shape)
+    pools = {
+        dtype: torch.zeros((width, count), dtype=getattr(torch, dtype), device=device)
+        for dtype, width in widths.items()
+    }
+    state = pool_views(own_fields(fields), pools)
+    for name, field in state._asdict().items():
+        field.copy_(torch.tensor(fields[name].fill, dtype=field.dtype))
+    return pools
+
+
+def pool_views(fields: Mapping[str, Field], pools: Pools, shared: Mapping[str, Tensor] = MappingProxyType({})) -> State:
+    """The pools as a NamedTuple of tensors (n, ...) in Fortran order that share their memory; shared fields are those of `shared`."""
+    used = dict.fromkeys(pools, 0)
+    views = []
+    for name, spec in fields.items():
+        if spec.shared:
+            views.append(shared[name])
+            continue
+        pool, width = pools[spec.dtype], math.prod(spec.shape)
+        part = pool[used[spec.dtype] : used[spec.dtype] + width]
+        used[spec.dtype] += width
+        turned = part.view(*reversed(spec.shape), pool.shape[1])
+        views.append(turned.permute(*reversed(range(turned.ndim))))
+    return state_class(tuple(fields))(*views)
+
+
+def gather_pools(pools: Pools, rows: Tensor) -> Pools:
+    """Copies of the games `rows`, in that order."""
+    return {dtype: pool.index_select(1, rows) for dtype, pool in pools.items()}

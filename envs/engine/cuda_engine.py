@@ -1,23 +1,22 @@
-"""`CudaEngine`: a batch of games run by the same scalar kernels on a GPU, one thread per game."""
+"""`CudaEngine`: a batch of games on a GPU, run by the same scalar kernels with one thread per game."""
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ludory.envs.chance import EPISODE, STREAM, hash_rows, redeal_streams
+from ludory.envs.chance import redeal_streams
 from ludory.envs.engine.binding.bind import bind
-from ludory.envs.game import Game, ObservationSpec, State
+from ludory.envs.game import Game, ObservationSpec
 
+from .base import EngineBase
 from .checks import (
     check_actions,
     check_packable,
@@ -33,31 +32,33 @@ from .checks import (
     illegal_action,
     start_fields,
 )
-from .cuda_device import DeviceState, Kernel, find_device
-from .cuda_storage import Pools, gather_pools, new_pools, pool_views
-from .snapshot import check_fields, identity, read_snapshot, write_snapshot
+from .cuda_device import DeviceState, Kernel, Pools, find_device, gather_pools, new_pools, pool_views
+from .snapshot import check_fields
 from .storage import own_fields, record_dtype, shared_arrays
 
+if TYPE_CHECKING:  # not needed to start: importing it takes time
+    from typing_extensions import Self
+
 GAME_THREADS = (64,)
-"""Threads of a block that work on a game each: small blocks, so that 10,000 games reach every multiprocessor."""
+"""Threads per block where each thread plays a game. Blocks are small, so that 10,000 games occupy every multiprocessor."""
 ENTRY_THREADS = (256,)
-"""Threads of a block that work on an entry each."""
+"""Threads per block where each thread writes an entry."""
 TILE_THREADS = (32, 8)
-"""Threads of a block that turns over tiles: a row of a tile at a time for each warp."""
+"""Threads per block that transposes tiles: each warp handles one row of a tile at a time."""
 
 
-class CudaEngine:
-    """A batch of `num_games` games on a GPU; see `ludory.envs.engine.protocol.Engine` for the methods. Arrays are torch tensors there.
+class CudaEngine(EngineBase):
+    """A batch of `num_games` games on a GPU; see `ludory.envs.engine.protocol.Engine` for the methods. Its arrays are torch tensors.
 
-    The same game, seed and actions give the same games as on the CPU, bit for bit. Tensors on the GPU are taken and given
-    without passing through the CPU, with these exceptions: `step` waits for one number, whether all actions are legal; and
-    tensors of rows or seats are copied to the CPU to be checked (NumPy arrays, lists and `None` cost no wait).
+    The same game, seed and actions lead to the same games as on the CPU, bit for bit. Tensors on the GPU are accepted and returned
+    without a copy through the CPU, with two exceptions: `step` waits for one number, which says whether all actions are legal; and
+    tensors of rows or seats are copied to the CPU to be checked (NumPy arrays, lists and `None` need no wait).
 
     Args:
-        game: what is played.
+        game: the game to play.
         num_games: N, at least 1.
-        seed: of all random draws; None takes a fresh one from the operating system.
-        first_game: index of the first game in the sequence of games that the seed stands for.
+        seed: seed of all random draws; None draws one from the operating system.
+        first_game: number of the first game in the sequence of games that the seed stands for.
         device: "cuda", the current GPU, or "cuda:<number>".
 
     Raises:
@@ -80,19 +81,15 @@ class CudaEngine:
         self._seed_streams(seed)
 
     def _adopt(self, pools: Pools, started: NDArray[np.bool_], masks: Tensor | None = None) -> None:
-        """Take up the games that lie in `pools`; masks [A, S, n]."""
+        """Use `pools` as the state; masks [A, S, n]."""
         count, where = len(started), self._device.torch_device
         self._pools, self._started, self.num_games = pools, started, count
-        self._state = pool_views(self.game.fields, pools, self._shared)
-        self._fields = self._device.state(self._state, record_dtype(self.game.fields))
+        self.state = pool_views(self.game.fields, pools, self._shared)
+        self._fields = self._device.state(self.state, record_dtype(self.game.fields))
         self._all = np.arange(count)
         self._all_rows = torch.arange(count, device=where)
         shape = (self.facts.num_actions, self._mask_rows, count)
         self._masks = torch.ones(shape, dtype=torch.bool, device=where) if masks is None else masks
-
-    @property
-    def _mask_rows(self) -> int:
-        return self.facts.players if self.facts.simultaneous else 1
 
     @cached_property
     def _bound(self) -> ModuleType:
@@ -100,13 +97,8 @@ class CudaEngine:
         return bind("batch_cuda", kernels, self._fields.dtype, self.game.shared_names)
 
     @property
-    def state(self) -> State:
-        """NamedTuple of live tensors, first axis = game."""
-        return self._state
-
-    @property
     def records(self) -> DeviceState:
-        """The state as kernels get it."""
+        """The state in the form in which kernels take it."""
         return self._fields
 
     def tensor(self, values: Any) -> Tensor:
@@ -115,19 +107,18 @@ class CudaEngine:
             values = values.copy()
         return torch.as_tensor(values, device=self._device.torch_device)
 
+    def _copied(self, values: Tensor, dtype: str = "") -> Tensor:
+        copy = values.clone(memory_format=torch.contiguous_format)
+        return copy.to(getattr(torch, dtype)) if dtype else copy
+
     def run(self, kernel: Kernel, count: int, *args: Any) -> None:
-        """Launch a bound batch kernel with a thread for each of `count` rows."""
+        """Launch a bound batch kernel with one thread per row, for `count` rows."""
         self._launch(kernel, count, GAME_THREADS, *args)
 
     def _launch(self, kernel: Kernel, work: int, threads: tuple[int, ...], *args: Any) -> None:
         """Launch enough blocks for `work` threads."""
         if work:
             self._device.launch(kernel, -(-work // int(np.prod(threads))), threads, *args)
-
-    def _seed_streams(self, seed: int | None) -> None:
-        self.seed = secrets.randbits(62) if seed is None else checked_seed(seed)
-        self.state.random[:, STREAM] = self.tensor(hash_rows(self.seed, self._first_game + self._all))
-        self.state.random[:, EPISODE] = 0
 
     def reset(self, rows: Any | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
         """Start the next game in `rows` (default all); see `Engine.reset`."""
@@ -155,7 +146,7 @@ class CudaEngine:
         cube = played.view(len(chosen), self._mask_rows, len(self.facts.heads))
         over = state.terminated, state.truncated
         self.run(self._bound.first_illegal, len(chosen), *over, where, cube, self._masks, self._offsets, fault)
-        # The kernels below do nothing if there is a fault; so the one wait, for its number, comes when all is under way.
+        # The kernels below do nothing if there is a fault, so the only wait, for its number, comes after everything is launched.
         if rows is not None:
             self.run(self._bound.clear_rewards, self.num_games, state.rewards, fault)
         self.run(self._bound.step_rows, len(chosen), self._fields, where, played, self._masks, fault)
@@ -182,7 +173,7 @@ class CudaEngine:
     def legal(self) -> Tensor:
         """Legal masks; see `Engine.legal`."""
         masks = self._masks.permute(2, 1, 0) if self.facts.simultaneous else self._masks[:, 0].T
-        return _copied(masks)
+        return self._copied(masks)
 
     def observe(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> Tensor:
         """What a seat sees; see `Engine.observe`."""
@@ -206,7 +197,7 @@ class CudaEngine:
         return out.view(-1, self.facts.players, heads) if seat is None and self.facts.simultaneous else out
 
     def _rows_and_seats(self, seat: Any, chosen: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Games and seats that look: one seat of each game, or every seat of simultaneous games; -1 is the seat to move."""
+        """Rows and seats to observe: one seat per game, or every seat of simultaneous games; -1 is the seat to move."""
         check_started(self.facts, self._started, chosen)
         where = self._row_tensor(chosen)
         if seat is not None:
@@ -217,7 +208,7 @@ class CudaEngine:
         return where, torch.full_like(where, -1)
 
     def _seen(self, kernel: Kernel, spec: ObservationSpec, seat: Any, rows: Any, packed: bool) -> Tensor:
-        """What `kernel` shows to `seat`, (m, *shape), or to every seat of simultaneous games, (m, P, *shape)."""
+        """What `kernel` writes for `seat`, (m, *shape), or for every seat of simultaneous games, (m, P, *shape)."""
         chosen = self._all if rows is None else checked_rows(_off_device(rows), self.num_games)
         seen = self._looked(kernel, spec, *self._rows_and_seats(seat, chosen), packed)
         every = seat is None and self.facts.simultaneous
@@ -238,66 +229,11 @@ class CudaEngine:
         self._launch(self._bound.turn_tiles, tiles * int(np.prod(TILE_THREADS)), TILE_THREADS, columns, out)
         return out.view(count, *spec.shape)
 
-    @property
-    def over(self) -> Tensor:
-        """(N,) bool: terminated or truncated."""
-        return torch.logical_or(self.state.terminated, self.state.truncated)
-
-    @property
-    def to_move(self) -> Tensor:
-        """(N,) seat to move, -1 when the game is over; simultaneous games: 0 while running."""
-        seat = torch.zeros_like(self._all_rows) if self.facts.simultaneous else self.state.to_move.to(torch.int64)
-        return torch.where(self.over, -1, seat)
-
-    @property
-    def rewards(self) -> Tensor:
-        """(N, P) float32, of the last step."""
-        return _copied(self.state.rewards)
-
-    @property
-    def terminated(self) -> Tensor:
-        """(N,) bool, ended by the rules."""
-        return _copied(self.state.terminated)
-
-    @property
-    def seat_terminated(self) -> Tensor:
-        """(N, P) bool, the seat's place was settled in the last decision."""
-        if "seat_terminated" in self.game.fields:
-            return _copied(self.state.seat_terminated).bool()
-        terminated: Tensor = self.state.terminated.unsqueeze(1)
-        return terminated.repeat(1, self.facts.players)
-
-    @property
-    def alive(self) -> Tensor:
-        """(N, P) bool, the seat's place is not settled, and the game is running."""
-        running = ~self.over.unsqueeze(1)
-        if "alive" in self.game.fields:
-            return _copied(self.state.alive).bool() & running
-        return running.repeat(1, self.facts.players)
-
-    @property
-    def deciding(self) -> Tensor:
-        """(N, P) bool, who must act now; see `Engine.deciding`."""
-        if not self.facts.simultaneous:
-            return self.to_move.unsqueeze(1) == torch.arange(self.facts.players, device=self._device.torch_device)
-        if "deciding" in self.game.fields:
-            return self.alive & _copied(self.state.deciding).bool()
-        return self.alive
-
-    @property
-    def truncated(self) -> Tensor:
-        """(N,) bool, ended by an outside limit."""
-        return _copied(self.state.truncated)
-
-    def clone(self) -> CudaEngine:
-        """Independent copy of all games."""
-        return self.gather(self._all)
-
-    def gather(self, rows: Any) -> CudaEngine:
+    def gather(self, rows: Any) -> Self:
         """Copy chosen games, repeats allowed, into a new batch."""
         chosen = checked_rows(_off_device(rows), self.num_games)
         where = self.tensor(chosen)
-        other = object.__new__(CudaEngine)
+        other = object.__new__(type(self))
         other.game, other.facts, other.device, other._device = self.game, self.facts, self.device, self._device
         other._shared = self._shared
         other.seed, other._first_game, other._kernels = self.seed, self._first_game, self._kernels
@@ -305,25 +241,14 @@ class CudaEngine:
         return other
 
     def redeal(self, seat: Any, seed: int) -> None:
-        """Re-draw what `seat` does not know; see `Engine.redeal`."""
+        """Draw anew what `seat` does not know; see `Engine.redeal`."""
         check_redeal(self.game)
         check_started(self.facts, self._started, self._all)
         seats = self.tensor(checked_seats(_off_device(seat), self.num_games, self.facts))
         self.state.random.copy_(self.tensor(redeal_streams(checked_seed(seed), self.num_games)))
         self.run(self._bound.redeal_rows, self.num_games, self._fields, self._all_rows, seats)
-        # Other seats see what was re-drawn, and their legal actions may depend on it.
+        # Legal actions of other seats may depend on what was redealt.
         self.run(self._bound.legal_rows, self.num_games, self._fields, self._masks)
-
-    def close(self) -> None:
-        """Nothing is held open."""
-
-    def save(self, file: str | Path) -> None:
-        """Write all games to `file`, atomically; engines on every device read it."""
-        write_snapshot(file, identity(self.game), {name: _off_device(values) for name, values in self.fields().items()})
-
-    def restore(self, file: str | Path) -> None:
-        """Continue from a file of `save`; the number of games becomes that of the file."""
-        self.load_fields(read_snapshot(file, self.game, self.num_games))
 
     def fields(self) -> dict[str, Any]:
         """Everything that a restored batch needs, by name; the arrays are live."""
@@ -340,10 +265,6 @@ class CudaEngine:
             field.copy_(self.tensor(fields[name]))
         self._adopt(pools, np.array(_off_device(fields["_started"]), bool))
         self.run(self._bound.legal_rows, count, self._fields, self._masks)
-
-
-def _copied(values: Tensor) -> Tensor:
-    return values.clone(memory_format=torch.contiguous_format)
 
 
 def _off_device(values: Any) -> Any:

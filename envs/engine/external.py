@@ -1,13 +1,12 @@
-"""`ExternalEngine`: the base of engines for games whose rules run elsewhere, in another library, process or program."""
+"""`ExternalEngine`: base class of engines for games whose rules run in another library, process or program."""
 
 from __future__ import annotations
 
 import math
-import secrets
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from ludory.envs.chance import EPISODE, KEY, STREAM, hash_rows
 from ludory.envs.game import Game
 from ludory.errors import IllegalActionError, OptionError
 
+from .base import EngineBase
 from .checks import (
     check_actions,
     check_packable,
@@ -23,27 +23,31 @@ from .checks import (
     checked_num_games,
     checked_rows,
     checked_seats,
-    checked_seed,
     distinct_rows,
     head_offsets,
     illegal_action,
 )
 
+if TYPE_CHECKING:  # not needed to start: importing it takes time
+    from typing_extensions import Self
+
 Rows = NDArray[np.int64]
-"""(m,) game numbers, none twice."""
+"""(m,) game numbers, all different."""
 
 
 class ExternalState(NamedTuple):
-    """What an `ExternalEngine` knows of its N games. `start_games` and `play_games` write it; `S` is P in simultaneous games, else 1."""
+    """The state of the N games of an `ExternalEngine`, written by `start_games` and `play_games`. S is P in simultaneous games, else 1."""
 
     random: NDArray[np.int64]  # (N, 4) stream, episode, key, counter; written by the base class
-    to_move: NDArray[np.int32]  # (N,) seat to move; at the end of a game who would be next; 0 in simultaneous games
+    to_move: NDArray[
+        np.int32
+    ]  # (N,) seat to move; after the end of a game the seat that would be next; 0 in simultaneous games
     rewards: NDArray[np.float32]  # (N, P) of the last step
     terminated: NDArray[np.bool_]  # (N,) ended by the rules
     truncated: NDArray[np.bool_]  # (N,) ended by an outside limit
-    alive: NDArray[np.bool_]  # (N, P) the seat's place is not settled
-    seat_terminated: NDArray[np.bool_]  # (N, P) the seat's place was settled in the last step, or ended with its game
-    deciding: NDArray[np.bool_]  # (N, P) of simultaneous games: the seat must act in the next step
+    alive: NDArray[np.bool_]  # (N, P) the seat is still in the game
+    seat_terminated: NDArray[np.bool_]  # (N, P) the seat left the game in the last step, or its game ended
+    deciding: NDArray[np.bool_]  # (N, P) in simultaneous games: the seat must act in the next step
     legal: NDArray[np.bool_]  # (N, S, A)
     observations: NDArray[Any]  # (N, P, *shape)
     engine: ExternalEngine
@@ -66,25 +70,27 @@ def _seeds(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     return keys >> 32 & (2**31 - 1)
 
 
-class ExternalEngine(ABC):
-    """A batch of N games on the CPU whose rules a subclass asks for; see `ludory.envs.engine.protocol.Engine` for the methods.
+class ExternalEngine(EngineBase):
+    """A batch of N games on the CPU whose rules a subclass provides; see `ludory.envs.engine.protocol.Engine` for the methods.
 
-    A subclass defines `start_games` and `play_games`, which write the rows of `state`; `close` if it holds something open; and, where
-    `game.facts` say so, `gather`, `redeal`, `fields` and `load_fields`. Checks, finished games, seeds and views of seats are here.
+    A subclass defines `start_games` and `play_games`, which write the rows of `state`; `close` if it holds resources; and, if
+    `game.facts` say that it can, `gather`, `redeal`, `fields` and `load_fields`. The base class does checks, finished games, seeds and
+    what seats see.
 
     Args:
-        game: what is played.
+        game: the game to play.
         num_games: N, at least 1.
-        seed: of all random draws; None takes a fresh one from the operating system.
-        first_game: index of the first game in the sequence of games that the seed stands for.
-        threads: of the CPU; for subclasses.
-        device: "cpu".
+        seed: seed of all random draws; None draws one from the operating system.
+        first_game: number of the first game in the sequence of games that the seed stands for.
+        threads: number of CPU threads; for subclasses.
+        device: must be "cpu".
 
     Raises:
         OptionError: another device.
     """
 
     device = "cpu"
+    state: ExternalState
 
     def __init__(
         self,
@@ -125,39 +131,37 @@ class ExternalEngine(ABC):
         )
 
     def number_games(self, numbers: NDArray[np.int64]) -> None:
-        """Let row k play the games of number numbers[k] in the sequence that the seed stands for; takes effect with the next `reset`."""
+        """Let row k play game number numbers[k] in the sequence that the seed stands for, from the next `reset` on."""
         self._numbers = np.array(numbers, np.int64)
         self._seed_streams(self.seed)
 
-    def _seed_streams(self, seed: int | None) -> None:
-        self.seed = secrets.randbits(62) if seed is None else checked_seed(seed)
-        self.state.random[:, STREAM] = hash_rows(self.seed, self._numbers)
-        self.state.random[:, EPISODE] = 0
+    def _game_numbers(self) -> NDArray[np.int64]:
+        return self._numbers
 
     @abstractmethod
     def start_games(self, rows: Rows, seeds: NDArray[np.int64], options: Mapping[str, Any]) -> None:
-        """Start new games in `rows`: write their observations, and what differs from the values below.
+        """Start new games in `rows`: write their observations, and whatever differs from the values on entry.
 
-        On entry, in these rows: to_move 0, rewards 0, not over, every seat alive and deciding, everything legal.
+        Values on entry, in these rows: to_move 0, rewards 0, not over, every seat alive and deciding, every action legal.
 
         Args:
             rows: which games.
-            seeds: (m,) 0..2**31 - 1, of each game's chance; depend on (seed, game index, episode) and on nothing else.
-            options: of `reset`; arrays of len(rows).
+            seeds: (m,) 0..2**31 - 1, seed of each game's chance; they depend only on (seed, game number, episode).
+            options: reset options, arrays of len(rows).
 
         Raises:
-            OptionError: an option that is not allowed; before anything is changed.
+            OptionError: an option is not allowed; raised before anything is changed.
         """
 
     @abstractmethod
     def play_games(self, rows: Rows, actions: NDArray[Any]) -> None:
-        """Play legal `actions` in running games: write rewards, ends, observations, legal masks, to_move, alive, deciding of `rows`.
+        """Play legal `actions` in running games: write rewards, ends, observations, legal masks, to_move, alive and deciding of `rows`.
 
-        On entry, in these rows: rewards 0, no seat settled; the rest is as the last step left it. Ends of seats need to be written
-        only where seats leave before their game ends.
+        On entry, in these rows, rewards and seat_terminated are 0; the rest is as the last step left it. The ends of seats must be
+        written only where seats leave before their game ends.
 
         Args:
-            rows: which games, none of them over.
+            rows: which games; none of them is over.
             actions: int64 (m, H), or (m, P, H) in simultaneous games; float32 (m, D) or (m, P, D) for `facts.box`.
         """
 
@@ -187,17 +191,17 @@ class ExternalEngine(ABC):
         return _seeds(self._next_keys(rows))
 
     def checked_options(self, options: Mapping[str, Any], count: int) -> Mapping[str, Any]:
-        """Options of `reset` for `count` games; the base class takes none.
+        """Checked options of `reset` for `count` games; the base class takes none.
 
         Raises:
-            OptionError: an option that is not allowed.
+            OptionError: an option is not allowed.
         """
         if options:
             raise OptionError(f"{self.facts.name} takes no reset options, got {', '.join(map(repr, options))}")
         return options
 
     def _settle(self, rows: Rows) -> None:
-        """What the end of a game means for its seats and masks."""
+        """Update seats and masks of the games of `rows` that are over."""
         state = self.state
         over = rows[state.terminated[rows] | state.truncated[rows]]
         state.legal[over] = True
@@ -221,7 +225,7 @@ class ExternalEngine(ABC):
         self._settle(rows)
 
     def _checked_actions(self, actions: Any, rows: Rows) -> NDArray[Any]:
-        """Actions as `play_games` takes them; those of finished games are not looked at."""
+        """Actions in the form that `play_games` takes; those of finished games are not checked."""
         given = np.asarray(actions)
         check_actions(self.facts, given.shape, given.dtype, given.dtype.kind in "iu", len(rows))
         check_started(self.facts, self._started, rows)
@@ -269,7 +273,7 @@ class ExternalEngine(ABC):
         return self._packed(seen, seen.ndim - len(self.facts.observation.shape)) if packed else seen
 
     def critic(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> NDArray[Any]:
-        """What a value function may see in training: the observations of all seats, its own first; see `Engine.critic`."""
+        """What a value function may see in training: the observations of all seats, starting with its own; see `Engine.critic`."""
         rows, seats = self._rows_and_seats(seat, rows)
         if seats is None:
             players = range(self.facts.players)
@@ -279,14 +283,14 @@ class ExternalEngine(ABC):
         return self._packed(seen, seen.ndim - 1, critic=True) if packed else seen
 
     def critic_of_seats(self, rows: Rows, seats: NDArray[np.int64]) -> NDArray[Any]:
-        """(m, C): what a value function of `seats` (m,) may see; to be overridden where `facts.critic` is set."""
+        """(m, C): what a value function of `seats` (m,) may see; override it if `facts.critic` is set."""
         players = self.facts.players
         turned = (seats[:, None] + np.arange(players)) % players
         seen: NDArray[Any] = self.state.observations[rows[:, None], turned]
         return seen.reshape(len(rows), math.prod(seen.shape[1:]))
 
     def _rows_and_seats(self, seat: Any, rows: Any) -> tuple[Rows, NDArray[np.int64] | None]:
-        """Games and the seat that looks in each; None: every seat."""
+        """Rows, and the seat to observe in each; None: every seat."""
         rows = self._all if rows is None else checked_rows(rows, self.num_games)
         check_started(self.facts, self._started, rows)
         if seat is not None:
@@ -298,93 +302,38 @@ class ExternalEngine(ABC):
         return np.packbits(seen.reshape(*seen.shape[:axes], -1), axis=-1)
 
     def used(self, actions: Any, seat: Any | None = None, rows: Any | None = None) -> NDArray[np.bool_]:
-        """Which heads have an effect: all of a seat that must act, as far as the engine knows; see `Engine.used`."""
+        """Which heads have an effect: the engine assumes all heads of a seat that must act; see `Engine.used`."""
         given, (rows, seats) = np.asarray(actions), self._rows_and_seats(seat, rows)
         check_actions(self.facts, given.shape, given.dtype, given.dtype.kind in "iu", len(rows), seat is not None)
         acting = self.deciding[rows] if seats is None else self.deciding[rows, seats]
         return np.repeat(acting[..., None], len(self.facts.heads), axis=-1)
 
-    @property
-    def over(self) -> NDArray[np.bool_]:
-        """(N,) bool: terminated or truncated."""
-        return self.state.terminated | self.state.truncated
-
-    @property
-    def to_move(self) -> NDArray[np.int64]:
-        """(N,) seat to move, -1 when the game is over; simultaneous games: 0 while running."""
-        return np.where(self.over, -1, self.state.to_move).astype(np.int64)
-
-    @property
-    def rewards(self) -> NDArray[np.float32]:
-        """(N, P) float32, of the last step."""
-        return self.state.rewards.copy()
-
-    @property
-    def terminated(self) -> NDArray[np.bool_]:
-        """(N,) bool, ended by the rules."""
-        return self.state.terminated.copy()
-
-    @property
-    def truncated(self) -> NDArray[np.bool_]:
-        """(N,) bool, ended by an outside limit."""
-        return self.state.truncated.copy()
-
-    @property
-    def seat_terminated(self) -> NDArray[np.bool_]:
-        """(N, P) bool, the seat's place was settled in the last decision."""
-        return self.state.seat_terminated.copy()
-
-    @property
-    def alive(self) -> NDArray[np.bool_]:
-        """(N, P) bool, the seat's place is not settled, and the game is running."""
-        return self.state.alive.copy()
-
-    @property
-    def deciding(self) -> NDArray[np.bool_]:
-        """(N, P) bool, who must act now; see `Engine.deciding`."""
-        if not self.facts.simultaneous:
-            deciding: NDArray[np.bool_] = self.to_move[:, None] == np.arange(self.facts.players)
-            return deciding
-        return self.state.alive & self.state.deciding
-
-    def clone(self) -> ExternalEngine:
-        """Independent copy of all games."""
-        return self.gather(self._all)
-
-    def gather(self, rows: Any) -> ExternalEngine:
-        """Copy chosen games into a new batch; refused unless a subclass can."""
-        self.game.need("copying an engine", "clones")
-        self._undefined("gather", "clones")
+    def gather(self, rows: Any) -> Self:
+        """Copy chosen games into a new batch; refused unless a subclass overrides it."""
+        self._refuse("copying an engine", "gather", "clones")
 
     def redeal(self, seat: Any, seed: int) -> None:
-        """Re-draw what `seat` does not know; refused unless a subclass can."""
-        self.game.need("redeal", "redeals")
-        self._undefined("redeal", "redeals")
+        """Draw anew what `seat` does not know; refused unless a subclass overrides it."""
+        self._refuse("redeal", "redeal", "redeals")
 
     def fields(self) -> dict[str, Any]:
-        """All that a restored batch needs; refused unless a subclass can."""
-        self.game.need("saving running games", "saves")
-        self._undefined("fields", "saves")
+        """Everything that a restored batch needs; refused unless a subclass overrides it."""
+        self._refuse("saving running games", "fields", "saves")
 
     def load_fields(self, fields: Mapping[str, Any], check: bool = True) -> None:
-        """Restore what `fields` returned; refused unless a subclass can."""
-        self.game.need("restoring running games", "saves")
-        self._undefined("load_fields", "saves")
+        """Restore what `fields` returned; refused unless a subclass overrides it."""
+        self._refuse("restoring running games", "load_fields", "saves")
 
     def save(self, file: str | Path) -> None:
-        """Write all games to `file`; refused unless a subclass can."""
-        self.game.need("saving running games", "saves")
-        self._undefined("save", "saves")
+        """Write all games to `file`; refused unless a subclass overrides it."""
+        self._refuse("saving running games", "save", "saves")
 
     def restore(self, file: str | Path) -> None:
-        """Continue from a file of `save`; refused unless a subclass can."""
-        self.game.need("restoring running games", "saves")
-        self._undefined("restore", "saves")
+        """Continue from a file of `save`; refused unless a subclass overrides it."""
+        self._refuse("restoring running games", "restore", "saves")
 
-    def _undefined(self, method: str, fact: str) -> NoReturn:
+    def _refuse(self, who: str, method: str, ability: Literal["clones", "redeals", "saves"]) -> NoReturn:
+        self.game.need(who, ability)
         raise NotImplementedError(
-            f"{self.facts.name}: facts.{fact} is True, so {type(self).__name__} must define `{method}`"
+            f"{self.facts.name}: facts.{ability} is True, so {type(self).__name__} must define `{method}`"
         )
-
-    def close(self) -> None:  # noqa: B027, most subclasses hold nothing open
-        """Nothing is held open, unless a subclass says so."""

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
-from ludory.envs.chance import EPISODE, STREAM, hash_rows, redeal_streams
+from ludory.envs.chance import redeal_streams
 from ludory.envs.engine.binding.bind import bind
 from ludory.envs.engine.binding.kernel_faults import compile_error
 from ludory.envs.game import Game, State
 
+from .base import EngineBase
 from .checks import (
     check_actions,
     check_packable,
@@ -34,21 +33,24 @@ from .checks import (
     start_fields,
 )
 from .parallel import ROWS_PER_THREAD, run_parts, thread_count
-from .snapshot import check_fields, identity, read_snapshot, write_snapshot
+from .snapshot import check_fields
 from .storage import new_records, own_fields, shared_arrays, views
 
+if TYPE_CHECKING:  # not needed to start: importing it takes time
+    from typing_extensions import Self
 
-class KernelEngine:
+
+class KernelEngine(EngineBase):
     """A batch of `num_games` games on the CPU; see `ludory.envs.engine.protocol.Engine` for the methods.
 
-    Game k of the batch draws from a random stream of (seed, first_game + k): alone or in a batch, it is the same game.
+    Game k of the batch draws from a random stream of (seed, first_game + k), so it is the same game alone and in a batch.
 
     Args:
-        game: what is played.
+        game: the game to play.
         num_games: N, at least 1.
-        seed: of all random draws; None takes a fresh one from the operating system.
-        first_game: index of the first game in the sequence of games that the seed stands for.
-        threads: how many threads share a large batch; None: `LUDORY_NUM_THREADS`, else the number of cores.
+        seed: seed of all random draws; None draws one from the operating system.
+        first_game: number of the first game in the sequence of games that the seed stands for.
+        threads: number of threads that share a large batch; None: `LUDORY_NUM_THREADS`, else the number of cores.
     """
 
     device = "cpu"
@@ -72,10 +74,6 @@ class KernelEngine:
         """For `observe`: the seat to move, in every game."""
         return np.full(self.num_games, -1)
 
-    @property
-    def _mask_rows(self) -> int:
-        return self.facts.players if self.facts.simultaneous else 1
-
     @cached_property
     def _bound(self) -> ModuleType:
         kernels = {name: kernel for name, kernel in self._kernels._asdict().items() if kernel}
@@ -88,21 +86,16 @@ class KernelEngine:
 
     @property
     def records(self) -> NDArray[Any]:
-        """What every game has of its own: one record per game."""
+        """The fields that every game has of its own: one record per game."""
         return self._records
 
     @property
     def kernel_state(self) -> Any:
-        """The state as batch kernels get it: the records, with the arrays that all games share behind them if there are any."""
+        """The state in the form in which batch kernels take it: the records, followed by the shared arrays if there are any."""
         return (self._records, *self._shared.values()) if self._shared else self._records
 
-    def _seed_streams(self, seed: int | None) -> None:
-        self.seed = secrets.randbits(62) if seed is None else checked_seed(seed)
-        self._records["random"][:, STREAM] = hash_rows(self.seed, self._first_game + self._all)
-        self._records["random"][:, EPISODE] = 0
-
     def run(self, kernel: Callable[..., None], count: int, *args: Any) -> None:
-        """Call a batch kernel for `count` rows, in one part or shared by threads; it gets start and stop as its last arguments.
+        """Call a batch kernel for `count` rows, split among threads if the batch is large; its last arguments are start and stop.
 
         Raises:
             KernelError: the game's kernels cannot be compiled.
@@ -112,7 +105,7 @@ class KernelEngine:
                 kernel(*args, 0, count)
             else:
                 run_parts(kernel, count, *args, threads=self.threads)
-        except NumbaError as error:  # a kernel is compiled when it is called first
+        except NumbaError as error:  # a kernel is compiled on its first call
             raise compile_error(error, self._kernels) from None
 
     def reset(self, rows: Any | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
@@ -220,67 +213,7 @@ class KernelEngine:
         words = np.empty(out.shape[1], np.uint64)
         self._bound.observe_packed_rows(self.kernel_state, rows, seats, words, out, start, stop)
 
-    @property
-    def over(self) -> NDArray[np.bool_]:
-        """(N,) bool: terminated or truncated."""
-        over: NDArray[np.bool_] = self._records["terminated"] | self._records["truncated"]
-        return over
-
-    @property
-    def to_move(self) -> NDArray[np.int64]:
-        """(N,) seat to move, -1 when the game is over; simultaneous games: 0 while running."""
-        seats = (
-            np.zeros(self.num_games, np.int64) if self.facts.simultaneous else self._records["to_move"].astype(np.int64)
-        )
-        seats[self.over] = -1
-        return seats
-
-    @property
-    def rewards(self) -> NDArray[np.float32]:
-        """(N, P) float32, of the last step."""
-        return self._records["rewards"].copy()
-
-    @property
-    def terminated(self) -> NDArray[np.bool_]:
-        """(N,) bool, ended by the rules."""
-        return self._records["terminated"].copy()
-
-    @property
-    def seat_terminated(self) -> NDArray[np.bool_]:
-        """(N, P) bool, the seat's place was settled in the last decision."""
-        if "seat_terminated" in self.game.fields:
-            return self._records["seat_terminated"].astype(bool)
-        return self._records["terminated"][:, None].repeat(self.facts.players, axis=1)
-
-    @property
-    def alive(self) -> NDArray[np.bool_]:
-        """(N, P) bool, the seat's place is not settled, and the game is running."""
-        running = ~self.over[:, None]
-        if "alive" in self.game.fields:
-            return self._records["alive"].astype(bool) & running
-        return running.repeat(self.facts.players, axis=1)
-
-    @property
-    def deciding(self) -> NDArray[np.bool_]:
-        """(N, P) bool, who must act now; see `Engine.deciding`."""
-        if not self.facts.simultaneous:
-            deciding: NDArray[np.bool_] = self.to_move[:, None] == np.arange(self.facts.players)
-            return deciding
-        if "deciding" in self.game.fields:
-            deciding = self._records["deciding"].astype(bool)
-            return self.alive & deciding
-        return self.alive
-
-    @property
-    def truncated(self) -> NDArray[np.bool_]:
-        """(N,) bool, ended by an outside limit."""
-        return self._records["truncated"].copy()
-
-    def clone(self) -> KernelEngine:
-        """Independent copy of all games."""
-        return self.gather(self._all)
-
-    def gather(self, rows: Any) -> KernelEngine:
+    def gather(self, rows: Any) -> Self:
         """Copy chosen games, repeats allowed, into a new batch."""
         rows = checked_rows(rows, self.num_games)
         other = object.__new__(type(self))
@@ -292,25 +225,14 @@ class KernelEngine:
         return other
 
     def redeal(self, seat: Any, seed: int) -> None:
-        """Re-draw what `seat` does not know; see `Engine.redeal`."""
+        """Draw anew what `seat` does not know; see `Engine.redeal`."""
         check_redeal(self.game)
         check_started(self.facts, self._started, self._all)
         seats = checked_seats(seat, self.num_games, self.facts)
         self._records["random"] = redeal_streams(checked_seed(seed), self.num_games)
         self.run(self._bound.redeal_rows, self.num_games, self.kernel_state, self._all, seats)
-        # Other seats see what was re-drawn, and their legal actions may depend on it.
+        # Legal actions of other seats may depend on what was redealt.
         self.run(self._bound.legal_rows, self.num_games, self.kernel_state, self._masks)
-
-    def close(self) -> None:
-        """Nothing is held open."""
-
-    def save(self, file: str | Path) -> None:
-        """Write all games to `file`, atomically."""
-        write_snapshot(file, identity(self.game), self.fields())
-
-    def restore(self, file: str | Path) -> None:
-        """Continue from a file of `save`; the number of games becomes that of the file."""
-        self.load_fields(read_snapshot(file, self.game, self.num_games))
 
     def fields(self) -> dict[str, NDArray[Any]]:
         """Everything that a restored batch needs, by name; the arrays are live."""

@@ -15,14 +15,14 @@ from ludory.errors import OptionError
 T = TypeVar("T")
 
 ROWS_PER_THREAD = 256
-"""A batch is split only in parts of at least this many rows: a split costs about 30 microseconds."""
+"""Smallest part into which a batch is split: a split costs about 30 microseconds."""
 
 
 def thread_count(threads: int | None = None) -> int:
     """`threads`, else the environment's LUDORY_NUM_THREADS, else the number of cores.
 
     Raises:
-        OptionError: less than 1, or no number.
+        OptionError: less than 1, or not a number.
     """
     count = _usual_threads() if threads is None else threads
     if count < 1:
@@ -41,7 +41,7 @@ _within = threading.local()
 
 
 def part_count(count: int, threads: int | None = None, rows_per_thread: int = ROWS_PER_THREAD) -> int:
-    """In how many parts `run_parts` splits `count` rows; less than 2: it does not."""
+    """Number of parts into which `run_parts` splits `count` rows; less than 2: no split."""
     return 1 if getattr(_within, "part", False) else min(thread_count(threads), count // rows_per_thread)
 
 
@@ -54,7 +54,7 @@ def run_parts(
 ) -> list[T]:
     """Call `function(*args, start, stop)` for parts of `count` rows, each in a thread; results in order.
 
-    `function` releases the GIL (a `nogil` kernel, PyTorch). Small batches, and batches that are parts already, run here, in one part.
+    `function` releases the GIL (a `nogil` kernel, PyTorch). Small batches, and calls from within a part, run in this thread in one part.
     """
     parts = part_count(count, threads, rows_per_thread)
     if parts < 2:
@@ -79,9 +79,9 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def _after_fork() -> None:
-    """A forked child has no threads but the one that forked: it makes a pool of its own when it needs one.
+    """A forked child has only the thread that forked: it makes its own pool when it needs one.
 
-    PyTorch would wait for ever for threads of its parent, so it keeps to one there, as in the workers of its `DataLoader`.
+    PyTorch would wait forever for its parent's threads, so it uses one thread there, as in the workers of its `DataLoader`.
     """
     _pool.cache_clear()
     _within.part = False

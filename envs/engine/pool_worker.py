@@ -1,4 +1,4 @@
-"""What a worker of a `ProcessPool` does: it plays its environments when told to, in arrays that it shares with the pool."""
+"""A worker of a `ProcessPool`: it steps its environments on request, in arrays that it shares with the pool."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 IDLE, STEP, RESET = 0, 1, 2
-"""Orders to an environment, one byte each."""
+"""Orders to an environment, one byte per environment."""
 GO, GO_WITH_OPTIONS, DONE, FAULTS, READY, QUIT = b"g", b"o", b"d", b"f", b"r", b"q"
-"""First byte of a message; the rest of some is pickled."""
+"""First byte of a message; some messages continue with a pickle."""
 
 Row = Any
-"""`NamedTuple` of one environment's arrays, views of the pool's: write with `row.rewards[seat] = 1`, scalars with `row.truncated[...] = True`."""
+"""`NamedTuple` of one environment's arrays, views of the pool's arrays: write `row.rewards[seat] = 1`, and scalars `row.truncated[...] = True`."""
 
 
 class Environment(Protocol):
-    """One game that a pool plays. It writes what it shows to the arrays of its `row`, which keep their values between calls."""
+    """One game that a pool plays. It writes its results to the arrays of its `row`, which keep their values between calls."""
 
     def reset(self, seed: int, options: Mapping[str, Any], row: Row) -> None:
         """Start a new game whose chance depends on `seed` alone, 0..2**31 - 1."""
@@ -61,15 +61,15 @@ ORDERS = {
     "next_seed": ArraySpec((), "int64"),
     "ahead_seed": ArraySpec((), "int64"),
 }
-"""Arrays of every pool, beside those of its layout and `action`."""
+"""Arrays of every pool, besides `action` and those of its layout."""
 AHEAD = "ahead "
-"""Prefix of the arrays that hold the first row of an environment's next game, see `Slots`."""
+"""Prefix of the arrays that hold the first row of an environment's next game, see `EnvironmentBlock`."""
 NONE_AHEAD = -1
 """`ahead_seed` of an environment whose next game has not been started."""
 
 
 def array_bytes(layout: Mapping[str, ArraySpec], count: int) -> int:
-    """Bytes that `arrays_in` needs."""
+    """Size of the buffer that `arrays_in` needs."""
     return sum(_padded(spec, count) for spec in layout.values())
 
 
@@ -78,7 +78,7 @@ def _padded(spec: ArraySpec, count: int) -> int:
 
 
 def arrays_in(memory: Any, layout: Mapping[str, ArraySpec], count: int) -> dict[str, NDArray[Any]]:
-    """The arrays (count, *shape) of `layout`, laid one after another in a buffer."""
+    """The arrays (count, *shape) of `layout`, one after another in a buffer."""
     arrays, start = {}, 0
     for name, spec in layout.items():
         size = int(np.prod(spec.shape, dtype=np.int64)) * count
@@ -87,17 +87,17 @@ def arrays_in(memory: Any, layout: Mapping[str, ArraySpec], count: int) -> dict[
     return arrays
 
 
-class Fault(NamedTuple):
-    """An environment raised an error."""
+class EnvironmentFault(NamedTuple):
+    """An error that an environment raised."""
 
     row: int
     text: str
 
 
-class Slots:
+class EnvironmentBlock:
     """Environments start..start + n - 1 of a pool, with their rows of its arrays.
 
-    An environment that raises an error is closed, and made anew at its next reset.
+    An environment that raises an error is closed and made again at its next reset.
 
     Args:
         factories: make the environments.
@@ -129,8 +129,8 @@ class Slots:
         for k in range(len(factories)):
             self.environments[k] = factories[k]()
 
-    def obey(self, options: Mapping[int, Mapping[str, Any]]) -> list[Fault]:
-        """Carry out the orders that stand in the arrays; `options` of resets by row."""
+    def obey(self, options: Mapping[int, Mapping[str, Any]]) -> list[EnvironmentFault]:
+        """Carry out the orders in the arrays; `options` are those of resets, by row."""
         actions, seeds, faults = self._arrays["action"], self._arrays["seed"], []
         for k, order in enumerate(self._orders.tolist()):
             if order == IDLE:
@@ -147,7 +147,7 @@ class Slots:
                 else:
                     environment.reset(int(seeds[row]), options.get(row, {}), self._rows[k])
             except Exception:
-                faults.append(Fault(row, traceback.format_exc()))
+                faults.append(EnvironmentFault(row, traceback.format_exc()))
                 self._drop(k)
         self._orders[:] = IDLE
         return faults
@@ -169,7 +169,7 @@ class Slots:
         try:
             if environment is not None:
                 environment.close()
-        except Exception:  # it is broken, as we know
+        except Exception:  # it is known to be broken
             pass
 
     def close(self) -> None:
@@ -188,27 +188,27 @@ def work(
     factories: bytes,
     new_game: Mapping[str, Any] | None,
 ) -> None:
-    """Main function of a worker process; `factories` pickled."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the pool's to answer: it closes its workers
+    """Main function of a worker process; `factories` is pickled."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the pool handles Ctrl+C and closes its workers
     _die_with_parent()
     try:
         arrays = arrays_in(memory, layout, count)
-        slots = Slots(pickle.loads(factories), start, arrays, names, new_game)
+        block = EnvironmentBlock(pickle.loads(factories), start, arrays, names, new_game)
     except Exception:
-        connection.send_bytes(FAULTS + pickle.dumps([Fault(start, traceback.format_exc())]))
+        connection.send_bytes(FAULTS + pickle.dumps([EnvironmentFault(start, traceback.format_exc())]))
         return
     connection.send_bytes(READY)
     try:
         while (message := connection.recv_bytes())[:1] != QUIT:
-            faults = slots.obey(pickle.loads(message[1:]) if message[:1] == GO_WITH_OPTIONS else {})
+            faults = block.obey(pickle.loads(message[1:]) if message[:1] == GO_WITH_OPTIONS else {})
             connection.send_bytes(FAULTS + pickle.dumps(faults) if faults else DONE)
     except (EOFError, OSError):  # the pool is gone
         pass
-    slots.close()
+    block.close()
 
 
 def _die_with_parent() -> None:
-    """End this process when its parent ends, however that comes about and whatever an environment is doing."""
+    """End this process when its parent ends, for whatever reason and whatever an environment is doing."""
     parent = parent_process()
     if parent is None:
         return

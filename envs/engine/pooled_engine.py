@@ -1,4 +1,4 @@
-"""`PooledEngine`: an `ExternalEngine` over environments of the process pool, one per game."""
+"""`PooledEngine`: an `ExternalEngine` with one environment of a process pool per game."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from .pool_worker import ArraySpec, Environment
 from .process_pool import OnCrash, ProcessPool
 
 POOL_OPTIONS: Mapping[str, Any] = {"workers": 0, "worker_timeout": 60.0, "on_crash": "raise"}
-"""For `Game.engine_options` of games that are played by a `PooledEngine`."""
+"""`Game.engine_options` of games that a `PooledEngine` plays."""
 _UNSHARED = ("random", "engine")
 """Fields of the state that environments neither read nor write."""
 
 
 class PooledEngine(ExternalEngine):
-    """Plays each game in an `Environment` of its own; `Game.engine` is `functools.partial(PooledEngine, environment=...)`.
+    """Plays each game in its own `Environment`; `Game.engine` is `functools.partial(PooledEngine, environment=...)`.
 
-    The arrays of the state are those that the environments write, so nothing is copied. The row of an environment has the fields of
-    `ExternalState` but for `random` and `engine`; on entry to `reset` and `step` they hold what `start_games` and `play_games` say.
+    Environments write to the arrays of the state directly, so nothing is copied. The row of an environment has the fields of
+    `ExternalState` except `random` and `engine`. Their values on entry to `reset` and `step` are those described at `start_games` and
+    `play_games`.
 
     Args:
-        environment: makes an environment; anything that cloudpickle takes. A list: one such function for each game.
-        workers: how many processes play; 0: this one, right for a few cheap environments.
+        environment: makes an environment; anything that cloudpickle accepts. A list has one such function per game.
+        workers: number of processes; 0 plays in this process, which is best for a few cheap environments.
         worker_timeout: seconds that a worker may take for one step of all its environments.
-        on_crash: "raise" a WorkerError; or "restart": games of an environment that fails, or of a worker that crashes or hangs,
-            end truncated with reward 0, and new environments play the next ones.
+        on_crash: "raise" a WorkerError; or "restart": the games of an environment that fails, or of a worker that crashes or hangs,
+            end truncated with reward 0, and new environments play the next games.
         (others): as for `ExternalEngine`.
     """
 
@@ -69,7 +70,7 @@ class PooledEngine(ExternalEngine):
         return ExternalState(**(state._asdict() | {name: self.pool.arrays[name] for name in mine}))
 
     def start_games(self, rows: Rows, seeds: NDArray[np.int64], options: Mapping[str, Any]) -> None:
-        """See `ExternalEngine`. An environment that fails here is made anew once.
+        """As for `ExternalEngine`. An environment that fails here is made again once.
 
         Raises:
             WorkerError: it fails again, or `on_crash` is "raise".
@@ -85,10 +86,12 @@ class PooledEngine(ExternalEngine):
             self._truncate(np.setdiff1d(failed, rows))
 
     def play_games(self, rows: Rows, actions: NDArray[Any]) -> None:
-        """See `ExternalEngine`."""
+        """As for `ExternalEngine`. With on_crash="restart", games that are lost end truncated."""
         failed = self.pool.step(rows, actions)
         if len(failed):
-            self.state.terminated[np.intersect1d(failed, rows)] = False  # whatever was written before the crash
+            self.state.terminated[np.intersect1d(failed, rows)] = (
+                False  # whatever the environment wrote before it crashed
+            )
             self._truncate(failed)
 
     def _truncate(self, rows: NDArray[np.int64]) -> None:

@@ -1,4 +1,4 @@
-"""`ProcessPool`: environments in worker processes, which exchange observations and actions with them through shared memory."""
+"""`ProcessPool`: environments in worker processes; observations and actions are exchanged through shared memory."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from .pool_worker import (
     STEP,
     ArraySpec,
     Environment,
+    EnvironmentBlock,
     EnvironmentFactory,
-    Fault,
-    Slots,
+    EnvironmentFault,
     array_bytes,
     arrays_in,
     work,
 )
 
 SECONDS_TO_START = 120.0
-"""What a worker may take to import its libraries and make its environments."""
+"""Time for a worker to import its libraries and make its environments."""
 SECONDS_TO_END = 2.0
-"""What a worker may take to close its environments, before it is killed."""
+"""Time for a worker to close its environments before it is killed."""
 REMEMBERED = 8
-"""Last actions of an environment that an error names."""
+"""Number of last actions of an environment that errors show."""
 
 OnCrash = Literal["raise", "restart"]
 
@@ -61,27 +61,27 @@ class _Worker(NamedTuple):
 
 
 class ProcessPool:
-    """n environments, played by `workers` processes in blocks, or in this process with workers=0.
+    """n environments in blocks, each played by one of `workers` processes, or all in this process with workers=0.
 
-    One message wakes a worker per step, however many environments it plays; observations and actions lie in shared memory.
-    Workers are spawned: this process has threads (of Numba and torch), which a fork would leave in an unknown state.
-    They do not import the caller's main module; classes that are defined there are sent by value. A pool that is no longer used, and
-    the end of this process, also by a signal, end its workers.
+    A worker receives one message per step, however many environments it plays; observations and actions are in shared memory.
+    Workers are spawned, because a fork would leave the threads of this process (of Numba and torch) in an unknown state.
+    They do not import the caller's main module; classes defined there are sent by value. Workers end when the pool is no longer
+    referenced and when this process ends, also by a signal.
 
     Args:
-        factories: make the environments, one each; anything that cloudpickle takes.
+        factories: one function per environment that makes it; anything that cloudpickle accepts.
         layout: shape per environment and dtype of the arrays that environments write, by name.
         action: shape and dtype of an action.
-        workers: how many processes, at most n; 0: none.
+        workers: number of processes, at most n; 0: none.
         timeout: seconds that a worker may take for one step of all its environments.
-        on_crash: "raise": an environment that fails, or a worker that crashes or hangs, raises a WorkerError; "restart": `step` and
-            `reset` return the rows concerned, and new environments take their place at the next reset.
+        on_crash: "raise": an environment that fails, or a worker that crashes or hangs, raises a WorkerError. "restart": `step` and
+            `reset` return the affected rows, and new environments replace the lost ones at the next reset.
         new_game: values of the arrays before a reset, by name. If given, worker processes start an environment's next game as soon as
             its arrays `terminated` or `truncated` say that one is over, from the seed in `arrays["next_seed"]`; a `reset` with that seed
             and without options then needs no message. Without workers it has no effect.
 
     Raises:
-        OptionError: an argument that is not allowed.
+        OptionError: an argument is not allowed.
         WorkerError: a worker cannot make its environments.
     """
 
@@ -104,15 +104,15 @@ class ProcessPool:
         self._told = np.zeros((self._count, REMEMBERED, *action.shape), action.dtype)
         self._moves = np.zeros(self._count, np.int64)
         self.last_error: WorkerError | None = None
-        """What last went wrong, also with on_crash="restart"."""
-        self._slots: Slots | None = None
+        """The last error, also with on_crash="restart"."""
+        self._block: EnvironmentBlock | None = None
         self._workers: list[_Worker] = []
         self._late: set[int] = set()  # workers that have not answered yet
         size = array_bytes(self._layout, self._count)
         if workers == 0:
             memory: Any = bytearray(size)
             self.arrays = arrays_in(memory, self._layout, self._count)
-            self._slots = Slots(self._factories, 0, self.arrays, self._names)
+            self._block = EnvironmentBlock(self._factories, 0, self.arrays, self._names)
             return
         self._context = multiprocessing.get_context("spawn")
         self._memory = self._context.RawArray(ctypes.c_byte, size)
@@ -134,18 +134,18 @@ class ProcessPool:
 
     @property
     def workers(self) -> int:
-        """Number of worker processes, 0 if the environments are in this one."""
+        """Number of worker processes, 0 if the environments are in this process."""
         return len(self._workers)
 
     @property
     def environments(self) -> Sequence[Environment | None]:
-        """The environments of this process, () where workers play them; None stands for one that failed."""
-        return () if self._slots is None else self._slots.environments
+        """The environments of this process, () if workers play them; None stands for an environment that failed."""
+        return () if self._block is None else self._block.environments
 
     def reset(
         self, rows: NDArray[np.int64], seeds: NDArray[np.int64], options: Mapping[int, Mapping[str, Any]] | None = None
     ) -> NDArray[np.int64]:
-        """Start new games in `rows`, from `seeds` (m,); options by row. Returns the rows that failed (see `on_crash`)."""
+        """Start new games in `rows` with `seeds` (m,) and options by row. Returns the rows that failed (see `on_crash`)."""
         self.arrays["seed"][rows] = seeds
         self._moves[rows] = 0
         if self._new_game is not None:
@@ -169,13 +169,13 @@ class ProcessPool:
     def _exchange(
         self, rows: NDArray[np.int64], order: int, options: Mapping[int, Mapping[str, Any]]
     ) -> NDArray[np.int64]:
-        if self._slots is not None:
+        if self._block is not None:
             self.arrays["order"][rows] = order
-            return self._failed([(None, fault) for fault in self._slots.obey(options)])
+            return self._failed([(None, fault) for fault in self._block.obey(options)])
         if not self._workers:
             raise WorkerError("the pool is closed; make a new one")
-        found: list[tuple[int | None, Fault]] = []
-        if self._late:  # an interrupt came between a question and its answer
+        found: list[tuple[int | None, EnvironmentFault]] = []
+        if self._late:  # an interrupt came between a request and its answer
             found = self._answers(sorted(self._late), self._timeout)
             if any(number is not None for number, _ in found):
                 return self._failed(found)
@@ -184,13 +184,13 @@ class ProcessPool:
         for number in asked:
             worker = self._workers[number]
             mine = {row: given for row, given in options.items() if worker.start <= row < worker.stop}
-            with suppress(OSError):  # it is dead, which its answer tells
+            with suppress(OSError):  # it is dead, which `_answers` notices
                 worker.connection.send_bytes(GO_WITH_OPTIONS + cloudpickle.dumps(mine) if mine else GO)
         return self._failed(found + self._answers(asked, self._timeout))
 
-    def _answers(self, asked: Sequence[int], seconds: float) -> list[tuple[int | None, Fault]]:
-        """Wait for the workers `asked`; what went wrong, each with the worker that must be started anew or None."""
-        found: list[tuple[int | None, Fault]] = []
+    def _answers(self, asked: Sequence[int], seconds: float) -> list[tuple[int | None, EnvironmentFault]]:
+        """Wait for the workers `asked`. Returns the faults, each with the number of the worker to start again, or None."""
+        found: list[tuple[int | None, EnvironmentFault]] = []
         self._late.update(asked)
         end = monotonic() + seconds
         while self._late:
@@ -204,7 +204,7 @@ class ProcessPool:
                 ]
         return found
 
-    def _answer(self, number: int) -> list[tuple[int | None, Fault]]:
+    def _answer(self, number: int) -> list[tuple[int | None, EnvironmentFault]]:
         try:
             message = self._workers[number].connection.recv_bytes()
         except (EOFError, OSError):
@@ -216,17 +216,17 @@ class ProcessPool:
             return []
         return [(None, fault) for fault in pickle.loads(message[1:])]
 
-    def _lost(self, number: int, what: str) -> tuple[int | None, Fault]:
-        """Give up a worker; its first row stands for all of them."""
+    def _lost(self, number: int, what: str) -> tuple[int | None, EnvironmentFault]:
+        """Kill a worker and return a fault for it, in which its first row stands for all its rows."""
         self._late.discard(number)
         worker = self._workers[number]
         self._selector.unregister(worker.connection)
         worker.connection.close()
         _kill(worker.process)
-        return number, Fault(worker.start, what)
+        return number, EnvironmentFault(worker.start, what)
 
-    def _failed(self, found: list[tuple[int | None, Fault]]) -> NDArray[np.int64]:
-        """Rows that `found` concerns, with new workers in place of those that were lost."""
+    def _failed(self, found: list[tuple[int | None, EnvironmentFault]]) -> NDArray[np.int64]:
+        """The rows affected by `found`, after replacing the workers that were lost."""
         if not found:
             return np.empty(0, np.int64)
         self.last_error = self._error(found)
@@ -249,7 +249,7 @@ class ProcessPool:
             raise error
         return np.unique(np.concatenate(rows))
 
-    def _error(self, found: list[tuple[int | None, Fault]]) -> WorkerError:
+    def _error(self, found: list[tuple[int | None, EnvironmentFault]]) -> WorkerError:
         number, (row, text) = found[0]
         if number is None:
             lines = text.rstrip()
@@ -265,7 +265,7 @@ class ProcessPool:
         )
 
     def _last_actions(self, row: int) -> list[Any]:
-        """The last actions of an environment in its present game, oldest first."""
+        """The last actions of an environment in its current game, oldest first."""
         moves = int(self._moves[row])
         kept = self._told[row, [k % REMEMBERED for k in range(max(0, moves - REMEMBERED), moves)]]
         told: list[Any] = (kept[:, 0] if kept.ndim == 2 and kept.shape[1] == 1 else kept).tolist()
@@ -291,8 +291,8 @@ class ProcessPool:
 
     def close(self) -> None:
         """Close all environments and end the workers; may be called twice."""
-        if self._slots is not None:
-            self._slots.close()
+        if self._block is not None:
+            self._block.close()
         elif self._finalizer.alive:
             self._finalizer()
 
@@ -308,7 +308,7 @@ def _check_options(workers: Any, timeout: Any, on_crash: Any) -> None:
 
 @contextmanager
 def _no_main_module() -> Iterator[None]:
-    """Keep new processes from running the caller's script again, as multiprocessing has it: they need nothing from there."""
+    """Keep new processes from running the caller's script again, as multiprocessing would: they need nothing from it."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
     try:
@@ -323,7 +323,7 @@ def _kill(process: BaseProcess) -> None:
 
 
 def _end_workers(workers: list[_Worker], selector: selectors.BaseSelector, owner: int) -> None:
-    """Ask all workers to end, and kill those that do not. A forked child of the pool's process leaves them alone."""
+    """Ask all workers to end, and kill those that do not. Does nothing in a forked child of the pool's process."""
     if os.getpid() != owner:
         return
     for worker in workers:

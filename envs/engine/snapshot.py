@@ -1,4 +1,4 @@
-"""Engine states on disk: one .npz file without pickles, a JSON header that names the game, written atomically."""
+"""Engine states on disk: one .npz file without pickles, with a JSON header that names the game, written atomically."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .storage import own_fields, record_dtype, shared_arrays, state_class
 
 FORMAT = 1
 MOST_BYTES = 1 << 30
-"""Games that need more memory are read only by an engine of at least as many."""
+"""Larger states are read only by engines with at least as many games."""
 MOST_HEADER_BYTES = 1 << 20
 
 
 def identity(game: Game) -> dict[str, Any]:
-    """What a snapshot notes of its game: id and options, and the hashes of the arrays that all games share."""
+    """What a snapshot stores about its game: id, options, and the hashes of shared arrays."""
     noted: dict[str, Any] = {"id": game.id or game.facts.name, "options": dict(game.options)}
     hashes = {name: hashlib.sha256(array.tobytes()).hexdigest() for name, array in shared_arrays(game).items()}
     return noted | ({"shared": hashes} if hashes else {})
@@ -40,12 +40,12 @@ def write_snapshot(file: str | Path, game: Mapping[str, Any], arrays: Mapping[st
 
 
 def read_snapshot(file: str | Path, game: Game, num_games: int) -> dict[str, NDArray[Any]]:
-    """Arrays of a file that `write_snapshot` wrote for the same game. What they hold is for `check_fields`.
+    """Arrays of a file that `write_snapshot` wrote for the same game. `check_fields` checks their values.
 
-    Nothing is unpacked before its size is known: more than `MOST_BYTES` only for the engine's own number of games, `num_games`.
+    Sizes are checked before anything is unpacked: more than `MOST_BYTES` is allowed only up to the engine's own number of games, `num_games`.
 
     Raises:
-        SnapshotError: the file is missing, not a snapshot, of another format or game, too large, or a field is not as the game has it.
+        SnapshotError: the file is missing, not a snapshot, of another format or game, too large, or a field has another shape or dtype.
     """
     try:
         with zipfile.ZipFile(file) as archive:
@@ -57,12 +57,12 @@ def read_snapshot(file: str | Path, game: Game, num_games: int) -> dict[str, NDA
             return {name: _unpacked(archive, name) for name in forms}
     except SnapshotError:
         raise
-    except Exception as error:  # what a damaged archive raises depends on the byte
+    except Exception as error:  # a damaged archive may raise anything
         raise SnapshotError(f"{file}: not an engine snapshot ({error}); write one with engine.save(file)") from error
 
 
 class _Form(NamedTuple):
-    """What an array says of itself before its values."""
+    """Shape and dtype of an array, from its header."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -77,7 +77,7 @@ def _form(archive: zipfile.ZipFile, name: str) -> _Form:
     if dtype.hasobject:
         raise ValueError(f"{name} holds Python objects")
     if name == "header" and (shape != () or dtype.itemsize > MOST_HEADER_BYTES):
-        raise ValueError("its header is no short text")
+        raise ValueError("its header is not a short text")
     return _Form(shape, str(dtype))
 
 
@@ -85,8 +85,8 @@ def _unpacked(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     _form(archive, name)
     with archive.open(f"{name}.npy") as member:
         array: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
-        if member.read(1):  # and so the checksum is compared
-            raise ValueError(f"{name} goes on behind its last value")
+        if member.read(1):  # reading to the end also compares the checksum
+            raise ValueError(f"{name} continues after its last value")
     return array
 
 
@@ -123,15 +123,15 @@ def _describe(game: Mapping[str, Any]) -> str:
 
 
 def _saved(game: Game) -> dict[str, Field]:
-    """Everything that `Engine.fields` gives."""
+    """The fields that `Engine.fields` returns."""
     return {**own_fields(game.fields), "_started": Field("bool")}
 
 
 def check_fields(game: Game, fields: Mapping[str, Any]) -> None:
-    """Refuse arrays that are not the state of some number of games of `game`: kernels would read and write beside their arrays.
+    """Refuse arrays that are not a state of `game`: with such a state kernels would read and write outside their arrays.
 
     Raises:
-        SnapshotError: a field is missing, has another shape or dtype, or a value outside its bounds; or fields contradict each other.
+        SnapshotError: a field is missing, has another shape or dtype, or a value out of bounds; or fields contradict each other.
     """
     _check_forms(
         game,
@@ -172,7 +172,7 @@ def _check_forms(game: Game, forms: Mapping[str, _Form]) -> None:
 
 def _check_bounds(game: Game, name: str, spec: Field, values: NDArray[Any]) -> None:
     low, high = spec.low, spec.high
-    if spec.dtype == "bool":  # a byte that is neither 0 nor 1 is true, and false
+    if spec.dtype == "bool":  # a byte that is neither 0 nor 1 would count as both True and False
         values, low, high = values.view(np.uint8), 0, 1
     wrong = ~np.isfinite(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
     if low is not None:

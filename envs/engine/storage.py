@@ -1,4 +1,4 @@
-"""Where the state of n games lives on the CPU: one record array, a game's fields side by side."""
+"""How the state of n games is stored on the CPU: one record array, with one record per game."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ludory.errors import OptionError
 
 @lru_cache(maxsize=256)
 def state_class(names: tuple[str, ...]) -> type:
-    """NamedTuple class with one field per state field."""
+    """The NamedTuple class with one field per state field."""
     return namedtuple("GameState", names)
 
 
 def record_dtype(fields: Mapping[str, Field]) -> np.dtype[Any]:
-    """Record of one game: the largest items first, so that every field is aligned. Shared fields are no part of it."""
+    """Record of one game: the largest items first, so that every field is aligned. Shared fields are not part of it."""
     ordered = sorted(own_fields(fields).items(), key=lambda item: -np.dtype(item[1].dtype).itemsize)
     return np.dtype([(name, spec.dtype, spec.shape) for name, spec in ordered], align=True)
 
 
 def own_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
-    """The fields of which every game has its own."""
+    """The fields that are not shared."""
     return {name: spec for name, spec in fields.items() if not spec.shared}
 
 
@@ -43,17 +43,17 @@ def new_records(fields: Mapping[str, Field], count: int) -> NDArray[Any]:
 def views(
     fields: Mapping[str, Field], records: NDArray[Any], shared: Mapping[str, NDArray[Any]] = MappingProxyType({})
 ) -> State:
-    """The records as a NamedTuple of arrays that share their memory, with the arrays that all games share."""
+    """The records as a NamedTuple of arrays that share their memory; shared fields are those of `shared`."""
     return state_class(tuple(fields))(
         *(shared[name] if spec.shared else records[name] for name, spec in fields.items())
     )
 
 
 def shared_arrays(game: Game) -> dict[str, NDArray[Any]]:
-    """The arrays of a game's shared fields, read-only and contiguous; not copied where they are as the fields say.
+    """The arrays of a game's shared fields, read-only and contiguous; copied only if their dtype or layout differs.
 
     Raises:
-        OptionError: `Game.shared` names another field, or an array of another shape.
+        OptionError: `Game.shared` has an unknown field, or an array of another shape.
     """
     arrays = {}
     unknown = [name for name in game.shared if name not in game.shared_names]

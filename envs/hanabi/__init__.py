@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields as dataclass_fields
 from functools import partial
 from typing import Any
 
 from ludory.envs.game import Game, GameFacts, Head, Kernels, State
-from ludory.errors import OptionError
+from ludory.envs.options import read_options
 
 from .observation import OBSERVE, observation_spec
+from .pictures.svg import draw_svg
+from .pictures.text import draw_text
 from .redeal import redeal
 from .rules import legal, reset, step
 from .sight import COLOR_NAMES, last_move
@@ -24,12 +25,12 @@ END_NAMES = {BOMB: "bomb", PERFECT: "perfect", DECK_OUT: "deck"}
 
 
 def make_game(**options: Any) -> Game:
-    """Hanabi with keyword options, see `HanabiOptions`.
+    """Make Hanabi with keyword options, see `HanabiOptions`.
 
     Raises:
         OptionError: unknown option, or a value that is not allowed.
     """
-    chosen = _options(options)
+    chosen = read_options("Hanabi", HanabiOptions, options)
     perfect = chosen.colors * chosen.ranks
     facts = GameFacts(
         name="Hanabi",
@@ -54,21 +55,13 @@ def make_game(**options: Any) -> Game:
         action_name=partial(action_name, chosen),
         info=partial(public_info, chosen),
         start=partial(start_fields, chosen),
-        text=partial(_text, chosen),
-        svg=partial(_svg, chosen),
+        text=partial(draw_text, chosen),
+        svg=partial(draw_svg, chosen),
         last_move=partial(last_move, chosen),
         consistent=partial(consistent, chosen),
         symmetry=partial(draw_colors, chosen),
         options=options,
     )
-
-
-def _options(options: dict[str, Any]) -> HanabiOptions:
-    known = [field.name for field in dataclass_fields(HanabiOptions)]
-    for name in options:
-        if name not in known:
-            raise OptionError(f"Hanabi has no option {name!r}; it has {', '.join(known)}")
-    return HanabiOptions(**options)
 
 
 def action_name(options: HanabiOptions, head: int, action: int) -> str:
@@ -86,7 +79,7 @@ def action_name(options: HanabiOptions, head: int, action: int) -> str:
 
 
 def public_info(options: HanabiOptions, state: State, i: int) -> dict[str, Any]:
-    """What everybody at the table knows of game i; `score` counts a bomb as 0, `stacks` does not."""
+    """Public facts of game i; `score` is 0 after a bomb, `stacks` is not."""
     fireworks = state.fireworks[i].tolist()
     last = state.last[i]
     info: dict[str, Any] = {
@@ -102,15 +95,3 @@ def public_info(options: HanabiOptions, state: State, i: int) -> dict[str, Any]:
     if bool(state.terminated[i]):
         info["end"] = END_NAMES[int(state.end[i])]
     return info
-
-
-def _text(options: HanabiOptions, state: State, i: int, seat: int | None) -> str:
-    from .pictures.text import draw_text
-
-    return draw_text(options, state, i, seat)
-
-
-def _svg(options: HanabiOptions, state: State, i: int, seat: int | None) -> str:
-    from .pictures.svg import draw_svg
-
-    return draw_svg(options, state, i, seat)

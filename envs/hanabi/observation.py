@@ -1,9 +1,9 @@
 """What a Hanabi seat sees, as kernels: the layout of hanabi-learning-environment's canonical encoder and its variants.
 
-The observer is always first; "relative" seats count from it. One-hots are all zero when there is nothing to show.
+Seats are relative: the observer comes first. One-hots are all zero when there is nothing to show.
 
-Long runs of entries are written through a slice of `out` with a plain index: the compiler then knows that the index is
-not negative and fills many bytes with one instruction.
+Long runs of entries are written through a slice of `out` with a plain index: the compiler then knows that the index is not negative, and
+fills many bytes with one instruction.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from ludory.envs.game import ObservationSpec, flat_segments
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .rules import copies_of, deck_left, rank_count
 from .state import (

@@ -1,9 +1,9 @@
-"""`redeal` for Hanabi: own hand and deck order drawn exactly from what a seat cannot know."""
+"""`redeal` for Hanabi: draws the own hand and the order of the deck, exactly uniformly over what a seat cannot know."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.envs.chance import draw
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .rules import rank_count
 

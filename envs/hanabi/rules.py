@@ -1,13 +1,13 @@
 """Hanabi's rules as scalar kernels: reset, legal, step.
 
-Sizes come from the shapes of the state's arrays, so the same kernels serve every variant.
+Sizes are read from the shapes of the state's arrays, so the same kernels serve every variant.
 Action ids: 0..h-1 discard a slot; h..2h-1 play a slot; then hint a colour to seat +1, +2, ...; then hint a rank to seat +1, +2, ...
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.envs.chance import begin_episode, draw
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .state import (
     ACTION,
@@ -125,7 +125,7 @@ def take_card(state, i, seat, slot):
 
 @kernel
 def reset(state, i):
-    """Shuffle what `options` left open, deal hand by hand, choose the starting seat."""
+    """Shuffle what reset options leave open, deal hand by hand, choose the starting seat."""
     players, hand = state.hands.shape[1], state.hands.shape[2]
     begin_episode(state, i)
     fill_deck(state, i)
@@ -180,7 +180,7 @@ def legal(state, i, seat, mask):
 
 @kernel
 def gain_token(state, i):
-    """Give one information token back if below the cap; tells whether it did."""
+    """Regain one information token if below the cap; returns whether it did."""
     if int(state.tokens[i]) < int(state.setup[i, MAX_TOKENS]):
         state.tokens[i] += 1
         return 1

@@ -1,4 +1,4 @@
-"""`Sight`: what one seat may see of a game, as plain values. Both pictures are drawn from it and from nothing else."""
+"""`HanabiSight`: what one seat may see of a game, as plain values. Both pictures are drawn from it alone."""
 
 from __future__ import annotations
 
@@ -36,28 +36,28 @@ END_WORDS = {BOMB: "all lives are lost", PERFECT: "all stacks are complete", DEC
 
 @dataclass(frozen=True, slots=True)
 class SeenCard:
-    """A card in a hand and what hints have told its holder. `card` is (colour, rank), 0-based, None if face down."""
+    """A card in a hand, and what its holder knows from hints. `card` is (colour, rank), 0-based, None if face down."""
 
     card: tuple[int, int] | None
     colors: tuple[bool, ...]
-    """Which colours the hints leave open."""
+    """Which colours are possible according to the hints."""
     ranks: tuple[bool, ...]
     told_color: int | None
     """The colour that a hint named."""
     told_rank: int | None
     touched: bool
-    """True if the last move was a hint that named this card."""
+    """True if the last move was a hint about this card."""
 
     @property
     def told(self) -> str:
-        """What hints named: "R3", "R?", "?3" or "??"."""
+        """What hints have named: "R3", "R?", "?3" or "??"."""
         color = "?" if self.told_color is None else LETTERS[self.told_color]
         return color + ("?" if self.told_rank is None else str(self.told_rank + 1))
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """A game as `seat` sees it; None: all cards face up."""
+class HanabiSight:
+    """A game as `seat` sees it; None: all cards are face up."""
 
     seat: int | None
     to_move: int | None
@@ -79,12 +79,12 @@ class Sight:
     """Why the game is over, "" while it runs."""
 
 
-def look(options: HanabiOptions, state: State, i: int, seat: int | None) -> Sight:
+def look(options: HanabiOptions, state: State, i: int, seat: int | None) -> HanabiSight:
     """Game `i` as `seat` sees it."""
     fireworks = tuple(int(height) for height in state.fireworks[i])
     deck, over = options.deck_size - int(state.deck_top[i]), bool(state.terminated[i])
     bombed = int(state.lives[i]) == 0 and options.bomb == "zero"
-    return Sight(
+    return HanabiSight(
         seat=seat,
         to_move=None if over else int(state.to_move[i]),
         hands=tuple(_hand(options, state, i, holder, holder == seat) for holder in range(options.players)),
@@ -135,7 +135,7 @@ def _members(bits: int, size: int) -> tuple[bool, ...]:
 
 
 def last_move(options: HanabiOptions, state: State, i: int) -> str:
-    """The last move of game `i` in words, with the card it showed to everybody; "" before the first."""
+    """The last move of game `i` in words, with the card that it revealed; "" before the first."""
     last = [int(value) for value in state.last[i]]
     if last[KIND] == NO_MOVE:
         return ""

@@ -1,14 +1,14 @@
-"""Reset options of Hanabi: a given deck, the first cards of one, a given seat to start."""
+"""Reset options of Hanabi: a deck, the first cards of a deck, the seat that starts."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.options import integer_array, refuse_unknown
 from ludory.errors import OptionError
 
 from .variants import HanabiOptions
@@ -19,18 +19,13 @@ KEYS = ("deck", "deck_prefix", "start_player")
 def start_fields(options: HanabiOptions, given: Mapping[str, Any], count: int) -> dict[str, NDArray[Any]]:
     """Field values for the next reset of `count` games.
 
-    deck: D card ids in dealing order, [D] for all games or [count, D]. deck_prefix: fewer, the rest is drawn at random.
-    start_player: seat, one or [count].
+    deck: D card ids in dealing order, [D] for all games or [count, D]. deck_prefix: fewer ids; the rest is drawn at random.
+    start_player: a seat, or [count] seats.
 
     Raises:
         OptionError: unknown key, wrong length, id out of range, too many copies of a card, seat out of range.
     """
-    for key in given:
-        if key not in KEYS:
-            near = difflib.get_close_matches(str(key), KEYS, 1, 0)
-            raise OptionError(
-                f"Hanabi has no reset option {key!r}; did you mean {near[0]!r}? (it has {', '.join(KEYS)})"
-            )
+    refuse_unknown("Hanabi", "reset option", given, KEYS)
     if "deck" in given and "deck_prefix" in given:
         raise OptionError("give either deck or deck_prefix, not both")
     fields: dict[str, NDArray[Any]] = {}
@@ -43,7 +38,7 @@ def start_fields(options: HanabiOptions, given: Mapping[str, Any], count: int) -
 
 
 def _deck_fields(options: HanabiOptions, key: str, cards: Any, count: int) -> dict[str, NDArray[Any]]:
-    decks, size = _integers(key, cards), options.deck_size
+    decks, size = integer_array(key, cards), options.deck_size
     if decks.ndim not in (1, 2) or (decks.ndim == 2 and len(decks) != count):
         raise OptionError(f"{key}: shape {decks.shape}, must be (length,) or ({count}, length)")
     length = decks.shape[-1]
@@ -77,17 +72,7 @@ def _check_cards(options: HanabiOptions, key: str, decks: NDArray[Any]) -> None:
 
 
 def _start_seats(options: HanabiOptions, seats: Any, count: int) -> NDArray[np.int8]:
-    array = _integers("start_player", seats)
+    array = integer_array("start_player", seats)
     if array.shape not in ((), (count,)) or (array < 0).any() or (array >= options.players).any():
         raise OptionError(f"start_player={seats!r}: must be a seat 0..{options.players - 1}, one or {count} of them")
     return np.broadcast_to(array, (count,)).astype(np.int8)
-
-
-def _integers(key: str, values: Any) -> NDArray[Any]:
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise OptionError(f"{key}: must be integers in rows of one length ({error})") from error
-    if array.dtype.kind not in "iu":
-        raise OptionError(f"{key}: must be integers, got dtype {array.dtype}")
-    return array.astype(np.int64)

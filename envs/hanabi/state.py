@@ -1,4 +1,4 @@
-"""The state of Hanabi: its fields for given options, and the names of the columns and codes in them."""
+"""The state of Hanabi: its fields, and the names of their columns and codes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RUNNING, BOMB, PERFECT, DECK_OUT = 0, 1, 2, 3
 def fields(options: HanabiOptions) -> dict[str, Field]:
     """The fields of a game with P seats, hand size h, C colours, R ranks, D cards in the deck.
 
-    A card id is colour * R + rank, 0-based; slot 0 is the oldest card of a hand, empty slots are at the end.
+    A card id is colour * R + rank, 0-based. Slot 0 is the oldest card of a hand; empty slots are at the end.
     """
     p, c, r, h = options.players, options.colors, options.ranks, options.hand_size
     cards, colors, ranks = c * r, (1 << c) - 1, (1 << r) - 1
@@ -40,7 +40,7 @@ def fields(options: HanabiOptions) -> dict[str, Field]:
     last = (p - 1, HINT_RANK, p - 1, max(c, r) - 1, (1 << h) - 1, h - 1, cards - 1, 1, 1, options.num_actions - 1)
     return header(p) | {
         "setup": Field("int8", (5,), setup, low=setup, high=setup),
-        # How many first cards of `deck` a reset keeps, and its start seat (-1: by the rules); it takes them back.
+        # Number of first cards of `deck` that a reset keeps, and its start seat (-1: by the rules); the reset clears both.
         "given": Field("int8", low=0, high=0),
         "given_start": Field("int8", (), -1, low=-1, high=-1),
         "deck": Field("int8", (options.deck_size,), low=0, high=cards - 1),  # in dealing order
@@ -63,7 +63,7 @@ def fields(options: HanabiOptions) -> dict[str, Field]:
 
 
 def consistent(options: HanabiOptions, state: State) -> NDArray[np.bool_]:
-    """(N,) bool: hands are filled from slot 0 on, and each card that was dealt is in a hand, on a stack or discarded."""
+    """(N,) bool: hands are filled from slot 0 on, and every dealt card is in a hand, on a stack or discarded."""
     slots, places = np.arange(options.hand_size), np.arange(options.deck_size)
     sound = ((state.hands != EMPTY) == (slots < state.held[:, :, None])).all(axis=(1, 2))
     dealt = places < state.deck_top[:, None]
@@ -76,4 +76,4 @@ def consistent(options: HanabiOptions, state: State) -> NDArray[np.bool_]:
 
 
 MAX_REDEAL_HAND = 8
-"""Largest hand for which the own hand can be redealt exactly (the sampler keeps 2 ** h counts)."""
+"""Largest hand that can be redealt exactly: the sampler needs 2 ** h counts."""

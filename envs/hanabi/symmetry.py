@@ -1,4 +1,4 @@
-"""Hanabi with its colours renamed is the same game (used by Other-Play, arXiv 2003.02979; here to see more in few games)."""
+"""Hanabi stays the same game if its colours are renamed. Other-Play uses this (arXiv 2003.02979); here it augments data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def draw_colors(options: HanabiOptions, generator: np.random.Generator) -> Symme
 
 
 def rename_colors(options: HanabiOptions, names: NDArray[np.int64]) -> Symmetry:
-    """What was colour c is colour names[c]."""
+    """The renaming of colour c to names[c]."""
     p, h, c, r = options.players, options.hand_size, options.colors, options.ranks
     was = np.argsort(names)  # colour j was colour was[j]
     spec = observation_spec(options)

@@ -1,4 +1,4 @@
-"""Targets for auxiliary losses: what a seat holds. Never part of an observation or of `info`."""
+"""Targets for auxiliary losses: the hand of a seat. They are never part of an observation or `info`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_CARD = 255
 
 
 class OwnHand(NamedTuple):
-    """The hands of one seat in N games, slots oldest first; NumPy arrays or, on CUDA, torch tensors."""
+    """The hands of one seat in N games, oldest slot first; NumPy arrays or, on CUDA, torch tensors."""
 
     cards: Array
     """uint8 (N, h): card id, colour * R + rank; 255 = empty slot."""
@@ -26,13 +26,13 @@ class OwnHand(NamedTuple):
 
 
 def own_hand(engine: Engine, seat: Any) -> OwnHand:
-    """The cards of `seat`, one or (N,) integers, and what each is good for.
+    """The cards of `seat`, one or (N,) integers, and whether they are playable or dead.
 
-    A card is playable if it is the next one of its stack. It is dead if it can never be played any more: it lies in the
-    stack already, or all copies of a lower card that the stack still needs are discarded.
+    A card is playable if it is the next card of its stack. It is dead if it can never be played: it is already on the stack, or all
+    copies of a lower card that the stack still needs are discarded.
 
     Raises:
-        OptionError: another game than Hanabi, or no such seat.
+        OptionError: the game is not Hanabi, or there is no such seat.
     """
     state, facts = engine.state, engine.facts
     if "hands" not in state._fields:
@@ -52,7 +52,7 @@ def own_hand(engine: Engine, seat: Any) -> OwnHand:
 
 
 def _reach(heights: Array, discards: Array) -> Array:
-    """(N, C): the highest rank that a stack can still use; from discards (N, C, R). All copies of a rank above it may be gone."""
+    """(N, C): highest rank that each stack can still reach, from discards (N, C, R)."""
     ranks = discards.shape[2]
     reach = heights * 0 + ranks
     for rank in reversed(range(ranks)):

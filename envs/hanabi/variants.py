@@ -1,18 +1,18 @@
-"""Options of Hanabi, and the numbers that follow from them. Which ids fix which options stands in `plugins/builtin.py`."""
+"""Options of Hanabi, and the numbers that follow from them. `plugins/builtin.py` says which ids fix which options."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from ludory.errors import OptionError
+from ludory.envs.options import check_choice, check_flag, check_range
 
 ObservationName = Literal["card_knowledge", "minimal", "seer", "v0_belief"]
 
 
 @dataclass(frozen=True, slots=True)
 class HanabiOptions:
-    """A variant of Hanabi; names as in hanabi-learning-environment where it has one."""
+    """A variant of Hanabi. Options are named as in hanabi-learning-environment where it has them. Invalid values raise an OptionError."""
 
     players: int = 2
     """Number of seats, 2 to 5."""
@@ -21,39 +21,33 @@ class HanabiOptions:
     ranks: int = 5
     """Number of ranks, 1 to 5."""
     hand_size: int = 0
-    """Cards in a hand; 0 means 5 for two or three players and 4 for four or five."""
+    """Cards in a hand; 0: 5 for two or three players, 4 for four or five."""
     max_information_tokens: int = 8
     """Information tokens at the start, and their cap."""
     max_life_tokens: int = 3
     """Lives at the start."""
     random_start_player: bool = False
-    """Draw the seat that starts; otherwise seat 0 does."""
+    """Draw the seat that starts; otherwise seat 0 starts."""
     observation: ObservationName = "card_knowledge"
     """What a seat sees: card_knowledge, minimal, seer or v0_belief."""
     bomb: Literal["zero", "keep"] = "zero"
-    """Score when all lives are lost: zero, or keep the cards played so far."""
+    """Score when all lives are lost: "zero", or "keep" the cards played so far."""
     terminal_deal: bool = True
     """Deal the replacement card after the move that ends the game."""
 
     def __post_init__(self) -> None:
-        """Check every value.
-
-        Raises:
-            OptionError: naming the option, the value and what is allowed.
-        """
-        _check_range("players", self.players, 2, 5)
-        _check_range("colors", self.colors, 1, 5)
-        _check_range("ranks", self.ranks, 1, 5)
+        check_range("players", self.players, 2, 5)
+        check_range("colors", self.colors, 1, 5)
+        check_range("ranks", self.ranks, 1, 5)
         if self.hand_size == 0:
             object.__setattr__(self, "hand_size", 5 if self.players <= 3 else 4)
-        _check_range("hand_size", self.hand_size, 1, self.deck_size // self.players)
-        _check_range("max_information_tokens", self.max_information_tokens, 0, 100)
-        _check_range("max_life_tokens", self.max_life_tokens, 1, 100)
-        _check_choice("observation", self.observation, get_args(ObservationName))
-        _check_choice("bomb", self.bomb, ("zero", "keep"))
+        check_range("hand_size", self.hand_size, 1, self.deck_size // self.players)
+        check_range("max_information_tokens", self.max_information_tokens, 0, 100)
+        check_range("max_life_tokens", self.max_life_tokens, 1, 100)
+        check_choice("observation", self.observation, get_args(ObservationName))
+        check_choice("bomb", self.bomb, ("zero", "keep"))
         for name in ("random_start_player", "terminal_deal"):
-            if not isinstance(getattr(self, name), bool):
-                raise OptionError(f"{name}={getattr(self, name)!r}: must be True or False")
+            check_flag(name, getattr(self, name))
 
     @property
     def copies(self) -> tuple[int, ...]:
@@ -62,7 +56,7 @@ class HanabiOptions:
 
     @property
     def deck_size(self) -> int:
-        """D, number of cards in the full deck."""
+        """D, number of cards in the deck."""
         return self.colors * sum(self.copies)
 
     @property
@@ -72,16 +66,6 @@ class HanabiOptions:
 
     @property
     def longest_game(self) -> int:
-        """Most moves a game can take: hint whenever possible, else discard."""
+        """Upper bound on the number of moves: hint whenever possible, else discard."""
         left = self.deck_size - self.players * self.hand_size
         return 2 * left + self.max_information_tokens + self.players - 1 if left else self.players
-
-
-def _check_range(name: str, value: Any, low: int, high: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise OptionError(f"{name}={value!r}: must be an integer from {low} to {high}")
-
-
-def _check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise OptionError(f"{name}={value!r}: must be one of {', '.join(map(repr, allowed))}")

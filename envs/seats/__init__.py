@@ -1,1 +1,1 @@
-"""Who sits where: the table that asks each seat's agent, and the seats that a policy or its opponents hold."""
+"""Seats: the table at which agents play, and the seats of a policy and of its opponents."""

@@ -1,14 +1,13 @@
-"""Who sits where: the seats that a view's policy plays, and the players of the others."""
+"""The seat that the policy of a view plays, and the players of the other seats."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Any, Literal
 
 from ludory.envs.game import Game, GameFacts
 from ludory.errors import OptionError
-from ludory.plugins import agents
+from ludory.plugins import agents, makers
 from ludory.plugins.call import call
 from ludory.plugins.spec import parse_spec
 
@@ -19,10 +18,10 @@ Others = str | Player | Sequence[str | Player]
 
 
 def own_seat(facts: GameFacts, seats: Seats) -> int | None:
-    """The seat that the policy plays, None for every seat; `seats=None` means "all" where that is possible, else 0.
+    """The seat that the policy plays, None for every seat. `seats=None` means "all" if that is possible, else 0.
 
     Raises:
-        OptionError: "all" where the seats do not share one reward or move at once; or not a seat.
+        OptionError: invalid seat; or "all", but the seats do not share rewards or move simultaneously.
     """
     shared = facts.reward == "shared" and not facts.simultaneous
     if seats is None:
@@ -41,11 +40,13 @@ def own_seat(facts: GameFacts, seats: Seats) -> int | None:
 
 
 def seat_players(game: Game, own: int, others: Others) -> list[Player | None]:
-    """Players in seat order, None at `own`; `others` is one for all other seats (each gets its own) or P - 1 in seat order.
+    """Players in seat order, None at `own`. `others` is one player for all other seats, or P - 1 players in seat order.
+
+    A name makes a separate agent for each seat.
 
     Raises:
-        OptionError: a wrong number of players, or something that is no player.
-        UnknownIdError, PluginError: as the registry of agents.
+        OptionError: a wrong number of players, or an object that is not a player.
+        UnknownIdError, PluginError: as for the registry of agents.
     """
     free = game.facts.players - 1
     names = [others] * free if isinstance(others, str) or not isinstance(others, Sequence) else list(others)
@@ -65,12 +66,11 @@ def _player(game: Game, name: Any) -> Player:
 
 
 def _made(game: Game, name: str) -> Player:
-    """The agent of a spec; agents stand above games, so they are asked for by name: no room below imports one above."""
     spec = parse_spec(name)
     if spec.checkpoint:
-        made: Any = importlib.import_module("ludory").make_agent(name, game=game)
-    else:
-        entry = agents.get(spec.name)
-        made = call(entry.id, agents.load(spec.name), game, *spec.args, **{**entry.fixed, **spec.kwargs})
-    player: Player = made
+        player: Player = makers.load("agent")(name, game)
+        return player
+    entry = agents.get(spec.name)
+    made: Any = call(entry.id, agents.load(spec.name), game, *spec.args, **{**entry.fixed, **spec.kwargs})
+    player = made
     return player

@@ -1,32 +1,33 @@
-"""`PolicySeats`: a batch of games as one policy plays them, every seat of a cooperative game or one seat against players."""
+"""`PolicySeats`: a batch of games that one policy plays: every seat of a cooperative game, or one seat against players."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ludory.envs.engine.protocol import Array, Engine
-from ludory.envs.game import Game
-from ludory.envs.views.arrays import arrays_of
-from ludory.envs.views.forfeit import forfeit_rewards
+from ludory.envs.game import Game, GameFacts
 from ludory.errors import OptionError
 
+from .arrays import arrays_of
 from .opponents import Others, Seats, own_seat, seat_players
 from .table import Listener, Table, first_legal, tell_of_moves
 
+Illegal = Literal["lose", "raise"]
 MOST_STARTS = 1000
-"""How many games in a row may end before the policy's first move."""
+"""Number of consecutive games that may end before the policy's first move."""
 
 
 class PolicySeats:
     """The policy's side of a table. N games, P seats, H heads, A = sum of the head sizes.
 
     Args:
-        game: what is played.
+        game: the game to play.
         engine: a batch of it.
-        seats: "all", or the policy's seat; None: "all" where that is possible, else 0.
+        seats: "all", or the policy's seat; None: "all" if that is possible, else 0.
         others: players of the other seats, as for `seat_players`.
     """
 
@@ -34,7 +35,7 @@ class PolicySeats:
         self.game, self.engine, self.facts = game, engine, game.facts
         self.arrays = arrays_of(engine)
         self.own = own_seat(game.facts, seats)
-        """The policy's seat; None: all seats, with the reward that they share."""
+        """The policy's seat; None: all seats, which share their reward."""
         self._table: Table | None = None
         self._listener: Listener | None = None
         self._early: Array = self.arrays.zeros(engine.num_games, game.facts.players, dtype="float32")
@@ -47,7 +48,7 @@ class PolicySeats:
             self._seed_players(getattr(engine, "seed", 0))
 
     def listen(self, listener: Listener | None) -> None:
-        """Tell `listener` every move of games in which seats take turns, before it is applied; None: nobody."""
+        """Report every move of sequential games to `listener` before it is applied; None: to nobody."""
         if self._table is None:
             self._listener = listener
         else:
@@ -61,12 +62,12 @@ class PolicySeats:
     def start(
         self, rows: Array | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None
     ) -> None:
-        """Start new games in `rows` (default all) up to the policy's first decision; games that end before it are played anew.
+        """Start new games in `rows` (default all) and play up to the policy's first decision; games that end before it are restarted.
 
-        Players that can be seeded are seeded with `seed` too.
+        Players that can be seeded are seeded with `seed` as well.
 
         Raises:
-            OptionError: `options` not allowed, or they give games that end before the policy's first move.
+            OptionError: `options` are not allowed, or lead to games that end before the policy's first move.
         """
         if self._table is None:
             self.engine.reset(rows, options=options, seed=seed)
@@ -95,17 +96,17 @@ class PolicySeats:
                 start_anew((seed + seat) % 2**31)
 
     def state(self) -> dict[str, Array]:
-        """What the players know and draw from: with the engine's fields, all that running games need to be gone on with."""
+        """Memories and seed of the players: together with the engine's fields, everything needed to continue the running games."""
         if self._table is None:
             return {}
         return {"seed": np.array(self._players_seed), "early": self._early} | self._table.state()
 
     def restore(self, state: Mapping[str, Array]) -> bool:
-        """Restore what `state` returned, with the engine as it was then.
+        """Restore what `state` returned, after the engine is restored.
 
         Returns:
-            False if the players lack what they would have to remember of the running games (those of a search are not kept,
-            and earlier versions kept none): games must start anew.
+            False if memories of the running games are missing (those of searches are not saved, and earlier versions saved none).
+            The games must then be reset.
         """
         if self._table is None:
             return True
@@ -115,18 +116,20 @@ class PolicySeats:
         return self._table.restore(state)
 
     def play(self, actions: Array, rows: Array | None = None) -> Array:
-        """Play the policy's actions, (N,) or (N, H), then the players' up to its next decision; returns the rewards (N, P).
+        """Play the policy's actions, (N,) or (N, H), then those of the players up to its next decision; returns the rewards (N, P).
 
         rows: play in these games only; `actions` then has len(rows) entries, all other games have reward 0.
 
         Raises:
-            IllegalActionError: nothing has been played then.
+            IllegalActionError: an action is illegal; nothing has been played.
         """
         if self._table is None:
             tell_of_moves(self._listener, self.engine, actions, rows)
             self.engine.step(actions, rows)
             return self.engine.rewards
-        if not self.legal_rows(actions, rows).all():  # let the engine say so before a player takes notice of the move
+        if not self.legal_rows(
+            actions, rows
+        ).all():  # let the engine raise its error before players are told of the move
             self.engine.step(self._at_table(actions, self._first_legal(rows)), rows)
         self._table.play(self._at_table(actions, 0), rows)
         rewards = self._table.rewards + self._early
@@ -134,7 +137,7 @@ class PolicySeats:
         return rewards
 
     def _at_table(self, actions: Array, others: Array | int) -> Array:
-        """As the engine takes it; in simultaneous games (n, P, H), with `others` for the seats of players."""
+        """Actions in the form of the engine; in simultaneous games (n, P, H), with `others` for the seats of players."""
         if not self.facts.simultaneous:
             return actions
         size, dtype = self.facts.action_size, "int64" if self.facts.box is None else "float32"
@@ -147,7 +150,7 @@ class PolicySeats:
         return first_legal(self.engine.legal() if rows is None else self.engine.legal()[rows], self.facts)
 
     def ends(self) -> tuple[Array, Array]:
-        """(N,) bool: what the policy plays is terminated, is truncated. For a seat that is out, though the others play on, it is."""
+        """(N,) bool: terminated and truncated. The game is terminated for a seat that is out, even if the others play on."""
         terminated, truncated = self.engine.terminated, self.engine.truncated
         if self.own is not None and self.game.seats_leave:
             settled = self.engine.seat_terminated[:, self.own] | ~(terminated | truncated)
@@ -156,11 +159,11 @@ class PolicySeats:
         return terminated, truncated
 
     def observe(self, rows: Array | None = None) -> Array:
-        """What the policy sees, (N, *shape): its seat's view, or that of the seat to move."""
+        """What the policy sees, (N, *shape): the observation of its seat, or of the seat to move."""
         return self.engine.observe(self.own, rows)
 
     def legal(self) -> Array:
-        """Legal masks (N, A) bool of the policy's decision, all true in finished games."""
+        """Legal masks (N, A) bool of the policy's decision, all True in finished games."""
         masks = self.engine.legal()
         return masks[:, self.own] if self.facts.simultaneous else masks
 
@@ -181,5 +184,29 @@ class PolicySeats:
         return fits
 
     def forfeit(self, returns: Array) -> Array:
-        """Rewards (m, P) of games that the policy has lost by an illegal action, given the returns (m, P) so far."""
+        """Rewards (m, P) of games that the policy lost by an illegal action, given the returns (m, P) so far."""
         return forfeit_rewards(self.facts, returns, [self.reward_seat])
+
+
+def checked_illegal(illegal: str) -> str:
+    """`illegal`, if it is "lose" or "raise".
+
+    Raises:
+        OptionError: it is neither.
+    """
+    if illegal not in get_args(Illegal):
+        raise OptionError(f"illegal={illegal!r}: must be 'lose' (the game ends with the worst return) or 'raise'")
+    return illegal
+
+
+def forfeit_rewards(facts: GameFacts, returns: Array, seats: Sequence[int]) -> Array:
+    """Final rewards (m, P) of m games that `seats` lost by an illegal action, given the returns (m, P) so far.
+
+    The return of a seat that lost becomes the worst possible one, or decreases by 1 if returns have no lower bound. Shared rewards are
+    the same for all seats; otherwise the other seats have reward 0.
+    """
+    rewards = returns * 0
+    losers = range(facts.players) if facts.reward == "shared" else seats
+    for seat in losers:
+        rewards[:, seat] = facts.min_return - returns[:, seat] if isfinite(facts.min_return) else -1
+    return rewards

@@ -1,4 +1,4 @@
-"""`Table`: an engine with players in some seats. Views, evaluation and samplers all play their games here."""
+"""`Table`: an engine with players in some seats. Views, evaluation and samplers play their games at it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ludory.envs.game import GameFacts
 from .player import Memory, Player, memory_of_new_games, named_arrays, put
 
 Listener = Callable[[Array, Array, Array], None]
-"""`listener(rows, seats, actions)`: in the games `rows`, `seats` are about to play `actions`."""
+"""Called as `listener(rows, seats, actions)` when `seats` are about to play `actions` in the games `rows`."""
 
 
 def no_actions(facts: GameFacts, *shape: int) -> Array:
-    """Zeros for the actions of one seat each, (*shape,) of one head, (*shape, H) of several, float32 (*shape, D) of continuous actions."""
+    """Zeros for actions: (*shape,) for one head, (*shape, H) for several, float32 (*shape, D) for continuous actions."""
     if facts.box is not None:
         return np.zeros((*shape, facts.action_size), np.float32)
     return np.zeros((*shape, len(facts.heads)) if len(facts.heads) > 1 else shape, np.int64)
 
 
 def first_legal(masks: Array, facts: GameFacts) -> Array:
-    """The first legal value of each head, (..., H), under masks (..., A); of continuous actions the one nearest to 0, (..., D)."""
+    """The first legal value of each head, (..., H), under masks (..., A); for continuous actions the action nearest to 0, (..., D)."""
     if facts.box is not None:
         nearest = np.clip(0, facts.box.low, facts.box.high).astype(np.float32)
         return np.broadcast_to(nearest, (*masks.shape[:-1], len(nearest))).copy()
@@ -33,7 +33,7 @@ def first_legal(masks: Array, facts: GameFacts) -> Array:
 
 
 def tell_of_moves(listener: Listener | None, engine: Engine, actions: Array, rows: Array | None = None) -> None:
-    """Tell `listener`, if there is one, the moves about to be played in running games; as for `Engine.step`."""
+    """Report the moves about to be played in running games to `listener`, if there is one; arguments as for `Engine.step`."""
     if listener is None:
         return
     chosen = np.arange(engine.num_games) if rows is None else on_host(rows)
@@ -43,10 +43,10 @@ def tell_of_moves(listener: Listener | None, engine: Engine, actions: Array, row
 
 
 class Table:
-    """Seats taken by players move by themselves; free seats (None) wait for `play`.
+    """Seats with a player move by themselves; free seats (None) wait for `play`.
 
-    `rewards` (N, P) sums what fell since the last decision of a free seat, the moves of the players included.
-    Who moves where is decided on the host, so rows and rewards are NumPy arrays on every device.
+    `rewards` (N, P) is the sum of rewards since the last decision of a free seat, including those of the players' moves.
+    The seats to move are determined on the host, so rows and rewards are NumPy arrays on every device.
     """
 
     def __init__(self, engine: Engine, players: Sequence[Player | None]) -> None:
@@ -55,7 +55,7 @@ class Table:
         self.memories: list[Memory] = self._new_memories(np.arange(engine.num_games))
         self.rewards: Array = np.zeros((engine.num_games, len(players)), np.float32)
         self.listener: Listener | None = None
-        """Told every move of games in which seats take turns, those of free seats too, before it is applied."""
+        """Called for every move of sequential games, including those of free seats, before it is applied."""
 
     def start(
         self, rows: Array | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None
@@ -75,11 +75,11 @@ class Table:
         ]
 
     def state(self) -> dict[str, Array]:
-        """What the players remember of the running games, by name. Memories that are not made of numbers are left out."""
+        """Memories of the players in the running games, by name. Memories that are not numeric are left out."""
         return {name: array for name, array in self._arrays().items() if array.dtype != object}
 
     def restore(self, state: Mapping[str, Array]) -> bool:
-        """Restore what `state` returned; False if it lacks something that these players remember, and games must start anew."""
+        """Restore what `state` returned; returns False if a memory is missing, in which case the games must be reset."""
         self.memories = self._new_memories(np.arange(self.engine.num_games))
         known = self._arrays()
         if any(name not in state or state[name].shape != array.shape for name, array in known.items()):
@@ -94,7 +94,7 @@ class Table:
         return {name: array for part in parts for name, array in part.items()}
 
     def play(self, actions: Array, rows: Array | None = None) -> None:
-        """Play the free seats' actions (as for `Engine.step`), then the players' up to the next decision of a free seat.
+        """Play the actions of free seats (as for `Engine.step`), then those of players up to the next decision of a free seat.
 
         rows: play in these games only; `actions` then has len(rows) entries, and all other games have reward 0.
         """
@@ -152,13 +152,13 @@ class Table:
             acts, waits = running & must_act[:, seat], running & ~must_act[:, seat]
             if acts.any():
                 actions[acts, seat] = self._choose(int(seat), rows[acts]).reshape(acts.sum(), -1)
-            if waits.any():  # nobody is asked for the one action that is left
+            if waits.any():  # only one action is left, so the player is not asked
                 actions[waits, seat] = first_legal(on_host(self.engine.legal())[rows[waits], seat], self.engine.facts)
                 self._look_on(int(seat), rows[waits])
         return actions
 
     def _look_on(self, seat: int, rows: Array) -> None:
-        """Let a player that wants to see what its seat sees while it waits, in those of `rows` where it is not out."""
+        """Call `look_on` of the player of a waiting seat, if it has one, in those of `rows` where the seat is not out."""
         look_on = getattr(self.players[seat], "look_on", None)
         if look_on is not None and self.engine.game.seats_wait:
             living = rows[on_host(self.engine.alive)[rows, seat]]

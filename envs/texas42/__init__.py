@@ -1,19 +1,22 @@
 """Texas 42: two partnerships, a double-six domino set, one auction, seven tricks, scored in marks.
 
-Three games of the same rules: a hand with its auction, a match to seven marks, and the play of a fixed contract.
+Three games with the same rules: a hand with its auction, a match to seven marks, and the play of a fixed contract.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields as dataclass_fields
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-from ludory.envs.game import Game, GameFacts, Head, Kernels, State
+from ludory.envs.game import Game, GameFacts, Head, Kernels
+from ludory.envs.options import check_choice, read_options
 from ludory.errors import OptionError
 
 from .observation import OBSERVE, observation_spec
-from .options import MOST_ATTEMPTS, NELLO, OBSERVATIONS, FixedContract, ObservationName, Texas42Rules, check_choice
+from .options import MOST_ATTEMPTS, NELLO, OBSERVATIONS, FixedContract, ObservationName, Texas42Rules
+from .pictures.svg import draw_svg
+from .pictures.text import draw_text
 from .pictures.wording import action_name, last_move, public_info, tile_action_name
 from .redeal import redeal
 from .rules import legal, legal_play, reset, reset_play, step, step_play
@@ -30,7 +33,7 @@ def make_hand(observation: ObservationName = "bits+history", **options: Any) -> 
     Raises:
         OptionError: unknown option (see `Texas42Rules`), or a value that is not allowed.
     """
-    rules = _rules("Texas 42", options)
+    rules = read_options("Texas 42", Texas42Rules, options, ("observation",))
     if "target" in options:
         raise OptionError("target: only a match has one; use Texas42Match-v0")
     _check_observation(observation, with_auction=True)
@@ -42,12 +45,12 @@ def make_match(
 ) -> Game:
     """`Texas42Match-v0`: hands until a team has `target` marks; cut off after 64 deals.
 
-    reward: "win" gives +1 or -1 at the end; "marks" those of each hand as they fall.
+    reward: "win": +1 or -1 at the end of the match; "marks": the marks of each hand at its end.
 
     Raises:
         OptionError: unknown option (see `Texas42Rules`), or a value that is not allowed.
     """
-    rules = _rules("Texas 42 match", options)
+    rules = read_options("Texas 42 match", Texas42Rules, options, ("observation",))
     check_choice("reward", reward, ("win", "marks"))
     _check_observation(observation, with_auction=True)
     most = 1 if reward == "win" else rules.target - 1 + rules.highest_bid
@@ -80,8 +83,8 @@ def make_play(
         kernels=Kernels(reset_play, step_play, legal_play, OBSERVE[observation], redeal),
         action_name=tile_action_name,
         info=public_info,
-        text=_text,
-        svg=_svg,
+        text=draw_text,
+        svg=draw_svg,
         last_move=last_move,
         consistent=consistent,
     )
@@ -104,8 +107,8 @@ def _game(
         kernels=Kernels(reset, step, legal, OBSERVE[observation], redeal),
         action_name=action_name,
         info=public_info,
-        text=_text,
-        svg=_svg,
+        text=draw_text,
+        svg=draw_svg,
         last_move=last_move,
         consistent=consistent,
         options=options,
@@ -114,9 +117,7 @@ def _game(
 
 
 def _with_start(game: Game, start: Any) -> Game:
-    """`game` with reset options, which are read by the rules of the game itself."""
-    from dataclasses import replace
-
+    """`game` with `start`, which needs the game itself because it plays given moves."""
     return replace(game, start=partial(start, game))
 
 
@@ -144,29 +145,9 @@ def _setup(rules: Texas42Rules, format: int, paid: int) -> tuple[int, ...]:
     return (format, int(rules.all_pass == "forced"), forms, rules.plunge, *flags, rules.target, paid)
 
 
-def _rules(name: str, options: dict[str, Any]) -> Texas42Rules:
-    known = [field.name for field in dataclass_fields(Texas42Rules)]
-    for option in options:
-        if option not in known:
-            raise OptionError(f"{name} has no option {option!r}; it has observation, {', '.join(known)}")
-    return Texas42Rules(**options)
-
-
 def _check_observation(name: str, with_auction: bool) -> None:
     check_choice("observation", name, OBSERVATIONS)
     if with_auction and name == "transcript":
         raise OptionError(
             "observation='transcript' shows no auction: use Texas42Play-v0, or observation='bits+history'"
         )
-
-
-def _text(state: State, i: int, seat: int | None) -> str:
-    from .pictures.text import draw_text
-
-    return draw_text(state, i, seat)
-
-
-def _svg(state: State, i: int, seat: int | None) -> str:
-    from .pictures.svg import draw_svg
-
-    return draw_svg(state, i, seat)

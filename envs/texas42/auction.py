@@ -2,7 +2,7 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .bits import size
 from .options import MOST_MARKS
@@ -81,7 +81,7 @@ def legal_bids(state, i, seat, mask):
 
 @kernel
 def place_bid(state, i, seat, action):
-    """Note the bid; tells whether the auction is over, which it is after the shaker's."""
+    """Record the bid; returns whether the auction is over, which it is after the shaker's bid."""
     value = bid_value(state, i, action, int(state.bid[i]))
     state.bids[i, seat] = action
     if value > 0:

@@ -1,8 +1,8 @@
-"""Counting in masks of tiles, as kernels."""
+"""Kernels that count tiles in masks."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 
 @kernel

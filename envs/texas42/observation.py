@@ -1,11 +1,11 @@
-"""What a seat of Texas 42 sees, as kernels: public information and its own hand, seats counted from itself."""
+"""What a seat of Texas 42 sees, as kernels: public information and its own hand. Seats are counted from the observer."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 from ludory.envs.game import ObservationSpec, flat_segments
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .auction import bid_value
 from .bits import played_tiles
@@ -33,20 +33,12 @@ _PARTS = {
 }
 _HISTORY = 28 * 32
 PHASE_AT, SHAKER_AT, TO_MOVE_AT, BIDS_AT, BIDDER_AT, BID_AT, DECLARATION_AT, LEADER_AT = 0, 3, 7, 11, 99, 103, 122, 136
-HAND_AT, TRICK_AT, PLAYED_AT, MAY_HOLD_AT, LED_AT, POINTS_AT, MARKS_AT, HISTORY_AT = (
-    140,
-    168,
-    280,
-    392,
-    476,
-    484,
-    568,
-    582,
-)
+HAND_AT, TRICK_AT, PLAYED_AT, MAY_HOLD_AT, LED_AT = 140, 168, 280, 392, 476
+POINTS_AT, MARKS_AT, HISTORY_AT = 484, 568, 582
 
 TOKENS, FEATURES = 36, 8
 HAND_TOKEN, PLAY_TOKEN = 1, 2
-"""Types of tokens; the declaration has 0."""
+"""Types of tokens; the type of the declaration is 0."""
 
 
 def observation_spec(name: ObservationName) -> ObservationSpec:

@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
+from ludory.envs.options import check_choice, check_flag, check_range
 from ludory.errors import OptionError
 
 from .tiles import NELLO_HIGH, NELLO_LOW, NELLO_SUIT
 
 NELLO = {"high": NELLO_HIGH, "suit": NELLO_SUIT, "low": NELLO_LOW}
-"""Declaration of each form of nello."""
+"""The declaration of each form of nello."""
 MOST_MARKS = 7
 """The highest bid, in marks."""
 MOST_ATTEMPTS = 64
-"""A match is cut off after as many deals."""
+"""A match is truncated after so many deals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Texas42Rules:
-    """House rules; the defaults are straight 42.
+    """House rules; the defaults are straight 42. Invalid values raise an OptionError.
 
     Sources: mk5/docs/rules.md and texas-42/wiki/rules-profile.md; for sevens J. Kelley, Great Book of Domino Games (1999).
     """
 
     all_pass: Literal["reshake", "forced"] = "reshake"
-    """When three seats have passed: reshake (the shaker may pass too, and nobody scores), or forced (it may not)."""
+    """When three seats have passed: "reshake": the shaker may pass as well, and nobody scores; "forced": it must bid."""
     nello: tuple[str, ...] = ()
     """Forms of nello that a plain mark bid may declare: doubles "high", a "suit" of their own, or "low"."""
     plunge: int = 0
-    """Fewest marks of a plunge, a bid with at least four doubles after which the partner declares and leads; 0: no plunge."""
+    """Minimum marks of a plunge, a bid with at least four doubles after which the partner declares and leads; 0: no plunge."""
     splash: bool = False
-    """Allow a splash, a bid of two or three marks with at least three doubles, else as a plunge."""
+    """Allow a splash, a bid of two or three marks with at least three doubles, otherwise like a plunge."""
     sevens: bool = False
     """A plain mark bid may declare sevens."""
     early_stop: bool = False
@@ -40,11 +41,6 @@ class Texas42Rules:
     """Marks that win a match."""
 
     def __post_init__(self) -> None:
-        """Check every value.
-
-        Raises:
-            OptionError: naming the option, the value and what is allowed.
-        """
         check_choice("all_pass", self.all_pass, ("reshake", "forced"))
         forms = (self.nello,) if isinstance(self.nello, str) else tuple(self.nello)
         for form in forms:
@@ -53,8 +49,7 @@ class Texas42Rules:
         check_range("plunge", self.plunge, 0, MOST_MARKS)
         check_range("target", self.target, 1, 7)
         for name in ("splash", "sevens", "early_stop"):
-            if not isinstance(getattr(self, name), bool):
-                raise OptionError(f"{name}={getattr(self, name)!r}: must be True or False")
+            check_flag(name, getattr(self, name))
 
     @property
     def highest_bid(self) -> int:
@@ -63,29 +58,25 @@ class Texas42Rules:
 
 
 ObservationName = Literal["bits", "bits+history", "transcript"]
+OBSERVATIONS = get_args(ObservationName)
 
 
 @dataclass(frozen=True, slots=True)
 class FixedContract:
-    """What `Texas42Play-v0` starts from."""
+    """The contract with which `Texas42Play-v0` starts. Invalid values raise an OptionError."""
 
     decl: int | None = None
-    """Declaration; None: drawn from those of straight 42 for every hand."""
+    """Declaration; None: drawn for every hand from those of straight 42."""
     bid: int = 30
     """30..41 points, or 42 m for m marks."""
     bidder: int = 0
-    """Seat that has bid."""
+    """Seat that won the auction."""
     leader: int | None = None
     """Seat that leads first; None: the bidder."""
     reward: Literal["points", "make"] = "points"
-    """points: of every trick, as parts of 42; make: +1 or -1 at the end."""
+    """points: those of every trick, divided by 42; make: +1 or -1 at the end."""
 
     def __post_init__(self) -> None:
-        """Check every value.
-
-        Raises:
-            OptionError: naming the option, the value and what is allowed.
-        """
         check_choice("reward", self.reward, ("points", "make"))
         check_range("bidder", self.bidder, 0, 3)
         if self.decl is not None:
@@ -102,10 +93,10 @@ class FixedContract:
 
 
 def check_contract(decl: int | None, bid: int, bidder: int, leader: int | None, reward: str) -> None:
-    """Refuse contracts that no auction gives.
+    """Refuse contracts that cannot result from an auction.
 
     Raises:
-        OptionError: naming what does not fit.
+        OptionError: names the value and what is allowed.
     """
     marks, rest = divmod(bid, 42)
     if not (30 <= bid <= 41 or (rest == 0 and 1 <= marks <= MOST_MARKS)):
@@ -118,18 +109,3 @@ def check_contract(decl: int | None, bid: int, bidder: int, leader: int | None, 
         raise OptionError(f"decl={decl} (nello or sevens) with leader={leader}: the bidder, seat {bidder}, leads")
     if reward == "points":
         raise OptionError(f"decl={decl} (nello or sevens) is not played for points: give reward='make'")
-
-
-def check_range(name: str, value: Any, low: int, high: int) -> None:
-    """Refuse what is no integer from `low` to `high`."""
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise OptionError(f"{name}={value!r}: must be an integer from {low} to {high}")
-
-
-def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """Refuse what is not one of `allowed`."""
-    if value not in allowed:
-        raise OptionError(f"{name}={value!r}: must be one of {', '.join(map(repr, allowed))}")
-
-
-OBSERVATIONS = get_args(ObservationName)

@@ -1,12 +1,12 @@
-"""`redeal` for Texas 42: the hands of the others, uniform over all that agrees with what a seat knows.
+"""`redeal` for Texas 42: draws the hands of the others uniformly over all deals that agree with what a seat knows.
 
-No table is kept: every tile is given by the number of ways to give out the rest, which `ways.py` counts in closed form.
+It needs no table: each tile is dealt according to the number of ways to deal the rest, which `ways.py` counts in closed form.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.envs.chance import draw
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .bits import played_tiles, size
 from .state import PLUNGE, PLUNGE_DOUBLES, SPLASH, SPLASH_DOUBLES

@@ -7,7 +7,7 @@ With a fixed contract, which is only played, ids are tiles.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.envs.chance import begin_episode, draw
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .auction import ask_declaration, clear_auction, declare, legal_bids, legal_declarations, place_bid
 from .bits import size
@@ -87,14 +87,14 @@ def clear_play(state, i):
 
 @kernel
 def begin_hand(state, i):
-    """Start a hand with the hands in `dealt`; the shaker stands."""
+    """Start a hand with the hands in `dealt`; the shaker stays."""
     clear_play(state, i)
     clear_auction(state, i)
 
 
 @kernel
 def begin_game(state, i):
-    """What the games of all formats begin with; tells whether `options` gave a whole position, which then stands."""
+    """Common part of all resets; returns whether reset options set a whole position, which is then kept."""
     given = int(state.given[i])
     begin_episode(state, i)
     state.given[i] = NOTHING
@@ -113,7 +113,7 @@ def begin_game(state, i):
 
 @kernel
 def reset(state, i):
-    """Deal what `options` left open, and choose the shaker."""
+    """Draw what reset options leave open, and choose the shaker."""
     shaker = int(state.given_shaker[i])
     state.given_shaker[i] = -1
     if not begin_game(state, i):
@@ -123,7 +123,7 @@ def reset(state, i):
 
 @kernel
 def contract_column(state, i, column):
-    """A column of the contract: as `options` gave it, else as the game has it."""
+    """A column of the contract: from reset options, else from the game."""
     given = int(state.given_contract[i, column])
     state.given_contract[i, column] = -1
     return given if given >= 0 else int(state.contract[i, column])
@@ -131,7 +131,7 @@ def contract_column(state, i, column):
 
 @kernel
 def reset_play(state, i):
-    """Deal what `options` left open; the contract stands."""
+    """Draw what reset options leave open; the contract is fixed."""
     decl, bid = contract_column(state, i, DECL), contract_column(state, i, BID)
     bidder = contract_column(state, i, BIDDER)
     leader = contract_column(state, i, LEADER)
@@ -180,7 +180,7 @@ def legal_tiles(state, i, seat, mask):
 
 @kernel
 def play_tile(state, i, seat, tile):
-    """Move a tile from a hand to the trick and note what that shows; tells whether the trick is whole."""
+    """Move a tile from a hand to the trick and record what it reveals; returns whether the trick is complete."""
     plays, place = int(state.plays[i]), int(state.trick_len[i])
     state.cannot[i, seat] = int(state.cannot[i, seat]) | shown_not_held(int(state.decl[i]), suit_led(state, i), tile)
     state.held[i, seat] = int(state.held[i, seat]) & ~(1 << tile)

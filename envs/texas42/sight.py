@@ -1,4 +1,4 @@
-"""`Sight`: what one seat may see of a game of Texas 42, as plain values. Both pictures are drawn from it and from nothing else."""
+"""`Texas42Sight`: what one seat may see of a game of Texas 42, as plain values. Both pictures are drawn from it alone."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from ludory.envs.game import State
 from ludory.envs.texas42.pictures.wording import action_name, contract_words, last_move
 
 from .state import FORMAT, TARGET, WHOLE_MATCH
-from .tiles import CALLED, COUNT, FOLLOW, LED, NELLO_HIGH, NELLO_LOW, RANK, SEVENS
-
-SUIT_NAMES = ("blanks", "aces", "deuces", "treys", "fours", "fives", "sixes")
+from .tiles import CALLED, COUNT, FOLLOW, LED, NELLO_HIGH, NELLO_LOW, RANK, SEVENS, SUIT_NAMES
 
 
 @dataclass(frozen=True, slots=True)
 class PastTrick:
-    """A trick that is over."""
+    """A finished trick."""
 
     plays: tuple[tuple[int, int], ...]
     """(seat, tile) in the order played."""
@@ -25,8 +23,8 @@ class PastTrick:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """A game as `seat` sees it; None: all hands face up."""
+class Texas42Sight:
+    """A game as `seat` sees it; None: all hands are face up."""
 
     seat: int | None
     to_move: int | None
@@ -41,34 +39,34 @@ class Sight:
     """Mask of the tiles held, None if face down."""
     sizes: tuple[int, ...]
     bids: tuple[str, ...]
-    """What each seat has bid, "" if not yet."""
+    """The bid of each seat, "" if it has not bid yet."""
     shaker: int
     """-1: nobody."""
     sits_out: int
     """-1: nobody."""
     voids: tuple[tuple[str, ...], ...]
-    """Suits that each seat has shown to lack."""
+    """Suits of which each seat is known to have no tiles."""
     trick: dict[int, int]
-    """Tile lying in the present trick, by seat, in the order played."""
+    """Tiles of the current trick by seat, in the order played."""
     past: tuple[PastTrick, ...]
     last: str
     """The last move in words, "" before the first."""
 
     def relation(self, chair: int) -> str:
-        """How the holder of a chair is related to the seat that looks."""
+        """Relation of a chair to the seat that looks."""
         if self.seat is None:
             return ""
         return (" you", " left", " mate", " right")[(chair - self.seat) % 4]
 
 
-def look(state: State, i: int, seat: int | None) -> Sight:
+def look(state: State, i: int, seat: int | None) -> Texas42Sight:
     """Game `i` as `seat` sees it."""
     held = [int(mask) for mask in state.held[i]]
     decl, bidder = int(state.decl[i]), int(state.bidder[i])
     over = bool(state.terminated[i]) or bool(state.truncated[i])
     out = (bidder + 2) % 4 if NELLO_HIGH <= decl <= NELLO_LOW else -1
     played = int(state.plays[i]) - int(state.trick_len[i])
-    return Sight(
+    return Texas42Sight(
         seat=seat,
         to_move=None if over else int(state.to_move[i]),
         title="Texas 42",
@@ -104,7 +102,7 @@ def _bid(state: State, i: int, chair: int) -> str:
 
 
 def suit_name(decl: int, suit: int) -> str:
-    """A suit in words under a declaration."""
+    """Name of a suit under a declaration."""
     if suit < CALLED:
         return SUIT_NAMES[suit]
     return f"trumps ({SUIT_NAMES[decl]})" if decl < CALLED else "doubles" if decl != SEVENS else "nearest to seven"
@@ -115,7 +113,7 @@ def _led(state: State, i: int, decl: int) -> str:
 
 
 def _voids(decl: int, cannot: int) -> tuple[str, ...]:
-    """Names of the suits whose tiles a seat cannot hold; under sevens none."""
+    """Names of the suits whose tiles a seat cannot hold; none under sevens."""
     if decl < 0 or decl == SEVENS or not cannot:
         return ()
     suits = (suit for suit in range(8) if FOLLOW[decl, suit])
@@ -128,11 +126,11 @@ def _trick(state: State, i: int) -> dict[int, int]:
 
 
 def past_tricks(decl: int, tiles: Sequence[int], seats: Sequence[int], size: int = 4) -> tuple[PastTrick, ...]:
-    """The whole tricks, of `size` tiles each, of tiles played by seats in order; -1 ends them."""
+    """The complete tricks of `size` tiles each among `tiles` played by `seats` in order; -1 ends them."""
     tricks = []
     for start in range(0, sum(tile >= 0 for tile in tiles) // size * size, size):
         plays = tuple((int(seats[k]), int(tiles[k])) for k in range(start, start + size))
         led = int(LED[decl, plays[0][1]])
-        winner = max(plays, key=lambda play: int(RANK[decl, led, play[1]]))[0]  # of equals the first
+        winner = max(plays, key=lambda play: int(RANK[decl, led, play[1]]))[0]  # the first of equals
         tricks.append(PastTrick(plays, winner, 1 + sum(int(COUNT[tile]) for _, tile in plays)))
     return tuple(tricks)

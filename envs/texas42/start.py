@@ -1,10 +1,10 @@
-"""Reset options of Texas 42: a given deal, shaker, contract, and the bids and plays to begin with."""
+"""Reset options of Texas 42: deal, shaker, contract, and the first bids and plays."""
 
 from __future__ import annotations
 
-import difflib
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import Game
+from ludory.envs.options import check_range, refuse_unknown
 from ludory.errors import IllegalActionError, OptionError
 
-from .options import check_contract, check_range
+from .options import check_contract
 from .state import DEAL, DECLARE_0, PLAY_0, POSITION
 from .tiles import TILE_NAMES, TILES, parse_tile
 
@@ -24,7 +25,7 @@ Fields = dict[str, NDArray[Any]]
 
 
 def seed_deal(seed: int) -> list[list[int]]:
-    """Four sorted hands: `random.Random(seed).shuffle` of 0..27 cut in sevens, as oracle files have it."""
+    """Four sorted hands: `random.Random(seed).shuffle` of 0..27 cut in sevens, as in oracle files."""
     tiles = list(range(TILES))
     random.Random(seed).shuffle(tiles)
     return [sorted(tiles[k : k + 7]) for k in range(0, TILES, 7)]
@@ -38,7 +39,7 @@ def start_hand(game: Game, given: Mapping[str, Any], count: int) -> Fields:
     `bids`, `decl` and `plays` need `deal` or `seed_deal`, and `shaker`; `plays` also `decl`.
 
     Raises:
-        OptionError: unknown key, or a value that is not allowed; illegal moves are named with the legal ones.
+        OptionError: unknown key, or a value that is not allowed; for illegal moves it lists the legal ones.
     """
     _check_keys(game, given, HAND_KEYS)
     fields = _deal_fields(given, count)
@@ -62,7 +63,7 @@ def start_play(game: Game, given: Mapping[str, Any], count: int) -> Fields:
     plays: tiles played, in order; they need `deal` (or `seed_deal`) and `decl`.
 
     Raises:
-        OptionError: unknown key, or a value that is not allowed; illegal moves are named with the legal ones.
+        OptionError: unknown key, or a value that is not allowed; for illegal moves it lists the legal ones.
     """
     _check_keys(game, given, PLAY_KEYS)
     fields = _deal_fields(given, count)
@@ -89,9 +90,7 @@ def start_play(game: Game, given: Mapping[str, Any], count: int) -> Fields:
 
 
 def _position(game: Game, fields: Fields, moves: list[NDArray[np.int64]], count: int) -> Fields:
-    """All fields of the state after `moves`, played through the rules."""
-    from dataclasses import replace
-
+    """All fields of the state after `moves`, which are played by the rules."""
     engine = KernelEngine(replace(game, start=lambda options, rows: dict(options)), count, seed=0, threads=1)
     engine.reset(options=fields)
     try:
@@ -108,12 +107,7 @@ def _position(game: Game, fields: Fields, moves: list[NDArray[np.int64]], count:
 
 
 def _check_keys(game: Game, given: Mapping[str, Any], keys: tuple[str, ...]) -> None:
-    for key in given:
-        if key not in keys:
-            near = difflib.get_close_matches(str(key), keys, 1, 0)
-            raise OptionError(
-                f"{game.facts.name} has no reset option {key!r}; did you mean {near[0]!r}? (it has {', '.join(keys)})"
-            )
+    refuse_unknown(game.facts.name, "reset option", given, keys)
     if given.get("deal") is not None and given.get("seed_deal") is not None:
         raise OptionError("give either deal or seed_deal, not both")
 
@@ -131,7 +125,7 @@ def _deal_fields(given: Mapping[str, Any], count: int) -> Fields:
 
 
 def _deals(deal: Any, count: int) -> NDArray[np.int64]:
-    """(count, 28) from what a caller gave."""
+    """The option `deal` as tile ids (count, 28)."""
     hands = [[parse_tile(tile) for tile in hand.split(",")] for hand in _texts(deal)] or deal
     try:
         array = np.asarray(hands)
@@ -149,7 +143,7 @@ def _deals(deal: Any, count: int) -> NDArray[np.int64]:
 
 
 def _texts(deal: Any) -> list[str]:
-    """All hands, where they are given as texts."""
+    """All hands if they are given as texts, else an empty list."""
     array = np.asarray(deal, dtype=object).ravel() if not isinstance(deal, np.ndarray) else deal.ravel()
     return [str(hand) for hand in array] if len(array) and all(isinstance(hand, str) for hand in array) else []
 

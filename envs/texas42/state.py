@@ -1,4 +1,4 @@
-"""The state of Texas 42: its fields, and the names of the columns, codes and action ids in them."""
+"""The state of Texas 42: its fields, and the names of their columns, codes and action ids."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ def fields(setup: tuple[int, ...], contract: tuple[int, ...]) -> dict[str, Field
     return header(4) | {
         "setup": Field("int8", (9,), setup, low=setup, high=setup),
         "contract": Field("int16", (6,), contract, low=contract, high=contract),
-        # What the next reset starts from, which takes it back: NOTHING, DEAL (in `dealt`) or POSITION (all of the state),
-        # the shaker (-1 = drawn), the contract (-1 = as `contract`).
+        # What the next reset starts from: NOTHING, DEAL (in `dealt`) or POSITION (the whole state), the shaker (-1 = drawn) and
+        # the contract (-1 = as in `contract`). The reset clears them.
         "given": Field("int8", low=NOTHING, high=NOTHING),
         "given_shaker": Field("int8", (), -1, low=-1, high=-1),
         "given_contract": Field("int16", (6,), -1, low=-1, high=-1),
         "held": Field("int32", (4,), **tiles),
         "dealt": Field("int32", (4,), **tiles),
-        "cannot": Field("int32", (4,), **tiles),  # tiles that a seat has shown not to hold
-        "trick": Field("int8", (4,), -1, low=-1, high=TILES - 1),  # tiles of the present trick, in order
+        "cannot": Field("int32", (4,), **tiles),  # tiles that a seat is known not to hold
+        "trick": Field("int8", (4,), -1, low=-1, high=TILES - 1),  # tiles of the current trick, in order
         "trick_len": Field("int8", low=0, high=3),
-        "leader": Field("int8", (), -1, **seat),  # of the present trick
+        "leader": Field("int8", (), -1, **seat),  # of the current trick
         "decl": Field("int8", (), -1, low=-1, high=SEVENS),
         "bid": Field("int16", low=0, high=42 * MOST_MARKS),  # highest so far: 0 none, 30..41 points, 42 m for m marks
         "kind": Field("int8", low=PLAIN, high=SPLASHED),
@@ -77,7 +77,7 @@ def fields(setup: tuple[int, ...], contract: tuple[int, ...]) -> dict[str, Field
 
 
 def consistent(state: State) -> NDArray[np.bool_]:
-    """(N,) bool: seven tiles were dealt to each seat, those that are not held have been played, and the trick is not whole."""
+    """(N,) bool: each seat was dealt seven tiles, those that it no longer holds were played, and the trick is not complete."""
     dealt, held = np.asarray(state.dealt), np.asarray(state.held)
     nello = (state.decl >= NELLO_HIGH) & (state.decl <= NELLO_LOW)
     return np.asarray(

@@ -1,4 +1,4 @@
-"""Tiles, suits and declarations of Texas 42, and the four tables that the kernels read.
+"""Tiles, suits and declarations of Texas 42, and the tables that the kernels read.
 
 Tile h-l (h >= l) has the id h(h+1)/2 + l: 0-0 is 0, 1-0 is 1, 1-1 is 2, ... 6-6 is 27. A set of tiles is a mask of 28 bits.
 Suits 0..6 are pips; 7 is the called suit: the tiles with the trump pip, or the doubles where they are a suit.
@@ -15,25 +15,12 @@ ALL_TILES = (1 << TILES) - 1
 
 # Declarations: 0..6 are pip trumps.
 DOUBLES, DOUBLES_SUIT, FOLLOW_ME, NELLO_HIGH, NELLO_SUIT, NELLO_LOW, SEVENS = 7, 8, 9, 10, 11, 12, 13
-DECLARATIONS = (
-    "blanks",
-    "aces",
-    "deuces",
-    "treys",
-    "fours",
-    "fives",
-    "sixes",
-    "doubles",
-    "doubles suit",
-    "follow me",
-    "nello high",
-    "nello suit",
-    "nello low",
-    "sevens",
-)
+SUIT_NAMES = ("blanks", "aces", "deuces", "treys", "fours", "fives", "sixes")
+_OTHERS = ("doubles", "doubles suit", "follow me", "nello high", "nello suit", "nello low", "sevens")
+DECLARATIONS = (*SUIT_NAMES, *_OTHERS)
 """Name of each declaration."""
 STRAIGHT = (0, 1, 2, 3, 4, 5, 6, 7, 9)
-"""What can be declared in straight 42."""
+"""The declarations of straight 42."""
 
 HIGH = tuple(high for high in range(7) for low in range(high + 1))
 """The higher pip of each tile."""
@@ -44,7 +31,7 @@ TILE_NAMES = tuple(f"{high}-{low}" for high, low in zip(HIGH, LOW, strict=True))
 
 
 def is_called(decl: int, tile: int) -> bool:
-    """Whether `tile` belongs to the called suit, and so to no other."""
+    """Whether `tile` belongs to the called suit, and therefore to no other."""
     if decl < DOUBLES:
         return decl in (HIGH[tile], LOW[tile])
     return decl == SEVENS or (decl in (DOUBLES, DOUBLES_SUIT, NELLO_SUIT) and HIGH[tile] == LOW[tile])
@@ -62,7 +49,7 @@ def in_suit(decl: int, suit: int, tile: int) -> bool:
 
 
 def rank(decl: int, suit: int, tile: int) -> int:
-    """Strength of `tile` where `suit` was led: the highest wins, of equals the first played; 0 cannot win."""
+    """Strength of `tile` if `suit` is led: the highest wins, the first played among equals; 0 cannot win."""
     pips, double = HIGH[tile] + LOW[tile], HIGH[tile] == LOW[tile]
     if decl == SEVENS:
         return 8 - abs(pips - 7)

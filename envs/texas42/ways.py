@@ -1,7 +1,7 @@
-"""How many ways there are to give out unseen tiles, in closed form and without memory, as kernels.
+"""Kernels that count the ways to deal unseen tiles, in closed form and without working memory.
 
-Tiles that the same seats may hold are interchangeable, so a set of tiles is summed up in its *groups*: the number of tiles
-for each of the seven sets of seats (bit j: seat j may hold it), five bits each, at bit 5 * set of one integer.
+Tiles that the same seats may hold are interchangeable, so a set of tiles is described by its *groups*: the number of tiles for each of
+the seven sets of seats (bit j: seat j may hold it), five bits each, at bit 5 * set of one integer.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 CHOOSE = np.array([[math.comb(n, k) for k in range(22)] for n in range(22)], np.int64)
 """int64 [n, k]: binomial coefficients."""

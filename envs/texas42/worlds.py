@@ -1,9 +1,9 @@
 """Worlds: deals of the unseen tiles that agree with what a seat knows; counted, enumerated, and drawn exactly uniformly.
 
-The tiles are given out one after another, doubles first. ways[64 i + 8 a + b] is the number of ways to give out tiles i, i + 1, ...
-when the next two seats still need a and b tiles; the third needs what is left. While doubles are given out, a and b also say how
-many doubles each seat has got, so that a plunge or splash, which promises doubles, only bars entries at the last of them.
-The k-th world follows from k by walking down the table: a bijection, so that uniform ranks give uniform worlds. All is integer.
+The tiles are dealt one after another, doubles first. ways[64 i + 8 a + b] is the number of ways to deal tiles i, i + 1, ... when the
+next two seats still need a and b tiles; the third needs the rest. While doubles are dealt, a and b also determine how many doubles each
+seat has, so a plunge or splash, which promises doubles, only rules out entries at the last double.
+World k is found from k by walking down the table. This is a bijection, so uniform ranks lead to uniform worlds. All numbers are integers.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -25,24 +25,24 @@ from .tiles import ALL_TILES, DOUBLE_TILES, TILE_NAMES, tiles_of
 
 MOST_UNSEEN = 21
 ENUMERATE_BELOW = 2000
-"""Up to so many worlds are all taken by default, instead of a sample."""
+"""Up to this number all worlds are used by default instead of a sample."""
 
 Masks = NDArray[np.int32]
 
 
 class Knowledge(NamedTuple):
-    """What a seat knows of the hands of the other three; these come in turn order, the seat to its left first."""
+    """What a seat knows about the hands of the other three, who are in turn order, the seat to its left first."""
 
     hand: int
-    """Mask of the own tiles held."""
+    """Mask of the seat's own tiles."""
     unseen: int
     """Mask of the tiles that are neither played nor in the own hand."""
     sizes: tuple[int, int, int]
-    """Tiles that each of the others holds."""
+    """Number of tiles that each of the others holds."""
     may: tuple[int, int, int]
     """Masks of the tiles that each of the others may hold."""
     doubles: tuple[int, int, int] = (0, 0, 0)
-    """Doubles that each of the others holds at least, known from a plunge or splash."""
+    """Minimum number of doubles of each of the others, known from a plunge or splash."""
 
 
 def knowledge(state: State, i: int, seat: int) -> Knowledge:
@@ -57,7 +57,7 @@ def knowledge(state: State, i: int, seat: int) -> Knowledge:
 
 
 def _doubles(state: State, i: int, seat: int) -> int:
-    """Doubles that `seat` still holds at least."""
+    """Minimum number of doubles that `seat` still holds."""
     promised = {PLUNGE: PLUNGE_DOUBLES, SPLASH: SPLASH_DOUBLES}.get(int(state.bids[i, seat]), 0)
     shown = int(state.dealt[i, seat]) & ~int(state.held[i, seat]) & DOUBLE_TILES
     return max(0, promised - shown.bit_count())
@@ -158,7 +158,7 @@ class Worlds:
     """All worlds that agree with `known`, numbered from 0.
 
     Raises:
-        OptionError: there is none: what is said to be known cannot come from a game.
+        OptionError: there are none, so `known` cannot come from a game.
     """
 
     def __init__(self, known: Knowledge) -> None:

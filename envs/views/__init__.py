@@ -1,4 +1,4 @@
-"""Views of games: Gymnasium, Gymnasium vector, PettingZoo and Stable-Baselines3, all on one engine."""
+"""Views of games for Gymnasium, PettingZoo and Stable-Baselines3, all on the same engines."""
 
 import importlib
 from typing import TYPE_CHECKING, Any

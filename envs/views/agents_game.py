@@ -1,4 +1,4 @@
-"""`AgentsGame`: one game with an agent in every seat, which is what PettingZoo's two kinds of environments share."""
+"""`AgentsGame`: one game with an agent in every seat, the common part of PettingZoo's two kinds of environments."""
 
 from __future__ import annotations
 
@@ -11,30 +11,38 @@ from numpy.typing import NDArray
 
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine
+from ludory.envs.seats.policy_seats import checked_illegal, forfeit_rewards
 from ludory.errors import NotResetError, OptionError
 
-from .forfeit import checked_illegal, forfeit_rewards
-from .rendering import FRAMES_PER_SECOND, checked_render_mode, draw, render_modes
-from .spaces import HeadsSpace, action_space, mask_space, observation_space
+from .common import (
+    FRAMES_PER_SECOND,
+    HeadsSpace,
+    action_space,
+    checked_render_mode,
+    draw,
+    mask_space,
+    observation_space,
+    render_modes,
+)
 
 
 class AgentsGame:
     """One game; agents are `player_0`, `player_1`, ... by seat.
 
     An observation is `{"observation": (*shape), "action_mask": int8 (A,)}`; masks are all 1 when the game is over.
-    `info` of an agent: `player`, the seat to move (-1 when the game is over, 0 in simultaneous games); what the game tells
-    everybody; at the end `returns` float32 (P,), and `illegal_action` in words if one ended the game.
-    An agent whose seat is out is terminated then and leaves `agents`; the others play on.
+    `info` of an agent has `player`, the seat to move (-1 when the game is over, 0 in simultaneous games), and the public facts of the
+    game; at the end also `returns` float32 (P,), and `illegal_action`, a message, if an illegal action ended the game.
+    An agent whose seat is out is terminated and leaves `agents`; the others play on.
 
     Args:
-        game: what is played.
-        illegal: "lose": an illegal action ends the game, the return of who made it (of everybody under a shared reward)
-            becomes the worst possible, others get 0; or "raise".
+        game: the game to play.
+        illegal: "lose": an illegal action ends the game; the return of the agent (of all agents if rewards are shared) becomes the
+            worst possible one, the other agents have reward 0. "raise": it raises an IllegalActionError.
         render_mode: None, "ansi", "human" or "svg".
-        idle: mask int8 of a seat that is not to move, at least A long; what is beyond A are ids of the view.
+        idle: mask int8 of a seat that is not to move, of length at least A; further entries are actions that only the view has.
 
     Raises:
-        OptionError: an argument that is not allowed.
+        OptionError: an argument is not allowed.
     """
 
     def __init__(self, game: Game, illegal: str, render_mode: str | None, idle: NDArray[np.int8]) -> None:
@@ -67,7 +75,7 @@ class AgentsGame:
         return self._action_spaces[agent]
 
     def _start(self, seed: int | None, options: Mapping[str, Any] | None) -> None:
-        # PettingZoo's api_test passes {"options": 1} to every environment to see that options are taken.
+        # PettingZoo's api_test passes {"options": 1} to check that environments accept options.
         given = {key: value for key, value in (options or {}).items() if key != "options"}
         self.engine.reset(options=given, seed=seed)
         self.agents = list(self.possible_agents)
@@ -140,5 +148,5 @@ class AgentsGame:
         return None
 
     def close(self) -> None:
-        """Close the engine: games whose rules run elsewhere may hold processes open."""
+        """Close the engine, which may own processes."""
         self.engine.close()

@@ -12,13 +12,18 @@ from ludory.envs.engine.protocol import Array
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.seats.opponents import Others, Seats
-from ludory.envs.seats.policy_seats import PolicySeats
+from ludory.envs.seats.policy_seats import PolicySeats, checked_illegal
 from ludory.errors import IllegalActionError, NotResetError
 
-from .forfeit import checked_illegal
-from .rendering import FRAMES_PER_SECOND, checked_render_mode, draw, render_modes
-from .single_action import action_row
-from .spaces import action_space, observation_space
+from .common import (
+    FRAMES_PER_SECOND,
+    action_row,
+    action_space,
+    checked_render_mode,
+    draw,
+    observation_space,
+    render_modes,
+)
 
 
 def make_env(
@@ -30,33 +35,33 @@ def make_env(
     render_mode: str | None = None,
     **options: Any,
 ) -> GameEnv:
-    """Gymnasium environment of a game: an id with its options, or a `Game`; the other arguments as for `GameEnv`."""
+    """Make a Gymnasium environment of a game, given as an id with options or as a `Game`; the other arguments are those of `GameEnv`."""
     return GameEnv(make_game(game, **options), seats, others, illegal, render_mode)
 
 
 class GameEnv(gym.Env[NDArray[Any], Any]):
-    """One game, as one policy plays it.
+    """One game that one policy plays.
 
-    `info` of every step: `action_mask` int8 (A,), all 1 when the game is over; `player`, the seat to move (-1 when the game is
-    over, 0 in simultaneous games); what the game tells everybody. At the end also `returns` float32 (P,), and `illegal_action`
-    in words if an illegal action ended it.
+    `info` of every step has `action_mask` int8 (A,), all 1 when the game is over; `player`, the seat to move (-1 when the game is over,
+    0 in simultaneous games); and the public facts of the game. At the end also `returns` float32 (P,), and `illegal_action`, a message,
+    if an illegal action ended the game.
 
-    `reset(seed=s)` starts game 0 of seed s, the same as `make_engine(..., num_games=1, seed=s)` plays; `reset()` starts the
-    next game of that seed. `reset(options=...)` goes to the game.
+    `reset(seed=s)` starts game 0 of seed s, the same as with `make_engine(..., num_games=1, seed=s)`; `reset()` starts the next game of
+    that seed. `reset(options=...)` passes options to the game.
 
-    The game of a seat that is out is over, though the others could play on; `returns` are what was paid until then.
+    If the policy's seat is out, the episode is over even if the others could play on; `returns` are the rewards until then.
 
     Args:
-        game: what is played.
+        game: the game to play.
         seats: "all": the policy plays every seat in turn (shared rewards only); or the seat that it plays.
-            None: "all" where that is possible, else 0.
-        others: who plays the other seats: an agent or its name, or P - 1 of them in seat order.
-        illegal: "lose": an illegal action ends the game, and the return becomes the worst possible; or "raise".
-        render_mode: None; "ansi": `render` gives text, as the policy's seat (the seat to move) sees the game; "human": text is
-            printed after every step; "svg": `render` gives an SVG document.
+            None: "all" if that is possible, else 0.
+        others: players of the other seats: an agent or its name, or P - 1 of them in seat order.
+        illegal: "lose": an illegal action ends the game with the worst possible return; "raise": it raises an IllegalActionError.
+        render_mode: None; "ansi": `render` returns text, as the policy's seat (or the seat to move) sees the game; "human": the text is
+            printed after every step; "svg": `render` returns an SVG document.
 
     Raises:
-        OptionError: an argument that is not allowed.
+        OptionError: an argument is not allowed.
     """
 
     def __init__(
@@ -84,7 +89,7 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
         """Start a game; returns observation and info.
 
         Raises:
-            OptionError: a seed or options that are not allowed.
+            OptionError: the seed or the options are not allowed.
         """
         super().reset(seed=seed)
         if seed is None and not self._seeded:
@@ -100,7 +105,7 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
         """Play one action; returns observation, the reward of the policy's seat, terminated, truncated and info.
 
         Raises:
-            IllegalActionError: the action is no integer (one head) or no H integers; or it is not legal and `illegal` is "raise".
+            IllegalActionError: the action is not an integer (one head) or not H integers; or it is illegal and `illegal` is "raise".
             NotResetError: the game is over, or none was started.
         """
         if self._over:
@@ -147,16 +152,16 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
         return np.ones(self.facts.num_actions, bool) if self._over else self._policy_seats.legal()[0]
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Legal mask bool (A,) of the next action, all true when the game is over; the name that sb3-contrib looks for."""
+        """Legal mask bool (A,) of the next action, all True when the game is over. sb3-contrib looks for this method."""
         mask: NDArray[np.bool_] = self._mask()
         return mask
 
     def close(self) -> None:
-        """Close the engine: games whose rules run elsewhere may hold processes open."""
+        """Close the engine, which may own processes."""
         self.engine.close()
 
     def render(self) -> str | None:
-        """The picture that `render_mode` asks for.
+        """The picture of `render_mode`.
 
         Raises:
             NotResetError: no game was started.

@@ -1,4 +1,4 @@
-"""Gymnasium vector view: a batch of games on one engine as a `gymnasium.vector.VectorEnv`."""
+"""Gymnasium vector view: a batch of games as a `gymnasium.vector.VectorEnv`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from ludory.envs.engine.protocol import Array
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.seats.opponents import Others, Seats
-from ludory.envs.seats.policy_seats import PolicySeats
+from ludory.envs.seats.policy_seats import PolicySeats, checked_illegal
 from ludory.errors import IllegalActionError, NotResetError, OptionError
 
-from .forfeit import checked_illegal
-from .rendering import FRAMES_PER_SECOND, checked_render_mode, draw, render_modes
-from .spaces import action_space, observation_space
+from .common import FRAMES_PER_SECOND, action_space, checked_render_mode, draw, observation_space, render_modes
 
 
 def make_vector_env(
@@ -33,35 +31,35 @@ def make_vector_env(
     render_mode: str | None = None,
     **options: Any,
 ) -> GameVectorEnv:
-    """Gymnasium vector environment of a game: an id with its options, or a `Game`; the other arguments as for `GameVectorEnv`."""
+    """Make a Gymnasium vector environment of a game, given as an id with options or as a `Game`; the other arguments are those of `GameVectorEnv`."""
     made = make_game(game, **options)
     return GameVectorEnv(made, num_envs, device, autoreset_mode, seats, others, illegal, render_mode)
 
 
 class GameVectorEnv(VectorEnv[Array, Array, Array]):
-    """n games, as one policy plays them. Arrays are NumPy on the CPU and torch tensors on CUDA, new ones in every call.
+    """n games that one policy plays. Returned arrays are new NumPy arrays on the CPU and new torch tensors on CUDA.
 
-    `reset(seed=s)` starts game k of seed s in row k, the same as `make_engine(..., num_games=n, seed=s)` plays. In `options`,
-    `reset_mask` bool (n,) names the rows to reset (default all); the rest goes to the game, with arrays for the rows reset.
+    `reset(seed=s)` starts game k of seed s in row k, the same as with `make_engine(..., num_games=n, seed=s)`. In `options`,
+    `reset_mask` bool (n,) selects the rows to reset (default all); the rest is passed to the game, with arrays for these rows.
 
-    `info` of `reset` and `step`: `action_mask` int8 (n, A), all 1 in rows whose game is over; `player` int64 (n,), the seat to
-    move (-1 when the game is over, 0 in simultaneous games). In a step in which games end also, zero in the other rows:
-    `returns` float32 (n, P) and `illegal_action` bool (n,), true where an illegal action ended it. With SAME_STEP, where the
-    rows returned are those of the next games already, what belongs to the ended games is in `final_info` (the same keys) and
-    `final_obs` (an object array as of gymnasium's SyncVectorEnv; on CUDA a tensor (n, *shape)). As everywhere in Gymnasium,
-    `_key` bool (n,) tells in which rows `key` has a value. What games tell in words or dicts is not collected: read it from
-    `engine.state`, or ask `game.info(engine.state, row)`. As in `GameEnv`, the game of a seat that is out is over.
+    `info` of `reset` and `step` has `action_mask` int8 (n, A), all 1 in rows whose game is over, and `player` int64 (n,), the seat to
+    move (-1 when the game is over, 0 in simultaneous games). Steps in which games end also have `returns` float32 (n, P) and
+    `illegal_action` bool (n,), True where an illegal action ended the game; both are zero in other rows. With SAME_STEP the returned
+    observations already belong to the next games; those of ended games are in `final_obs` (an object array as in Gymnasium's
+    SyncVectorEnv, on CUDA a tensor (n, *shape)) and their infos in `final_info` (the same keys). As everywhere in Gymnasium, `_key`
+    bool (n,) says in which rows `key` has a value. Public facts of games that are not arrays are not collected: read `engine.state`, or
+    call `game.info(engine.state, row)`. As in `GameEnv`, the episode is over if the policy's seat is out.
 
     Args:
-        game: what is played.
+        game: the game to play.
         num_envs: n.
         device: "cpu" or "cuda".
         autoreset_mode: SAME_STEP, NEXT_STEP or DISABLED.
         seats, others, illegal: as for `GameEnv`; an illegal action ends the game of its row only.
-        render_mode: None, "ansi" or "svg": `render` gives one picture per game.
+        render_mode: None, "ansi" or "svg": `render` returns one picture per game.
 
     Raises:
-        OptionError: an argument that is not allowed.
+        OptionError: an argument is not allowed.
     """
 
     def __init__(
@@ -89,20 +87,20 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         self._policy_seats = PolicySeats(game, self.engine, seats, others)
         self._arrays = self._policy_seats.arrays
         self._returns = self._arrays.zeros(num_envs, game.facts.players, dtype="float32")
-        self._over = self._arrays.zeros(num_envs, dtype="bool")  # ended, and not started anew yet
+        self._over = self._arrays.zeros(num_envs, dtype="bool")  # ended, and not reset yet
         self._seeded = False
 
     @property
     def reward_seat(self) -> int:
-        """Column of `returns` that is the policy's."""
+        """Column of `returns` that belongs to the policy."""
         return self._policy_seats.reward_seat
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Start games in all rows, or in those of `options["reset_mask"]`; returns observations (n, *shape) and info.
 
         Raises:
-            OptionError: a seed or options that are not allowed.
-            NotResetError: the first reset leaves rows out.
+            OptionError: the seed or the options are not allowed.
+            NotResetError: the first reset does not reset all rows.
         """
         if seed is not None and not isinstance(seed, int | np.integer):
             raise OptionError(f"seed={seed!r}: must be one integer; row k plays game k of that seed")
@@ -146,7 +144,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
             Observations (n, *shape), the policy's rewards float32 (n,), terminated and truncated bool (n,), info.
 
         Raises:
-            IllegalActionError: wrong shape or dtype; or an action is not legal and `illegal` is "raise" (nothing has been played).
+            IllegalActionError: wrong shape or dtype; or an action is illegal and `illegal` is "raise" (nothing has been played).
             NotResetError: no games were started; or, with DISABLED, a game is over.
         """
         chosen, ended = self._checked_actions(actions), self._ended_rows()
@@ -184,7 +182,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         return self._arrays.int64(chosen)
 
     def _ended_rows(self) -> Array | None:
-        """Rows to start anew in this step, None if there are none."""
+        """Rows to reset in this step, None if there are none."""
         if not self._seeded:
             raise NotResetError(f"{self.facts.name}: no games are running; call reset() first")
         if self.autoreset_mode is AutoresetMode.SAME_STEP or not len(rows := self._arrays.where(self._over)):
@@ -196,7 +194,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         return rows
 
     def _play(self, chosen: Array, rows: Array | None) -> tuple[Array, Array | None]:
-        """Rewards (n, P), and the rows lost by an illegal action, bool (n,), None if there are none."""
+        """Rewards (n, P), and bool (n,) of the rows that were lost by an illegal action, None if there are none."""
         try:
             return self._policy_seats.play(chosen if rows is None else chosen[rows], rows), None
         except IllegalActionError:
@@ -214,7 +212,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         return _in_rows(over, returns=self._returns * over[:, None], illegal_action=illegal)
 
     def _final(self, rows: Array, endings: dict[str, Any]) -> dict[str, Any]:
-        """What info holds of games that ended, before their rows are started anew."""
+        """`final_obs` and `final_info` of games that ended, before their rows are reset."""
         over = self._arrays.copy(self._over)
         masks = self._arrays.zeros(self.num_envs, self.facts.num_actions, dtype="int8")
         masks[rows] = 1
@@ -231,22 +229,22 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
 
     @property
     def running_returns(self) -> Array:
-        """Rewards (n, P) of the running games so far."""
+        """Sum of rewards (n, P) of the running games so far."""
         return self._returns
 
     def players_state(self) -> dict[str, Array]:
-        """What the players of other seats know and draw from, by name; for `restore_players`."""
+        """Memories and seed of the players of other seats, by name; for `restore_players`."""
         return self._policy_seats.state()
 
     def restore_players(self, state: Mapping[str, Array]) -> bool:
-        """Give it back, after `engine.load_fields`; False if games must start anew, see `PolicySeats.restore`."""
+        """Restore what `players_state` returned, after `engine.load_fields`. Returns False if games must be reset, see `PolicySeats.restore`."""
         return self._policy_seats.restore(state)
 
     def resume(self, returns: Array) -> Array:
-        """Go on with running games that `engine.load_fields` has put in all rows, instead of a reset; returns observations.
+        """Continue the running games that `engine.load_fields` restored in all rows, instead of a reset; returns observations.
 
         Args:
-            returns: (n, P) their rewards so far.
+            returns: (n, P) sum of their rewards so far.
         """
         self._returns[:] = self._arrays.asarray(returns)
         self._over[:] = False
@@ -254,18 +252,18 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         return self._policy_seats.observe()
 
     def action_masks(self) -> Array:
-        """Legal masks bool (n, A) of the next actions, all true in rows whose game is over."""
+        """Legal masks bool (n, A) of the next actions, all True in rows whose game is over."""
         masks = self._policy_seats.legal()
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             masks[self._over] = True
         return masks
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close the engine: games whose rules run elsewhere may hold processes open."""
+        """Close the engine, which may own processes."""
         self.engine.close()
 
     def render(self) -> tuple[str, ...] | None:
-        """The pictures that `render_mode` asks for, one per game.
+        """The pictures of `render_mode`, one per game.
 
         Raises:
             OptionError: the environment has no render mode.
@@ -286,7 +284,7 @@ HOW_TO_RESET = 'call reset(options={"reset_mask": terminated | truncated}) first
 
 
 def _in_rows(mask: Array, **values: Any) -> dict[str, Any]:
-    """`values`, each with a `_key` that tells in which rows it has a value."""
+    """`values`, each with a `_key` that says in which rows it has a value."""
     return values | {f"_{key}": mask | False for key in values}
 
 

@@ -1,4 +1,4 @@
-"""PettingZoo view, agents in turn: one game as an `AECEnv`."""
+"""PettingZoo view in which agents act in turn: one game as an `AECEnv`."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ludory.envs.make import make_game
 from ludory.errors import IllegalActionError
 
 from .agents_game import AgentsGame
+from .common import action_row
 from .pettingzoo_parallel import GameParallelEnv
-from .single_action import action_row
 
 
 def make_aec(
     game: str | Game, *, illegal: str = "lose", render_mode: str | None = None, **options: Any
 ) -> AECEnv[str, Any, Any]:
-    """PettingZoo AEC environment of a game: an id with its options, or a `Game`; other arguments as for `AgentsGame`.
+    """Make a PettingZoo AEC environment of a game, given as an id with options or as a `Game`; the other arguments are those of `AgentsGame`.
 
-    Games in which all seats move at once are played through PettingZoo's own `parallel_to_aec`.
+    Simultaneous games are converted by PettingZoo's own `parallel_to_aec`.
     """
     made = make_game(game, **options)
     if made.facts.simultaneous:
@@ -38,10 +38,10 @@ class GameAECEnv(AgentsGame, AECEnv[str, Any, Any]):  # type: ignore[misc]
         super().__init__(game, illegal, render_mode, idle=np.zeros(game.facts.num_actions, np.int8))
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Start a game: game 0 of `seed`, or the next one; `options` go to the game.
+        """Start a game: game 0 of `seed`, or the next one; `options` are passed to the game.
 
         Raises:
-            OptionError: a seed or options that are not allowed.
+            OptionError: the seed or the options are not allowed.
         """
         self._start(seed, options)
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -57,7 +57,7 @@ class GameAECEnv(AgentsGame, AECEnv[str, Any, Any]):  # type: ignore[misc]
             self.render()
 
     def observe(self, agent: str) -> dict[str, Any]:
-        """What `agent` sees now, its turn or not.
+        """What `agent` sees now, whether it is its turn or not.
 
         Raises:
             NotResetError: no game was started.
@@ -68,7 +68,7 @@ class GameAECEnv(AgentsGame, AECEnv[str, Any, Any]):  # type: ignore[misc]
         """Play the action of `agent_selection`; None once the game is over.
 
         Raises:
-            IllegalActionError: no integer (one head) or no H integers; or not legal and `illegal` is "raise".
+            IllegalActionError: not an integer (one head) or not H integers; or illegal and `illegal` is "raise".
             NotResetError: no game is running.
         """
         self._require_running()
@@ -90,7 +90,7 @@ class GameAECEnv(AgentsGame, AECEnv[str, Any, Any]):  # type: ignore[misc]
         self._publish()
 
     def render(self) -> str | None:
-        """The picture that `render_mode` asks for, as the agent to move sees the game.
+        """The picture of `render_mode`, as the agent to move sees the game.
 
         Raises:
             OptionError: there is no render mode.

@@ -1,4 +1,4 @@
-"""PettingZoo view, all agents at once: one game as a `ParallelEnv`."""
+"""PettingZoo view in which all agents act at once: one game as a `ParallelEnv`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ludory.envs.seats.table import first_legal
 from ludory.errors import IllegalActionError
 
 from .agents_game import AgentsGame
-from .single_action import action_row
+from .common import action_row
 
 Seen = dict[str, Any]
 Step = tuple[dict[str, Seen], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]
@@ -23,15 +23,15 @@ Step = tuple[dict[str, Seen], dict[str, float], dict[str, bool], dict[str, bool]
 def make_parallel(
     game: str | Game, *, illegal: str = "lose", render_mode: str | None = None, **options: Any
 ) -> GameParallelEnv:
-    """PettingZoo parallel environment of a game: an id with its options, or a `Game`; other arguments as for `AgentsGame`."""
+    """Make a PettingZoo parallel environment of a game, given as an id with options or as a `Game`; the other arguments are those of `AgentsGame`."""
     return GameParallelEnv(make_game(game, **options), illegal, render_mode)
 
 
 class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[misc]
     """One game in which every agent acts in every step; see `AgentsGame`.
 
-    Where seats move in turn, actions of one head have one more id, A, "wait": the only legal id of a seat that is not to
-    move. With several heads there is no such id; a seat that is not to move may then choose anything, and it is ignored.
+    In sequential games with one head there is one more action, A, "wait": the only legal action of a seat that is not to move.
+    With several heads there is no such action; the actions of seats that are not to move are ignored.
     """
 
     def __init__(self, game: Game, illegal: str = "lose", render_mode: str | None = None) -> None:
@@ -42,10 +42,10 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Seen], dict[str, dict[str, Any]]]:
-        """Start a game: game 0 of `seed`, or the next one; `options` go to the game. Gives observations and infos by agent.
+        """Start a game: game 0 of `seed`, or the next one; `options` are passed to the game. Returns observations and infos by agent.
 
         Raises:
-            OptionError: a seed or options that are not allowed.
+            OptionError: the seed or the options are not allowed.
         """
         self._start(seed, options)
         if self.render_mode == "human":
@@ -57,11 +57,11 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
         return seen, {agent: self._info() for agent in self.agents}
 
     def step(self, actions: dict[str, Any]) -> Step:
-        """Play one action of every agent in `agents`; returns observations, rewards, terminations, truncations and infos of these.
+        """Play one action of every agent in `agents`; returns their observations, rewards, terminations, truncations and infos.
 
         Raises:
-            IllegalActionError: an agent has no action, or no integer (one head), or no H integers; or one that is not legal and
-                `illegal` is "raise". Nothing has been played then.
+            IllegalActionError: an agent has no action, or one that is not an integer (one head) or not H integers; or one that is
+                illegal and `illegal` is "raise". Nothing has been played.
             NotResetError: no game is running.
         """
         self._require_running()
@@ -85,7 +85,7 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
 
     def _play(self, rows: dict[int, NDArray[np.int64]]) -> NDArray[np.float32]:
         if self.facts.simultaneous:
-            played = first_legal(self.engine.legal(), self.facts)  # a seat that is out has no other action
+            played = first_legal(self.engine.legal(), self.facts)  # seats that are out have no other action
             for seat, row in rows.items():
                 played[0, seat] = row.reshape(-1)
             self.engine.step(played)
@@ -95,7 +95,7 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
         return rewards
 
     def _fault(self, seat: int, row: NDArray[np.int64]) -> str:
-        """Why the action of `seat` is not legal, "" if it is."""
+        """Why the action of `seat` is illegal, "" if it is legal."""
         mask, values, offset = self._mask(seat), row.reshape(-1), 0
         ignored = not self._wait and not self.facts.simultaneous and seat != int(self.engine.to_move[0])
         if ignored:
@@ -119,7 +119,7 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
         return "wait" if self._wait and value == self.facts.num_actions else self.game.action_name(head, value)
 
     def render(self) -> str | None:
-        """The picture that `render_mode` asks for, as the seat to move sees the game; face up where all move at once.
+        """The picture of `render_mode`, as the seat to move sees the game; in simultaneous games with everything visible.
 
         Raises:
             OptionError: there is no render mode.

@@ -21,16 +21,16 @@ from .gymnasium_vector import GameVectorEnv
 
 Indices = int | Iterable[int] | None
 OTHERS = "others/"
-"""Prefix of what players of other seats know, in `running`."""
+"""Prefix of the memories of other players in `running`."""
 
 
 def to_sb3(vector_env: VectorEnv[Any, Any, Any]) -> GameVecEnv:
-    """`VecEnv` of a batch of games that `gym.make_vec` or `make_vector_env` made.
+    """Convert a batch of games that `gym.make_vec` or `make_vector_env` made to a `VecEnv`.
 
-    `MaskablePPO` of sb3-contrib finds the legal masks; multi-agent games are played as the vector environment plays them.
+    `MaskablePPO` of sb3-contrib finds the legal masks. Seats and other players are those of the vector environment.
 
     Raises:
-        OptionError: it is another environment, or does not reset ended games in the same step.
+        OptionError: it is another environment, or its autoreset mode is not SAME_STEP.
     """
     if not isinstance(vector_env, GameVectorEnv):
         raise OptionError(
@@ -44,11 +44,11 @@ def to_sb3(vector_env: VectorEnv[Any, Any, Any]) -> GameVecEnv:
 
 
 class GameVecEnv(VecEnv):
-    """The games of a `GameVectorEnv`, in NumPy arrays on the CPU wherever the games are.
+    """The games of a `GameVectorEnv`, with NumPy arrays on the CPU wherever the games are.
 
-    `infos` of rows whose game ended hold `terminal_observation`, `TimeLimit.truncated`, `returns` float32 (P,), and, as
-    SB3's `Monitor` gives it, `episode` with return `r`, length `l` and seconds since the start `t`; other rows have an empty
-    info. Wrapping it in `VecMonitor` is not needed and counts nothing twice.
+    `infos` of rows whose game ended have `terminal_observation`, `TimeLimit.truncated`, `returns` float32 (P,) and, as with SB3's
+    `Monitor`, `episode` with return `r`, length `l` and seconds since the start `t`; other rows have an empty info. `VecMonitor` is not
+    needed, and does not count anything twice.
 
     `seed(s)` and the next `reset()` start game k of seed s in row k.
     """
@@ -63,12 +63,12 @@ class GameVecEnv(VecEnv):
         super().__init__(vector_env.num_envs, vector_env.single_observation_space, vector_env.single_action_space)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Seed of the next reset; None draws one. Gives the seed once per row: row k plays game k of it."""
+        """Set the seed of the next reset; None draws one. Returns it once per row: row k plays game k of the seed."""
         self._seed = int(np.random.default_rng().integers(2**62)) if seed is None else seed
         return [self._seed] * self.num_envs
 
     def set_options(self, options: Any = None) -> None:
-        """Reset options of the game for the next reset, one dict for all rows (its arrays have an entry per row).
+        """Set the options of the game for the next reset, one dict for all rows (its arrays have an entry per row).
 
         Raises:
             OptionError: it is a list of dicts.
@@ -85,14 +85,14 @@ class GameVecEnv(VecEnv):
         return _numpy(observations)
 
     def step_async(self, actions: NDArray[Any]) -> None:
-        """Take note of the actions (n,) or (n, H)."""
+        """Store the actions (n,) or (n, H)."""
         self.actions = actions
 
     def step_wait(self) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         """Play the actions; returns observations (n, *shape), rewards (n,), dones (n,) and infos.
 
         Raises:
-            IllegalActionError: as the vector environment.
+            IllegalActionError: as in the vector environment.
             NotResetError: `step_async` was not called.
         """
         if self.actions is None:
@@ -127,17 +127,17 @@ class GameVecEnv(VecEnv):
         return fresh
 
     def running(self) -> dict[str, NDArray[Any]]:
-        """What is counted of unfinished games, and what other players know of them; with `vector_env.engine.fields()` all that `resume` needs."""
+        """Returns and lengths of unfinished games, and memories of other players; together with `vector_env.engine.fields()` all that `resume` needs."""
         others = {OTHERS + name: _numpy(array) for name, array in self.vector_env.players_state().items()}
         return {"returns": _numpy(self.vector_env.running_returns), "lengths": self._lengths} | others
 
     def resume(self, running: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        """Go on with games that the engine has been given, instead of a reset; returns observations (n, *shape).
+        """Continue the games that the engine has restored, instead of a reset; returns observations (n, *shape).
 
-        Where other players cannot go on with their games (see `PolicySeats.restore`), the next ones start.
+        If memories of other players are missing (see `PolicySeats.restore`), new games are started.
 
         Args:
-            running: as `running` gave it.
+            running: the result of `running`.
         """
         others = {name.removeprefix(OTHERS): array for name, array in running.items() if name.startswith(OTHERS)}
         known = self.vector_env.restore_players(others)
@@ -154,7 +154,7 @@ class GameVecEnv(VecEnv):
         return mask
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """Attribute of the vector environment, once per row: all rows share it. `action_masks` is a function per row.
+        """Attribute of the vector environment, once per row, since all rows share it. `action_masks` is a function per row.
 
         Raises:
             AttributeError: there is no such attribute.
@@ -168,7 +168,7 @@ class GameVecEnv(VecEnv):
         """Set an attribute of the vector environment, which all rows share.
 
         Raises:
-            OptionError: `indices` names some rows only.
+            OptionError: `indices` does not include all rows.
         """
         if len(set(self._get_indices(indices))) != self.num_envs:
             raise OptionError(f"set_attr({attr_name!r}): all rows share one environment; leave indices out")
@@ -177,7 +177,7 @@ class GameVecEnv(VecEnv):
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """`action_masks` of the rows; other methods of the vector environment work on all rows at once, so call them there.
+        """`action_masks` of the rows; call other methods on the vector environment, where they work on all rows at once.
 
         Raises:
             AttributeError: any other method.
@@ -192,7 +192,7 @@ class GameVecEnv(VecEnv):
     def env_is_wrapped(
         self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: Indices = None
     ) -> list[bool]:
-        """True for `Monitor`, whose work is done here, else False."""
+        """True for `Monitor`, whose work this class does, else False."""
         return [issubclass(wrapper_class, Monitor) for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[NDArray[Any] | None]:

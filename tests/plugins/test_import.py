@@ -132,3 +132,32 @@ def test_a_room_refuses_its_bare_name(room: str) -> None:
     done = subprocess.run([sys.executable, "-c", f"import {room}"], capture_output=True, text=True, cwd=REPOSITORY)
     assert done.returncode == 1
     assert f"this is ludory's {room} room; type `import ludory.{room}`" in done.stderr
+
+
+def test_the_author_of_a_game_needs_one_import() -> None:
+    code = """
+import ludory.envs
+for name in ludory.envs.__all__:
+    assert callable(getattr(ludory.envs, name)), name
+from ludory.envs import kernel
+@kernel
+def double(x):
+    return 2 * x
+assert double(3) == 6
+"""
+    python(code)
+
+
+def test_pettingzoo_s_modules_are_imported_in_every_way() -> None:
+    code = """
+import importlib, sys
+import ludory.envs.arena_v0
+from ludory.envs import hanabi_v0, texas42_match_v0
+assert "pettingzoo" not in sys.modules
+assert importlib.import_module("ludory.envs.texas42_v0") is ludory.envs.texas42_v0
+assert texas42_match_v0.env is not None and hanabi_v0.raw_env is not None and ludory.envs.arena_v0.parallel_env is not None
+assert not hasattr(hanabi_v0, "environment")
+import ludory.envs.texas42_play_v0 as play
+print(play.env().possible_agents[-1])
+"""
+    assert python(code) == "player_3"

@@ -103,7 +103,7 @@ def test_a_plugin_s_function_is_called_with_what_it_takes_and_must_give_a_game(m
     monkeypatch.setitem(games._offers, "Odd-v0", [Entry("Odd-v0", "ludory.envs.game:Head")])
     with pytest.raises(OptionError, match=r"Odd-v0: .*; it takes \(name, size\)"):
         ludory.make_game("Odd-v0", players=2)
-    with pytest.raises(PluginError, match="gave a Head, must give a Game"):
+    with pytest.raises(PluginError, match="returned a Head, must return a Game"):
         ludory.make_game("Odd-v0", name="x", size=3)
 
 

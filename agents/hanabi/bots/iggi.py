@@ -4,7 +4,7 @@
 
 from ludory.agents.hanabi.cards import unseen_copies
 from ludory.agents.hanabi.moves import NO_RULE
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .simple_rules import discard_or_tell, play_if_certain, play_safe, tell_useful
 

@@ -5,7 +5,7 @@
 from ludory.agents.hanabi.cards import unseen_copies
 from ludory.agents.hanabi.moves import NO_RULE
 from ludory.envs.hanabi.rules import deck_left
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .simple_rules import discard_or_tell, play_probable, play_safe, tell_dispensable, tell_useful
 

@@ -4,7 +4,7 @@
 
 from ludory.agents.hanabi.moves import NO_RULE, tell_color_id, tell_rank_id
 from ludory.envs.hanabi.rules import rank_count
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .knowledge import all_in, belief, cards_of_color, cards_of_rank, may_be_valuable_as, maybe_in, size_of
 

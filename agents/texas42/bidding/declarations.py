@@ -5,7 +5,7 @@
 import numpy as np
 
 from ludory.agents.texas42.play.tile_features import BEATERS, FIVES, TENS
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 from ludory.envs.texas42.bits import size
 from ludory.envs.texas42.tiles import CALLED, DOUBLE_TILES, DOUBLES, FOLLOW, LED, STRAIGHT, TILES
 

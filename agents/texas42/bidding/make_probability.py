@@ -17,7 +17,7 @@ from ludory.agents.texas42.play.choice import Averager
 from ludory.agents.texas42.play.rollout import deals_around, play_out
 from ludory.agents.texas42.solver.solver import Solver, positions
 from ludory.envs.chance import hash_rows
-from ludory.envs.texas42.options import check_choice
+from ludory.envs.options import check_choice
 from ludory.envs.texas42.tiles import STRAIGHT
 
 Sampled = Literal["double_dummy", "rollout"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ludory.agents.texas42.solver.expected import moments
 from ludory.agents.texas42.solver.solver import Solver, points_left
 from ludory.envs.game import State
-from ludory.envs.texas42.options import check_range
+from ludory.envs.options import check_range
 from ludory.envs.texas42.tiles import NELLO_HIGH
 from ludory.envs.texas42.worlds import ENUMERATE_BELOW, Worlds, draw_distinct
 from ludory.errors import OptionError

@@ -14,8 +14,8 @@ from ludory.agents.texas42.bidding.thirty import bid_thirty
 from ludory.agents.texas42.solver.solver import Solver
 from ludory.envs.engine.protocol import Array, Engine, on_host
 from ludory.envs.game import Game, State
+from ludory.envs.options import check_choice, check_range
 from ludory.envs.seats.player import Memory
-from ludory.envs.texas42.options import check_choice, check_range
 from ludory.envs.texas42.rules import step, step_play
 from ludory.envs.texas42.state import NUM_ACTIONS, PLAY_0
 from ludory.errors import OptionError

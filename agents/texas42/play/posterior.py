@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ludory.agents.texas42.solver.expected import Decision
 from ludory.agents.texas42.solver.solver import ILLEGAL, Solver, positions
 from ludory.envs.game import State
-from ludory.envs.texas42.options import check_range
+from ludory.envs.options import check_range
 from ludory.errors import OptionError
 
 Floats = NDArray[np.float64]

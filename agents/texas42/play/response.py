@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ludory.envs.game import Game, State
-from ludory.envs.texas42.options import check_range
+from ludory.envs.options import check_range
 from ludory.envs.texas42.tiles import tiles_of
 from ludory.errors import OptionError
 

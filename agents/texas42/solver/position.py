@@ -2,7 +2,7 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 from ludory.envs.texas42.bits import size
 from ludory.envs.texas42.tiles import NELLO_HIGH, NELLO_LOW, SEVENS
 

@@ -11,7 +11,7 @@ A word of the table, of 64 bits: leader and tiles left 30, lower and upper bound
 
 from __future__ import annotations
 
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .last_tricks import FAR, last_trick, last_two_tricks
 from .ordering import follow_score, lead_score

@@ -13,7 +13,7 @@ trick later, when that tile is played.
 
 import numpy as np
 
-from ludory.envs.kernel import batch_kernel
+from ludory.envs.kernels import batch_kernel
 
 UNREACHED, REACHED = -128, 127
 _LOWEST = np.array([0] + [(mask & -mask).bit_length() - 1 for mask in range(1, 128)], np.int64)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ludory.algorithms.offline.supervised import SupervisedConfig
-from ludory.envs.texas42.options import check_choice
+from ludory.envs.options import check_choice
 from ludory.errors import OptionError
 
 LossMode = Literal["qvalue", "policy"]

@@ -1,4 +1,4 @@
-"""The large observation `full`: all that a seat may know, in named segments; and `critic`, the same of all seats without the limit of sight."""
+"""The large observation `full`: everything that a seat may know, in named segments; and `critic`, the same for all seats with unlimited sight."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
@@ -36,17 +36,17 @@ from ludory.envs.arena.state import WALL
 from ludory.envs.arena.tables import ONE
 from ludory.envs.arena.variants import ArenaOptions
 from ludory.envs.game import ObservationSpec, flat_segments
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .sight import UNLIMITED, living_rivals, sees, sees_rival, square_distance, time_to_pass
 
 SELF, ZONE, RIVAL, CRATE, SHOT, MINE_ENTRY = 22, 7, 15, 5, 6, 3
-"""Entries of a segment, or of one of its things."""
+"""Number of entries of a segment, or of each thing in it."""
 SHOWN_SHOTS = 6
 MINE_REACH = 3
 """Vectors to own mines are clipped to this many ranges of sight."""
 LATER = 1 << 40
-"""Added to the order of shots that have passed, in sweeps: they come after those that have not."""
+"""Added to the order of shots that have passed, so that they come after those that have not."""
 
 
 def full_spec(options: ArenaOptions) -> ObservationSpec:

@@ -1,4 +1,4 @@
-"""`Scene`: what a picture of the arena shows, and nothing else: all of it, or what a seat may know. Lengths in units."""
+"""`Scene`: what a picture of the arena shows, either everything or what a seat may know. Lengths are in units."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIGHT = VISION / UNIT_LENGTH
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A body in sight; fractions of 1 but for ammunition. What only its own seat knows is None for others."""
+    """A visible body; values are fractions of 1 except ammunition. What only its own seat knows is None for others."""
 
     seat: int
     x: float
@@ -44,7 +44,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """A shot in sight: where it is, and its step of one tick."""
+    """A visible shot: its position, and its movement per tick."""
 
     owner: int
     x: float
@@ -54,7 +54,7 @@ class Shot:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A game as `seat` sees it; None: everything. Dead seats see the zone only."""
+    """A game as `seat` sees it; None: everything. Dead seats see only the zone."""
 
     seat: int | None
     players: int
@@ -140,7 +140,7 @@ def _crates(state: State, i: int, seat: int | None) -> list[tuple[float, float, 
 
 
 def _shots(state: State, i: int, seat: int | None, players: int) -> list[Shot]:
-    """Shots in sight; a seat does not see its own beyond it either."""
+    """Visible shots; a seat does not see its own shots out of sight either."""
     shots = []
     for owner in range(players):
         for slot in range(SHOT_SLOTS):
@@ -163,7 +163,7 @@ def _mines(state: State, i: int, seat: int | None, players: int) -> list[tuple[i
 
 
 def condition(body: Body) -> str:
-    """What a body is doing, in a word."""
+    """What a body is doing, in words."""
     if body.stun:
         return "stunned"
     if body.shield:
@@ -174,6 +174,6 @@ def condition(body: Body) -> str:
 
 
 def fate(scene: Scene, seat: int) -> str:
-    """What is known of a seat that is not in sight."""
+    """What is known of a seat that is not visible."""
     place = scene.places[seat]
     return f"place {place:g}" if place is not None else "out of sight"

@@ -1,4 +1,4 @@
-"""The observation `tactical`: `full`, and what a player would work out from it about the nearest rival, its aim and its way."""
+"""The observation `tactical`: `full`, and what a player would compute from it about the nearest rival, aiming and moving."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
@@ -13,16 +13,16 @@ from ludory.envs.arena.phases.crates import NO_CRATE, nearest_crate
 from ludory.envs.arena.state import AIM_BINS, MOVE_BINS
 from ludory.envs.arena.variants import ArenaOptions
 from ludory.envs.game import ObservationSpec, flat_segments
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .full import full_parts, full_size, observe_full
 from .sight import NOBODY, nearest_rival, status
 
 NEAREST, AIM, WAYS, NEAR_CRATES = 6, 6, 15, 12
 RINGS = 12
-"""Units of sight: the distance of a rival is told as how much of each ring around the seat lies before it, which makes nearness exact."""
+"""Units of sight. The distance of a rival is encoded as the covered part of each ring around the seat, which is exact for near rivals."""
 MISSES = 4
-"""A miss is told up to this many body radii, as a fraction of them."""
+"""A miss is clipped to this many body radii and divided by them."""
 
 
 def tactical_spec(options: ArenaOptions) -> ObservationSpec:

@@ -1,1 +1,1 @@
-"""The phases of a tick of the arena, in files of their own; `rules.py` calls them in order."""
+"""The phases of a tick of the arena; `rules.py` calls them in order."""

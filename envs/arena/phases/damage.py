@@ -2,12 +2,12 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 
 @kernel
 def hurt(state, i, victim, damage):
-    """Take hit points; whoever is hurt loses the hold on a crate."""
+    """Take hit points; a hurt body stops opening a crate."""
     state.hp[i, victim] -= damage
     state.taken[i, victim] += damage
     state.channel[i, victim] = 0
@@ -23,7 +23,7 @@ def hurt_rival(state, i, attacker, victim, damage):
 
 @kernel
 def bury(state, i):
-    """Phase 7: who has no hit points left dies; those who die together share a place. Gives the number of the living."""
+    """Phase 7: who has no hit points left dies; those who die together share a place. Returns the number of the living."""
     players, living, dying = state.alive.shape[1], 0, 0
     for seat in range(players):
         if int(state.alive[i, seat]):

@@ -7,17 +7,8 @@ import math
 from ludory.envs.arena.constants import BODY, HEALTH, MINE_RANGE, NOVA_RANGE, UNIT_LENGTH
 from ludory.envs.arena.observe.scene import Body, Shot
 
-NIGHT, GROUND, DANGER, LINE, TEXT, FAINT, WARM = (
-    "#0d1630",
-    "#1b2a52",
-    "#3a1d2e",
-    "#5a6ca3",
-    "#eef2fd",
-    "#a3b1d6",
-    "#ffd166",
-)
-INK = "#101a30"
-HURT = "#ff6b6b"
+NIGHT, GROUND, DANGER, LINE = "#0d1630", "#1b2a52", "#3a1d2e", "#5a6ca3"
+TEXT, FAINT, WARM, INK, HURT = "#eef2fd", "#a3b1d6", "#ffd166", "#101a30", "#ff6b6b"
 COLORS = ("#e69f00", "#56b4e9", "#2fc08f", "#f080c0", "#f0e442", "#ff7043", "#ffffff", "#9aa5ff")
 SHAPES = (
     "M-1 0A1 1 0 1 1 1 0A1 1 0 1 1-1 0Z",
@@ -38,15 +29,10 @@ def number(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
-def words(x: float, y: float, text: str, size: float, fill: str, weight: int = 400, anchor: str = "start") -> str:
-    """A line of text that begins, is centred or ends at (x, y)."""
-    return f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" font-weight="{weight}" text-anchor="{anchor}" fill="{fill}">{text}</text>'
-
-
 def definitions(wall: float) -> str:
-    """Shapes of the seats and the outline of the wall, to be referred to."""
+    """Definitions of the seats' shapes and of the wall's outline."""
     shapes = "".join(f'<path id="arena-seat-{seat}" d="{path}"/>' for seat, path in enumerate(SHAPES))
-    return f'<defs>{shapes}<clipPath id="arena-wall"><circle r="{number(wall)}"/></clipPath></defs>'
+    return f'{shapes}<clipPath id="arena-wall"><circle r="{number(wall)}"/></clipPath>'
 
 
 def seat_mark(seat: int, x: float, y: float, radius: float) -> str:
@@ -59,7 +45,7 @@ def seat_mark(seat: int, x: float, y: float, radius: float) -> str:
 
 
 def body_marks(body: Body) -> list[str]:
-    """A body with all that is seen of it."""
+    """A body and everything visible about it."""
     x, y, color = number(body.x), number(body.y), COLORS[body.seat]
     lines = []
     if body.windup:
@@ -112,7 +98,7 @@ def _health_bar(body: Body) -> str:
 
 
 def shot_mark(shot: Shot) -> str:
-    """A shot with the way of its last tick behind it."""
+    """A shot with its path of the last tick."""
     x, y, color = number(shot.x), number(shot.y), COLORS[shot.owner]
     tail = number(shot.x - 0.8 * shot.step[0]), number(shot.y - 0.8 * shot.step[1])
     return (

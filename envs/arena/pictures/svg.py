@@ -1,18 +1,17 @@
-"""The arena as one self-contained SVG document: a top view, and a card per seat. Every seat has a shape of its own, not only a colour.
-
-Marks are lines of their own: a page of many pictures keeps those that come again once.
-"""
+"""The arena as one self-contained SVG document: a top view, and a card per seat. Every seat has a shape of its own, not only a colour."""
 
 from __future__ import annotations
 
-from ludory.envs.arena.observe.scene import SIGHT, Scene, look
+from ludory.envs.arena.observe.scene import SIGHT, Body, Scene, condition, fate, look
 from ludory.envs.game import State
+from ludory.envs.pictures import svg_document, words
 
-from .cards import CARD_HEIGHT, seat_card
 from .marks import (
+    COLORS,
     DANGER,
     FAINT,
     GROUND,
+    HURT,
     LINE,
     NIGHT,
     TEXT,
@@ -22,12 +21,14 @@ from .marks import (
     definitions,
     mine_mark,
     number,
+    seat_mark,
     shot_mark,
-    words,
 )
 
 VIEW, MARGIN, HEADER, PANEL = 640, 18, 46, 250
 """Pixels: side of the top view, margins, height of the title, width of the cards."""
+CARD_HEIGHT, BAR = 72, 128
+"""Height of a card, width of a full bar."""
 WIDTH, HEIGHT = VIEW + PANEL + 3 * MARGIN, VIEW + HEADER + MARGIN
 
 
@@ -35,29 +36,22 @@ def draw_svg(state: State, i: int, seat: int | None) -> str:
     """Game `i` as `seat` sees it; None: everything."""
     scene = look(state, i, seat)
     scale = VIEW / 2 / scene.wall
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-            "role=\"img\" font-family=\"system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif\">",
-            f"<title>{_title(scene)}</title>",
-            definitions(scene.wall),
-            f'<rect width="{WIDTH}" height="{HEIGHT}" rx="18" fill="{NIGHT}"/>',
-            words(MARGIN, 31, "Arena", 20, TEXT, 700),
-            words(MARGIN + 74, 31, f"{scene.seconds:.1f} s", 15, FAINT),
-            words(MARGIN + 140, 31, _state_of_play(scene), 15, WARM if scene.over else FAINT),
-            f'<g transform="translate({MARGIN + VIEW / 2:g} {HEADER + VIEW / 2:g}) scale({scale:.4g})">',
-            *_ground(scene),
-            *(crate_mark(*crate) for crate in scene.crates),
-            *(mine_mark(*mine) for mine in scene.mines),
-            *(shot_mark(shot) for shot in scene.shots),
-            *(line for body in scene.bodies for line in body_marks(body)),
-            "</g>",
-            f'<g transform="translate({2 * MARGIN + VIEW} {HEADER})">',
-            *(line for k in range(scene.players) for line in seat_card(scene, k, k * (CARD_HEIGHT + 8), PANEL)),
-            "</g>",
-            "</svg>",
-        ]
-    )
+    lines = [
+        words(MARGIN, 31, "Arena", 20, TEXT, 700),
+        words(MARGIN + 74, 31, f"{scene.seconds:.1f} s", 15, FAINT),
+        words(MARGIN + 140, 31, _state_of_play(scene), 15, WARM if scene.over else FAINT),
+        f'<g transform="translate({MARGIN + VIEW / 2:g} {HEADER + VIEW / 2:g}) scale({scale:.4g})">',
+        *_ground(scene),
+        *(crate_mark(*crate) for crate in scene.crates),
+        *(mine_mark(*mine) for mine in scene.mines),
+        *(shot_mark(shot) for shot in scene.shots),
+        *(line for body in scene.bodies for line in body_marks(body)),
+        "</g>",
+        f'<g transform="translate({2 * MARGIN + VIEW} {HEADER})">',
+        *(line for k in range(scene.players) for line in _seat_card(scene, k, k * (CARD_HEIGHT + 8), PANEL)),
+        "</g>",
+    ]
+    return svg_document(WIDTH, HEIGHT, _title(scene), definitions(scene.wall), NIGHT, lines)
 
 
 def _title(scene: Scene) -> str:
@@ -89,3 +83,38 @@ def _ground(scene: Scene) -> list[str]:
         f'<path d="{fog}{hole}" fill="{NIGHT}" fill-opacity=".6" fill-rule="evenodd" clip-path="url(#arena-wall)"/>'
     )
     return lines
+
+
+def _seat_card(scene: Scene, seat: int, top: float, width: float) -> list[str]:
+    """Lines of the document for one seat: who, bars, and what it does."""
+    body = next((body for body in scene.bodies if body.seat == seat), None)
+    edge = COLORS[seat] if seat == scene.seat else "none"
+    place = scene.places[seat]
+    return [
+        f'<g transform="translate(0 {top:g})">',
+        f'<rect width="{width:g}" height="{CARD_HEIGHT}" rx="10" fill="{GROUND}" stroke="{edge}" stroke-width="2"/>',
+        seat_mark(seat, 26, 36, 14),
+        words(50, 22, f"seat {seat}{' (you)' if seat == scene.seat else ''}", 14, TEXT, 700),
+        words(width - 12, 22, condition(body) if body else "", 13, WARM, 400, "end"),
+        *(_bars(body) if body else [words(50, 46, fate(scene, seat), 13, FAINT)]),
+        words(width - 12, 60, f"place {place:g}" if body and place is not None else "", 13, WARM, 400, "end"),
+        "</g>",
+    ]
+
+
+def _bars(body: Body) -> list[str]:
+    lines = [
+        _bar(32, body.hp, HURT if body.hp < 0.3 else COLORS[body.seat]),
+        words(186, 40, f"{100 * body.hp:.0f} hp", 12, TEXT),
+    ]
+    if body.energy is not None:
+        lines += [_bar(46, body.energy, "#8fb8ff"), words(186, 54, f"{100 * body.energy:.0f}", 12, FAINT)]
+        lines.append(words(50, 66, f"{body.ammunition} shots", 11, FAINT))
+    return lines
+
+
+def _bar(top: float, part: float, fill: str) -> str:
+    return (
+        f'<g><rect x="50" y="{top:g}" width="{BAR}" height="8" rx="4" fill="{NIGHT}"/>'
+        f'<rect x="50" y="{top:g}" width="{number(BAR * part)}" height="8" rx="4" fill="{fill}"/></g>'
+    )

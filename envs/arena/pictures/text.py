@@ -9,7 +9,7 @@ from ludory.envs.game import State
 from ludory.envs.pictures import as_wanted, paint
 
 INKS = ("93", "96", "92", "95", "94", "91", "97", "33")
-"""Escape codes of the seats; their digits tell them apart too."""
+"""Escape codes of the seats, which also differ by their digits."""
 FAINT, STRONG = "2", "1"
 CRATE_SIGNS = ("+", "=")
 LEGEND = "() shield  * winding up  - shot  x mine  + health  = supply  . zone  # wall"
@@ -18,7 +18,7 @@ Cells = dict[tuple[int, int], str]
 
 
 def draw_text(state: State, i: int, seat: int | None) -> str:
-    """Game `i` as `seat` sees it; None: everything. Without colour where NO_COLOR is set."""
+    """Game `i` as `seat` sees it; None: everything. Without colours if NO_COLOR is set."""
     scene = look(state, i, seat)
     return as_wanted("\n".join([_heading(scene), *_map(scene), *_seats(scene), paint(LEGEND, FAINT)]))
 

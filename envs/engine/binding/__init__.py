@@ -1,1 +1,23 @@
-"""Binds a game's scalar kernels to loops over games: `bind` writes a module with both and compiles it once per machine."""
+"""Binds a game's scalar kernels to loops over games: `bind` writes a module with both, which is compiled once per machine.
+
+The bound file of a game is a copy of a template (`batch_cpu.py`, `batch_cuda.py`, `bot_cpu.py`, `bot_cuda.py`) in which the import of
+placeholders is replaced by imports of the game's kernels. For Hanabi, `batch_cpu.py` becomes
+
+    import numpy as np
+
+    from ludory.envs.hanabi.rules import legal as legal
+    from ludory.envs.hanabi.observation import observe_card_knowledge as observe
+    from ludory.envs.hanabi.redeal import redeal as redeal
+    from ludory.envs.hanabi.rules import reset as reset
+    from ludory.envs.hanabi.rules import step as step
+    from ludory.envs.kernels import batch_kernel
+
+    @batch_kernel
+    def legal_rows(state, masks, start, stop):
+        for i in range(start, stop):
+            write_masks(state, i, masks)  # calls `legal`
+    ...
+
+Kernels that the game does not have are left out: their batch kernels are never called, so Numba never compiles them.
+`LUDORY_SHOW_BOUND=1` prints to stderr where each bound file lies; `cache_directory` says which folder that is.
+"""

@@ -1,8 +1,8 @@
 """Binds batch kernel files to a game's scalar kernels, with a disk cache that notices changed rules.
 
-Numba caches compiled code per source file, and does not see that a function called from there has changed. So each batch
-file is written out once per game with the game's kernels imported by name, under a name that carries a hash of every
-source the kernels reach: an edited rule gives another file, and so other compiled code.
+Numba caches compiled code per source file, and does not notice that a function called from there has changed. So each template is
+written to a file per game, in which the game's kernels are imported by name. The file name contains a hash of every source that the
+kernels reach: an edited rule leads to another file, and so to other compiled code.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from .source_hash import plain, source_hash
 
 PLACEHOLDER = "from ludory.envs.engine.binding.kernel_placeholders import "
 STATE_CLASS = "GameState"
-"""Placeholder for the NamedTuple class of a state with the fields of the layout: CUDA kernels get the fields as a plain tuple."""
+"""Placeholder for the NamedTuple class of the state, which CUDA kernels need because they receive the fields as a plain tuple."""
 
 
 def cache_directory(part: str = "kernels") -> Path:
-    """Where bound files and compiled code, or another `part`, are kept: `LUDORY_CACHE_DIR`, else the user's cache folder, else a temporary one.
+    """Folder of bound files and compiled code, or of another `part`: in `LUDORY_CACHE_DIR`, else the user's cache folder, else a temporary one.
 
-    Code is loaded from there, so it is a folder of this user's own that nobody else may enter.
+    Code is loaded from it, so it belongs to this user and nobody else can enter it.
 
     Raises:
-        OutputError: there is no such place.
+        OutputError: no such folder can be made.
     """
     named = os.environ.get("LUDORY_CACHE_DIR")
     base = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "ludory"
@@ -51,7 +51,7 @@ def cache_directory(part: str = "kernels") -> Path:
 
 
 def _make_private(folder: Path) -> str:
-    """Make `folder`, or see to it that only this user may enter it; says why it is of no use, "" if it is."""
+    """Make `folder` accessible to this user only; returns why that is impossible, "" if it is done."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if problem := _foreign(folder):
@@ -64,7 +64,7 @@ def _make_private(folder: Path) -> str:
 
 
 def _foreign(folder: Path) -> str:
-    """Why somebody else may have chosen what lies in `folder`, "" if nobody may."""
+    """Why another user may control the content of `folder`, "" if none can."""
     for place in (folder.parent, folder):
         if place.is_symlink() and (place == folder or place.lstat().st_uid not in (0, os.getuid())):
             return "is a symbolic link" if place == folder else f"lies behind the symbolic link {place} of another user"
@@ -79,16 +79,16 @@ def _warn(notice: str) -> None:
 def bind(
     template: str, kernels: Mapping[str, Callable[..., Any]], layout: np.dtype[Any], shared: tuple[str, ...] = ()
 ) -> ModuleType:
-    """Module of `template` (a file beside this one, or the path of another, without ".py") with its placeholders bound to `kernels`.
+    """Module of `template` (a file in this folder, or the path of another, without ".py") with its placeholders bound to `kernels`.
 
-    layout: of the state's records. Each layout gets a file of its own: Numba gives functions of any two record types the
-    same name when two processes compile them, and a third process that loads both from the cache would run the wrong one.
+    layout: dtype of the state's records. Each layout has its own file: when two processes compile functions of two record types, Numba
+    may give them the same name, and a third process that loads both from the cache would run the wrong one.
 
-    Kernels defined at the top level of an importable module are compiled once per machine; others (from a notebook or
-    a closure) are compiled in each process.
+    Kernels at the top level of an importable module are compiled once per machine; others (in a notebook or a closure) in each
+    process.
 
-    shared: names of the arrays that all games share. Batch kernels for the CPU then take `KernelEngine.kernel_state` as their state:
-    a tuple of the records and these arrays, from which a wrapper makes a `GameState` for the scalar kernels.
+    shared: names of the shared fields. Batch kernels for the CPU then take `KernelEngine.kernel_state` as their state: a tuple of the
+    records and these arrays, from which a wrapper makes a `GameState` for the scalar kernels.
     """
     return _bind(template, tuple(kernels.items()), layout, shared)
 
@@ -120,13 +120,13 @@ def _bind(
 
 
 WRAPPED = "shared_"
-"""Prefix of wrappers that take the records and the shared arrays."""
+"""Prefix of the wrappers that take the records and the shared arrays."""
 
 
 def _wrappers(source: str, own: tuple[str, ...], shared: tuple[str, ...]) -> str:
-    """For every batch kernel of `source` that takes a state, one that makes it of a tuple: records first, then the shared arrays.
+    """Source of a wrapper for every batch kernel of `source` that takes a state; it takes a tuple of the records and the shared arrays.
 
-    The tuple's type names no class, so that compiled code is found again on disk: the class differs from process to process.
+    A tuple's type names no class, so compiled code is found on disk again: the class of a state differs from process to process.
     """
     parts = [*(f"fields[0].{name}" for name in own), *(f"fields[{k}]" for k in range(1, len(shared) + 1))]
     text = (
@@ -139,7 +139,7 @@ def _wrappers(source: str, own: tuple[str, ...], shared: tuple[str, ...]) -> str
 
 
 def _wrapped(module: ModuleType) -> ModuleType:
-    """`module` with the wrappers under the names of what they wrap."""
+    """A module with the wrappers under the names of what they wrap."""
     view = ModuleType(module.__name__)
     view.__dict__.update(
         {name.removeprefix(WRAPPED): value for name, value in vars(module).items() if name.startswith(WRAPPED)}
@@ -176,19 +176,21 @@ def _bound_line(name: str, kernel: Callable[..., Any] | None, names: tuple[str, 
 
 def _load(template: str, source: str, digest: str) -> ModuleType:
     path = cache_directory() / f"{Path(template).name}_{digest}.py"
+    if os.environ.get("LUDORY_SHOW_BOUND") == "1":
+        _warn(f"ludory: bound file: {path}")
     if not path.exists():
         print("ludory: compiling this game's kernels, once on this machine (a few seconds)", file=sys.stderr)
-    if not path.exists() or path.read_bytes() != source.encode():  # a file that was damaged is written again
+    if not path.exists() or path.read_bytes() != source.encode():  # a damaged file is written again
         with atomic_file(path, "w", private=True) as file:
             file.write(source)
             file.flush()
-            os.utime(file.name, (0, 0))  # Numba compares the time of the file: the same for whoever writes it first
+            os.utime(file.name, (0, 0))  # Numba compares the file's time, which must not depend on who writes the file
     return _load_named(path, source)
 
 
 @cache
 def _load_named(path: Path, source: str) -> ModuleType:
-    """Run `source` as the module of the file `path`; its bytecode is not kept, for a damaged one would not be noticed."""
+    """Run `source` as the module of the file `path`. No bytecode is stored, because damage to it would not be noticed."""
     module = ModuleType(f"ludory_bound_{path.stem}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module

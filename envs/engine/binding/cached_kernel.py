@@ -1,4 +1,4 @@
-"""`cached_kernel`: compiled functions of a module file, kept on disk, whose cache notices edits in other files that they call."""
+"""`cached_kernel`: like `numba.njit(cache=True)`, but the cache on disk also notices edits in other files."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 
@@ -10,29 +10,29 @@ from typing import Any
 
 from numba import njit
 
-from ludory.envs.kernel import BATCH_FLAGS
+from ludory.envs.kernels import BATCH_FLAGS
 
 from .checked_cache import CheckedCache
 from .source_hash import source_hash
 
 
 class _SourceCache(CheckedCache):
-    """Numba's cache on disk, with all sources that the function reaches in its keys."""
+    """Numba's cache on disk, with a hash of all sources that the function reaches in its keys."""
 
     @cached_property
     def _sources(self) -> str:
-        return source_hash("", [self._py_func])  # asked for at the first call: by then all that it names exists
+        return source_hash("", [self._py_func])  # computed at the first call, when everything that it names exists
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         return (*super()._index_key(sig, codegen), self._sources)
 
 
 def cached_kernel(**flags: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorator: as `numba.njit(cache=True, **flags)`, and compiled anew when anything that the function calls has changed."""
+    """Decorator like `numba.njit(cache=True, **flags)`; recompiles when anything that the function calls has changed."""
 
     def compiled(function: Callable[..., Any]) -> Any:
         dispatcher: Any = njit(**flags)(function)
-        if hasattr(dispatcher, "py_func"):  # else Numba is switched off
+        if hasattr(dispatcher, "py_func"):  # otherwise Numba is disabled
             dispatcher._cache = _SourceCache(function)
         return dispatcher
 
@@ -40,4 +40,4 @@ def cached_kernel(**flags: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 cached_batch_kernel = cached_kernel(**BATCH_FLAGS)
-"""Decorator: as `batch_kernel`, for kernels that are not bound to a game and call functions of other files."""
+"""Decorator like `batch_kernel`, for kernels that are not bound to a game and call functions of other files."""

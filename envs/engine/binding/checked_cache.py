@@ -1,4 +1,4 @@
-"""`CheckedCache`: Numba's cache of compiled functions on disk, in private files with checksums; damaged ones are rebuilt."""
+"""`CheckedCache`: Numba's cache of compiled functions on disk, in private files with checksums; damaged files are rebuilt."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 
@@ -19,12 +19,10 @@ _DIGEST = hashlib.sha256
 
 
 class _CheckedFiles(IndexDataCacheFile):
-    """Numba's index and data files behind a checksum, so that a damaged one counts as missing; private, and written whole or not at all."""
+    """Numba's index and data files with a checksum, so that a damaged file counts as missing; private, and written atomically."""
 
     def save(self, key: Any, data: Any) -> None:
-        with suppress(
-            OSError
-        ):  # a full disk, a folder that has become read-only: the function is compiled all the same
+        with suppress(OSError):  # a full disk or a read-only folder: the function is compiled anyway
             super().save(key, data)
 
     def _load_index(self) -> Any:
@@ -38,7 +36,7 @@ class _CheckedFiles(IndexDataCacheFile):
         self._write(self._index_path, (self._version, self._source_stamp, overloads))
 
     def _load_data(self, name: str) -> Any:
-        return _read(self._data_path(name))  # Numba takes an OSError for a miss
+        return _read(self._data_path(name))  # Numba treats an OSError as a miss
 
     def _save_data(self, name: str, data: Any) -> None:
         self._write(self._data_path(name), data)
@@ -50,7 +48,7 @@ class _CheckedFiles(IndexDataCacheFile):
 
 
 def _read(path: str) -> Any:
-    """What a file holds.
+    """Content of a file of `_CheckedFiles._write`.
 
     Raises:
         OSError: it is missing or damaged.
@@ -63,7 +61,7 @@ def _read(path: str) -> Any:
 
 
 class CheckedCache(FunctionCache):
-    """Numba's cache of `function`, in files of another name than Numba's own, which it could not read."""
+    """Numba's cache of `function`, in files named differently from Numba's own, which have no checksums."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)

@@ -1,7 +1,7 @@
-"""What is wrong with a kernel, for its author: the kernel, the line of the author's file, and the rule that it breaks.
+"""Faults of kernels, described for their author: the kernel, the line in the author's file, and the broken rule.
 
-The rules are those of CONTRIBUTING.md, "Add a game". Some faults show in the bytecode, before anything is compiled; of the rest Numba
-says, at great length, what it made of them.
+The rules are those of CONTRIBUTING.md, "Add a game". Some faults are visible in the bytecode, before anything is compiled; the others
+are derived from Numba's long error messages.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RULES = {
     "types": "a variable keeps one type: integer, float or boolean",
     "scalars": "kernels are scalar code: arithmetic, `if`, `for`, `while`, and calls of other kernels",
 }
-"""By name, as CONTRIBUTING.md has them."""
+"""The rules of CONTRIBUTING.md by name."""
 
 _ALLOCATING = {"BUILD_LIST": "a list", "BUILD_SET": "a set", "BUILD_MAP": "a dict", "BUILD_CONST_KEY_MAP": "a dict"}
 _TEXT = ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "BUILD_STRING")
@@ -44,14 +44,14 @@ _SIGNS = (
     (r"Unknown attribute '\w+' of type array\(Record", "fields"),
     (r"Cannot unify", "types"),
 )
-"""What Numba says, and the rule that was broken then; the first that fits."""
+"""Patterns of Numba's messages and the rule that each points to; the first match counts."""
 
 
-class Fault(NamedTuple):
+class KernelFault(NamedTuple):
     """One fault of a kernel."""
 
     place: str
-    """As `place_of` writes it."""
+    """Kernel, function, file and line, as `Places.at` returns it."""
     what: str
     rule: str
     """Key of `RULES`."""
@@ -62,12 +62,12 @@ class Fault(NamedTuple):
 
 
 def present(kernels: Kernels) -> dict[str, Callable[..., Any]]:
-    """The kernels that a game has, by name."""
+    """The kernels that are not None, by name."""
     return {name: kernel for name, kernel in kernels._asdict().items() if kernel is not None}
 
 
 class Places:
-    """Finds which kernel a line belongs to: functions that kernels call count as parts of the first kernel that reaches them."""
+    """Finds the kernel that a line belongs to. A function that kernels call belongs to the first kernel that reaches it."""
 
     def __init__(self, kernels: Kernels) -> None:
         self._owners: dict[CodeType, str] = {}
@@ -77,25 +77,25 @@ class Places:
 
     @property
     def codes(self) -> tuple[CodeType, ...]:
-        """Of all functions that the kernels reach."""
+        """Code of all functions that the kernels reach."""
         return tuple(self._owners)
 
     def at(self, code: CodeType, line: int) -> str:
-        """Kernel, function, file, line and the line's text in words."""
+        """Description of a line: kernel, function, file, line number and text."""
         owner, file = self._owners.get(code, code.co_name), Path(code.co_filename)
         function = "" if code.co_name == owner else f" (in {code.co_name})"
         text = linecache.getline(code.co_filename, line).strip()
         return f"kernel `{owner}`{function}, {file.name} line {line}{f': `{text}`' if text else ''}"
 
     def of(self, kernel: Callable[..., Any]) -> str:
-        """As `at`, of the line where a kernel begins."""
+        """Like `at`, for the line where a kernel begins."""
         code = plain(kernel).__code__
-        first = code.co_firstlineno  # that of the first decorator
+        first = code.co_firstlineno  # line of the first decorator
         texts = (linecache.getline(code.co_filename, line).strip() for line in _lines(code))
         return self.at(code, next((first + k for k, text in enumerate(texts) if text.startswith("def ")), first))
 
     def code_of(self, file: str, line: int) -> CodeType | None:
-        """Code of the function that has this line, if the kernels reach it."""
+        """Code of the function with this line, None if the kernels do not reach it."""
         for code in self._owners:
             if Path(code.co_filename).name == Path(file).name and line in _lines(code):
                 return code
@@ -107,14 +107,14 @@ def _lines(code: CodeType) -> range:
     return range(code.co_firstlineno, max(lines, default=code.co_firstlineno) + 1)
 
 
-def bytecode_faults(kernels: Kernels) -> Iterator[Fault]:
-    """What can be seen before a kernel runs: functions without `@kernel`, lists and such, text, unknown names."""
-    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # then no kernel is marked
+def bytecode_faults(kernels: Kernels) -> Iterator[KernelFault]:
+    """Faults that are visible before a kernel is compiled: functions without `@kernel`, lists and the like, text, unknown names."""
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # in that case no kernel is marked
         return
     places = Places(kernels)
     for name, kernel in present(kernels).items():
         if plain(kernel) is kernel:
-            yield Fault(
+            yield KernelFault(
                 places.of(kernel),
                 f"`{kernel.__name__}`, the kernel `{name}`, is not marked with `@kernel`",
                 "decorator",
@@ -124,20 +124,20 @@ def bytecode_faults(kernels: Kernels) -> Iterator[Fault]:
             yield from _faults_in(function, function.__code__, places)
 
 
-def _faults_in(function: Callable[..., Any], code: CodeType, places: Places) -> Iterator[Fault]:
+def _faults_in(function: Callable[..., Any], code: CodeType, places: Places) -> Iterator[KernelFault]:
     line = code.co_firstlineno
     for instruction in dis.get_instructions(code):
         line = _line_of(instruction) or line
         name, place = instruction.opname, places.at(function.__code__, line)
         if name in _ALLOCATING:
-            yield Fault(place, f"makes {_ALLOCATING[name]}", "allocation")
+            yield KernelFault(place, f"makes {_ALLOCATING[name]}", "allocation")
         elif name in _TEXT:
-            yield Fault(place, "makes a text", "text")
+            yield KernelFault(place, "makes a text", "text")
         elif name == "LOAD_GLOBAL" and inspect.isfunction(called := function.__globals__.get(instruction.argval)):
-            yield Fault(place, f"calls `{called.__name__}`, which is not marked with `@kernel`", "decorator")
+            yield KernelFault(place, f"calls `{called.__name__}`, which is not marked with `@kernel`", "decorator")
         elif name == "LOAD_GLOBAL" and not _is_known(function, instruction.argval):
-            yield Fault(place, f"there is no {instruction.argval!r}", "names")
-    for constant in code.co_consts:  # comprehensions are functions within, up to Python 3.11
+            yield KernelFault(place, f"there is no {instruction.argval!r}", "names")
+    for constant in code.co_consts:  # comprehensions are nested functions up to Python 3.11
         if isinstance(constant, CodeType):
             yield from _faults_in(function, constant, places)
 
@@ -152,22 +152,22 @@ def _line_of(instruction: dis.Instruction) -> int | None:
 
 
 def compile_error(error: Exception, kernels: Kernels) -> KernelError:
-    """Numba's error with a first line that names kernel, line and rule."""
+    """A KernelError with Numba's message, and a first line that names kernel, line and rule."""
     fault = next(bytecode_faults(kernels), None) or _told_by_numba(str(error), Places(kernels))
     return KernelError(f"{fault}\n\nWhat Numba says:\n{error}")
 
 
-def _told_by_numba(text: str, places: Places) -> Fault:
+def _told_by_numba(text: str, places: Places) -> KernelFault:
     rule = next((rule for sign, rule in _SIGNS if re.search(sign, text, re.DOTALL)), "scalars")
     reason = next(
         (line.strip() for line in text.splitlines() if line.strip() and not line.startswith("Failed in nopython mode")),
         "it cannot be compiled",
     )
-    return Fault(_place_told(text, places), reason[:200], rule)
+    return KernelFault(_place_told(text, places), reason[:200], rule)
 
 
 def _place_told(text: str, places: Places) -> str:
-    """The first line of a kernel that Numba names: the innermost one; of an unknown name, where it stands."""
+    """The innermost line of a kernel that Numba's message names; for an unknown name, the line that uses it."""
     missing = re.search(r"name '(\w+)' is not defined", text)
     function = re.search(r"<function (\w+) at", text)
     if missing and function:
@@ -182,7 +182,7 @@ def _place_told(text: str, places: Places) -> str:
 
 
 def _line_with(code: CodeType, name: str) -> int:
-    """Where a code uses a global name, else where it begins."""
+    """Line at which code uses a global name, else its first line."""
     line = code.co_firstlineno
     for instruction in dis.get_instructions(code):
         line = _line_of(instruction) or line

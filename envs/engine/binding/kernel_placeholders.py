@@ -1,6 +1,6 @@
-"""Names that a batch kernel file imports; `bind.py` replaces this module by the kernels of one game (or of one game and one bot).
+"""Names that a batch kernel file imports. `bind.py` replaces the import by imports of the kernels of a game or bot.
 
-Calling one of these means that a batch file was imported directly instead of being bound.
+If one of these is called, a batch file was imported directly instead of being bound.
 """
 
 from __future__ import annotations

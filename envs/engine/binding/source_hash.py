@@ -1,6 +1,6 @@
-"""`source_hash`: one key for compiled code that changes with every source that the code reaches.
+"""`source_hash`: a key for compiled code that changes with every source that the code reaches.
 
-Numba's own key is the file in which a function stands: it does not see that a function called from there has changed.
+Numba's own key depends only on the file of a function: it does not notice that a function called from there has changed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from ludory.envs.kernel import BATCH_FLAGS, KERNEL_FLAGS
+from ludory.envs.kernels import BATCH_FLAGS, KERNEL_FLAGS
 
 
 def plain(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -26,7 +26,7 @@ def plain(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def source_hash(template_source: str, kernels: Iterable[Callable[..., Any]]) -> str:
-    """Hash of a template, of every function and constant that `kernels` reach, and of the versions that compile them."""
+    """Hash of a template, of every function and constant that `kernels` reach, and of the versions of Python, Numba and NumPy."""
     kernels = list(kernels)
     digest = hashlib.sha256(template_source.encode())
     versions = f"{numba.__version__} {np.__version__} {sys.version_info[:2]}"
@@ -41,7 +41,7 @@ def _import_line_digest(kernels: list[Callable[..., Any]]) -> str:
 
 
 def reached_functions(kernels: Iterable[Callable[..., Any]]) -> Iterator[Callable[..., Any]]:
-    """The Python functions of `kernels`, and those that they reach by name."""
+    """The Python functions of `kernels` and all functions that they reach by name."""
     queue, seen = [plain(kernel) for kernel in kernels], set()
     while queue:
         function = queue.pop(0)
@@ -57,7 +57,7 @@ def _is_function(value: object) -> bool:
 
 
 def _reached(kernels: list[Callable[..., Any]]) -> Iterator[str]:
-    """Sources of the functions that are reached by name, and values of the constants they read."""
+    """Sources of the functions that `kernels` reach, and values of the constants that these read."""
     for function in reached_functions(kernels):
         yield _source(function)
         for name, value in _read_by(function):
@@ -77,7 +77,7 @@ def _source(function: Callable[..., Any]) -> str:
 
 
 def _read_by(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
-    """Globals, enclosed variables and attributes of modules that the code names (those of NumPy never change)."""
+    """Globals, enclosed variables and module attributes that the code names (those of NumPy, Numba and math never change)."""
     names = _names(function.__code__)
     cells = inspect.getclosurevars(function).nonlocals
     found = dict(cells) | {name: function.__globals__[name] for name in names if name in function.__globals__}

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ludory.envs.hanabi.sight import Sight
-from ludory.envs.hanabi.symbols import SYMBOLS
+from ludory.envs.hanabi.sight import HanabiSight
 from ludory.envs.hanabi.variants import HanabiOptions
+from ludory.envs.pictures import at, words
 
-from .marks import CARD_WIDTH, FAINT, GOLD, LINE, PITCH, TEXT, at, face, frame, shape, words
+from .marks import CARD_WIDTH, FAINT, GOLD, LINE, PITCH, SYMBOLS, TEXT, face, frame, shape
 
 BOARD_HEIGHT = 152
 SKY = 54
-"""Room above the stacks for their fireworks."""
+"""Space above the stacks for their fireworks."""
 COUNTERS_WIDTH, DISCARDS_LEFT = 176, 22
 COPY_WIDTH, COPY_HEIGHT, COPY_GAP = 18, 24, 3
 MOST_DOTS = 10
-"""Counters that can be higher are written as a number only."""
+"""Counters with a larger maximum are written as a number only."""
 
 
 def board_width(options: HanabiOptions) -> int:
@@ -26,8 +26,8 @@ def board_width(options: HanabiOptions) -> int:
     )
 
 
-def board(options: HanabiOptions, sight: Sight, width: int) -> list[str]:
-    """Lines of the board, drawn from (0, 0); what `width` has more than `board_width` goes around the counters."""
+def board(options: HanabiOptions, sight: HanabiSight, width: int) -> list[str]:
+    """Lines of the board, drawn from (0, 0); extra width beyond `board_width` is put around the counters."""
     left, spare = options.colors * PITCH, width - board_width(options)
     stacks = [_stack(options, color, height) for color, height in enumerate(sight.fireworks)]
     counters = _counters(options, sight, left + 8 + spare // 2)
@@ -50,7 +50,7 @@ def _stack(options: HanabiOptions, color: int, height: int) -> str:
     return at(color * PITCH, SKY, firework, face(color, height - 1))
 
 
-def _counters(options: HanabiOptions, sight: Sight, x: int) -> list[str]:
+def _counters(options: HanabiOptions, sight: HanabiSight, x: int) -> list[str]:
     deck = str(sight.deck) if sight.turns_left is None else f"{sight.deck}, moves left {sight.turns_left}"
     return [
         at(x, 30, *_counter("hints", sight.tokens, options.max_information_tokens, _disc)),
@@ -75,8 +75,8 @@ def _diamond(x: int, paint: str) -> str:
     return f'<path d="M{x} 10l7 7l-7 7l-7-7Z" {paint} stroke-width="1.5"/>'
 
 
-def _discards(options: HanabiOptions, sight: Sight, x: int) -> list[str]:
-    """A place for every copy of every card; those of discarded copies are filled."""
+def _discards(options: HanabiOptions, sight: HanabiSight, x: int) -> list[str]:
+    """A box for every copy of every card; boxes of discarded copies are filled."""
     rows = [
         at(x, 42 + color * COPY_HEIGHT, shape(color, 8, 9, 8, SYMBOLS[color].fill), *_copies(options, color, counts))
         for color, counts in enumerate(sight.discards)

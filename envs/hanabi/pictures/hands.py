@@ -1,21 +1,21 @@
-"""The hands in Hanabi's SVG picture: cards, and below each what hints have told its holder."""
+"""The hands in Hanabi's SVG picture: cards, and below each card what its holder knows from hints."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
 
-from ludory.envs.hanabi.sight import SeenCard, Sight
-from ludory.envs.hanabi.symbols import SYMBOLS
+from ludory.envs.hanabi.sight import HanabiSight, SeenCard
 from ludory.envs.hanabi.variants import HanabiOptions
+from ludory.envs.pictures import at, words
 
-from .marks import CARD_HEIGHT, CARD_WIDTH, FAINT, GOLD, LINE, PANEL, PITCH, TEXT, at, back, face, group, shape, words
+from .marks import CARD_HEIGHT, CARD_WIDTH, FAINT, GOLD, LINE, PANEL, PITCH, SYMBOLS, TEXT, back, face, group, shape
 
 SLOTS = 5
-"""Cards side by side; a larger hand goes on below."""
+"""Cards side by side; a larger hand continues below."""
 PADDING, NAME_HEIGHT, LINE_HEIGHT = 16, 38, CARD_HEIGHT + 50
 STEP = 12
-"""From one open colour or rank below a card to the next."""
+"""Distance between the possible colours or ranks below a card."""
 
 
 def panel_size(options: HanabiOptions) -> tuple[int, int]:
@@ -24,7 +24,7 @@ def panel_size(options: HanabiOptions) -> tuple[int, int]:
     return max((across - 1) * PITCH + CARD_WIDTH + 2 * PADDING, 214), NAME_HEIGHT + lines * LINE_HEIGHT
 
 
-def hand_panel(options: HanabiOptions, sight: Sight, holder: int) -> list[str]:
+def hand_panel(options: HanabiOptions, sight: HanabiSight, holder: int) -> list[str]:
     """Lines of one seat's panel, drawn from (0, 0)."""
     width, height = panel_size(options)
     across = min(options.hand_size, SLOTS)
@@ -44,7 +44,7 @@ def hand_panel(options: HanabiOptions, sight: Sight, holder: int) -> list[str]:
     return ["".join(marks), *chain.from_iterable(cards)]
 
 
-def _name(sight: Sight, options: HanabiOptions, holder: int) -> str:
+def _name(sight: HanabiSight, options: HanabiOptions, holder: int) -> str:
     if sight.seat is None:
         return words(PADDING, 25, f"seat {holder}", 16, TEXT, 700)
     distance = (holder - sight.seat) % options.players
@@ -79,7 +79,7 @@ def _across(count: int) -> list[float]:
 
 
 def _told_mark(x: float) -> str:
-    """A ring around what a hint named, as against what hints left over."""
+    """A ring around what a hint named, as opposed to what follows from hints."""
     return f'<circle cx="{x:g}" r="8.5" fill="none" stroke="{GOLD}" stroke-width="1.5"/>'
 
 

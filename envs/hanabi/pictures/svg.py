@@ -1,7 +1,4 @@
-"""Hanabi as one self-contained SVG document; every colour is a shape and a letter too, so it reads in monochrome.
-
-Parts that come again in other positions, such as a card's face, are lines of their own: a page of many pictures keeps them once.
-"""
+"""Hanabi as one self-contained SVG document; every colour has a shape and a letter, so it is readable in monochrome."""
 
 from __future__ import annotations
 
@@ -9,22 +6,22 @@ from dataclasses import dataclass
 from itertools import chain
 
 from ludory.envs.game import State
-from ludory.envs.hanabi.sight import LETTERS, Sight, look
-from ludory.envs.hanabi.symbols import SYMBOLS
+from ludory.envs.hanabi.sight import LETTERS, HanabiSight, look
 from ludory.envs.hanabi.variants import HanabiOptions
+from ludory.envs.pictures import svg_document, words
 
 from .board import BOARD_HEIGHT, board, board_width, burst
 from .hands import hand_panel, panel_size
-from .marks import FAINT, GOLD, NIGHT, TEXT, group, words
+from .marks import FAINT, GOLD, NIGHT, SYMBOLS, TEXT, group
 
 MARGIN, HEADER, FOOTER = 18, 46, 46
 MOST_WIDTH = 1020
-"""Hands stand side by side up to this width."""
+"""Hands are side by side up to this width."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where things stand, in pixels: header, board, hands in a grid, footer."""
+    """Positions in pixels: header, board, hands in a grid, footer."""
 
     width: int
     height: int
@@ -32,16 +29,11 @@ class Layout:
 
 
 def draw_svg(options: HanabiOptions, state: State, i: int, seat: int | None) -> str:
-    """Game `i` as `seat` sees it; None: all cards face up."""
+    """Game `i` as `seat` sees it; None: all cards are face up."""
     sight, layout = look(options, state, i, seat), _layout(options)
     width, height = layout.width, layout.height
     symbols = "".join(f'<path id="hanabi-{LETTERS[c]}" d="{SYMBOLS[c].path}"/>' for c in range(options.colors))
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        "role=\"img\" font-family=\"system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif\">",
-        f"<title>{_title(options, sight)}</title>",
-        f"<defs>{symbols}{burst()}</defs>",
-        f'<rect width="{width}" height="{height}" rx="18" fill="{NIGHT}"/>',
         words(
             MARGIN, 31, f'Hanabi<tspan dx="12" {_aside(FAINT)}>move {sight.turn}</tspan>{_end(sight)}', 20, TEXT, 700
         ),
@@ -51,9 +43,8 @@ def draw_svg(options: HanabiOptions, state: State, i: int, seat: int | None) -> 
             group(*place, hand_panel(options, sight, holder)) for holder, place in enumerate(layout.hands)
         ),
         words(MARGIN, height - 18, sight.last or "no move yet", 15, TEXT),
-        "</svg>",
     ]
-    return "\n".join(lines)
+    return svg_document(width, height, _title(options, sight), symbols + burst(), NIGHT, lines)
 
 
 def _layout(options: HanabiOptions) -> Layout:
@@ -75,10 +66,10 @@ def _aside(fill: str) -> str:
     return f'font-size="15" font-weight="400" fill="{fill}"'
 
 
-def _end(sight: Sight) -> str:
+def _end(sight: HanabiSight) -> str:
     return sight.end and f'<tspan dx="12" {_aside(GOLD)}>{sight.end}</tspan>'
 
 
-def _title(options: HanabiOptions, sight: Sight) -> str:
+def _title(options: HanabiOptions, sight: HanabiSight) -> str:
     view = "all cards face up" if sight.seat is None else f"as seat {sight.seat} sees it"
     return f"Hanabi for {options.players}, move {sight.turn}, score {sight.score}, {view}"

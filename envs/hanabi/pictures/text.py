@@ -1,11 +1,11 @@
-"""Hanabi in the terminal, at most 80 columns wide; every colour is a letter too."""
+"""Hanabi in the terminal, at most 80 columns wide; every colour is also a letter."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from ludory.envs.game import State
-from ludory.envs.hanabi.sight import LETTERS, SeenCard, Sight, look
+from ludory.envs.hanabi.sight import LETTERS, HanabiSight, SeenCard, look
 from ludory.envs.hanabi.variants import HanabiOptions
 from ludory.envs.pictures import as_wanted, paint
 
@@ -13,16 +13,16 @@ CHIPS = ("1;97;41", "30;103", "30;42", "30;107", "1;97;44")
 INKS = ("91", "93", "92", "1", "94")
 STRONG, FAINT = "1", "2"
 LABEL, COLUMN, SLOTS = 13, 13, 5
-"""Widths of the label and of a slot, and slots side by side; a larger hand goes on below. Text stands one column in, as in a chip."""
+"""Widths of the label and of a slot, and slots side by side; a larger hand continues below. Text is indented by one column, as in a chip."""
 
 
 def draw_text(options: HanabiOptions, state: State, i: int, seat: int | None) -> str:
-    """Game `i` as `seat` sees it; None: all cards face up. Without colour where NO_COLOR is set."""
+    """Game `i` as `seat` sees it; None: all cards are face up. Without colours if NO_COLOR is set."""
     sight = look(options, state, i, seat)
     return as_wanted("\n".join([*_board(options, sight), *_hands(options, sight)]))
 
 
-def _board(options: HanabiOptions, sight: Sight) -> list[str]:
+def _board(options: HanabiOptions, sight: HanabiSight) -> list[str]:
     deck = f"deck {sight.deck}" + ("" if sight.turns_left is None else f", moves left {sight.turns_left}")
     counters = [
         paint("Hanabi", STRONG),
@@ -55,7 +55,7 @@ def _discards(color: int, counts: Iterable[int]) -> str:
     return paint(LETTERS[color], INKS[color]) + (f" {ranks}" if ranks else paint(" -", FAINT))
 
 
-def _hands(options: HanabiOptions, sight: Sight) -> list[str]:
+def _hands(options: HanabiOptions, sight: HanabiSight) -> list[str]:
     lines: list[str] = []
     for first in range(0, options.hand_size, SLOTS):
         slots = range(first, min(first + SLOTS, options.hand_size))
@@ -66,7 +66,7 @@ def _hands(options: HanabiOptions, sight: Sight) -> list[str]:
     return lines
 
 
-def _hand_lines(sight: Sight, players: int, holder: int, cards: tuple[SeenCard, ...]) -> list[str]:
+def _hand_lines(sight: HanabiSight, players: int, holder: int, cards: tuple[SeenCard, ...]) -> list[str]:
     marker = ">" if sight.to_move == holder else " "
     distance = "" if sight.seat is None else " you" if sight.seat == holder else f" +{(holder - sight.seat) % players}"
     name = f"{marker} seat {holder}{distance}"

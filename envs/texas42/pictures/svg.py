@@ -1,55 +1,50 @@
-"""Texas 42 as one self-contained SVG document: the four seats around the trick, and the tricks that are over beside them."""
+"""Texas 42 as one self-contained SVG document: the four seats around the trick, and the finished tricks at the side."""
 
 from __future__ import annotations
 
 from ludory.envs.game import State
-from ludory.envs.texas42.sight import Sight, look
+from ludory.envs.pictures import at, svg_document, words
+from ludory.envs.texas42.sight import Texas42Sight, look
 from ludory.envs.texas42.tiles import tiles_of
 
-from .tiles import FAINT, FELT, GOLD, LINE, PANEL, PITCH, TEXT, WIDTH, back, domino, group, halves, words
+from .tiles import FAINT, FELT, GOLD, LINE, PANEL, PITCH, TEXT, WIDTH, back, domino, halves
 
 PAGE_WIDTH, PAGE_HEIGHT = 1010, 506
 HAND_WIDTH, HAND_HEIGHT = 248, 116
 CHAIRS = ((246, 346), (18, 202), (246, 58), (474, 202))
-"""Where the panels of the seats stand: the viewer's below, then clockwise."""
+"""Positions of the seats' panels: the viewer's below, then clockwise."""
 TRICK = ((356, 276), (306, 232), (356, 188), (406, 232))
-"""Where their tiles of the present trick lie."""
+"""Positions of their tiles in the current trick."""
 PAST_LEFT, PAST_TOP, PAST_ROW, SMALL = 744, 58, 57, 0.72
 
 
 def draw_svg(state: State, i: int, seat: int | None) -> str:
-    """Game `i` as `seat` sees it; None: all hands face up."""
+    """Game `i` as `seat` sees it; None: all hands are face up."""
     sight = look(state, i, seat)
     chairs = range(4)
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {PAGE_WIDTH} {PAGE_HEIGHT}" width="{PAGE_WIDTH}" '
-        f'height="{PAGE_HEIGHT}" role="img" font-family="system-ui, -apple-system, \'Segoe UI\', \'DejaVu Sans\', sans-serif">',
-        f"<title>{_title(sight)}</title>",
-        f"<defs>{halves()}</defs>",
-        f'<rect width="{PAGE_WIDTH}" height="{PAGE_HEIGHT}" rx="18" fill="{FELT}"/>',
         words(18, 34, "Texas 42", 20, TEXT, 700),
         words(122, 34, sight.contract or "no bid yet", 16, GOLD, 700),
         words(PAGE_WIDTH - 18, 34, " · ".join(sight.scores), 16, TEXT, 400, "end"),
-        *(group(*CHAIRS[_direction(sight, chair)], *_panel(sight, chair)) for chair in chairs),
+        *(at(*CHAIRS[_direction(sight, chair)], *_panel(sight, chair)) for chair in chairs),
         *_trick(sight),
         *_past(sight),
         words(18, PAGE_HEIGHT - 20, sight.last or "no move yet", 15, TEXT),
-        "</svg>",
     ]
-    return "\n".join(lines)
+    return svg_document(PAGE_WIDTH, PAGE_HEIGHT, _title(sight), halves(), FELT, lines)
 
 
-def _direction(sight: Sight, chair: int) -> int:
+def _direction(sight: Texas42Sight, chair: int) -> int:
     return (chair - (sight.seat or 0)) % 4
 
 
-def _title(sight: Sight) -> str:
+def _title(sight: Texas42Sight) -> str:
     view = "all hands face up" if sight.seat is None else f"as seat {sight.seat} sees it"
     return f"Texas 42, {sight.contract or 'no bid yet'}, {', '.join(sight.scores)}, {view}"
 
 
-def _panel(sight: Sight, chair: int) -> list[str]:
-    """A seat: who it is, what it has bid and shown, and its tiles."""
+def _panel(sight: Texas42Sight, chair: int) -> list[str]:
+    """A seat: its name, bid, known voids and tiles."""
     moves = sight.to_move == chair
     rim = f'stroke="{GOLD}" stroke-width="3"' if moves else f'stroke="{LINE}" stroke-width="1.5"'
     name = f"seat {chair}{sight.relation(chair)}"
@@ -70,8 +65,8 @@ def _panel(sight: Sight, chair: int) -> list[str]:
     return marks + [domino(left + PITCH * k, 31, tile) for k, tile in enumerate(tiles_of(hand))]
 
 
-def _trick(sight: Sight) -> list[str]:
-    """The tiles of the present trick, each before its seat; the first is framed."""
+def _trick(sight: Texas42Sight) -> list[str]:
+    """The tiles of the current trick, each in front of its seat; the first is framed."""
     marks = [words(18, 62, f"led: {sight.led}", 15, FAINT)] if sight.led else []
     for k, (chair, tile) in enumerate(sight.trick.items()):
         x, y = TRICK[_direction(sight, chair)]
@@ -79,8 +74,8 @@ def _trick(sight: Sight) -> list[str]:
     return marks
 
 
-def _past(sight: Sight) -> list[str]:
-    """The tricks that are over, tiles from the leader on; the winner's is framed."""
+def _past(sight: Texas42Sight) -> list[str]:
+    """The finished tricks, tiles in the order played; the winner's is framed."""
     lines = []
     for number, trick in enumerate(sight.past):
         y = PAST_TOP + PAST_ROW * number
@@ -90,5 +85,5 @@ def _past(sight: Sight) -> list[str]:
             marks.append(words(x - 8, 26, str(chair), 12, GOLD if chair == trick.winner else FAINT, 700, "middle"))
             marks.append(domino(x, 3, tile, SMALL, GOLD if chair == trick.winner else ""))
         marks.append(words(250, 26, f"{trick.points} to Team {trick.winner % 2}", 13, TEXT, 400, "end"))
-        lines.append(group(PAST_LEFT, y, *marks))
+        lines.append(at(PAST_LEFT, y, *marks))
     return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ludory.envs.game import State
 from ludory.envs.pictures import as_wanted, paint
-from ludory.envs.texas42.sight import Sight, look
+from ludory.envs.texas42.sight import Texas42Sight, look
 from ludory.envs.texas42.tiles import COUNT, TILE_NAMES, tiles_of
 
 LABEL = 15
@@ -12,11 +12,11 @@ STRONG, FAINT, TILE, COUNTING = "1", "2", "30;107", "1;30;103"
 
 
 def draw_text(state: State, i: int, seat: int | None) -> str:
-    """Game `i` as `seat` sees it; None: all hands face up. Without colour where NO_COLOR is set."""
+    """Game `i` as `seat` sees it; None: all hands are face up. Without colours if NO_COLOR is set."""
     return as_wanted("\n".join(_lines(look(state, i, seat))))
 
 
-def _lines(sight: Sight) -> list[str]:
+def _lines(sight: Texas42Sight) -> list[str]:
     head = [paint(sight.title, STRONG), *sight.scores]
     return [
         "   ".join(head),
@@ -34,7 +34,7 @@ def _labelled(label: str, text: str) -> str:
     return f"{label:<{LABEL}}{text}"
 
 
-def _seat(sight: Sight, chair: int) -> list[str]:
+def _seat(sight: Texas42Sight, chair: int) -> list[str]:
     marker = ">" if sight.to_move == chair else " "
     name = f"{marker} seat {chair}{sight.relation(chair)}"
     label = paint(f"{name:<{LABEL}}", STRONG) if sight.to_move == chair else f"{name:<{LABEL}}"
@@ -61,8 +61,8 @@ def _tile(tile: int) -> str:
     return paint(TILE_NAMES[tile], COUNTING if COUNT[tile] else TILE)
 
 
-def _past(sight: Sight) -> list[str]:
-    """The tricks that are over: who won them, and the tiles from their leader on."""
+def _past(sight: Texas42Sight) -> list[str]:
+    """The finished tricks: their winners, and the tiles in the order played."""
     lines = [""] if sight.past else []
     for number, trick in enumerate(sight.past, 1):
         tiles = "  ".join(f"{seat}: {TILE_NAMES[tile]}" for seat, tile in trick.plays)

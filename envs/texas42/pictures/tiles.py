@@ -1,32 +1,16 @@
-"""The marks that Texas 42's SVG picture is made of: dominoes, words, groups."""
+"""The marks that Texas 42's SVG picture is made of: dominoes and their halves."""
 
 from __future__ import annotations
 
 from ludory.envs.texas42.tiles import COUNT, HIGH, LOW, TILE_NAMES
 
-FELT, PANEL, LINE, TEXT, FAINT, GOLD, IVORY, INK, BACK = (
-    "#0f2a22",
-    "#17392f",
-    "#3f6d5d",
-    "#f1f6ee",
-    "#a9c4b6",
-    "#ffd166",
-    "#fbf6e6",
-    "#1d1d1b",
-    "#6b3f2a",
-)
+FELT, PANEL, LINE, TEXT = "#0f2a22", "#17392f", "#3f6d5d", "#f1f6ee"
+FAINT, GOLD, IVORY, INK, BACK = "#a9c4b6", "#ffd166", "#fbf6e6", "#1d1d1b", "#6b3f2a"
 WIDTH, HEIGHT, PITCH = 28, 56, 33
 """Size of a domino, and distance of dominoes that stand side by side."""
 
-_SPOTS = {
-    0: "",
-    1: "c",
-    2: "ai",
-    3: "aci",
-    4: "agbi",
-    5: "agbic",
-    6: "agbihd",
-}
+_SPOTS = ("", "c", "ai", "aci", "agbi", "agbic", "agbihd")
+"""Spots of each number of pips, by their places in `_AT`."""
 _AT = {"a": (7, 7), "b": (7, 21), "c": (14, 14), "d": (7, 14), "g": (21, 7), "h": (21, 14), "i": (21, 21)}
 
 
@@ -34,7 +18,7 @@ def halves() -> str:
     """Definitions of the seven halves of dominoes, 28 by 28."""
     return "".join(
         f'<g id="t42-{pips}">' + "".join(f'<circle cx="{_AT[s][0]}" cy="{_AT[s][1]}" r="2.7"/>' for s in spots) + "</g>"
-        for pips, spots in _SPOTS.items()
+        for pips, spots in enumerate(_SPOTS)
     )
 
 
@@ -53,15 +37,3 @@ def domino(x: float, y: float, tile: int, scale: float = 1.0, mark: str = "") ->
 def back(x: float, y: float) -> str:
     """A domino face down."""
     return f'<rect x="{x:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" rx="5" fill="{BACK}" stroke="{LINE}" stroke-width="2"/>'
-
-
-def words(
-    x: float, y: float, text: str, size: float, fill: str = TEXT, weight: int = 400, anchor: str = "start"
-) -> str:
-    """A line of text that begins, is centred or ends at (x, y)."""
-    return f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" font-weight="{weight}" text-anchor="{anchor}" fill="{fill}">{text}</text>'
-
-
-def group(x: float, y: float, *marks: str) -> str:
-    """Marks drawn with their origin at (x, y)."""
-    return f'<g transform="translate({x:g} {y:g})">{"".join(marks)}</g>'

@@ -1,4 +1,4 @@
-"""Texas 42 in words: action names, the last move, and what everybody at the table knows."""
+"""Texas 42 in words: action names, the last move, and public facts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def contract_words(state: State, i: int) -> str:
 
 
 def last_move(state: State, i: int) -> str:
-    """The last move of game i in words, with the trick and the hand that it ended; "" before the first."""
+    """The last move of game i in words, with the trick and hand that it ended; "" before the first."""
     last = [int(value) for value in state.last[i]]
     if last[ACTION] < 0:
         return ""
@@ -98,7 +98,7 @@ def result_words(last: list[int]) -> str:
 
 
 def public_info(state: State, i: int) -> dict[str, Any]:
-    """What everybody at the table knows of game i; `points`, `tricks` and `marks` are of Team 0 and Team 1."""
+    """Public facts of game i; `points`, `tricks` and `marks` are those of Team 0 and Team 1."""
     last = [int(value) for value in state.last[i]]
     decl = int(state.decl[i])
     info: dict[str, Any] = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ludory.charts.drawing import Drawing, Mark, Path, Rectangle, Words
 from ludory.data.formats.texas42.eq_view import DecisionView, SlotView
-from ludory.envs.texas42.sight import SUIT_NAMES, suit_name
-from ludory.envs.texas42.tiles import CALLED, FOLLOW
+from ludory.envs.texas42.sight import suit_name
+from ludory.envs.texas42.tiles import CALLED, FOLLOW, SUIT_NAMES
 
 from .texas42_tiles import ACCENT, BAD, FAINT, GHOST, GOLD, GOOD, GROUND, INK, LINE, PANEL, blend, domino
 

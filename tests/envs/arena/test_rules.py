@@ -101,7 +101,7 @@ def test_without_ammunition_there_is_no_shot():
 @given(st.integers(-3000, 3000), st.integers(-3000, 3000), st.integers(-3000, 3000), st.integers(-3000, 3000))
 def test_the_hit_test_is_the_distance_of_a_segment_from_a_point(fx, fy, sx, sy):
     from ludory.envs.arena.constants import BODY
-    from ludory.envs.arena.phases.shots import is_hit
+    from ludory.envs.arena.phases.weapons import is_hit
     from ludory.testing.kernels.interpreted import interpreted
 
     a, b = sx * sx + sy * sy, fx * sx + fy * sy

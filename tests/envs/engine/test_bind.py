@@ -17,12 +17,12 @@ from games.high_card import HIGH_CARD, observe
 
 from ludory.envs.engine.binding.bind import bind, cache_directory, source_hash
 from ludory.envs.engine.kernel_engine import KernelEngine
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 from ludory.errors import OutputError
 
 GAME = """
 from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, header
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 PRIZE = 2
 
@@ -152,7 +152,7 @@ import enum
 import numpy as np
 import other_rules
 from other_rules import other
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 NUMBER, TABLE, PAIR = 1, np.arange(3), (1, 2)
 
@@ -184,7 +184,7 @@ def rule(state, i):
 """
 
 OTHER = """
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 LIMIT = 7
 
@@ -274,3 +274,12 @@ def test_a_cache_folder_that_somebody_else_may_have_chosen_is_not_used(tmp_path,
     monkeypatch.setattr(os, "getuid", lambda: owner + 1)
     with pytest.raises(OutputError, match="belongs to another user; set LUDORY_CACHE_DIR to a folder of your own"):
         cache_directory()
+
+
+def test_the_bound_file_is_shown_on_demand(play, tmp_path, monkeypatch):
+    play(GAME)
+    monkeypatch.setenv("LUDORY_SHOW_BOUND", "1")
+    *_, notice = play(GAME)
+    (bound,) = (tmp_path / "cache" / "kernels").glob("batch_cpu_*.py")
+    assert notice == f"ludory: bound file: {bound}\n"
+    assert "from prize_game import step as step" in bound.read_text()

@@ -220,7 +220,7 @@ def bomb(file, **arrays):
         ),
         ({"tokens": ((1 << 40,), "int8")}, r"'tokens' is int8 \(1099511627776,\), must be int8 \(16777216,\)"),
         ({"tokens": ((1 << 24,), "int64")}, "'tokens' is int64"),
-        ({"header": ((), "<U400000000")}, "its header is no short text"),
+        ({"header": ((), "<U400000000")}, "its header is not a short text"),
     ],
 )
 def test_sizes_are_compared_before_memory_is_asked_for(engine, file, arrays, message):
@@ -250,7 +250,7 @@ def test_a_byte_behind_the_values_is_noticed(engine, file):
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, content + b"x" * (name == "tokens.npy"))
-    with pytest.raises(SnapshotError, match="tokens goes on behind its last value"):
+    with pytest.raises(SnapshotError, match="tokens continues after its last value"):
         engine.restore(file)
 
 

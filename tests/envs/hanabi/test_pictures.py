@@ -16,10 +16,10 @@ from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.storage import new_records, views
 from ludory.envs.game import State
 from ludory.envs.hanabi import make_game
+from ludory.envs.hanabi.pictures.marks import SYMBOLS
 from ludory.envs.hanabi.pictures.svg import draw_svg
 from ludory.envs.hanabi.pictures.text import draw_text
 from ludory.envs.hanabi.state import COLOR_KNOWN, RANK_KNOWN
-from ludory.envs.hanabi.symbols import SYMBOLS
 from ludory.envs.hanabi.variants import HanabiOptions
 from ludory.envs.pictures import plain
 

@@ -48,9 +48,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from ludory.envs.chance import begin_episode
-from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
-from ludory.envs.kernel import kernel
+from ludory.envs import (
+    Field,
+    Game,
+    GameFacts,
+    Head,
+    Kernels,
+    ObservationSpec,
+    begin_episode,
+    flat_segments,
+    header,
+    kernel,
+)
 
 GOAL, LARGEST = 21, 3
 
@@ -58,7 +67,7 @@ GOAL, LARGEST = 21, 3
 @kernel
 def reset(state: Any, i: int) -> None:
     """Start the next game of row i."""
-    begin_episode(state, i)  # from here on, chance.draw(state, i, n) gives random numbers
+    begin_episode(state, i)  # from here on, ludory.envs.draw(state, i, n) returns random integers
     state.count[i] = 0
     state.to_move[i] = 0
     state.terminated[i] = False
@@ -117,7 +126,7 @@ def make_game() -> Game:
 
 _GAME_TEST = '''"""The rules of $name, and the contract of all games."""
 
-from ludory.envs.make import make_engine
+from ludory.envs import make_engine
 from ludory.testing import check_game
 
 from $module import GOAL, make_game
@@ -144,11 +153,11 @@ from typing import Any
 
 import numpy as np
 from ludory.agents.agent import Agent
-from ludory.envs.game import Game
+from ludory.envs import Game
 
 
 class ${class_name}Agent(Agent):
-    """Plays any game, badly. `act` gets m observations at once and gives m actions."""
+    """Plays any game, badly. `act` gets m observations at once and returns m actions."""
 
     name = "$id"
 

@@ -27,7 +27,7 @@ def run(argv: list[str]) -> int:
 
     from ludory.algorithms.texas42.data.bids import make_bids
     from ludory.data.formats.texas42.bid_tables import BidName, read_bids
-    from ludory.envs.texas42.options import check_range
+    from ludory.envs.options import check_range
 
     for name in ("samples", "worlds"):
         check_range(f"--{name}", getattr(chosen, name), 1, 100_000)
@@ -128,7 +128,7 @@ def _read_points(paths: list[Path]) -> list[Any]:
 def _play_points(chosen: argparse.Namespace) -> list[Any]:
     """The same, of hands that are played now."""
     from ludory.agents.texas42.bidding.make_probability import double_dummy, rollout
-    from ludory.envs.texas42.options import check_range
+    from ludory.envs.options import check_range
     from ludory.envs.texas42.tiles import mask_of
 
     for name in ("samples", "worlds"):

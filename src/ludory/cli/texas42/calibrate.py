@@ -19,7 +19,7 @@ def run(argv: list[str]) -> int:
     from ludory.agents.texas42.bidding.fitted_make_probability import calibration_json
     from ludory.algorithms.texas42.data.contracts import fit_calibration, make_contracts
     from ludory.data.formats.texas42.contracts import CONTRACTS, ContractsName, check_contracts, read_contracts
-    from ludory.envs.texas42.options import check_range
+    from ludory.envs.options import check_range
 
     if chosen.contracts < CONTRACTS or chosen.contracts % CONTRACTS:
         raise OptionError(

@@ -5,8 +5,7 @@
 from __future__ import annotations
 
 from ludory.agents.agent import Agent, BotKernels, KernelAgent
-from ludory.envs.game import Game
-from ludory.envs.kernel import kernel
+from ludory.envs import Game, kernel
 from ludory.errors import OptionError
 
 from .game import largest_heap

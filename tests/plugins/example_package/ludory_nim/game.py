@@ -4,9 +4,19 @@
 
 from __future__ import annotations
 
-from ludory.envs.chance import begin_episode, draw
-from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
-from ludory.envs.kernel import kernel
+from ludory.envs import (
+    Field,
+    Game,
+    GameFacts,
+    Head,
+    Kernels,
+    ObservationSpec,
+    begin_episode,
+    draw,
+    flat_segments,
+    header,
+    kernel,
+)
 
 
 @kernel

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from ludory.agents.networks.policy import Policy, PolicyOutput
-from ludory.envs.game import GameFacts
+from ludory.envs import GameFacts
 
 
 class HeapNetwork(Policy):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ludory.envs.game import State
 from ludory.envs.make import make_engine
 from ludory.envs.texas42.pictures.wording import result_words
-from ludory.envs.texas42.sight import Sight, look
+from ludory.envs.texas42.sight import Texas42Sight, look
 from ludory.envs.texas42.tiles import TILE_NAMES
 from ludory.errors import DataError
 
@@ -42,7 +42,7 @@ class DecisionView(NamedTuple):
     number: int
     """0..27"""
     seat: int
-    sight: Sight
+    sight: Texas42Sight
     """All hands face up. Of the hands, the mover may see only its own."""
     slots: tuple[SlotView, ...]
     taken: int

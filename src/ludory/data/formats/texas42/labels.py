@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ludory.data.checks import Problem
 from ludory.data.shards import metadata_texts, open_shard, read_rows
-from ludory.envs.texas42.options import check_range
+from ludory.envs.options import check_range
 from ludory.envs.texas42.tiles import NELLO_HIGH, TILES
 from ludory.errors import DataError, OptionError
 

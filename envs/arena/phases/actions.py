@@ -1,12 +1,8 @@
-"""Phase 1 of a tick: what a body sets out to do. Interacting goes before abilities, abilities before the shot."""
+"""Phases 1 and 2 of a tick: what a body sets out to do, and how it moves. Interacting goes before abilities, abilities before the shot."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.arena.phases.crates import channel
-from ludory.envs.chance import draw
-from ludory.envs.kernel import kernel
-
-from .constants import (
+from ludory.envs.arena.constants import (
     COOLDOWN,
     COST,
     DASH,
@@ -21,11 +17,18 @@ from .constants import (
     SHOT_LIFE,
     SHOT_SLOTS,
     SHOT_STEP,
+    WALK,
+    WALK_SHIELDED,
+    WALK_WINDING,
     WINDUP_TIME,
 )
-from .geometry import pair, q14
-from .state import ABILITY, AIM_BINS, AIM_X, AIM_Y, INTERACT, MOVE_BINS, MOVE_X, MOVE_Y, NOISE, SHOOT
-from .tables import UNIT
+from ludory.envs.arena.geometry import pair, put, q14
+from ludory.envs.arena.state import ABILITY, AIM_BINS, AIM_X, AIM_Y, INTERACT, MOVE_BINS, MOVE_X, MOVE_Y, NOISE, SHOOT
+from ludory.envs.arena.tables import MOVE, UNIT
+from ludory.envs.chance import draw
+from ludory.envs.kernels import kernel
+
+from .crates import channel
 
 
 @kernel
@@ -106,3 +109,30 @@ def fire(state, i, seat):
     state.shot_vy[i, seat, slot] = q14(fy + q14(fx, error), SHOT_STEP)
     state.ammunition[i, seat] -= 1
     state.cooldown[i, seat, FIRE] = COOLDOWN[FIRE]
+
+
+@kernel
+def move(state, i, seat, action):
+    """Dash on, stand still, or walk along the pair of move bins; then the wall.
+
+    The velocity that observations show is what the body really moved here: less than it tried where the wall put it back, 0 where
+    it stood. Pushes of novas come later in the tick and are no part of it.
+    """
+    x, y, dx, dy = int(state.x[i, seat]), int(state.y[i, seat]), 0, 0
+    if int(state.dash[i, seat]) > 0:
+        dx, dy = int(state.dash_x[i, seat]), int(state.dash_y[i, seat])
+    elif int(state.stun[i, seat]) == 0 and int(action[INTERACT]) == 0:
+        speed = walking_speed(state, i, seat)
+        k = pair(int(state.setup[i, MOVE_BINS]), int(action[MOVE_X]), int(action[MOVE_Y]))
+        dx, dy = q14(int(MOVE[k, 0]), speed), q14(int(MOVE[k, 1]), speed)
+    put(state, i, seat, x + dx, y + dy)
+    state.vx[i, seat] = int(state.x[i, seat]) - x
+    state.vy[i, seat] = int(state.y[i, seat]) - y
+
+
+@kernel
+def walking_speed(state, i, seat):
+    """How many sub per tick at full tilt."""
+    if int(state.shield[i, seat]) > 0:
+        return WALK_SHIELDED
+    return WALK_WINDING if int(state.windup[i, seat]) > 0 else WALK

@@ -1,4 +1,4 @@
-"""`kernel`: marks a scalar function of a game's rules or of a rule bot for compilation."""
+"""`kernel`: decorator for the scalar functions of a game's rules or of a rule bot, which Numba compiles."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -9,7 +9,7 @@ from ludory.envs.engine.binding.checked_cache import CheckedCache
 
 F = TypeVar("F", bound=Callable[..., object])
 
-# Kernels allocate nothing, so Numba's reference counts (`_nrt`) are left out: counting costs more than the rules themselves.
+# Kernels allocate nothing, so Numba's reference counting (`_nrt`) is off: it would cost more than the rules themselves.
 KERNEL_FLAGS: dict[str, Any] = {"error_model": "numpy", "forceinline": True, "_nrt": False}
 BATCH_FLAGS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
 
@@ -17,23 +17,23 @@ BATCH_FLAGS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": Fa
 def kernel(function: F) -> F:
     """Mark `function` as a kernel: scalar code that Numba compiles for the CPU and for CUDA.
 
-    A kernel takes `(state, i, ...)`, touches row `i` only, allocates nothing and calls nothing but arithmetic and other kernels.
-    Keep state fields signed and write `int(state.field[i])` when loading one, so that arithmetic is done in plain integers
-    (under the CUDA simulator a narrow NumPy integer would overflow).
+    A kernel takes `(state, i, ...)`, reads and writes row `i` only, allocates nothing, and calls only arithmetic and other kernels.
+    Keep state fields signed and load them with `int(state.field[i])`, so that arithmetic uses plain integers (a narrow NumPy integer
+    would overflow in the CUDA simulator).
     """
     compiled: F = njit(**KERNEL_FLAGS)(function)
     return compiled
 
 
 def batch_kernel(function: F) -> F:
-    """Mark `function` as a loop over games for the CPU; compiled code is cached on disk, the GIL is released."""
+    """Mark `function` as a loop over games on the CPU. Compiled code is cached on disk; the GIL is released."""
     compiled: Any = njit(**BATCH_FLAGS)(function)
-    if hasattr(compiled, "py_func"):  # else Numba is switched off
+    if hasattr(compiled, "py_func"):  # otherwise Numba is disabled
         compiled._cache = CheckedCache(function)
     return cast(F, compiled)
 
 
 def uncached_batch_kernel(function: F) -> F:
-    """As `batch_kernel`, for code that is not in a file."""
+    """Like `batch_kernel`, for code that is not in a file."""
     compiled: F = njit(**BATCH_FLAGS)(function)
     return compiled

@@ -1,0 +1,142 @@
+"""`EngineBase`: what all engines have in common. It reads the fields of `state`, which are NumPy arrays or torch tensors."""
+
+from __future__ import annotations
+
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.chance import EPISODE, STREAM, hash_rows
+from ludory.envs.game import Game, GameFacts, State
+
+from .checks import checked_seed
+from .protocol import Array, on_host
+from .snapshot import identity, read_snapshot, write_snapshot
+
+if TYPE_CHECKING:  # not needed to start: importing it takes time
+    from typing_extensions import Self
+
+
+class EngineBase(ABC):
+    """Base of the engines; see `ludory.envs.engine.protocol.Engine` for the methods and properties."""
+
+    game: Game
+    facts: GameFacts
+    num_games: int
+    state: State
+    """NamedTuple of live arrays, first axis = game."""
+    seed: int
+    _first_game: int
+
+    @abstractmethod
+    def fields(self) -> dict[str, Array]:
+        """Everything that a restored batch needs, by name; the arrays are live."""
+
+    @abstractmethod
+    def load_fields(self, fields: Mapping[str, Array], check: bool = True) -> None:
+        """Restore what `fields` returned; see `Engine.load_fields`."""
+
+    @abstractmethod
+    def gather(self, rows: Array) -> Self:
+        """Copy chosen games, repeats allowed, into a new batch."""
+
+    def tensor(self, values: Any) -> Array:
+        """`values` as an array on this engine's device, not copied if they are there already."""
+        return np.asarray(values)
+
+    def _copied(self, values: Array, dtype: str = "") -> Array:
+        """A contiguous copy."""
+        return values.astype(dtype or values.dtype, order="C")
+
+    def _seed_streams(self, seed: int | None) -> None:
+        """Seed the random streams of all games; None draws a seed from the operating system."""
+        self.seed = secrets.randbits(62) if seed is None else checked_seed(seed)
+        self.state.random[:, STREAM] = self.tensor(hash_rows(self.seed, self._game_numbers()))
+        self.state.random[:, EPISODE] = 0
+
+    def _game_numbers(self) -> NDArray[np.int64]:
+        """(N,) each row's place in the sequence of games that the seed stands for."""
+        return self._first_game + np.arange(self.num_games)
+
+    @property
+    def _mask_rows(self) -> int:
+        """S, legal masks per game: one per seat where all move at once."""
+        return self.facts.players if self.facts.simultaneous else 1
+
+    @property
+    def _seats(self) -> Array:
+        """(P,) the seats, on the engine's device."""
+        return self.tensor(np.arange(self.facts.players))
+
+    @property
+    def over(self) -> Array:
+        """(N,) bool: terminated or truncated."""
+        return self.state.terminated | self.state.truncated
+
+    @property
+    def to_move(self) -> Array:
+        """(N,) int64 seat to move, -1 when the game is over; simultaneous games: 0 while running."""
+        seat = self._copied(self.state.to_move, "int64")
+        if self.facts.simultaneous:
+            seat[:] = 0
+        seat[self.over] = -1
+        return seat
+
+    @property
+    def rewards(self) -> Array:
+        """(N, P) float32, of the last step."""
+        return self._copied(self.state.rewards)
+
+    @property
+    def terminated(self) -> Array:
+        """(N,) bool, ended by the rules."""
+        return self._copied(self.state.terminated)
+
+    @property
+    def truncated(self) -> Array:
+        """(N,) bool, ended by an outside limit."""
+        return self._copied(self.state.truncated)
+
+    @property
+    def seat_terminated(self) -> Array:
+        """(N, P) bool, the seat left the game in the last decision."""
+        if "seat_terminated" in self.state._fields:
+            return self._copied(self.state.seat_terminated, "bool")
+        return self.state.terminated[:, None] & (self._seats >= 0)
+
+    @property
+    def alive(self) -> Array:
+        """(N, P) bool, the game is running and the seat is not out."""
+        running = ~self.over[:, None]
+        if "alive" in self.state._fields:
+            return self._copied(self.state.alive, "bool") & running
+        return running & (self._seats >= 0)
+
+    @property
+    def deciding(self) -> Array:
+        """(N, P) bool, who must act now; see `Engine.deciding`."""
+        if not self.facts.simultaneous:
+            return self.to_move[:, None] == self._seats
+        if "deciding" in self.state._fields:
+            return self.alive & self._copied(self.state.deciding, "bool")
+        return self.alive
+
+    def clone(self) -> Self:
+        """Independent copy of all games."""
+        return self.gather(np.arange(self.num_games))
+
+    def save(self, file: str | Path) -> None:
+        """Write all games to `file`, atomically; engines on every device read it."""
+        write_snapshot(file, identity(self.game), {name: on_host(values) for name, values in self.fields().items()})
+
+    def restore(self, file: str | Path) -> None:
+        """Continue from a file of `save`; the number of games becomes that of the file."""
+        self.load_fields(read_snapshot(file, self.game, self.num_games))
+
+    def close(self) -> None:  # noqa: B027, most engines hold nothing open
+        """Release what the engine holds outside Python; by default nothing."""
