@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from ludory.envs.seats.player import Memory, put
 from ludory.errors import OptionError
 
 from .draws import Draws, Keys
+
+E = TypeVar("E", bound=Engine)
 
 
 class Agent:
@@ -124,32 +127,64 @@ class KernelAgent(Agent):
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions (m,), or (m, H) of several heads, of `seat` in the games `rows`."""
         if engine.device != "cpu":
-            from .cuda_bots import choose_rows as choose_on_cuda
-
-            return choose_on_cuda(self.name, self._scalar, engine, seat, rows, memory)
-        heads, kernel_engine = len(engine.facts.heads), _kernel_engine(engine, self.name)
-        bound = self._bound(kernel_engine)
+            return self._choose_on_cuda(engine, seat, rows, memory)
+        heads, kernel_engine = len(engine.facts.heads), self._refusing_others(engine, KernelEngine)
+        bound = self._bound("bot_cpu", kernel_engine)
         actions = np.zeros((len(rows), heads) if heads > 1 else len(rows), np.int64)
         choose_rows = bound.choose_heads_rows if heads > 1 else bound.choose_rows
         kernel_engine.run(choose_rows, len(rows), kernel_engine.kernel_state, rows, seat, memory, actions)
         return actions
 
-    def _bound(self, engine: KernelEngine) -> ModuleType:
-        return bind("bot_cpu", self._scalar, engine.records.dtype, engine.game.shared_names)
+    def _choose_on_cuda(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """As on the CPU, with one thread per game; the actions stay on the device."""
+        import torch
+
+        from ludory.envs.engine.cuda_engine import CudaEngine
+
+        cuda_engine, heads = self._refusing_others(engine, CudaEngine), len(engine.facts.heads)
+        bound, where = self._bound("bot_cuda", cuda_engine), cuda_engine.tensor(rows)
+        shape = (len(where), heads) if heads > 1 else (len(where),)
+        actions = torch.zeros(shape, dtype=torch.int64, device=where.device)
+        choose_rows = bound.choose_heads_rows if heads > 1 else bound.choose_rows
+        with _on_device(cuda_engine, memory) as held:
+            cuda_engine.run(choose_rows, len(where), cuda_engine.records, where, int(seat), held, actions)
+        return actions
+
+    def _bound(self, template: str, engine: Any) -> ModuleType:
+        return bind(template, self._scalar, engine.records.dtype, engine.game.shared_names)
+
+    def _refusing_others(self, engine: Engine, kind: type[E]) -> E:
+        """`engine`, which must be of this kind.
+
+        Raises:
+            OptionError: it is of another kind.
+        """
+        if not isinstance(engine, kind):
+            raise OptionError(f"{self.name} plays on engines of compiled games, got {type(engine).__name__}")
+        return engine
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
         """Update the memory of `seat` by the moves about to be made in the games `rows`."""
-        if self.kernels.notice and engine.device != "cpu":
-            from .cuda_bots import notice_rows as notice_on_cuda
-
-            notice_on_cuda(self.name, self._scalar, engine, seat, rows, actions, memory)
-        elif self.kernels.notice:
-            kernel_engine = _kernel_engine(engine, self.name)
-            notice_rows = self._bound(kernel_engine).notice_rows
+        if not self.kernels.notice:
+            return
+        if engine.device == "cpu":
+            kernel_engine = self._refusing_others(engine, KernelEngine)
+            notice_rows = self._bound("bot_cpu", kernel_engine).notice_rows
             kernel_engine.run(notice_rows, len(rows), kernel_engine.kernel_state, rows, seat, actions, memory)
+            return
+        from ludory.envs.engine.cuda_engine import CudaEngine
+
+        cuda_engine = self._refusing_others(engine, CudaEngine)
+        notice_rows, where = self._bound("bot_cuda", cuda_engine).notice_rows, cuda_engine.tensor(rows)
+        with _on_device(cuda_engine, memory) as held:
+            tensors = where, int(seat), cuda_engine.tensor(actions), held
+            cuda_engine.run(notice_rows, len(where), cuda_engine.records, *tensors)
 
 
-def _kernel_engine(engine: Engine, name: str) -> KernelEngine:
-    if not isinstance(engine, KernelEngine):
-        raise OptionError(f"{name} plays on engines of compiled games, got {type(engine).__name__}")
-    return engine
+@contextmanager
+def _on_device(engine: Any, memory: Memory) -> Iterator[Any]:
+    """`memory` as a tensor of a CUDA engine; a NumPy array, as `initial_memory` returns it, is copied there and back."""
+    held = engine.tensor(memory)
+    yield held
+    if isinstance(memory, np.ndarray) and held.numel():
+        memory[...] = held.cpu().numpy()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from ludory.envs.game import Game
@@ -46,8 +45,9 @@ def make_agent(spec: Any, game: str | Game) -> Agent:
 
 
 def _from_checkpoint(spec: Spec, game: Game) -> Agent:
-    # Algorithms stand above agents, so the front door is asked by name: no room below imports one above.
-    return _from_model(importlib.import_module("ludory").load(spec.name), game, spec.name, *spec.args, **spec.kwargs)
+    from ludory.checkpoints.learner_folder import saved_class  # imports torch
+
+    return _from_model(saved_class(spec.name).load(spec.name), game, spec.name, *spec.args, **spec.kwargs)
 
 
 def _from_model(model: Any, game: Game, name: str, *args: Any, **kwargs: Any) -> Agent:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from ludory.checkpoints.checkpoint import install_hint
 from ludory.envs.game import GameFacts
-from ludory.errors import OptionError, PluginError
+from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
 from ludory.plugins import networks
 from ludory.plugins.spec import parse_spec
 
@@ -91,6 +93,21 @@ def policy_class(id: str) -> type[Policy]:
             f"network {id!r}: {loaded.__name__} must be a subclass of ludory.agents.networks.policy.Policy"
         )
     return loaded
+
+
+def saved_policy(file: str | Path, header: Mapping[str, Any]) -> PolicySpec:
+    """The network that a checkpoint names.
+
+    Raises:
+        CheckpointError: its package is not installed, or of a version that has no such argument.
+    """
+    spec = PolicySpec(**header["policy"])
+    try:
+        return parse_policy(spec)
+    except (UnknownIdError, OptionError, PluginError) as error:
+        raise CheckpointError(
+            f"{file}: its network is {spec.id!r}, which cannot be made here: {error}{install_hint(header, 'network')}"
+        ) from error
 
 
 def _defaults(id: str) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from ludory.agents.make import make_agent
 from ludory.agents.networks.policy import Policy
 from ludory.algorithms.league.log.events import FILE as LOG
 from ludory.algorithms.league.log.state import PlayerRecord
-from ludory.algorithms.running.checkpoint import read_checkpoint
 from ludory.algorithms.sampling.teacher import policy_of
+from ludory.checkpoints.checkpoint import read_checkpoint
 from ludory.envs.game import Game
 from ludory.errors import CheckpointError, OptionError
 from ludory.paths import path_inside

@@ -13,14 +13,14 @@ from typing import Any
 
 import torch
 
+from ludory.agents.evaluation.record import record
 from ludory.algorithms.bc import BC
 from ludory.algorithms.offline.batches import ask, read_batches
-from ludory.algorithms.running.checkpoint import read_header
 from ludory.algorithms.running.interrupt import raise_interrupt
 from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.benchmarks.harness.machine import origin
 from ludory.benchmarks.harness.result_file import write_result
-from ludory.data.recording.record import record
+from ludory.checkpoints.checkpoint import read_header
 from ludory.data.trajectories import TrajectoryDataset
 
 from .score import print_score, score_beside

@@ -15,6 +15,7 @@ from typing import Any
 from ludory.agents.agent import Agent
 from ludory.agents.evaluation.evaluate import check_count, evaluate
 from ludory.agents.evaluation.evaluation_result import paired_difference
+from ludory.agents.evaluation.record import record
 from ludory.agents.make import make_agent
 from ludory.algorithms.bc import BC
 from ludory.algorithms.distill import Distill
@@ -23,7 +24,6 @@ from ludory.algorithms.running.interrupt import raise_interrupt
 from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.benchmarks.harness.machine import origin
 from ludory.benchmarks.harness.result_file import write_result
-from ludory.data.recording.record import record
 from ludory.envs.make import make_game
 from ludory.errors import DataError
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import torch
 
-from ludory.agents.networks.build import PolicySpec
-from ludory.algorithms.running.checkpoint import read_header, saved_policy
+from ludory.agents.networks.build import PolicySpec, saved_policy
 from ludory.algorithms.running.interrupt import exit_code
 from ludory.algorithms.sampling.teacher import load_teacher
 from ludory.benchmarks.harness.machine import origin
+from ludory.checkpoints.checkpoint import read_header
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 
