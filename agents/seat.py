@@ -20,7 +20,7 @@ Action = Any
 """int, or int64 (H,) in games with several heads."""
 
 
-class Move(NamedTuple):
+class SeatMove(NamedTuple):
     """Who did what."""
 
     seat: int
@@ -34,7 +34,7 @@ class Seat:
     from *worlds*, copies of the game in which everything that the seat does not know was drawn anew.
     """
 
-    def __init__(self, engine: Engine, number: int, row: int, history: Sequence[Move] = ()) -> None:
+    def __init__(self, engine: Engine, number: int, row: int, history: Sequence[SeatMove] = ()) -> None:
         self._engine, self._row = engine, row
         self.number = number
         """Which seat it is, 0..P-1."""
@@ -79,10 +79,10 @@ class Seat:
 
 
 @dataclass
-class Notes:
+class SeatNotes:
     """What a `SeatAgent` remembers of one game in one seat."""
 
-    history: list[Move] = field(default_factory=list)
+    history: list[SeatMove] = field(default_factory=list)
     own: Any = None
     """What `SeatAgent.begin` gave: for the agent to use."""
 
@@ -90,7 +90,7 @@ class Notes:
 class SeatAgent(Agent):
     """Decides game by game from a `Seat`; for sequential games. Subclasses write `decide`.
 
-    Memory: object (rows,), one `Notes` per game.
+    Memory: object (rows,), one `SeatNotes` per game.
     """
 
     def __init__(self, game: Game) -> None:
@@ -108,14 +108,14 @@ class SeatAgent(Agent):
         """The action of `seat`, which is to move; `own` is what `begin` gave."""
         raise NotImplementedError(f"{type(self).__name__} needs decide()")
 
-    def watch(self, seat: Seat, move: Move, own: Any) -> None:
+    def watch(self, seat: Seat, move: SeatMove, own: Any) -> None:
         """Told of every move, its own too, before it is applied; `seat` is the game before it."""
 
     def initial_memory(self, rows: int) -> Memory:
         """Empty notes, object (rows,)."""
         memory = np.empty(rows, object)
         for row in range(rows):
-            memory[row] = Notes(own=self.begin())
+            memory[row] = SeatNotes(own=self.begin())
         return memory
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
@@ -132,6 +132,6 @@ class SeatAgent(Agent):
         movers = on_host(engine.to_move)
         for row, action in zip(on_host(rows), on_host(actions), strict=True):
             note = memory[int(row)]
-            move = Move(int(movers[row]), action.copy() if action.ndim else int(action))
+            move = SeatMove(int(movers[row]), action.copy() if action.ndim else int(action))
             self.watch(Seat(engine, seat, int(row), note.history), move, note.own)
             note.history.append(move)

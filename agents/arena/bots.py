@@ -10,8 +10,16 @@ from ludory.envs.arena.rules import step
 from ludory.envs.game import Game
 from ludory.errors import OptionError
 
-from .random_moves import MEMORY, choose_random
-from .styles import choose_looter, choose_miner, choose_rusher, choose_sniper, choose_turtle, choose_zone
+from .styles import (
+    MEMORY,
+    choose_looter,
+    choose_miner,
+    choose_random,
+    choose_rusher,
+    choose_sniper,
+    choose_turtle,
+    choose_zone,
+)
 
 STYLES: dict[str, Callable[..., None]] = {
     "rusher": choose_rusher,

@@ -16,15 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.agent import KernelAgent
-from ludory.agents.hanabi.beliefs.hand_belief import known_record
-from ludory.agents.hanabi.beliefs.hand_range import HandRange
+from ludory.agents.hanabi.beliefs.hand_range import HandRange, known_record
 from ludory.agents.hanabi.beliefs.hand_sets import Hands
 from ludory.agents.make import make_agent
 from ludory.agents.search.belief import Draw
 from ludory.agents.search.kernel_blueprint import KernelBlueprint
-from ludory.agents.search.rollouts import Decision, Found, RolloutSearch
+from ludory.agents.search.rollouts import RolloutSearch, SearchDecision, SearchResult
 from ludory.agents.search.searcher import Searcher
-from ludory.agents.seat import Move, Seat
+from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.chance import hash_rows
 from ludory.envs.game import Game
 from ludory.envs.hanabi.rules import step
@@ -47,9 +46,9 @@ class JointNotes:
     """What each seat may hold, by what can be known without seeing any hand."""
     key: int
     """Hash of the moves so far and of what they showed."""
-    last: tuple[Record, Move, bool] | None = None
+    last: tuple[Record, SeatMove, bool] | None = None
     """The last move, the state before it, and whether it was searched."""
-    decisions: list[Decision] = field(default_factory=list)
+    decisions: list[SearchDecision] = field(default_factory=list)
     """Of the seat's own searches."""
 
     @property
@@ -126,7 +125,7 @@ class JointSparta(Searcher):
             [HandRange(self.blueprint, seat, public=True) for seat in range(2)], int(hash_rows(self._seed, 0))
         )
 
-    def watch(self, seat: Seat, move: Move, own: JointNotes) -> None:
+    def watch(self, seat: Seat, move: SeatMove, own: JointNotes) -> None:
         """Take note of a move, and of whether it was searched."""
         with self._both_are_this():
             now = self._catch_up(seat, own)
@@ -198,7 +197,7 @@ class JointSparta(Searcher):
         own_range: HandRange,
         key: int,
         wanted: int | None = None,
-    ) -> Found:
+    ) -> SearchResult:
         """Search as `seat`, by what it knows; memory: its own."""
         own_range = copy.copy(own_range)
 
@@ -209,7 +208,7 @@ class JointSparta(Searcher):
 
         return self.search.run(draw, legal, seat, key, wanted)
 
-    def _frame(self, own: JointNotes, before: Record, move: Move) -> Callable[[Hands], NDArray[np.bool_]]:
+    def _frame(self, own: JointNotes, before: Record, move: SeatMove) -> Callable[[Hands], NDArray[np.bool_]]:
         """Which hands of the other seat lead the mover to the move that it made."""
         mover_range, other_range, key = copy.copy(own.ranges[move.seat]), copy.copy(own.ranges[1 - move.seat]), own.key
 
@@ -226,7 +225,7 @@ class JointSparta(Searcher):
         return agree
 
     def _would_play(
-        self, before: Record, move: Move, hand: int, memory: NDArray[np.int32], mover_range: HandRange, key: int
+        self, before: Record, move: SeatMove, hand: int, memory: NDArray[np.int32], mover_range: HandRange, key: int
     ) -> int:
         """What the mover would have done if the other seat had held `hand`; some other action than `move`'s may stand for all others."""
         try:

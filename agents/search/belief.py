@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
-from ludory.agents.seat import Move, Seat
+from ludory.agents.seat import Seat, SeatMove
 
 
 class Draw(NamedTuple):
@@ -27,7 +27,7 @@ class Belief(Protocol):
     def contradictions(self) -> int:
         """How often the others did what the blueprint would not have done in any world held possible."""
 
-    def watch(self, seat: Seat, move: Move) -> None:
+    def watch(self, seat: Seat, move: SeatMove) -> None:
         """Take note of a move about to be made."""
 
     def draw(self, seat: Seat, count: int, key: int) -> Draw:

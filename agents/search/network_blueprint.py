@@ -22,7 +22,7 @@ TIE = 1e-3
 ROWS_AT_ONCE = 4096
 
 
-class Said(NamedTuple):
+class MaskedLogits(NamedTuple):
     """Logits of m decisions, illegal ones -inf, (m, A); and the legal mask (m, A)."""
 
     logits: Tensor
@@ -99,7 +99,7 @@ class NetworkBlueprint(Blueprint):
         return chosen
 
     @torch.no_grad()
-    def _ask(self, engine: Engine, seat: int, rows: NDArray[np.int64], memories: Memories) -> Said:
+    def _ask(self, engine: Engine, seat: int, rows: NDArray[np.int64], memories: Memories) -> MaskedLogits:
         """What the policy says in `seat` of the games `rows`; updates its memory there."""
         policy, own = self.agent.policy, torch.from_numpy(memories[rows, seat]).to(self._device)
         bits = policy.observation.bits
@@ -113,7 +113,7 @@ class NetworkBlueprint(Blueprint):
         if self._hidden:
             memories[rows, seat, : self._hidden] = output.memory.cpu().numpy()
         legal = torch.from_numpy(engine.legal()[rows]).to(self._device)
-        return Said(output.logits.float().masked_fill(~legal, -torch.inf), legal)
+        return MaskedLogits(output.logits.float().masked_fill(~legal, -torch.inf), legal)
 
 
 def _chunks(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.seat import Move, Seat
+from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.chance import COUNTER, KEY, hash_rows
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.protocol import on_host
@@ -28,7 +28,7 @@ class Past(NamedTuple):
     """A move, a state before it that the seat cannot tell from the true one, and what the seat saw after it."""
 
     before: NDArray[Any]
-    move: Move
+    move: SeatMove
     seen: NDArray[Any] | None
 
 
@@ -72,7 +72,7 @@ class ParticleBelief:
         """None: hidden states are not counted."""
         return None
 
-    def watch(self, seat: Seat, move: Move) -> None:
+    def watch(self, seat: Seat, move: SeatMove) -> None:
         """Take note of a move about to be made; what it leads to is seen in the next call."""
         self._catch_up(seat)
         self._past.append(Past(self._known(seat), move, None))
@@ -147,7 +147,7 @@ class ParticleBelief:
             self._ask(past.before.repeat(len(particles.worlds)) if then is None else then, past.move, particles, tells)
         return particles
 
-    def _moved(self, particles: Particles, move: Move) -> Particles:
+    def _moved(self, particles: Particles, move: SeatMove) -> Particles:
         """The worlds in which the move is legal, after it."""
         if not len(particles.worlds):
             return particles
@@ -161,7 +161,7 @@ class ParticleBelief:
         engine.step(np.full(len(able), move.action))
         return left._replace(worlds=engine.records)
 
-    def _ask(self, worlds: NDArray[Any], move: Move, particles: Particles, tells: bool) -> None:
+    def _ask(self, worlds: NDArray[Any], move: SeatMove, particles: Particles, tells: bool) -> None:
         """Count the worlds in which the blueprint would have done something else; let it take note of the move."""
         same = self.blueprint.asked(worlds, move.seat, move.action, particles.memories)
         if tells and move.seat != self.seat:
@@ -181,7 +181,7 @@ def rewind_of(game: Game) -> Rewind | None:
     from ludory.envs.texas42.rules import step, step_play
 
     if game.has_kernel("step", step) or game.has_kernel("step", step_play):
-        from ludory.agents.texas42.play.rewind import rewind
+        from ludory.agents.texas42.play.belief import rewind
 
         return rewind
     return None

@@ -24,7 +24,7 @@ DrawWorlds = Callable[[int, int], Draw]
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class SearchDecision:
     """What a search found before one move; A actions."""
 
     action: int
@@ -49,7 +49,7 @@ class Decision:
         return float(self.values[self.action] - self.values[self.blueprint_action])
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """Outcome of a search among `legal` actions."""
 
     legal: NDArray[np.int64]
@@ -61,11 +61,11 @@ class Found(NamedTuple):
         """What to play."""
         return int(self.legal[self.paired.best()])
 
-    def decision(self, actions: int, values: NDArray[np.float64], range_size: int | None) -> Decision:
+    def decision(self, actions: int, values: NDArray[np.float64], range_size: int | None) -> SearchDecision:
         """As a record over all `actions` ids; `values` of the legal ones."""
         every, errors, counts = np.full(actions, np.nan), np.full(actions, np.nan), np.zeros(actions, np.int64)
         every[self.legal], errors[self.legal], counts[self.legal] = values, self.paired.stderrs, self.paired.rounds
-        return Decision(self.action, self.blueprint_action, every, errors, counts, range_size)
+        return SearchDecision(self.action, self.blueprint_action, every, errors, counts, range_size)
 
 
 class RolloutSearch:
@@ -96,7 +96,9 @@ class RolloutSearch:
         self.blueprint, self.rollouts, self.seconds = blueprint, rollouts, seconds
         self.threshold, self.errors = threshold, errors
 
-    def run(self, draw: DrawWorlds, legal: NDArray[np.int64], seat: int, key: int, wanted: int | None = None) -> Found:
+    def run(
+        self, draw: DrawWorlds, legal: NDArray[np.int64], seat: int, key: int, wanted: int | None = None
+    ) -> SearchResult:
         """Search for `seat`, which is to move.
 
         wanted: if only this action matters, the search may stop as soon as it is given up; another one then comes out.
@@ -118,9 +120,9 @@ class RolloutSearch:
             done = first + block.stop
             if wanted is not None and wanted not in legal[paired.tried]:
                 break
-        return Found(legal, blueprint_action, paired)
+        return SearchResult(legal, blueprint_action, paired)
 
-    def confirmed(self, draw: DrawWorlds, found: Found, seat: int, key: int) -> NDArray[np.float64]:
+    def confirmed(self, draw: DrawWorlds, found: SearchResult, seat: int, key: int) -> NDArray[np.float64]:
         """Values of the legal actions, that of the one found as it is in as many fresh worlds as it was tried in."""
         values, best, baseline = found.paired.values, found.paired.best(), found.paired.baseline
         if best != baseline:

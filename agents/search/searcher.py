@@ -12,7 +12,7 @@ from ludory.envs.chance import hash_rows
 from ludory.envs.seats.player import Memory
 
 from .blueprint import Blueprint
-from .rollouts import Decision, RolloutSearch
+from .rollouts import RolloutSearch, SearchDecision
 
 
 class Searcher(SeatAgent):
@@ -53,9 +53,9 @@ class Searcher(SeatAgent):
             note.own.key = int(hash_rows(note.own.key, key))
         return memory
 
-    def decisions(self, memory: Memory, row: int) -> Sequence[Decision]:
+    def decisions(self, memory: Memory, row: int) -> Sequence[SearchDecision]:
         """All that was found so far in the game `row` of this seat's memory, in order."""
-        found: list[Decision] = memory[row].own.decisions
+        found: list[SearchDecision] = memory[row].own.decisions
         return found
 
     def contradictions(self, memory: Memory, row: int) -> int:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ludory.agents.make import make_agent
-from ludory.agents.seat import Move, Seat
+from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.chance import hash_rows
 from ludory.envs.engine.protocol import Array, Engine
 from ludory.envs.game import Game
@@ -23,7 +23,7 @@ from ludory.errors import OptionError
 from .belief import Belief
 from .blueprint import Blueprint, make_blueprint
 from .particles import ParticleBelief, rewind_of
-from .rollouts import Decision, RolloutSearch
+from .rollouts import RolloutSearch, SearchDecision
 from .searcher import Searcher
 
 ERRORS = 2.0
@@ -33,13 +33,13 @@ _searching: WeakKeyDictionary[Engine, int] = WeakKeyDictionary()
 
 
 @dataclass
-class SearchNotes:
+class SpartaNotes:
     """What a search remembers of one game."""
 
     belief: Belief | None = None
     key: int = 0
     """Hash of the moves so far: random draws depend on it and the seed, not on where in a batch the game is."""
-    decisions: list[Decision] = field(default_factory=list)
+    decisions: list[SearchDecision] = field(default_factory=list)
     """Of the seat's own moves, forced ones left out."""
 
     @property
@@ -63,7 +63,7 @@ class Sparta(Searcher):
         errors: in standard errors of the difference; without it, few rollouts make a player worse.
         seed: of the draws.
         seconds: stop a search after this time as well.
-        confirm: compare the action found with the blueprint's once more in fresh worlds, so that `Decision.gain` is unbiased.
+        confirm: compare the action found with the blueprint's once more in fresh worlds, so that `SearchDecision.gain` is unbiased.
         particles: worlds that are kept where hidden states cannot be listed.
         unsound: let more than one seat of a game search on its own, each taking the others for the blueprint.
         device: where rollouts of a rule bot are played: "cpu", or "cuda" for large batches.
@@ -107,9 +107,9 @@ class Sparta(Searcher):
         """Start the draws anew."""
         self._seed = int(seed)
 
-    def begin(self) -> SearchNotes:
+    def begin(self) -> SpartaNotes:
         """Nothing known yet."""
-        return SearchNotes(key=int(hash_rows(self._seed, 0)))
+        return SpartaNotes(key=int(hash_rows(self._seed, 0)))
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions (m,) of `seat` in the games `rows`.
@@ -127,17 +127,17 @@ class Sparta(Searcher):
             )
         return super().choose(engine, seat, rows, memory)
 
-    def watch(self, seat: Seat, move: Move, own: SearchNotes) -> None:
+    def watch(self, seat: Seat, move: SeatMove, own: SpartaNotes) -> None:
         """Let the belief take note."""
         self._belief(seat, own).watch(seat, move)
         own.key = int(hash_rows(hash_rows(own.key, move.seat), move.action))
 
-    def _belief(self, seat: Seat, own: SearchNotes) -> Belief:
+    def _belief(self, seat: Seat, own: SpartaNotes) -> Belief:
         if own.belief is None:
             own.belief = self._new_belief(seat.number)
         return own.belief
 
-    def decide(self, seat: Seat, own: SearchNotes) -> int:
+    def decide(self, seat: Seat, own: SpartaNotes) -> int:
         """The action found; what is known of it stands in `own.decisions`."""
         legal, belief = np.flatnonzero(seat.mask), self._belief(seat, own)
         if len(legal) == 1:
@@ -162,7 +162,7 @@ def belief_maker(blueprint: Blueprint, searcher: str, particles: int) -> Callabl
 
     game = blueprint.game
     if game.has_kernel("step", step):
-        from ludory.agents.hanabi.beliefs.hand_belief import HandBelief
+        from ludory.agents.hanabi.beliefs.hand_range import HandBelief
 
         return lambda seat: HandBelief(blueprint, seat)
     if not game.redeals:

@@ -19,8 +19,8 @@ from rich.table import Table as Columns
 
 from ludory.agents.evaluation.evaluate import check_count
 from ludory.agents.make import make_agent
+from ludory.agents.texas42.expected_value.decision_value import Sampling
 from ludory.agents.texas42.play.choice import Averager, question_of
-from ludory.agents.texas42.play.decision_value import Sampling
 from ludory.agents.texas42.solver.solver import Positions, Solver, positions, positions_of
 from ludory.agents.texas42.solver.tabulator import Tabulation
 from ludory.algorithms.running.threads import one_thread

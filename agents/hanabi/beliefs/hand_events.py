@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ludory.agents.hanabi.known_cards import Record
 from ludory.agents.search.blueprint import Blueprint, Memories
 from ludory.agents.search.kernel_blueprint import KernelBlueprint
-from ludory.agents.seat import Move
+from ludory.agents.seat import SeatMove
 
 from .hand_sets import Hands, unpack, with_card_back
 
@@ -32,11 +32,11 @@ class Take(NamedTuple):
 NOTHING_TAKEN = Take(-1, 0, False, 0)
 
 
-class Event(NamedTuple):
+class HandEvent(NamedTuple):
     """A move and the state before it."""
 
     before: Record
-    move: Move
+    move: SeatMove
     take: Take
     tells: bool
     """Whether it was the blueprint's move in that state, so that it tells of the hand."""
@@ -51,7 +51,7 @@ class Replayed(NamedTuple):
 
 def replay(
     blueprint: Blueprint,
-    events: Sequence[Event],
+    events: Sequence[HandEvent],
     seat: int,
     hands: Hands,
     classes: NDArray[np.int32],
@@ -76,7 +76,7 @@ def replay(
 
 def _compiled(
     blueprint: KernelBlueprint,
-    events: Sequence[Event],
+    events: Sequence[HandEvent],
     seat: int,
     hands: Hands,
     classes: NDArray[np.int32],
@@ -96,7 +96,9 @@ def _compiled(
         room *= 4
 
 
-def _in_batches(blueprint: Blueprint, events: Sequence[Event], seat: int, hands: Hands, memories: Memories) -> Replayed:
+def _in_batches(
+    blueprint: Blueprint, events: Sequence[HandEvent], seat: int, hands: Hands, memories: Memories
+) -> Replayed:
     """Every hand keeps memories of its own."""
     rows = np.arange(len(hands))
     memories = np.array(np.broadcast_to(memories, (len(hands), *memories.shape[1:])))

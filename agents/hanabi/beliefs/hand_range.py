@@ -22,12 +22,12 @@ from ludory.agents.hanabi.known_cards import (
     unseen_counts,
 )
 from ludory.agents.search.belief import Draw
-from ludory.agents.search.blueprint import Blueprint
-from ludory.agents.seat import Move
+from ludory.agents.search.blueprint import Blueprint, records_of
+from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.chance import COUNTER, KEY, hash_rows
 from ludory.envs.hanabi.state import CARD, DISCARD, HINT_COLOR, HINT_RANK, KIND, PLAY, SLOT, TARGET
 
-from .hand_events import NOTHING_TAKEN, TEMPLATE, Event, Take, hands_before, replay
+from .hand_events import NOTHING_TAKEN, TEMPLATE, HandEvent, Take, hands_before, replay
 from .hand_sets import Counts, Hands, all_hands, count_hands, fits, has_card, ways, with_drawn_card, without_slot
 
 MOST_TRIED = 20_000
@@ -74,7 +74,7 @@ class HandRange:
         self.limit = blueprint.range_limit if limit is None else limit
         self.hands: Hands | None = None
         """The range; None while it is all that fits the hints and the moves in `pending`."""
-        self.pending: tuple[Event, ...] = ()
+        self.pending: tuple[HandEvent, ...] = ()
         self.frames: tuple[Frame, ...] = ()
         """Moves whose meaning is not found out yet: until then the range is too wide."""
         self.takes: tuple[Take, ...] = ()
@@ -93,7 +93,7 @@ class HandRange:
         return None if self.hands is None else len(self.hands)
 
     def advance(
-        self, before: Record, move: Move, now: Record, agree: Callable[[Hands], NDArray[np.bool_]] | None = None
+        self, before: Record, move: SeatMove, now: Record, agree: Callable[[Hands], NDArray[np.bool_]] | None = None
     ) -> None:
         """Draw the conclusions from a move, now that its outcome is seen.
 
@@ -105,7 +105,7 @@ class HandRange:
             self.frames = (*self.frames, Frame(agree, len(self.takes)))
         if take.slot >= 0:
             self.takes = (*self.takes, take)
-        event = Event(before, move, take, tells=agree is None and move.seat != self.seat)
+        event = HandEvent(before, move, take, tells=agree is None and move.seat != self.seat)
         if self.hands is not None:
             self._narrow(self.hands, event, now)
             return
@@ -113,7 +113,7 @@ class HandRange:
         if count_hands(self._counts(now), allowed_cards(now, self.seat), self.limit + 1) <= self.limit:
             self.list_hands(now)
 
-    def _taken(self, before: Record, move: Move, now: Record) -> Take:
+    def _taken(self, before: Record, move: SeatMove, now: Record) -> Take:
         last = now["last"][0]
         if move.seat != self.seat or last[KIND] not in (PLAY, DISCARD):
             return NOTHING_TAKEN
@@ -138,7 +138,7 @@ class HandRange:
         if self.hands is not None and len(self._hidden) > 1:
             shared.append(Listed(self.hands, self._classes, self._memories))
 
-    def _narrow(self, hands: Hands, event: Event, now: Record) -> None:
+    def _narrow(self, hands: Hands, event: HandEvent, now: Record) -> None:
         last, take = now["last"][0], event.take
         keep = np.ones(len(hands), bool)
         if last[KIND] in (HINT_COLOR, HINT_RANK) and last[TARGET] == self.seat:
@@ -180,7 +180,7 @@ class HandRange:
         self._memories = self._found[:1].copy()
         self.hands, self.pending, self.frames = None, (), ()
 
-    def _replay(self, events: tuple[Event, ...], hands: Hands) -> NDArray[np.int32]:
+    def _replay(self, events: tuple[HandEvent, ...], hands: Hands) -> NDArray[np.int32]:
         """For each hand the row of `_found` that the memories end in, -1 if it does not agree with the moves of others."""
         if not events:
             after = np.zeros(len(hands), np.int32)
@@ -288,3 +288,42 @@ def _worlds(now: Record, keys: NDArray[np.int64]) -> NDArray[np.void]:
     worlds = np.repeat(now, len(keys))
     worlds["random"][:, KEY], worlds["random"][:, COUNTER] = keys, 1
     return worlds
+
+
+def known_record(seat: Seat) -> Record:
+    """The game as a record that shows nothing which `seat` does not know."""
+    return as_known_to(records_of(seat.worlds(1, seed=0), "an exact range"), seat.number)
+
+
+class HandBelief:
+    """What one seat holds possible when all others play `blueprint`; see `HandRange`."""
+
+    def __init__(self, blueprint: Blueprint, seat: int, limit: int | None = None) -> None:
+        self.range = HandRange(blueprint, seat, limit)
+        self._last: tuple[Record, SeatMove] | None = None
+
+    @property
+    def size(self) -> int | None:
+        """Number of hands held possible; None while they are not listed."""
+        return self.range.size
+
+    @property
+    def contradictions(self) -> int:
+        """How often no hand agreed with what the others did."""
+        return self.range.contradictions
+
+    def watch(self, seat: Seat, move: SeatMove) -> None:
+        """Take note of a move about to be made; what it leads to is seen in the next call."""
+        self._last = self.catch_up(seat), move
+
+    def catch_up(self, seat: Seat) -> Record:
+        """Draw the conclusions from the last move, now that its outcome is seen; returns the game as the seat knows it."""
+        now = known_record(seat)
+        if self._last:
+            self.range.advance(*self._last, now)
+            self._last = None
+        return now
+
+    def draw(self, seat: Seat, count: int, key: int) -> Draw:
+        """`count` worlds, a function of `key` and of what the seat knows."""
+        return self.range.draw(self.catch_up(seat), count, key)

@@ -15,8 +15,7 @@ from ludory.envs.hanabi.variants import HanabiOptions
 from ludory.errors import OptionError
 
 from .cheatbot import choose_cheatbot
-from .iggi import choose_iggi
-from .piers import choose_piers
+from .simple_rules import choose_iggi, choose_piers
 
 
 def make_iggi(game: Game, **options: Any) -> KernelAgent:

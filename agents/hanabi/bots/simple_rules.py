@@ -13,10 +13,11 @@ from ludory.agents.hanabi.cards import (
     plausible_cards,
     playable_cards,
     rank_known,
+    unseen_copies,
     worthless_cards,
 )
 from ludory.agents.hanabi.moves import NO_RULE, discard_id, play_id, tell_color_id, tell_rank_id
-from ludory.envs.hanabi.rules import rank_count
+from ludory.envs.hanabi.rules import deck_left, rank_count
 from ludory.envs.hanabi.state import MAX_TOKENS
 from ludory.envs.kernel import kernel
 
@@ -138,3 +139,35 @@ def discard_or_tell(state, i, seat, ones, twos):
     if move == NO_RULE:
         move = tell_anything(state, i, seat)
     return play_id(state, 0) if move == NO_RULE else move
+
+
+@kernel
+def choose_iggi(state, i, seat, memory):
+    """PlayIfCertain, PlaySafe, TellUseful, OsawaDiscard, DiscardOldest, TellAnything: the first that has a move."""
+    move = play_if_certain(state, i, seat)
+    if move != NO_RULE:
+        return move
+    ones, twos = unseen_copies(state, i, seat)
+    move = play_safe(state, i, seat, ones, twos)
+    if move == NO_RULE:
+        move = tell_useful(state, i, seat)
+    return discard_or_tell(state, i, seat, ones, twos) if move == NO_RULE else move
+
+
+@kernel
+def choose_piers(state, i, seat, memory):
+    """IGGI's list with risks while a life can be spared, most of all in the last round, and hints to free useless cards."""
+    ones, twos = unseen_copies(state, i, seat)
+    can_risk = int(state.lives[i]) > 1
+    move = NO_RULE
+    if can_risk and deck_left(state, i) == 0:
+        move = play_probable(state, i, seat, ones, twos, 0, 1)
+    if move == NO_RULE:
+        move = play_safe(state, i, seat, ones, twos)
+    if move == NO_RULE and can_risk:
+        move = play_probable(state, i, seat, ones, twos, 3, 5)
+    if move == NO_RULE:
+        move = tell_useful(state, i, seat)
+    if move == NO_RULE and int(state.tokens[i]) < 4:
+        move = tell_dispensable(state, i, seat)
+    return discard_or_tell(state, i, seat, ones, twos) if move == NO_RULE else move

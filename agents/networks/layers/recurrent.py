@@ -5,11 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from ludory.agents.networks.policy import Policy, PolicyOutput
+from ludory.agents.networks.policy import Policy, PolicyOutput, output_layers
 from ludory.envs.game import GameFacts
 from ludory.errors import OptionError
-
-from .outputs import output_layers
 
 
 class RecurrentPolicy(Policy):

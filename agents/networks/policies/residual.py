@@ -5,8 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from ludory.agents.networks.layers.encoders import flat_encoder
-from ludory.agents.networks.layers.outputs import output_layers
-from ludory.agents.networks.policy import Policy, PolicyOutput
+from ludory.agents.networks.policy import Policy, PolicyOutput, output_layers
 from ludory.envs.game import GameFacts
 from ludory.errors import OptionError
 

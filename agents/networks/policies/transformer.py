@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from ludory.agents.networks.layers.outputs import output_layers
 from ludory.agents.networks.layers.tokens import SCALE, token_encoder
-from ludory.agents.networks.policy import Policy, PolicyOutput
+from ludory.agents.networks.policy import Policy, PolicyOutput, output_layers
 from ludory.envs.game import GameFacts
 from ludory.errors import OptionError
 

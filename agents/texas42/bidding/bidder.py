@@ -8,8 +8,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.agent import Agent
-from ludory.agents.make import make_agent
 from ludory.agents.texas42.bots import Bidding
 from ludory.agents.texas42.solver.solver import Solver
 from ludory.envs.game import Game, State
@@ -33,7 +31,7 @@ class BidderAgent(Bidding):
 
     Args:
         game: Texas 42 with an auction.
-        player: chooses the tiles.
+        play: agent that chooses the tiles.
         mode: how chances are found, see `make_probability.py` and `fitted_make_probability.py`.
         samples: hands played or solved for each declaration by `rollout` and `double_dummy`.
         threshold: least P(make) of a bid while nobody has bid.
@@ -41,6 +39,10 @@ class BidderAgent(Bidding):
         marks: least P(all 42 points) for two marks or more.
         calibration: file of `ludory texas42 calibrate`; None: the one that comes with Ludory.
         seed: of the deals that `rollout`, `double_dummy` and `mapped` draw.
+
+    Raises:
+        OptionError: the game is not Texas 42 or has no auction, or an option is not allowed.
+        DataError: the file of the calibration cannot be read.
     """
 
     name = "texas42/bidder"
@@ -48,7 +50,7 @@ class BidderAgent(Bidding):
     def __init__(
         self,
         game: Game,
-        player: Agent,
+        play: Any = "texas42/pimc",
         mode: Mode = "calibrated",
         samples: int = 50,
         threshold: float = 0.5,
@@ -57,7 +59,7 @@ class BidderAgent(Bidding):
         calibration: str | Path | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(game, player)
+        super().__init__(game, play)
         check_choice("mode", mode, get_args(Mode))
         check_range("samples", samples, 1, 100_000)
         for name, value in (("threshold", threshold), ("against", against), ("marks", marks)):
@@ -107,17 +109,3 @@ class BidderAgent(Bidding):
 def bid_of(action: int) -> int:
     """30..41, or 42 m, of a bid's action id."""
     return action - BID_30 + 30 if action < ONE_MARK else 42 * (action - ONE_MARK + 1)
-
-
-def make(game: Game, play: Any = "texas42/pimc", **options: Any) -> BidderAgent:
-    """`texas42/bidder`, or `texas42/bidder(play="random", mode="rollout", threshold=0.6)`; see `BidderAgent`.
-
-    Raises:
-        OptionError: the game is not Texas 42 or has no auction, or an option is not allowed.
-        DataError: the file of the calibration cannot be read.
-    """
-    known = ("mode", "samples", "threshold", "against", "marks", "calibration", "seed")
-    for option in options:
-        if option not in known:
-            raise OptionError(f"texas42/bidder has no option {option!r}; it has play, {', '.join(known)}")
-    return BidderAgent(game, make_agent(play, game), **options)

@@ -14,7 +14,7 @@ from ludory.errors import OptionError
 ROUNDING = 1e-9
 
 
-class Step(NamedTuple):
+class ConvergencePoint(NamedTuple):
     """What parts of `samples` hands say, on average over parts (and over hands of seat 0, if there are several)."""
 
     samples: int
@@ -30,7 +30,7 @@ class Step(NamedTuple):
     """Chance that is lost by declaring what the part thinks best, by the whole sample."""
 
 
-def convergence(points: Sequence[NDArray[np.int8]], bid: int, sizes: Sequence[int]) -> list[Step]:
+def convergence(points: Sequence[NDArray[np.int8]], bid: int, sizes: Sequence[int]) -> list[ConvergencePoint]:
     """A step for each of `sizes`.
 
     Args:
@@ -49,11 +49,14 @@ def convergence(points: Sequence[NDArray[np.int8]], bid: int, sizes: Sequence[in
         raise OptionError(
             f"sizes={list(sizes)}: one must lie in 1..{most - 1}, below the {most} samples that there are"
         )
-    return [Step(size, *np.mean([_of_hand(one >= bid, size) for one in points], axis=0).tolist()) for size in wanted]
+    return [
+        ConvergencePoint(size, *np.mean([_of_hand(one >= bid, size) for one in points], axis=0).tolist())
+        for size in wanted
+    ]
 
 
 def _of_hand(made: NDArray[np.bool_], size: int) -> tuple[float, float, float, float, float]:
-    """`Step` of one hand without its first entry, `error` of that hand."""
+    """`ConvergencePoint` of one hand without its first entry, `error` of that hand."""
     parts = made.shape[1] // size
     whole = made.mean(axis=1)
     best = int(whole.argmax())

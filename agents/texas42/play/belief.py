@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.texas42.bidding.declarations import CUES
+from ludory.agents.texas42.bidding.hand_cues import CUES
 from ludory.envs.chance import hash_rows
 from ludory.envs.engine.storage import new_records
 from ludory.envs.game import Game, State
@@ -80,3 +80,13 @@ def believed_worlds(
     drawn = np.searchsorted(np.cumsum(weights), (np.arange(count) + start) / count)
     order = np.argsort(hash_rows(question.key, np.arange(count)), kind="stable")  # so that any part of them is a sample
     return worlds[np.minimum(drawn, len(worlds) - 1)[order]], float(1 / (weights**2).sum())
+
+
+def rewind(before: NDArray[Any], worlds: NDArray[Any]) -> NDArray[Any] | None:
+    """The records `worlds` [n] as they were in the state `before` [1] of the same game; None: that was another deal."""
+    if int(before["attempt"][0]) != int(worlds["attempt"][0]):
+        return None
+    then = np.repeat(before, len(worlds))
+    played = before["dealt"][0] & ~before["held"][0]
+    then["dealt"], then["held"] = worlds["dealt"], worlds["dealt"] & ~played
+    return then

@@ -32,7 +32,7 @@ SCALE = 256
 """Weights are stored as integers, this many to one."""
 
 
-class Weights(NamedTuple):
+class QuickPolicyWeights(NamedTuple):
     """One hidden layer of rectified units: the logit of a tile is output @ max(hidden @ features + bias, 0) / SCALE**2."""
 
     hidden: NDArray[np.int32]
@@ -45,9 +45,11 @@ class Weights(NamedTuple):
     """[features of `declarations.py`]: how a hand's declaration is guessed, / SCALE."""
 
 
-def read_weights(file: Path = FILE) -> Weights:
+def read_weights(file: Path = FILE) -> QuickPolicyWeights:
     """The weights in a file."""
-    return Weights(*(np.array(json.loads(file.read_text())[name], np.int32) for name in Weights._fields))
+    return QuickPolicyWeights(
+        *(np.array(json.loads(file.read_text())[name], np.int32) for name in QuickPolicyWeights._fields)
+    )
 
 
 _HIDDEN, _BIAS, _OUTPUT, TRUMPS = read_weights()

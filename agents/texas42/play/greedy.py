@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.texas42.solver.open_positions import movers
+from ludory.agents.texas42.solver.states import movers
 from ludory.envs.texas42.tiles import CALLED, COUNT, LED, RANK
 
 

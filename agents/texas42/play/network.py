@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from ludory.agents.networks.policies.domino import DominoTransformer
-from ludory.agents.texas42.solver.open_positions import hands_of, movers, pack_masks
+from ludory.agents.texas42.solver.states import hands_of, movers, pack_masks
 from ludory.envs.game import Game, State
 from ludory.envs.texas42.worlds import Worlds
 from ludory.errors import OptionError
@@ -56,8 +56,8 @@ class NetworkAgent(PimcAgent):
 
     def _tiles(self, state: State, rows: Sequence[int], questions: Sequence[Question]) -> list[int]:
         """The best tile for each question, which is about one of the games `rows`."""
-        known = [k for k, question in enumerate(questions) if question.decision.for_points]
-        others = [k for k, question in enumerate(questions) if not question.decision.for_points]
+        known = [k for k, question in enumerate(questions) if question.for_points]
+        others = [k for k, question in enumerate(questions) if not question.for_points]
         tiles = dict(
             zip(known, self._best(state, [rows[k] for k in known], [questions[k] for k in known]), strict=True)
         )
@@ -88,12 +88,7 @@ class NetworkAgent(PimcAgent):
         """(worlds, 4) masks: what all seats hold."""
         if self.privileged:
             return np.array(state.held[row : row + 1], np.int32)
-        seat = question.decision.seat
-        others = Worlds(question.known).choose(self._worlds, question.key, 0)
-        held = np.empty((len(others), 4), np.int32)
-        held[:, seat] = question.known.hand
-        held[:, [(seat + k) % 4 for k in (1, 2, 3)]] = others
-        return held
+        return question.worlds(Worlds(question.known).choose(self._worlds, question.key, 0)).held
 
     @torch.no_grad()
     def _scores(

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.seat import Seat, SeatAgent
-from ludory.agents.texas42.bidding.thirty import bid_thirty
 from ludory.agents.texas42.solver.solver import Solver
 from ludory.envs.engine.protocol import Array, Engine, on_host
 from ludory.envs.game import Game, State
 from ludory.envs.seats.player import Memory
 from ludory.envs.texas42.options import check_choice, check_range
 from ludory.envs.texas42.rules import step, step_play
-from ludory.envs.texas42.state import NUM_ACTIONS, PLAY_0
+from ludory.envs.texas42.state import BID_30, DECLARE_0, NUM_ACTIONS, PASS, PLAY_0
+from ludory.envs.texas42.tiles import FOLLOW
 from ludory.errors import OptionError
 
 from .choice import Averager, Objective, Question, question_of
@@ -120,12 +120,12 @@ def on_cpu(state: State) -> State:
     return type(state)(*(on_host(field) for field in state))
 
 
-def make(
-    game: Game,
-    worlds: int = 10,
-    objective: Objective = "make",
-    enumerate_below: int = 0,
-    seed: int = 0,
-) -> PimcAgent:
-    """`texas42/pimc`, or `texas42/pimc(worlds=50, objective="mean")`; see `PimcAgent`."""
-    return PimcAgent(game, worlds, objective, enumerate_below, seed)
+def bid_thirty(mask: NDArray[np.bool_], hand: int) -> int:
+    """Action id before the play, from the legal mask (64,) and the mask of the own tiles.
+
+    30 if nobody has bid, else pass; declared is the pip of which the hand holds most tiles, of equals the highest.
+    """
+    if mask[DECLARE_0]:
+        held = [(int(FOLLOW[pip, 7]) & hand).bit_count() for pip in range(7)]
+        return DECLARE_0 + max(range(7), key=lambda pip: (held[pip], pip))
+    return BID_30 if mask[BID_30] else PASS

@@ -64,29 +64,16 @@ class ResponseAgent(PimcAgent):
         return [self._tile(state, row, one) for row, one in zip(rows, questions, strict=True)]
 
     def _tile(self, state: State, row: int, question: Question) -> int:
-        decision, legal = question.decision, question.legal
-        if not decision.for_points:
+        legal = question.legal
+        if not question.for_points:
             return super()._tiles(state, [row], [question])[0]
-        play, tiles = WorldPlay(self.game, state, row, decision.seat), np.array(tiles_of(legal), np.int64)
+        play, tiles = WorldPlay(self.game, state, row, question.seat), np.array(tiles_of(legal), np.int64)
         worlds, _ = believed_worlds(play, question, self.candidates, self.worlds, self.trust)
         chance = np.zeros(28)
         if self.share < 1:
             chance[tiles] = (1 - self.share) * play.made_after(worlds, tiles, question.key).mean(axis=0)
-        held = decision.worlds(question.known.hand, worlds[: self.solved])
+        held = question.worlds(worlds[: self.solved])
         if self.share > 0:
-            chance += self.share * self._averager.solver.make_after(held, decision.bid, decision.banked).mean(axis=0)
-        best = tiles_with_most(chance if decision.declares else -chance, legal)
-        return best_by_points(self._averager.solver, [decision], [held], [best])[0]
-
-
-def make(
-    game: Game,
-    worlds: int = 200,
-    candidates: int = 400,
-    solved: int = 10,
-    share: float = 0.25,
-    declared: bool = True,
-    seed: int = 0,
-) -> ResponseAgent:
-    """`texas42/response`, or `texas42/response(worlds=400, solved=20)`; see `ResponseAgent`."""
-    return ResponseAgent(game, worlds, candidates, solved, share, declared, seed)
+            chance += self.share * self._averager.solver.make_after(held, question.bid, question.banked).mean(axis=0)
+        best = tiles_with_most(chance if question.declares else -chance, legal)
+        return best_by_points(self._averager.solver, [question], [held], [best])[0]

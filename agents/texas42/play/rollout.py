@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ludory.agents.texas42.solver.states import hands_of
 from ludory.envs.chance import hash_rows
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.texas42 import make_play
-from ludory.envs.texas42.tiles import TILES
+from ludory.envs.texas42.tiles import ALL_TILES, TILES
 from ludory.envs.texas42.worlds import Knowledge, Worlds
 
 from .choice import Averager, question_of
-
-ALL = (1 << TILES) - 1
 
 
 class PlayedHands(NamedTuple):
@@ -37,7 +36,7 @@ class PlayedHands(NamedTuple):
 
 def deals_around(hand: int, count: int, key: int) -> NDArray[np.int32]:
     """(count, 4) deals in which seat 0 has `hand` and the other tiles lie uniformly; the same for the same key."""
-    unseen = ALL & ~hand
+    unseen = ALL_TILES & ~hand
     others = Worlds(Knowledge(hand, unseen, (7, 7, 7), (unseen,) * 3)).sample(count, key)
     return np.column_stack([np.full(count, hand, np.int32), others])
 
@@ -64,7 +63,7 @@ def play_out(
     engine = KernelEngine(make_play(reward="make", early_stop=averager.objective == "make"), count, seed=0)
     contract = {"decl": decl, "bid": bid, "bidder": bidder, "leader": bidder}
     wide = {name: np.broadcast_to(np.asarray(value, np.int64), (count,)) for name, value in contract.items()}
-    engine.reset(options={"deal": _tiles_of_rows(dealt), **wide})
+    engine.reset(options={"deal": hands_of(dealt).reshape(count, TILES), **wide})
     while not engine.over.all():
         keys = hash_rows(key, np.arange(count) * TILES + int(engine.state.plays.max()))
         engine.step(choose_tiles(averager, engine, keys)[0])
@@ -83,9 +82,3 @@ def choose_tiles(
     asked = [question_of(engine.state, int(k), masks[k], int(keys[k])) for k in free]
     actions[free] = averager.tiles(asked)
     return actions, free
-
-
-def _tiles_of_rows(dealt: NDArray[Any]) -> NDArray[np.int64]:
-    """(n, 28) tile ids, seat after seat, of masks (n, 4)."""
-    held = (dealt[:, :, None] >> np.arange(TILES)) & 1  # (n, seat, tile)
-    return np.asarray(np.nonzero(held)[2].reshape(len(dealt), TILES), np.int64)

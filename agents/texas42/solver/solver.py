@@ -85,7 +85,7 @@ def _checked(given: Positions) -> Positions:
     return given
 
 
-class Workspace(NamedTuple):
+class SolverWorkspace(NamedTuple):
     """Memory of one thread: the position being searched, table and stack; see `search.py`."""
 
     hands: NDArray[np.int32]
@@ -97,10 +97,10 @@ class Workspace(NamedTuple):
     """(1,) number of the words of the table that are of the present deal."""
 
 
-def new_workspace() -> Workspace:
+def new_workspace() -> SolverWorkspace:
     """An empty one, 0.5 MB."""
     position = np.zeros(4, np.int32), np.zeros(10, np.int64), np.zeros(6, np.int64)
-    return Workspace(
+    return SolverWorkspace(
         *position, np.zeros(1 << TABLE_BITS, np.int64), np.zeros((FRAMES, COLUMNS), np.int32), np.zeros(1, np.int64)
     )
 

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from ludory.envs.texas42.tiles import COUNT, FOLLOW, LED, NELLO_HIGH, RANK
 from ludory.errors import OptionError
 
-from .reachable import list_positions, list_states
 from .states import NO_TILE, dealt_hands, root
-from .tabulate import REACHED, UNREACHED, look_up_rows, sweep
+from .tabulate import REACHED, UNREACHED, list_positions, list_states, look_up_rows, sweep
 
 _SIZES = np.array([comb(7, k) for k in range(8)], np.int64)
 _BASE = np.concatenate([[0], np.cumsum(4 * _SIZES**4)])

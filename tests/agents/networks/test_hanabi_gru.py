@@ -18,7 +18,7 @@ from ludory.agents.networks.import_hanabi_gru import (
     export_hanabi_gru,
     import_hanabi_gru,
 )
-from ludory.agents.networks.policies.hanabi_last_action import LastAction
+from ludory.agents.networks.policies.hanabi_gru import LastAction
 from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.sampling.lanes import make_lanes

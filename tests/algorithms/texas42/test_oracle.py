@@ -16,8 +16,7 @@ import ludory
 from ludory.agents.networks.policies.domino import DominoTransformer
 from ludory.agents.texas42.play.greedy import greedy_tiles
 from ludory.agents.texas42.play.tokens import NOT_CALLED, SIZES, tokenise
-from ludory.agents.texas42.solver.open_positions import movers
-from ludory.agents.texas42.solver.states import unpack
+from ludory.agents.texas42.solver.states import movers, unpack
 from ludory.algorithms.texas42.data.labels import play_and_label
 from ludory.algorithms.texas42.data.shards import make_shard
 from ludory.algorithms.texas42.oracle import Texas42Oracle

@@ -38,7 +38,7 @@ GAME_FACTS = {"score_so_far": "score", "stacks": "stacks", "lives": "lives"}
 
 
 class Decision(Protocol):
-    """What a search found; see `ludory.agents.search.rollouts.Decision`."""
+    """What a search found; see `ludory.agents.search.rollouts.SearchDecision`."""
 
     blueprint_action: int
     values: NDArray[np.float64]

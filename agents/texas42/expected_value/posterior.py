@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.texas42.solver.expected import Decision
+from ludory.agents.texas42.play.choice import Question
 from ludory.agents.texas42.solver.solver import ILLEGAL, Solver, positions
 from ludory.envs.game import State
 from ludory.envs.texas42.options import check_range
@@ -72,7 +72,7 @@ def past_plays(state: State, i: int) -> list[PastPlay]:
     return plays[::-1]
 
 
-class Advantages(NamedTuple):
+class PlayAdvantages(NamedTuple):
     """What a play was worth in each of n worlds, against what else could have been played."""
 
     q: NDArray[np.int16]
@@ -82,8 +82,8 @@ class Advantages(NamedTuple):
 
 
 def advantages(
-    solver: Solver, decision: Decision, held: NDArray[np.int32], plays: Sequence[PastPlay]
-) -> list[Advantages]:
+    solver: Solver, question: Question, held: NDArray[np.int32], plays: Sequence[PastPlay]
+) -> list[PlayAdvantages]:
     """Of each play, in current worlds; held: (n, 4) masks of all seats.
 
     Raises:
@@ -92,7 +92,7 @@ def advantages(
     found = []
     for play in plays:
         then = held | np.array(play.later, np.int32)
-        q = solver.q_values(positions(then, decision.decl, play.leader, play.trick, decision.bidder))[1].astype(
+        q = solver.q_values(positions(then, question.decl, play.leader, play.trick, question.bidder))[1].astype(
             np.int16
         )
         if (q[:, play.tile] == ILLEGAL).any():
@@ -101,12 +101,12 @@ def advantages(
                 f"tile {play.tile} of seat {play.seat} could not be played in world {then[world].tolist()}"
             )
         found.append(
-            Advantages(np.where(q == ILLEGAL, q, (1 if play.seat % 2 == 0 else -1) * q).astype(np.int16), play.tile)
+            PlayAdvantages(np.where(q == ILLEGAL, q, (1 if play.seat % 2 == 0 else -1) * q).astype(np.int16), play.tile)
         )
     return found
 
 
-def log_likelihood(seen: Sequence[Advantages], count: int, tau: float, slip: float) -> Floats:
+def log_likelihood(seen: Sequence[PlayAdvantages], count: int, tau: float, slip: float) -> Floats:
     """(n,) logarithm of the probability of the plays in each world: a softmax of advantages, mixed with anything legal."""
     total = np.zeros(count)
     for one in seen:
@@ -120,7 +120,7 @@ def log_likelihood(seen: Sequence[Advantages], count: int, tau: float, slip: flo
     return total
 
 
-class Weights(NamedTuple):
+class WorldWeights(NamedTuple):
     """Weights of n worlds, which sum to 1, and what they say of themselves."""
 
     weights: Floats
@@ -138,12 +138,12 @@ class Weights(NamedTuple):
         return float(np.exp(self.entropy))
 
 
-def equal_weights(count: int) -> Weights:
+def equal_weights(count: int) -> WorldWeights:
     """Of worlds that nothing tells apart."""
-    return Weights(np.full(count, 1 / count), float(count), 1 / count, float(np.log(count)), 0.0)
+    return WorldWeights(np.full(count, 1 / count), float(count), 1 / count, float(np.log(count)), 0.0)
 
 
-def weigh(seen: Sequence[Advantages], count: int, rules: Posterior) -> Weights:
+def weigh(seen: Sequence[PlayAdvantages], count: int, rules: Posterior) -> WorldWeights:
     """Weights of all worlds of one decision together. Without plays all are equal."""
     if not seen:
         return equal_weights(count)
@@ -155,7 +155,7 @@ def weigh(seen: Sequence[Advantages], count: int, rules: Posterior) -> Weights:
         if ess_of(weights) < VERY_FEW:
             weights = 0.7 * weights + 0.3 / count
     entropy = -float((weights * np.log(np.maximum(weights, 1e-300))).sum())
-    return Weights(weights, ess_of(weights), float(weights.max()), entropy, -float((weights * logs).sum()))
+    return WorldWeights(weights, ess_of(weights), float(weights.max()), entropy, -float((weights * logs).sum()))
 
 
 def normalised(logs: Floats, clip: float) -> Floats:

@@ -9,16 +9,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.texas42.solver.expected import moments
+from ludory.agents.texas42.play.choice import Question
 from ludory.agents.texas42.solver.solver import Solver, points_left
 from ludory.envs.game import State
 from ludory.envs.texas42.options import check_range
-from ludory.envs.texas42.tiles import NELLO_HIGH
+from ludory.envs.texas42.tiles import NELLO_HIGH, tiles_of
 from ludory.envs.texas42.worlds import ENUMERATE_BELOW, Worlds, draw_distinct
 from ludory.errors import OptionError
 
-from .choice import Question
-from .posterior import Advantages, Posterior, Weights, advantages, equal_weights, evidence, weigh
+from .posterior import (
+    PlayAdvantages,
+    Posterior,
+    WorldWeights,
+    advantages,
+    equal_weights,
+    evidence,
+    weigh,
+)
 
 Floats = NDArray[np.float64]
 DISTINCT_BELOW = 1_000_000
@@ -77,7 +84,7 @@ class DecisionValue(NamedTuple):
     """Ascending."""
     q: NDArray[np.int64]
     """(n, tiles), points still to be won, in each world."""
-    weights: Weights
+    weights: WorldWeights
     p_make: Floats
     """(tiles,) probability that the mover's side gets its contract result."""
     mean: Floats
@@ -108,10 +115,8 @@ def value_of(solver: Solver, state: State, i: int, question: Question, sampling:
     Raises:
         OptionError: nello and sevens, in which tiles have no value in points.
     """
-    if question.decision.decl >= NELLO_HIGH:
-        raise OptionError(
-            f"declaration {question.decision.decl} is not played for points; E[Q] is of declarations 0 to 9"
-        )
+    if question.decl >= NELLO_HIGH:
+        raise OptionError(f"declaration {question.decl} is not played for points; E[Q] is of declarations 0 to 9")
     drawn = _Drawn(solver, state, i, question, sampling)
     adaptive = sampling.adaptive
     if drawn.worlds.count <= max(sampling.enumerate_below, 1 if adaptive else sampling.worlds):
@@ -160,41 +165,37 @@ class _Drawn:
     def __init__(self, solver: Solver, state: State, i: int, question: Question, sampling: Sampling) -> None:
         self.worlds, self.q, self.count = Worlds(question.known), list[NDArray[np.int8]](), 0
         self._solver, self._question, self._rules = solver, question, sampling.posterior
-        self._plays = evidence(state, i, question.decision.seat, self._rules.window) if self._rules else []
-        self._seen: list[list[Advantages]] = []
+        self._plays = evidence(state, i, question.seat, self._rules.window) if self._rules else []
+        self._seen: list[list[PlayAdvantages]] = []
         self._left = 0
 
     def add(self, others: NDArray[np.int32]) -> None:
-        held = self._question.decision.worlds(self._question.known.hand, others)
+        held = self._question.worlds(others)
         self.q.append(self._solver.q_values(held)[1])
         self._left = int(points_left(held.row(0))[0])
         if self._rules:
-            self._seen.append(advantages(self._solver, self._question.decision, held.held, self._plays))
+            self._seen.append(advantages(self._solver, self._question, held.held, self._plays))
         self.count += len(others)
 
     def result(self, converged: bool, share: float) -> DecisionValue:
         """share: of all worlds that were drawn, none twice; 0 where one may come twice."""
-        decision = self._question.decision
-        found = moments(decision.side, np.concatenate(self.q), self._question.legal)
-        weights = self._weights()
+        question, weights = self._question, self._weights()
+        tiles = tuple(tiles_of(question.legal))
+        q = question.side * np.concatenate(self.q)[:, list(tiles)].astype(np.int64)
         omega = weights.weights
-        mean = omega @ found.q
-        variance = np.maximum(omega @ found.q**2 - mean**2, 0.0)
+        mean = omega @ q
+        variance = np.maximum(omega @ q**2 - mean**2, 0.0)
         sem = standard_error(variance, weights.ess) * np.sqrt(max(0.0, 1 - share)) if share < 1 else variance * 0
-        need = min(decision.bid, 42) - decision.banked
-        sign = 1 if decision.declares else -1
-        made = sign * found.q >= 2 * need - self._left  # by the bidder's side
-        p_make = omega @ (made if decision.declares else ~made)
-        whole = share == 1.0
-        return DecisionValue(
-            found.tiles, found.q, weights, p_make, mean, variance, sem, self.worlds.count, whole, converged
-        )
+        need = min(question.bid, 42) - question.banked
+        made = (1 if question.declares else -1) * q >= 2 * need - self._left  # by the bidder's side
+        p_make = omega @ (made if question.declares else ~made)
+        return DecisionValue(tiles, q, weights, p_make, mean, variance, sem, self.worlds.count, share == 1.0, converged)
 
-    def _weights(self) -> Weights:
+    def _weights(self) -> WorldWeights:
         if not self._rules or not self._plays:
             return equal_weights(self.count)
         joined = [
-            Advantages(np.concatenate([part[k].q for part in self._seen]), play.tile)
+            PlayAdvantages(np.concatenate([part[k].q for part in self._seen]), play.tile)
             for k, play in enumerate(self._plays)
         ]
         return weigh(joined, self.count, self._rules)
