@@ -1,4 +1,4 @@
-"""`Agent`: who chooses the moves, batched over games; and `KernelAgent`, whose choice is compiled code."""
+"""`Agent` chooses moves for a batch of games; `KernelAgent` does so in compiled code."""
 
 from __future__ import annotations
 
@@ -25,43 +25,43 @@ class Agent:
 
     name = "agent"
     privileged = False
-    """True if it looks at what its seat cannot see."""
+    """True if the agent reads what its seat cannot see."""
     log_probs: Array | None = None
-    """(m, H) log-probabilities with which the actions chosen last were drawn; None if the agent cannot say."""
+    """(m, H) log-probabilities of the actions chosen last; None if the agent does not know them."""
 
     def initial_memory(self, rows: int) -> Memory:
-        """Memory of `rows` games before their first move: None, an array or a tuple of arrays, first axis = game."""
+        """Memory of `rows` games before their first move: None, an array or a tuple of arrays whose first axis is the game."""
         return None
 
     def start_games(self, seat: int, keys: Keys) -> Memory:
-        """Memory of new games in `seat`. Agents that draw override it.
+        """Memory of new games in `seat`. Agents that draw random numbers override it.
 
         Args:
-            seat: where the agent sits in them.
-            keys: one 64-bit number per game, of its seed, index and episode. Draws that depend on it and on the agent's own seed
-                only (see `Draws`) do not depend on what else is played at once, and go on where they were when a run is resumed.
+            seat: where the agent sits.
+            keys: one 64-bit number per game, derived from its seed, index and episode. Draws that depend only on it and on the
+                agent's seed (see `Draws`) do not depend on the other games of the batch, and continue when a run is resumed.
         """
         return self.initial_memory(len(keys))
 
     def seed(self, seed: int) -> None:
-        """Start random choices anew from `seed`; agents that make none have nothing to do."""
+        """Restart random choices from `seed`; deterministic agents ignore it."""
 
     def act(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
-        """Actions (m,) or (m, H), and the new memory.
+        """Returns actions (m,) or (m, H), and the new memory.
 
         Args:
             observation: (m, *shape) of the seat to move.
-            mask: (m, A) bool, legal values of all heads one after another.
+            mask: (m, A) bool, legal values of all heads, concatenated.
             memory: of these m games.
         """
         raise NotImplementedError(f"{type(self).__name__} needs act()")
 
     def act_at(self, seat: int, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
-        """As `act`, at `seat`; agents that want to know where they sit override it."""
+        """As `act`, for agents whose choice depends on where they sit."""
         return self.act(observation, mask, memory)
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
-        """Actions of `seat` in the games `rows`; updates `memory` (of all games) in place."""
+        """Returns the actions of `seat` in the games `rows` and updates `memory` (of all games) in place."""
         mask = engine.legal()[rows]
         actions, after = self.act_at(
             seat, engine.observe(seat, rows), mask[:, seat] if mask.ndim == 3 else mask, _rows_of(memory, rows)
@@ -70,10 +70,10 @@ class Agent:
         return actions
 
     def look_on(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> None:
-        """`seat` waits in the games `rows` while others decide; for agents whose memory follows all that the seat sees."""
+        """Called where `seat` waits while others decide; for agents whose memory follows everything that the seat sees."""
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
-        """Told of every move before it is applied; agents that remember the course of a game override it."""
+        """Called with every move before it is applied; agents that remember the course of a game override it."""
 
 
 def _rows_of(memory: Memory, rows: Array) -> Memory:
@@ -83,13 +83,13 @@ def _rows_of(memory: Memory, rows: Array) -> Memory:
 
 
 class BotKernels(NamedTuple):
-    """A rule bot as scalar kernels. memory: int32 [memory_size] of its seat, before the first move all 0 but for a key.
+    """A rule bot as scalar kernels. memory: int32 [memory_size] of its seat, zero before the first move except for a key.
 
     choose(state, i, seat, memory) -> action id, in games of one head;
-    choose(state, i, seat, memory, action), in games of several, writes action [H], which arrives all 0;
+    choose(state, i, seat, memory, action), in games of several heads, writes action [H], which is all 0 when it is called;
     notice(state, i, seat, action, memory), in games in which seats move in turn, is called for every seat after an action
     is chosen and before it is applied.
-    draws: the bot draws its moves; then memory[0] and memory[1] are a random key, another one for each game and seat.
+    draws: the bot draws its moves; memory[0] and memory[1] then hold a random key, different for each game and seat.
     """
 
     choose: Callable[..., Any]
@@ -99,7 +99,7 @@ class BotKernels(NamedTuple):
 
 
 class KernelAgent(Agent):
-    """A rule bot; its moves never leave compiled code. seed: of the keys of a bot that draws."""
+    """A rule bot that runs entirely in compiled code. seed: of the keys, for a bot that draws."""
 
     def __init__(self, name: str, kernels: BotKernels, privileged: bool = False, seed: int | None = None) -> None:
         self.name, self.kernels, self.privileged = name, kernels, privileged
@@ -107,11 +107,11 @@ class KernelAgent(Agent):
         self._draws = Draws(seed)
 
     def seed(self, seed: int) -> None:
-        """Start the keys of games to come anew."""
+        """Restart the keys of future games from `seed`."""
         self._draws.seed(seed)
 
     def initial_memory(self, rows: int) -> Memory:
-        """int32 (rows, memory_size): zeros, after a key if the bot draws."""
+        """int32 (rows, memory_size): zeros, preceded by a key if the bot draws."""
         return self._memory(rows, self._draws.fresh(rows) if self.kernels.draws else None)
 
     def start_games(self, seat: int, keys: Keys) -> Memory:
@@ -164,7 +164,7 @@ class KernelAgent(Agent):
         return engine
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
-        """Update the memory of `seat` by the moves about to be made in the games `rows`."""
+        """Update the memory of `seat` with the moves about to be made in the games `rows`."""
         if not self.kernels.notice:
             return
         if engine.device == "cpu":

@@ -15,14 +15,14 @@ from .agent import Agent
 
 
 def make_agent(spec: Any, game: str | Game) -> Agent:
-    """The agent that `spec` names, for `game` (an id or a `Game`); an `Agent` is given back as it is, of a model its policy.
+    """The agent that `spec` names, for `game` (an id or a `Game`). An `Agent` is returned as it is, a trained model as its agent.
 
     A spec is an id (`hanabi/iggi`), an id with arguments (`random(seed=3)`) or the path of a checkpoint (`run/hanabi.ludory`).
 
     Raises:
-        UnknownIdError: naming the nearest ids.
-        OptionError: the spec cannot be read, or the agent does not take these arguments or this game.
-        CheckpointError: the file is unreadable, or was trained on a game with other observations or actions.
+        UnknownIdError: no such agent; names the nearest ids.
+        OptionError: the spec cannot be parsed, or the agent does not take these arguments or this game.
+        CheckpointError: the file cannot be read, or was trained on a game with different observations or actions.
         PluginError: the agent's package is broken or lacks a dependency.
     """
     if isinstance(spec, Agent):

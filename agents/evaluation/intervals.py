@@ -1,4 +1,4 @@
-"""Intervals of shares."""
+"""Confidence intervals of shares."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Z95 = 1.959963984540054
 
 
 class ShareInterval(NamedTuple):
-    """Lower and upper end, of the shape of what was asked for."""
+    """Lower and upper end, of the shape of the input."""
 
     low: Floats
     high: Floats

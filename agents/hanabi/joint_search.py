@@ -22,7 +22,7 @@ from ludory.agents.make import make_agent
 from ludory.agents.search.belief import Draw
 from ludory.agents.search.kernel_blueprint import KernelBlueprint
 from ludory.agents.search.rollouts import RolloutSearch, SearchDecision, SearchResult
-from ludory.agents.search.searcher import Searcher
+from ludory.agents.search.sparta import Searcher
 from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.chance import hash_rows
 from ludory.envs.game import Game
@@ -116,7 +116,7 @@ class JointSparta(Searcher):
         return super().settings | {"joint": True, "range_max": self.range_max}
 
     def seed(self, seed: int) -> None:
-        """Start the draws anew."""
+        """Restart the draws from `seed`."""
         self._seed = int(seed)
 
     def begin(self) -> JointNotes:

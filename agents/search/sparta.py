@@ -5,15 +5,17 @@ Source: Lerer et al., Improving Policies via Search in Cooperative Partially Obs
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ludory.agents.agent import Agent
+from ludory.agents.draws import Keys
 from ludory.agents.make import make_agent
-from ludory.agents.seat import Seat, SeatMove
+from ludory.agents.seat import Seat, SeatAgent, SeatMove
 from ludory.envs.chance import hash_rows
 from ludory.envs.engine.protocol import Array, Engine
 from ludory.envs.game import Game
@@ -24,7 +26,56 @@ from .belief import Belief
 from .blueprint import Blueprint, make_blueprint
 from .particles import ParticleBelief, rewind_of
 from .rollouts import RolloutSearch, SearchDecision
-from .searcher import Searcher
+
+
+class Searcher(SeatAgent):
+    """A `SeatAgent` that searches.
+
+    Its notes of a game have `decisions`, what it found before each of its own moves, forced ones left out; `contradictions`, how often
+    the others did what the blueprint would not have done; and `key`, a number that its draws depend on.
+    """
+
+    blueprint: Blueprint
+    search: RolloutSearch
+    blueprint_spec: str | None = None
+    """The blueprint as it was asked for by name, a checkpoint's path for one."""
+    alone: bool = True
+    """Whether only one seat of a game may search like this."""
+
+    @property
+    def partner(self) -> Agent:
+        """Who is assumed in the other seats."""
+        return self.blueprint.agent
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the search depends on, beside its seed; plain values."""
+        found = self.search
+        return {
+            "blueprint": self.blueprint_spec or self.partner.name,
+            "rollouts": found.rollouts,
+            "threshold": found.threshold,
+            "errors": found.errors,
+            "seconds": found.seconds,
+        }
+
+    def start_games(self, seat: int, keys: Keys) -> Memory:
+        """As `Agent.start_games`. All seats draw from one key, which changes with every move, so that joint searches agree."""
+        memory = self.initial_memory(len(keys))
+        for note, key in zip(memory, keys, strict=True):
+            note.own.key = int(hash_rows(note.own.key, key))
+        return memory
+
+    def decisions(self, memory: Memory, row: int) -> Sequence[SearchDecision]:
+        """All that was found so far in the game `row` of this seat's memory, in order."""
+        found: list[SearchDecision] = memory[row].own.decisions
+        return found
+
+    def contradictions(self, memory: Memory, row: int) -> int:
+        """How often in the game `row` the others did what the blueprint would not have done in any world held possible."""
+        found: int = memory[row].own.contradictions
+        return found
+
 
 ERRORS = 2.0
 """Standard errors by which an action has to be better than the blueprint's."""
@@ -104,7 +155,7 @@ class Sparta(Searcher):
         return super().settings | {"confirm": self.confirm, "joint": False} | where
 
     def seed(self, seed: int) -> None:
-        """Start the draws anew."""
+        """Restart the draws from `seed`."""
         self._seed = int(seed)
 
     def begin(self) -> SpartaNotes:

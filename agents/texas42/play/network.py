@@ -31,7 +31,7 @@ class NetworkAgent(PimcAgent):
     Args:
         game: a game of Texas 42.
         network: its weights.
-        name: what tables and replays call it.
+        name: shown in tables and replays.
         worlds: drawn for each decision.
         open_hands: look at all hands instead; for evaluation only.
         policy: the network was trained as a policy: what is averaged are probabilities.

@@ -55,7 +55,7 @@ class PimcAgent(SeatAgent):
         self._seed = seed
 
     def seed(self, seed: int) -> None:
-        """Start the draws anew."""
+        """Restart the draws from `seed`."""
         self._seed = seed
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:

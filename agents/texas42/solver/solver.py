@@ -17,8 +17,7 @@ from ludory.envs.game import State
 from ludory.envs.texas42.tiles import ALL_TILES, COUNT, COUNTING, DECLARATIONS, NELLO_HIGH
 from ludory.errors import OptionError
 
-from .position import set_up
-from .search import COLUMNS, FRAMES, TABLE_BITS, moves_of, play, search
+from .search import COLUMNS, FRAMES, TABLE_BITS, moves_of, play, search, set_up
 from .tile_bits import index_of
 from .tile_renumbering import Strength, strength_of
 

@@ -57,7 +57,7 @@ class Decision(Protocol):
 
 @runtime_checkable
 class Searches(Protocol):
-    """A player that searches; see `ludory.agents.search.searcher.Searcher`."""
+    """A player that searches; see `ludory.agents.search.sparta.Searcher`."""
 
     alone: bool
 
