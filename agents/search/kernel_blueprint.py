@@ -1,4 +1,4 @@
-"""`KernelBlueprint`: a rule bot as a blueprint, as compiled code."""
+"""`KernelBlueprint`: a rule bot as a blueprint, in compiled code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def notice_nothing(state, i, seat, action, memory):  # type: ignore[no-untyped-d
 
 
 class KernelBlueprint(Blueprint):
-    """A rule bot that always makes the same move where it knows the same."""
+    """A deterministic rule bot."""
 
     agent: KernelAgent
 

@@ -19,7 +19,7 @@ from .simple_rules import choose_iggi, choose_piers
 
 
 def make_iggi(game: Game, **options: Any) -> KernelAgent:
-    """IGGI: plays what is certainly playable, tells of playable cards, discards the oldest. Any variant of Hanabi.
+    """IGGI: plays cards that are certainly playable, hints at playable cards, discards the oldest. Any variant of Hanabi.
 
     Source: Walton-Rivers et al., arXiv 1704.07069.
 
@@ -30,7 +30,7 @@ def make_iggi(game: Game, **options: Any) -> KernelAgent:
 
 
 def make_piers(game: Game, **options: Any) -> KernelAgent:
-    """Piers: IGGI that risks lives it can spare and tells of useless cards. Any variant of Hanabi.
+    """Piers: IGGI that risks spare lives and hints at useless cards. Any variant of Hanabi.
 
     Source: Walton-Rivers et al., arXiv 1704.07069.
 
@@ -41,7 +41,7 @@ def make_piers(game: Game, **options: Any) -> KernelAgent:
 
 
 def make_smartbot(game: Game, **options: Any) -> KernelAgent:
-    """SmartBot: conventions that partners share, remembered as what the table may believe of every card. Any variant of Hanabi.
+    """SmartBot: shared conventions, remembered as the public belief about every card. Any variant of Hanabi.
 
     Source: Quuxplusone/Hanabi, SmartBot.
 
@@ -53,7 +53,7 @@ def make_smartbot(game: Game, **options: Any) -> KernelAgent:
 
 
 def make_cheatbot(game: Game, **options: Any) -> KernelAgent:
-    """CheatBot: sees all hands, its own too, but not the deck; the practical ceiling of the full game.
+    """CheatBot: sees all hands, also its own, but not the deck; the practical upper bound of the full game.
 
     Source: Quuxplusone/Hanabi, CheatBot.
 
