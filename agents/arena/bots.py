@@ -33,10 +33,10 @@ STYLES: dict[str, Callable[..., None]] = {
 
 
 def make_style(game: Game, style: str, **options: Any) -> KernelAgent:
-    """A scripted style: deterministic, and the same at every seat.
+    """A scripted style: deterministic, and the same in every seat.
 
     Raises:
-        OptionError: the game is not the arena, there is no such style, or an option is given (it has none).
+        OptionError: the game is not the arena, the style is invalid, or an option is given (it has none).
     """
     if style not in STYLES:
         raise OptionError(f"style={style!r}: must be one of {', '.join(STYLES)}")
@@ -49,8 +49,8 @@ def make_random(game: Game, seed: int | None = None, **options: Any) -> KernelAg
 
     Args:
         game: an arena.
-        seed: of the draws; None takes a fresh one from the operating system.
-        options: it has no others.
+        seed: of the draws; None: a fresh one from the operating system.
+        options: none are accepted.
 
     Raises:
         OptionError: the game is not the arena, or an unknown option is given.

@@ -1,4 +1,4 @@
-"""What the styles ask of the game: all of it is in the observation `full` of their seat."""
+"""What the styles read of the game, all of it in the observation `full` of their seat; and directions as bins of the heads."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 

@@ -231,7 +231,7 @@ def choose_looter(state, i, seat, memory, action):
 
 @kernel
 def choose_miner(state, i, seat, memory, action):
-    """Returns way and leaves mines behind."""
+    """Gives way and leaves mines behind."""
     stay(state, i, action)
     if int(state.alive[i, seat]) == 0:
         return

@@ -1,4 +1,4 @@
-"""Policies by id and arguments, so that a checkpoint can build one again; the ids are those of `ludory list networks`."""
+"""Policies by id and arguments, so that a checkpoint can rebuild them; `ludory list networks` lists the ids."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class PolicySpec(NamedTuple):
 def parse_policy(text: str | PolicySpec) -> PolicySpec:
     """`PolicySpec("gru", {"memory_size": 64})` for "gru(memory_size=64)".
 
-    A name without version means the newest one; the spec names the version.
+    A name without a version means the newest one; the spec names the version.
 
     Raises:
-        UnknownIdError: there is no such network, naming the nearest.
+        UnknownIdError: no such network; names the nearest ids.
         OptionError: it has no such argument.
         PluginError: its package is broken or lacks a dependency.
     """
@@ -40,7 +40,7 @@ def parse_policy(text: str | PolicySpec) -> PolicySpec:
     else:
         parsed = parse_spec(text)
         if parsed.args:
-            raise OptionError(f"policy {text!r}: arguments are given by name, such as {parsed.name}(hidden=(256,))")
+            raise OptionError(f"policy {text!r}: arguments must be given by name, such as {parsed.name}(hidden=(256,))")
         spec = PolicySpec(networks.get(ALIASES.get(parsed.name, parsed.name)).id, parsed.kwargs)
     accepted = list(_defaults(spec.id))
     for key in spec.arguments:
@@ -50,10 +50,10 @@ def parse_policy(text: str | PolicySpec) -> PolicySpec:
 
 
 def complete(spec: PolicySpec, wishes: Mapping[str, Any]) -> PolicySpec:
-    """`spec` with every argument named: its own, else that of `wishes` (where one is given), else the policy's default.
+    """`spec` with every argument: its own, else that of `wishes` if given, else the policy's default.
 
     Raises:
-        OptionError: a wish that the policy cannot fulfil.
+        OptionError: the policy has no such argument, or lacks a required one.
     """
     defaults = _defaults(spec.id)
     wanted = {key: value for key, value in wishes.items() if value}
@@ -68,10 +68,10 @@ def complete(spec: PolicySpec, wishes: Mapping[str, Any]) -> PolicySpec:
 
 
 def build_policy(spec: PolicySpec, facts: GameFacts) -> Policy:
-    """The network, with fresh weights from torch's generator.
+    """The network, with new weights from torch's generator.
 
     Raises:
-        OptionError: values that the policy does not take.
+        OptionError: invalid arguments.
     """
     arguments = {key: tuple(value) if isinstance(value, list) else value for key, value in spec.arguments.items()}
     try:
@@ -84,8 +84,8 @@ def policy_class(id: str) -> type[Policy]:
     """The class of a network.
 
     Raises:
-        UnknownIdError: there is no such network, naming the nearest.
-        PluginError: its package is broken, lacks a dependency, or offers something else.
+        UnknownIdError: no such network; names the nearest ids.
+        PluginError: its package is broken, lacks a dependency, or provides something else.
     """
     loaded = networks.load(id)
     if not issubclass(loaded, Policy):

@@ -22,7 +22,7 @@ from ludory.errors import OptionError
 
 
 class ThirtyBidder(Agent):
-    """Bids 30 if nobody has bid, declares the pip it holds most tiles of; subclasses choose the tiles, and may bid otherwise."""
+    """Bids 30 if nobody has bid and declares the pip it holds most tiles of; subclasses choose the tiles and may override `bid`."""
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions (m,) of `seat` in the games `rows`."""
@@ -46,7 +46,7 @@ class ThirtyBidder(Agent):
 
 
 class SeerAgent(ThirtyBidder):
-    """Sees all hands and plays exactly: to make or break the contract, then for points, then the lowest tile."""
+    """Sees all hands and plays exactly: for the contract, then for points, then the lowest tile. For evaluation only."""
 
     name = "texas42/seer"
     privileged = True
@@ -81,15 +81,15 @@ class Bidding(ThirtyBidder):
         self.privileged = self.player.privileged
 
     def seed(self, seed: int) -> None:
-        """Start the player's choices anew."""
+        """Restart the player's random choices."""
         self.player.seed(seed)
 
     def initial_memory(self, rows: int) -> Memory:
-        """The player's."""
+        """The player's memory."""
         return self.player.initial_memory(rows)
 
     def start_games(self, seat: int, keys: Keys) -> Memory:
-        """The player's."""
+        """The player's memory."""
         return self.player.start_games(seat, keys)
 
     def play(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
@@ -97,12 +97,12 @@ class Bidding(ThirtyBidder):
         return self.player.choose(engine, seat, rows, memory)
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
-        """Let the player take note of all moves."""
+        """Pass all moves to the player."""
         self.player.notice(engine, seat, rows, actions, memory)
 
 
 def check_auction(name: str, game: Game, player: Agent) -> None:
-    """Refuse games that are played without bids.
+    """Check that the game has an auction.
 
     Raises:
         OptionError: the game is not Texas 42, or has no auction.
@@ -113,9 +113,9 @@ def check_auction(name: str, game: Game, player: Agent) -> None:
 
 
 class SplitAgent(Agent):
-    """Asks the agent `bid` before the play and the agent `play` in it, as in `texas42/seat(bid="texas42/bid30")`; both take note of all moves, but see no decision of the other.
+    """Asks the agent `bid` before the play and the agent `play` in it, as in `texas42/seat(bid="texas42/bid30")`; both are told all moves, but neither is asked for the other's decisions.
 
-    A network with memory through time, which advances in its own decisions only, begins the play with an empty one.
+    A recurrent network, whose memory advances only in its own decisions, starts the play with an empty memory.
 
     Raises:
         OptionError: the game is not Texas 42, or has no auction.
@@ -130,12 +130,12 @@ class SplitAgent(Agent):
         self.privileged = self.bidder.privileged or self.player.privileged
 
     def seed(self, seed: int) -> None:
-        """Start the choices of both anew."""
+        """Restart the random choices of both."""
         self.player.seed(seed)
         self.bidder.seed(seed + 1)
 
     def initial_memory(self, rows: int) -> Memory:
-        """Those of both."""
+        """The memories of both."""
         return self.bidder.initial_memory(rows), self.player.initial_memory(rows)
 
     def start_games(self, seat: int, keys: Keys) -> Memory:
@@ -153,6 +153,6 @@ class SplitAgent(Agent):
         return actions
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
-        """Let both take note."""
+        """Pass all moves to both."""
         for agent, own in zip((self.bidder, self.player), memory, strict=True):
             agent.notice(engine, seat, rows, actions, own)

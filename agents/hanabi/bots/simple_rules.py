@@ -1,6 +1,8 @@
-"""The rules that IGGI and Piers are lists of (Walton-Rivers et al., arXiv 1704.07069; FossGalaxy's Hanabi agents).
+"""IGGI and Piers, made deterministic, and the rules that they are lists of.
 
-Each gives an action id, or `NO_RULE`. Own slots are scanned oldest to newest, other seats from the next one on.
+Source: Walton-Rivers et al., Evaluating and modelling Hanabi-playing agents, arXiv 1704.07069; FossGalaxy's Hanabi agents.
+
+A rule returns an action id, or `NO_RULE`. Own slots are scanned oldest to newest, other seats from the next one on.
 A rule reads of its own hand only what hints have told; `ones, twos` are the seat's `unseen_copies`.
 """
 

@@ -1,4 +1,4 @@
-"""`head_terms`: what losses need of a masked distribution over several heads, with gradients, in one compiled pass each way."""
+"""`head_terms`: the terms that losses need of a masked distribution over several heads, in one compiled pass each way."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class HeadTerms(NamedTuple):
 
 
 def head_terms(policy: MaskedHeads, actions: Tensor, teacher: MaskedHeads | None = None) -> HeadTerms:
-    """As `log_prob`, `normalised_entropy` and `kl_from` of the distribution; on the CPU about five times faster.
+    """`log_prob`, `normalised_entropy` and `kl_from` of a distribution; on the CPU about five times faster.
 
-    Gradients reach the logits of `policy` only, once: there is no second derivative.
+    Only the logits of `policy` receive gradients, and only first derivatives exist.
 
     Args:
         policy: distribution over (..., A).

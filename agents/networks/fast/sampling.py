@@ -1,4 +1,4 @@
-"""`sample_heads`: draws actions of all heads from logits, with their log-probabilities, in one compiled pass on the CPU."""
+"""`sample_heads`: samples actions of all heads from logits, with log-probabilities, in one compiled pass on the CPU."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def sample_heads(
 ) -> tuple[Tensor, Tensor]:
     """Actions (m, H) int64 and their log-probabilities (m, H) float32, without gradients.
 
-    On the CPU one uniform number is drawn for each row and head and looked up in the head's cumulative probabilities;
-    elsewhere it is `MaskedHeads.sample`.
+    On the CPU one uniform number per row and head is looked up in the head's cumulative probabilities; elsewhere
+    `MaskedHeads.sample` is used.
 
     Args:
         logits: (m, A), finite where legal.
@@ -26,7 +26,7 @@ def sample_heads(
         generator: of the draws.
 
     Raises:
-        TrainingError: on the CPU, if logits are NaN or infinite.
+        TrainingError: logits are NaN or infinite (checked on the CPU only).
     """
     if logits.device.type != "cpu":
         distribution = MaskedHeads(logits, mask, sizes)

@@ -1,4 +1,4 @@
-"""A recurrent policy for Hanabi that knows its seat and the last move; at two seats the network of HIKARU's PPO-GRU."""
+"""A recurrent policy for Hanabi with embeddings of its seat and of last moves; at two seats the network of HIKARU's PPO-GRU."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ PREVIOUS = ("seen", "others", "all")
 class HanabiGruPolicy(RecurrentPolicy):
     """Hidden layers over the observation, embeddings of seat and last moves; then a GRU, logits and value.
 
-    Ids of moves count seats from the one that moves; A stands for "none yet". At two seats the last move of all is the other
-    seat's, and can be read off the observation. At more than two that is the move of the seat before; moves further back, and
-    one's own, are not part of an observation, so the network has to be told them (`uses_previous`).
+    Action ids count seats from the one that moves; A means "none yet". At two seats the last move is the other seat's, and is part of
+    the observation. With more seats the observation shows only the move of the seat before; earlier moves, and the seat's own, are
+    passed to the network (`uses_previous`).
 
     Args:
         facts: of Hanabi, any number of seats, any observation.
@@ -77,11 +77,11 @@ class HanabiGruPolicy(RecurrentPolicy):
         memory_size: width of the GRU.
         seat_size: width of the embedding of the (absolute) seat.
         action_size: width of the embedding of a last move.
-        previous: whose last moves it knows: "seen", the one that the observation shows; "others", that of each other seat, the next
-            one first; "all", after these its own.
+        previous: the last moves it receives: "seen", the one in the observation; "others", that of each other seat, the next
+            one first; "all", these and then its own.
 
     Raises:
-        OptionError: the game is not Hanabi, a width is below 1, or there is no such `previous`.
+        OptionError: the game is not Hanabi, a width is below 1, or `previous` is invalid.
     """
 
     id = "hanabi_gru"
@@ -113,10 +113,10 @@ class HanabiGruPolicy(RecurrentPolicy):
         """Observation, seat and last moves side by side.
 
         Raises:
-            OptionError: no seat was given, or no last moves although it wants to be told them.
+            OptionError: no seat was given, or no last moves although the policy uses them.
         """
         if seat is None:
-            raise OptionError("hanabi_gru must be told which seat it plays: policy(observation, memory, seat)")
+            raise OptionError("hanabi_gru needs the seat: policy(observation, memory, seat)")
         return torch.cat(
             [self.encoder(observation), self.seat_embedding(seat), *self._moves(observation, previous)], -1
         )
@@ -126,8 +126,8 @@ class HanabiGruPolicy(RecurrentPolicy):
             return [self.action_embedding(self.last_action(observation))]
         if previous is None:
             raise OptionError(
-                f"hanabi_gru(previous={self.previous!r}) must be told the last move of every seat: "
-                "policy(observation, memory, seat, previous); an agent of it, or a sampler, keeps count of them"
+                f"hanabi_gru(previous={self.previous!r}) needs the last move of every seat: "
+                "policy(observation, memory, seat, previous); its agent and samplers keep track of them"
             )
         own, others = previous[..., 0], previous[..., 1:]
         told = [self.action_embedding(others).flatten(-2)]
@@ -135,7 +135,7 @@ class HanabiGruPolicy(RecurrentPolicy):
 
 
 def check_sizes(hidden: Sequence[int], seat_size: int, action_size: int) -> None:
-    """Refuse widths that no layer can have.
+    """Check the widths of layers.
 
     Raises:
         OptionError: naming them.

@@ -70,7 +70,7 @@ def check_layers(hidden: Sequence[int], activation: str) -> None:
     """Refuse what no network can be built from.
 
     Raises:
-        OptionError: no such activation, or no layer, or a layer of no width.
+        OptionError: invalid activation, no layer, or a layer of width 0.
     """
     if activation not in ACTIVATIONS or not hidden or min(hidden) < 1:
         raise OptionError(

@@ -1,4 +1,4 @@
-"""A transformer over the parts of an observation: logits and value from a learned summary token."""
+"""A transformer over the parts of an observation, with logits and value from a learned summary token."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ludory.errors import OptionError
 
 
 class TransformerPolicy(Policy):
-    """Pre-norm attention layers (arXiv 1706.03762, 2002.04745) over tokens and a summary; the last is computed for the summary alone.
+    """Pre-norm attention layers (arXiv 1706.03762, 2002.04745) over tokens and a summary token; the last layer is computed for the summary only.
 
-    A flat observation gives one token per named segment, one of whole numbers a token per entry; see `tokens`.
+    A flat observation yields one token per named segment, an integer observation one per entry; see `tokens`.
 
     Args:
         facts: of the game.

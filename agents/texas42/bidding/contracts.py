@@ -1,4 +1,4 @@
-"""Contracts to compare players on: a random deal, a bid of 30, and the declaration that looks best to the bidder."""
+"""Contracts for comparing players: a random deal, a bid of 30, and the declaration that looks best to the bidder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BID, BIDDER = 30, 0
 
 
 class StandardContracts(NamedTuple):
-    """n deals, each with what is declared; `options` starts them in `Texas42Play-v0`."""
+    """n deals with their declarations; `options` starts them in `Texas42Play-v0`."""
 
     deals: NDArray[np.int64]
     """(n, 28) tile ids, seat after seat, every hand ascending."""
@@ -26,24 +26,23 @@ class StandardContracts(NamedTuple):
 
     @property
     def options(self) -> dict[str, NDArray[np.int64]]:
-        """What `engine.reset(options=...)` is given."""
+        """The `options` of `engine.reset`."""
         return {"deal": self.deals, "decl": self.decls}
 
 
 def standard_contracts(
     first: int, count: int, seed: int = 0, worlds: int = 16, solver: Solver | None = None
 ) -> StandardContracts:
-    """Deals `first`, `first` + 1, ... of the stream `seed`: uniform; seat 0 declares what makes 30 in most of its worlds.
+    """Uniform deals `first`, `first` + 1, ... of the stream `seed`; seat 0 declares what makes 30 in most of its worlds.
 
-    Every deal and every declaration follows from (seed, its number, worlds) alone. Of declarations that make equally often the
-    one that comes first counts.
+    Every deal and declaration depends only on (seed, its number, worlds). Ties go to the first declaration.
 
     Args:
         first: number of the first deal.
-        count: how many.
+        count: number of deals.
         seed: of the stream.
         worlds: deals of the unseen tiles, solved with open hands for each of the nine declarations of straight 42.
-        solver: to be used; None: a new one.
+        solver: the solver to use; None: a new one.
     """
     deals = np.array([_deal(seed, number) for number in range(first, first + count)])
     bids = [
@@ -62,7 +61,7 @@ def _deal(seed: int, number: int) -> NDArray[np.int64]:
 
 
 def _declaration(hand: NDArray[np.int64], worlds: int, key: int, solver: Solver) -> int:
-    """The declaration with which a hand that leads makes 30 in most worlds, of equals the first."""
+    """The declaration with which a leading hand makes 30 in most worlds; ties go to the first."""
     every = np.tile(deals_around(int(np.bitwise_or.reduce(1 << hand)), worlds, key), (len(STRAIGHT), 1))
     made = solver.makes(positions(every, np.repeat(STRAIGHT, worlds), BIDDER, bidder=BIDDER), BID)
     return STRAIGHT[int(made.reshape(len(STRAIGHT), worlds).sum(axis=1).argmax())]

@@ -1,4 +1,4 @@
-"""What a bidder counts in its hand under a declaration, as numbers."""
+"""Cues: what a bidder counts in its hand under a declaration."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
@@ -23,14 +23,14 @@ NAMES = (
     "counts that may be lost",
     "suits without a tile",
 )
-"""Of the numbers, in their order."""
+"""Names of the cues, in order."""
 KINDS = ("pip", "doubles", "follow me")
-"""Kinds of declaration; each has a weight of its own for every number."""
+"""Kinds of declaration; each has its own weight for every cue."""
 INPUTS = len(KINDS) * (len(NAMES) + 1)
 
 
 def cues(hand: int, decl: int) -> NDArray[np.float64]:
-    """(9,) numbers about a mask of seven tiles under a declaration of straight 42."""
+    """(9,) cues of a mask of seven tiles under a declaration of straight 42."""
     trumps = int(FOLLOW[decl, CALLED]) if decl <= DOUBLES else 0
     own = hand & trumps
     sure = backed = losing = risk = top = 0
@@ -62,7 +62,7 @@ def kind(decl: int) -> int:
 
 
 def inputs(hand: int, decl: int) -> NDArray[np.float64]:
-    """(30,): for each kind a one and the numbers, all 0 but for the declaration's own kind."""
+    """(30,): for each kind a one and the cues, all 0 except for the declaration's own kind."""
     wide = np.zeros((len(KINDS), len(NAMES) + 1))
     wide[kind(decl)] = [1.0, *cues(hand, decl)]
     return wide.ravel()

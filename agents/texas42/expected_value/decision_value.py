@@ -1,4 +1,4 @@
-"""E[Q] of one decision with everything around it: how many worlds, how they weigh, how sure the means are."""
+"""E[Q] of one decision: sampled worlds, their weights, and standard errors of the means."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from .posterior import (
 
 Floats = NDArray[np.float64]
 DISTINCT_BELOW = 1_000_000
-"""Up to so many worlds are drawn in a random order, each once, where it is not known how many will be needed; of more, a world may come twice."""
+"""Adaptive sampling draws without replacement if there are at most this many worlds, else with replacement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Adaptive:
-    """Draw worlds until the means are sure enough. `Adaptive(1000, 5000, 2_000_000, 0.1)` is what the first pipeline had."""
+    """Draw worlds until the standard errors are small. The first pipeline had `Adaptive(1000, 5000, 2_000_000, 0.1)`."""
 
     batch: int = 64
     minimum: int = 128
     maximum: int = 20_000
     threshold: float = 0.5
-    """Points: largest standard error of a legal tile's mean."""
+    """Largest standard error of a legal tile's mean at which sampling stops, in points."""
 
     def __post_init__(self) -> None:
         """Check ranges.
@@ -57,15 +57,15 @@ class Adaptive:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Which worlds stand behind E[Q]."""
+    """Which worlds E[Q] is computed from."""
 
     worlds: int = 50
-    """Drawn for each decision, where they are not adaptive."""
+    """Number of worlds per decision without `adaptive`."""
     enumerate_below: int = ENUMERATE_BELOW
-    """Up to so many worlds are all solved instead."""
+    """Enumerate all worlds if there are at most this many."""
     adaptive: Adaptive | None = None
     posterior: Posterior | None = None
-    """None: all worlds weigh the same."""
+    """None: equal weights."""
 
     def __post_init__(self) -> None:
         """Check ranges.
@@ -78,30 +78,34 @@ class Sampling:
 
 
 class DecisionValue(NamedTuple):
-    """What each legal tile is worth at one decision, from the mover's side; columns are `tiles`."""
+    """Value of each legal tile at one decision, from the mover's side; columns are `tiles`.
+
+    Optima of single worlds assume that all later choices are made with open hands (strategy fusion), so their average is not a value of
+    the game with hidden hands.
+    """
 
     tiles: tuple[int, ...]
     """Ascending."""
     q: NDArray[np.int64]
-    """(n, tiles), points still to be won, in each world."""
+    """(n, tiles) points still to be won, in each world."""
     weights: WorldWeights
     p_make: Floats
     """(tiles,) probability that the mover's side gets its contract result."""
     mean: Floats
     """(tiles,) points"""
     variance: Floats
-    """(tiles,) of Q over worlds, as weighted."""
+    """(tiles,) weighted variance of Q over worlds."""
     sem: Floats
-    """(tiles,) standard error of the mean; 0 where all worlds were solved, infinite where it was one of several."""
+    """(tiles,) standard error of the mean; 0 if all worlds were solved, infinite for one world of several."""
     worlds_total: int
-    """How many worlds there are."""
+    """Number of worlds that agree with what the mover knows."""
     enumerated: bool
     converged: bool
-    """Whether sampling stopped because the means were sure enough, or nothing was sampled."""
+    """Whether sampling reached the threshold, or no adaptive sampling was needed."""
 
     @property
     def samples(self) -> int:
-        """Worlds that were solved."""
+        """Number of solved worlds."""
         return len(self.q)
 
     def density(self) -> Floats:
@@ -110,10 +114,10 @@ class DecisionValue(NamedTuple):
 
 
 def value_of(solver: Solver, state: State, i: int, question: Question, sampling: Sampling) -> DecisionValue:
-    """E[Q] of the decision of the seat to move in game `i`; `question` is about the same decision.
+    """E[Q] of the decision of the seat to move in game `i`, which `question` describes.
 
     Raises:
-        OptionError: nello and sevens, in which tiles have no value in points.
+        OptionError: nello or sevens, where tiles have no value in points.
     """
     if question.decl >= NELLO_HIGH:
         raise OptionError(f"declaration {question.decl} is not played for points; E[Q] is of declarations 0 to 9")
@@ -138,12 +142,12 @@ def value_of(solver: Solver, state: State, i: int, question: Question, sampling:
 
 
 def _each_once(worlds: Worlds) -> bool:
-    """Whether no world is drawn twice."""
+    """Whether worlds are drawn without replacement."""
     return worlds.count <= DISTINCT_BELOW
 
 
 def _batches(worlds: Worlds, adaptive: Adaptive, key: int) -> Iterator[NDArray[np.int32]]:
-    """At most `maximum` worlds, no world twice where there are at most `DISTINCT_BELOW`."""
+    """Batches of at most `maximum` worlds in total, without replacement if there are at most `DISTINCT_BELOW`."""
     distinct = _each_once(worlds)
     most = min(adaptive.maximum, worlds.count) if distinct else adaptive.maximum
     if distinct:
@@ -155,12 +159,12 @@ def _batches(worlds: Worlds, adaptive: Adaptive, key: int) -> Iterator[NDArray[n
 
 
 def standard_error(variance: Floats, ess: float) -> Floats:
-    """Of means over worlds that weigh as much as `ess` equal ones, from the variance over them; infinite for a single world."""
+    """Standard error of means from the variance over worlds and their effective sample size; infinite for a single world."""
     return np.sqrt(variance / (ess - 1)) if ess > 1 + 1e-6 else np.full(np.shape(variance), np.inf)
 
 
 class _Drawn:
-    """Worlds of a decision that were solved so far."""
+    """The worlds of a decision solved so far."""
 
     def __init__(self, solver: Solver, state: State, i: int, question: Question, sampling: Sampling) -> None:
         self.worlds, self.q, self.count = Worlds(question.known), list[NDArray[np.int8]](), 0
@@ -178,7 +182,7 @@ class _Drawn:
         self.count += len(others)
 
     def result(self, converged: bool, share: float) -> DecisionValue:
-        """share: of all worlds that were drawn, none twice; 0 where one may come twice."""
+        """share: fraction of all worlds drawn without replacement; 0 if drawn with replacement."""
         question, weights = self._question, self._weights()
         tiles = tuple(tiles_of(question.legal))
         q = question.side * np.concatenate(self.q)[:, list(tiles)].astype(np.int64)

@@ -1,7 +1,7 @@
-"""How well worlds explain what the other seats have played, if these prefer tiles that are worth more with all hands open.
+"""Weights of worlds by how well they explain the plays of others, who are assumed to prefer tiles with higher open-hand values.
 
-In a world every past play of another seat is looked at again: its hand then, the tiles it could have played by the suit that was led,
-and the exact value of each from its side. A play that gives away much makes the world unlikely. Own plays are no evidence.
+In each world every past play of another seat is evaluated: its hand then, the tiles it could have played, and the exact value of each
+from its side. A play that loses many points makes the world unlikely. Own plays are no evidence.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from ludory.errors import OptionError
 
 Floats = NDArray[np.float64]
 FEW, VERY_FEW = 10.0, 3.0
-"""Below so many effective worlds plays are taken less seriously, and then weights are mixed with equal ones."""
+"""Effective sample sizes below which plays are trusted less, and weights are mixed with equal ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """How plays weigh worlds. `Posterior(window=4, tau=0.1)` is what the first pipeline had on its command line."""
+    """How plays weight worlds. The first pipeline had `Posterior(window=4, tau=0.1)`."""
 
     window: int = 8
-    """So many of the last plays of other seats count."""
+    """Number of last plays of other seats that count."""
     tau: float = 10.0
-    """Points by which a play must be worse to be e times less likely."""
+    """Softmax temperature in points."""
     slip: float = 0.1
-    """How often a seat plays anything legal."""
+    """Probability that a seat plays a uniformly random legal tile."""
     clip: float = 30.0
-    """No world is more than e to this less likely than the best."""
+    """Largest difference of log-likelihood from the best world."""
 
     def __post_init__(self) -> None:
         """Check ranges.
@@ -49,7 +49,7 @@ class Posterior:
 
 
 class PastPlay(NamedTuple):
-    """A tile that was played, and the trick that it was played to."""
+    """A played tile, and its trick."""
 
     seat: int
     tile: int
@@ -57,7 +57,7 @@ class PastPlay(NamedTuple):
     trick: tuple[int, ...]
     """Tiles that lay in the trick before it."""
     later: tuple[int, int, int, int]
-    """By seat, mask of the tiles played with it or after it, until now."""
+    """By seat, mask of the tiles played with it or after it."""
 
 
 def past_plays(state: State, i: int) -> list[PastPlay]:
@@ -73,21 +73,21 @@ def past_plays(state: State, i: int) -> list[PastPlay]:
 
 
 class PlayAdvantages(NamedTuple):
-    """What a play was worth in each of n worlds, against what else could have been played."""
+    """Value of a play and of its alternatives in each of n worlds."""
 
     q: NDArray[np.int16]
     """(n, 28) from the mover's side, `ILLEGAL` where a tile could not be played."""
     tile: int
-    """That was played."""
+    """The tile that was played."""
 
 
 def advantages(
     solver: Solver, question: Question, held: NDArray[np.int32], plays: Sequence[PastPlay]
 ) -> list[PlayAdvantages]:
-    """Of each play, in current worlds; held: (n, 4) masks of all seats.
+    """Values of each play in current worlds; held: (n, 4) masks of all seats.
 
     Raises:
-        RuntimeError: a tile that was played could not be played in some world, so the worlds are not of this game.
+        RuntimeError: a played tile was illegal in some world, so the worlds do not belong to this game.
     """
     found = []
     for play in plays:
@@ -107,7 +107,7 @@ def advantages(
 
 
 def log_likelihood(seen: Sequence[PlayAdvantages], count: int, tau: float, slip: float) -> Floats:
-    """(n,) logarithm of the probability of the plays in each world: a softmax of advantages, mixed with anything legal."""
+    """(n,) log-likelihood of the plays in each world: a softmax of advantages, mixed with a uniform choice."""
     total = np.zeros(count)
     for one in seen:
         legal = one.q != ILLEGAL
@@ -121,16 +121,16 @@ def log_likelihood(seen: Sequence[PlayAdvantages], count: int, tau: float, slip:
 
 
 class WorldWeights(NamedTuple):
-    """Weights of n worlds, which sum to 1, and what they say of themselves."""
+    """Weights of n worlds, which sum to 1, and their diagnostics."""
 
     weights: Floats
     ess: float
-    """1 / sum of squares: so many equal worlds would say as much."""
+    """Effective sample size, 1 / sum of squares."""
     max_w: float
     entropy: float
     """In nats."""
     window_nll: float
-    """Mean of -log of the probability of the plays, over worlds as weighted."""
+    """Weighted mean of the negative log-likelihood of the plays."""
 
     @property
     def k_eff(self) -> float:
@@ -139,12 +139,12 @@ class WorldWeights(NamedTuple):
 
 
 def equal_weights(count: int) -> WorldWeights:
-    """Of worlds that nothing tells apart."""
+    """Equal weights."""
     return WorldWeights(np.full(count, 1 / count), float(count), 1 / count, float(np.log(count)), 0.0)
 
 
 def weigh(seen: Sequence[PlayAdvantages], count: int, rules: Posterior) -> WorldWeights:
-    """Weights of all worlds of one decision together. Without plays all are equal."""
+    """Weights of all worlds of one decision; equal without plays."""
     if not seen:
         return equal_weights(count)
     logs = log_likelihood(seen, count, rules.tau, rules.slip)

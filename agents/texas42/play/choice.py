@@ -1,4 +1,4 @@
-"""The tile that does best on average over worlds, for many decisions at once: their worlds fill one batch of the solver."""
+"""The best tile on average over worlds, for many decisions at once: their worlds form one batch of the solver."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ludory.envs.texas42.tiles import NELLO_HIGH, SEVENS, mask_of
 from ludory.envs.texas42.worlds import Knowledge, Worlds, knowledge
 
 MORE, TIMES = 4, 2
-"""Where no tile can be told from another, so many times as many fresh worlds are drawn, so many times."""
+"""Where all tiles are tied, `MORE` times as many fresh worlds are drawn, up to `TIMES` times."""
 
 Objective = Literal["make", "mean"]
-"""The chance to make the contract first, then the mean of points; or the mean of points only."""
+"""Maximise P(make) first, then mean points; or mean points only."""
 
 
 class Question(NamedTuple):
-    """A seat that has to choose among tiles: what it knows, and what its draws of worlds depend on."""
+    """A seat that has to play a tile: what it knows, and the key of its draws of worlds."""
 
     known: Knowledge
     seat: int
@@ -77,16 +77,16 @@ def question_of(state: State, i: int, legal: NDArray[np.bool_], key: int) -> Que
 
 @dataclass(frozen=True, slots=True)
 class Averager:
-    """How tiles are chosen: how many worlds are drawn, and what counts."""
+    """Chooses tiles by their average over worlds."""
 
     solver: Solver
     worlds: int = 10
     objective: Objective = "make"
     enumerate_below: int = 0
-    """Up to so many worlds are all solved instead."""
+    """Enumerate all worlds if there are at most this many."""
 
     def tiles(self, questions: Sequence[Question]) -> list[int]:
-        """The best tile of each, of equals the lowest. Points, which matter less, are those in the worlds that were drawn first."""
+        """The best tile of each question; ties go to the lowest. Points, which count second, are those in the worlds drawn first."""
         best, drawn = [question.legal for question in questions], [_NONE] * len(questions)
         waiting, count = [k for k, legal in enumerate(best) if legal & (legal - 1)], self.worlds
         for attempt in range(TIMES + 1):
@@ -103,17 +103,17 @@ class Averager:
         return best_by_points(self.solver, questions, first, best)
 
     def _by_contract(self, question: Question) -> bool:
-        """Whether the chance to make the contract comes first; under nello and sevens there is nothing else."""
+        """Whether P(make) counts first; under nello and sevens nothing else counts."""
         return self.objective == "make" or not question.for_points
 
     def _draw(self, question: Question, count: int, attempt: int) -> tuple[Positions, int]:
-        """Worlds of a question, and how many there are in all."""
+        """Worlds of a question, and their total number."""
         worlds = Worlds(question.known)
         others = worlds.choose(count, question.key + (attempt << 32), self.enumerate_below)
         return question.worlds(others), worlds.count
 
     def _makers(self, asked: Sequence[Question], drawn: Sequence[Positions], rows: Sequence[int]) -> list[int]:
-        """By question, mask of the tiles with the best chance of its side."""
+        """For each question, mask of the tiles with the highest probability of its side's contract result."""
         if not rows:
             return []
         parts = [drawn[k] for k in rows]
@@ -131,14 +131,14 @@ _NONE = Positions(*(np.zeros((0, width), np.int64) for width in (4, 1, 3, 1, 1))
 
 
 def joined(parts: Sequence[Positions]) -> Positions:
-    """One batch of all."""
+    """All parts as one batch."""
     return (
         parts[0] if len(parts) == 1 else Positions(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
     )
 
 
 def summed(rows: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.int64]:
-    """Sums of the rows (n, 28) of each part, of so many rows each (at least one)."""
+    """Sums over the rows (n, 28) of each part; sizes: rows per part, at least one."""
     starts = np.cumsum([0, *sizes[:-1]])
     return np.asarray(np.add.reduceat(rows.astype(np.int64), starts, axis=0))
 
@@ -153,7 +153,7 @@ def tiles_with_most(score: NDArray[Any], legal: int) -> int:
 def best_by_points(
     solver: Solver, questions: Sequence[Question], held: Sequence[Positions], among: Sequence[int]
 ) -> list[int]:
-    """By question, the tile in its mask with the highest mean of points over its worlds, of equals the lowest."""
+    """For each question, the tile in its mask with the highest mean points over its worlds; ties go to the lowest."""
     best = [(mask & -mask).bit_length() - 1 for mask in among]
     rows = [k for k, mask in enumerate(among) if mask & (mask - 1) and questions[k].for_points]
     if not rows:

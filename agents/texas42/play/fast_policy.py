@@ -1,7 +1,7 @@
-"""`texas42/quick`: a small network's guess of what PIMC would play, in a few microseconds; in whole numbers, so that it repeats everywhere.
+"""`texas42/quick`: a small network that imitates PIMC in a few microseconds, with integer weights, so that it is reproducible everywhere.
 
-It is fitted by `ludory texas42 quick` on decisions of `texas42/pimc` in contracts for points, and is meant for playing hands out
-and for judging how likely a play was; it has not learnt nello and sevens.
+It is fitted by `ludory texas42 quick` to decisions of `texas42/pimc` in contracts for points. It is used to play hands out and to
+estimate how likely a play was; it has not learnt nello and sevens.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -29,7 +29,7 @@ from .tile_features import FEATURES, describe_tile
 
 FILE = Path(__file__).with_name("quick_policy.json")
 SCALE = 256
-"""Weights are stored as integers, this many to one."""
+"""Weights are stored as integers, multiplied by this."""
 
 
 class QuickPolicyWeights(NamedTuple):
@@ -42,7 +42,7 @@ class QuickPolicyWeights(NamedTuple):
     output: NDArray[np.int32]
     """[units]"""
     trumps: NDArray[np.int32]
-    """[features of `declarations.py`]: how a hand's declaration is guessed, / SCALE."""
+    """[CUES of `hand_cues.py`]: logit weights of a hand's declaration, / SCALE."""
 
 
 def read_weights(file: Path = FILE) -> QuickPolicyWeights:
@@ -54,7 +54,7 @@ def read_weights(file: Path = FILE) -> QuickPolicyWeights:
 
 _HIDDEN, _BIAS, _OUTPUT, TRUMPS = read_weights()
 _NOISE = np.array([-np.log(-np.log((k + 0.5) / 4096)) * SCALE**2 for k in range(4096)], np.int64)
-"""Quantiles of the Gumbel distribution: the largest of logits with such noise is a draw from their softmax."""
+"""Quantiles of the Gumbel distribution: the argmax of logits plus such noise is a sample from their softmax."""
 
 
 @kernel

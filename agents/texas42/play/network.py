@@ -1,4 +1,4 @@
-"""`NetworkAgent`: a network that has learnt exact values of open hands, at the table."""
+"""`NetworkAgent`: an agent that plays by a network trained on exact values of open hands."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from .pimc import PimcAgent
 from .tokens import tokenise
 
 ROWS = 4096
-"""States that the network is asked for at a time."""
+"""Most states per forward pass."""
 
 
 class NetworkAgent(PimcAgent):
-    """Plays the tile that the network values most on average over worlds drawn from what its seat knows, of equals the lowest.
+    """Plays the tile with the highest mean network value over worlds drawn from what its seat knows; ties go to the lowest.
 
-    Bids as `texas42/bid30`; under nello and sevens, which the network does not know, it plays as `texas42/pimc`.
+    Bids as `texas42/bid30`. Plays nello and sevens, which the network does not know, as `texas42/pimc`.
 
     Args:
         game: a game of Texas 42.
-        network: its weights.
+        network: the network.
         name: shown in tables and replays.
-        worlds: drawn for each decision.
-        open_hands: look at all hands instead; for evaluation only.
-        policy: the network was trained as a policy: what is averaged are probabilities.
+        worlds: number of worlds per decision.
+        open_hands: use the true hands instead; for evaluation only.
+        policy: the network was trained as a policy: average its probabilities.
         seed: of the draws.
     """
 
@@ -85,7 +85,7 @@ class NetworkAgent(PimcAgent):
         return tiles
 
     def _held(self, state: State, row: int, question: Question) -> NDArray[np.int32]:
-        """(worlds, 4) masks: what all seats hold."""
+        """(worlds, 4) masks of the tiles that the seats hold."""
         if self.privileged:
             return np.array(state.held[row : row + 1], np.int32)
         return question.worlds(Worlds(question.known).choose(self._worlds, question.key, 0)).held

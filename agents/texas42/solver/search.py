@@ -1,6 +1,6 @@
 """Alpha-beta over the open hands of Texas 42, as a loop over an explicit stack, with a table of positions between tricks.
 
-Values are points still to be won, Team 0's minus Team 1's; Team 0 maximises, whoever moves. Tiles are places (`strength.py`),
+Values are points still to be won, Team 0's minus Team 1's; Team 0 maximises, whoever moves. Tiles are places (`tile_renumbering.py`),
 hands masks of places. Nothing is allocated and nothing recurses, so that a thread can run it on any device; `frames` and `table`
 are its working memory.
 

@@ -1,4 +1,9 @@
-"""States of 41 bits, many at a time: from masks of tiles, and as positions of the solver."""
+"""States of a dealt hand in 41 bits, as files of the oracle have them; one at a time, and as arrays.
+
+Bits 7p..7p+6 are the dealt tiles, by local index, that seat p still holds (a tile in the trick is no longer held). Bits 28-29 are the
+leader, 30-31 the number of tiles in the trick, and 32-34, 35-37, 38-40 the local indices of its first, second and third tile, each in
+its player's hand, 7 for none. A local index is the place of a tile in its dealt hand, ascending.
+"""
 
 from __future__ import annotations
 

@@ -275,7 +275,7 @@ def test_a_network_must_be_told_what_it_wants_to_know():
     with pytest.raises(OptionError, match="previous='own': must be one of 'seen', 'others', 'all'"):
         build_policy(PolicySpec("hanabi_gru", {"previous": "own"}), facts)
     policy = build_policy(PolicySpec("hanabi_gru", {"previous": "all"}), facts)
-    with pytest.raises(OptionError, match="must be told the last move of every seat"):
+    with pytest.raises(OptionError, match="needs the last move of every seat"):
         policy(torch.zeros(1, 22, dtype=torch.uint8), None, torch.zeros(1, dtype=torch.int64))
 
 
@@ -283,7 +283,7 @@ def test_predict_takes_the_seat_and_says_what_is_missing():
     options = {"num_envs": 2, "n_steps": 2, "seed": 3}
     model = PPO("hanabi_gru(hidden=(8,), memory_size=8)", SMALL, **options)
     seen = np.random.default_rng(0).integers(0, 2, (3, model.game.facts.observation.size))
-    with pytest.raises(OptionError, match="predict: hanabi_gru must be told which seat it plays"):
+    with pytest.raises(OptionError, match="predict: hanabi_gru needs the seat"):
         model.predict(seen)
     with pytest.raises(OptionError, match=r"must lie in 0\.\.1"):
         model.predict(seen, seat=2)
