@@ -95,7 +95,7 @@ def draw_tile(state, i, seat, key, x):
 
 @kernel
 def bid_simply(state, i, seat):
-    """As `thirty.bid_thirty`: 30 if nobody has bid, else pass; declares the pip held most often, of equals the highest."""
+    """As `pimc.bid_thirty`: 30 if nobody has bid, else pass; declares the pip held most often, of equals the highest."""
     if int(state.phase[i]) == DECLARE:
         best, chosen = -1, 0
         for pip in range(7):

@@ -283,7 +283,7 @@ def test_predict_takes_the_seat_and_says_what_is_missing():
     options = {"num_envs": 2, "n_steps": 2, "seed": 3}
     model = PPO("hanabi_gru(hidden=(8,), memory_size=8)", SMALL, **options)
     seen = np.random.default_rng(0).integers(0, 2, (3, model.game.facts.observation.size))
-    with pytest.raises(OptionError, match="predict: hanabi_gru needs the seat"):
+    with pytest.raises(OptionError, match="predict: hanabi_gru must be told which seat it plays"):
         model.predict(seen)
     with pytest.raises(OptionError, match=r"must lie in 0\.\.1"):
         model.predict(seen, seat=2)
