@@ -115,7 +115,7 @@ class KernelAgent(Agent):
         return self._memory(rows, self._draws.fresh(rows) if self.kernels.draws else None)
 
     def start_games(self, seat: int, keys: Keys) -> Memory:
-        """As `Agent.start_games`."""
+        """Memory of new games; their draws depend on `keys`."""
         return self._memory(len(keys), self._draws.keys(seat, keys) if self.kernels.draws else None)
 
     def _memory(self, rows: int, keys: Keys | None) -> Memory:

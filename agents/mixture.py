@@ -53,7 +53,7 @@ class Mixture(Agent):
         return keys % len(self.members)
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
-        """As `Agent.choose`."""
+        """Actions of `seat`, each chosen by the member that plays the game."""
         here, heads = on_host(rows), len(engine.facts.heads)
         actions = np.zeros((len(here), heads), np.int64)
         self.log_probs = np.full((len(here), heads), np.nan, np.float32)
@@ -64,13 +64,13 @@ class Mixture(Agent):
         return actions if heads > 1 else actions[:, 0]
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
-        """As `Agent.notice`."""
+        """Pass the moves to the members that play the games."""
         here = on_host(rows)
         for member, at, own in self._parts(here, memory):
             member.notice(engine, seat, here[at], actions[at], own)
 
     def look_on(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> None:
-        """As `Agent.look_on`."""
+        """Let the members that play the games look on."""
         here = on_host(rows)
         for member, at, own in self._parts(here, memory):
             member.look_on(engine, seat, here[at], own)

@@ -43,7 +43,7 @@ class NeuralAgent(Agent):
         return self._memory(rows, None if self.deterministic else self._draws.fresh(rows))
 
     def start_games(self, seat: int, keys: Keys) -> Memory:
-        """As `Agent.start_games`."""
+        """Memory of new games; their draws depend on `keys`."""
         return self._memory(len(keys), None if self.deterministic else self._draws.keys(seat, keys))
 
     def _memory(self, rows: int, keys: Keys | None) -> Memory:

@@ -36,7 +36,7 @@ class RandomAgent(Agent):
         return undrawn(self._draws.fresh(rows))
 
     def start_games(self, seat: int, keys: Keys) -> Memory:
-        """As `Agent.start_games`."""
+        """Memory of new games; their draws depend on `keys`."""
         return undrawn(self._draws.keys(seat, keys))
 
     def act(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:

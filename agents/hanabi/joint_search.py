@@ -112,7 +112,7 @@ class JointSparta(Searcher):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """See `Searcher`."""
+        """Settings of the search apart from its seed, as plain values."""
         return super().settings | {"joint": True, "range_max": self.range_max}
 
     def seed(self, seed: int) -> None:

@@ -34,7 +34,7 @@ class CudaBlueprint(KernelBlueprint):
         self.device = device
 
     def play(self, drawn: Draw, actions: NDArray[np.int64], seat: int) -> NDArray[np.float64]:
-        """See `Blueprint.play`."""
+        """Returns of all worlds and actions, played in one batch."""
         count, each, seats = len(drawn.worlds), len(actions), range(self.game.facts.players)
         engine = CudaEngine(self.game, count * each, seed=0, device=self.device)
         engine.load_fields(fields_of(self.game, drawn.worlds.repeat(each)), check=False)

@@ -56,7 +56,7 @@ class NetworkBlueprint(Blueprint):
         return memories
 
     def move(self, record: NDArray[Any], seat: int, memory: Memories) -> int:
-        """See `Blueprint.move`."""
+        """The most probable legal action."""
         return int(self._choose(engine_of(self.game, record), seat, np.zeros(1, np.int64), memory[None].copy())[0])
 
     def asked(self, worlds: NDArray[Any], seat: int, action: int, memories: Memories) -> NDArray[np.bool_]:
@@ -68,7 +68,7 @@ class NetworkBlueprint(Blueprint):
         return same
 
     def noticed(self, worlds: NDArray[Any], seat: int, action: int, memories: Memories) -> None:
-        """See `Blueprint.noticed`."""
+        """Stores the move, if the policy uses last moves."""
         if self._told:
             memories[:, :, self._hidden + seat] = action
 

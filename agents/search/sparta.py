@@ -95,7 +95,7 @@ class SpartaNotes:
 
     @property
     def contradictions(self) -> int:
-        """See `Belief`."""
+        """Number of moves by others that the blueprint would have made in no possible world."""
         return self.belief.contradictions if self.belief else 0
 
 
@@ -150,7 +150,7 @@ class Sparta(Searcher):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """See `Searcher`."""
+        """Settings of the search apart from its seed, as plain values."""
         where = {} if self._device == "cpu" else {"device": self._device}
         return super().settings | {"confirm": self.confirm, "joint": False} | where
 

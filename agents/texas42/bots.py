@@ -139,7 +139,7 @@ class SplitAgent(Agent):
         return self.bidder.initial_memory(rows), self.player.initial_memory(rows)
 
     def start_games(self, seat: int, keys: Keys) -> Memory:
-        """As `Agent.start_games`."""
+        """Memory of new games; their draws depend on `keys`."""
         return self.bidder.start_games(seat, keys), self.player.start_games(seat, hash_rows(keys, 0))
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:

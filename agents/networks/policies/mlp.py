@@ -59,7 +59,7 @@ class MlpPolicy(Policy):
                 nn.init.zeros_(module.bias)
 
     def forward(self, observation: Tensor, memory: Tensor | None = None, seat: Tensor | None = None) -> PolicyOutput:
-        """See `Policy.forward`."""
+        """Logits and values of m rows; there is no memory."""
         first = self.activation(self.encoder(observation))
         parts = first.chunk(len(self.torso), -1)
         hidden = [tower(part) for tower, part in zip(self.torso, parts, strict=True)]

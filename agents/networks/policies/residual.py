@@ -39,7 +39,7 @@ class ResidualPolicy(Policy):
         self.logits, self.value = output_layers(width, facts)
 
     def forward(self, observation: Tensor, memory: Tensor | None = None, seat: Tensor | None = None) -> PolicyOutput:
-        """See `Policy.forward`."""
+        """Logits and values of m rows; there is no memory."""
         hidden = self.torso(self.encoder(observation))
         return PolicyOutput(self.logits(hidden), self.value(hidden).squeeze(-1), None)
 

@@ -45,7 +45,7 @@ class TransformerPolicy(Policy):
         self.logits, self.value = output_layers(width, facts)
 
     def forward(self, observation: Tensor, memory: Tensor | None = None, seat: Tensor | None = None) -> PolicyOutput:
-        """See `Policy.forward`."""
+        """Logits and values of m rows; there is no memory."""
         tokens = self.encoder(observation)  # (m, tokens, width)
         summary = self.summary.to(tokens.dtype).expand(len(tokens), 1, -1)
         hidden = torch.cat([summary, tokens], 1)
