@@ -9,7 +9,7 @@ from ludory.envs.make import make_game
 from ludory.errors import CheckpointError, OptionError, PluginError
 from ludory.plugins import agents
 from ludory.plugins.call import call
-from ludory.plugins.spec import Spec, parse_spec
+from ludory.plugins.spec import parse_spec
 
 from .agent import Agent
 
@@ -32,7 +32,10 @@ def make_agent(spec: Any, game: str | Game) -> Agent:
         return _from_model(spec, made, type(spec).__name__)
     parsed = parse_spec(spec)
     if parsed.checkpoint:
-        return _from_checkpoint(parsed, made)
+        from ludory.checkpoints.learner_folder import saved_class  # imports torch
+
+        model = saved_class(parsed.name).load(parsed.name)
+        return _from_model(model, made, parsed.name, *parsed.args, **parsed.kwargs)
     entry = agents.get(parsed.name)
     for name in parsed.kwargs:
         if name in entry.fixed:
@@ -42,12 +45,6 @@ def make_agent(spec: Any, game: str | Game) -> Agent:
         raise OptionError(f"agent {spec!r}: seed={seed!r} must be an integer of at least 0")
     agent = call(entry.id, agents.load(parsed.name), made, *parsed.args, **{**entry.fixed, **parsed.kwargs})
     return _checked(agent, entry.id)
-
-
-def _from_checkpoint(spec: Spec, game: Game) -> Agent:
-    from ludory.checkpoints.learner_folder import saved_class  # imports torch
-
-    return _from_model(saved_class(spec.name).load(spec.name), game, spec.name, *spec.args, **spec.kwargs)
 
 
 def _from_model(model: Any, game: Game, name: str, *args: Any, **kwargs: Any) -> Agent:

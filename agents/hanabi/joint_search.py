@@ -115,10 +115,6 @@ class JointSparta(Searcher):
         """Settings of the search apart from its seed, as plain values."""
         return super().settings | {"joint": True, "range_max": self.range_max}
 
-    def seed(self, seed: int) -> None:
-        """Restart the draws from `seed`."""
-        self._seed = int(seed)
-
     def begin(self) -> JointNotes:
         """Notes of a new game."""
         return JointNotes(

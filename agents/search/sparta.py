@@ -59,6 +59,10 @@ class Searcher(SeatAgent):
             "seconds": found.seconds,
         }
 
+    def seed(self, seed: int) -> None:
+        """Restart the draws from `seed`."""
+        self._seed = int(seed)
+
     def start_games(self, seat: int, keys: Keys) -> Memory:
         """As `Agent.start_games`. All seats share one key, which changes with every move, so that joint searches agree."""
         memory = self.initial_memory(len(keys))
@@ -153,10 +157,6 @@ class Sparta(Searcher):
         """Settings of the search apart from its seed, as plain values."""
         where = {} if self._device == "cpu" else {"device": self._device}
         return super().settings | {"confirm": self.confirm, "joint": False} | where
-
-    def seed(self, seed: int) -> None:
-        """Restart the draws from `seed`."""
-        self._seed = int(seed)
 
     def begin(self) -> SpartaNotes:
         """Notes of a new game."""

@@ -43,11 +43,6 @@ class Adaptive:
     """Largest standard error of a legal tile's mean at which sampling stops, in points."""
 
     def __post_init__(self) -> None:
-        """Check ranges.
-
-        Raises:
-            OptionError: naming the field, the value and the range.
-        """
         check_range("batch", self.batch, 1, 1_000_000)
         check_range("minimum", self.minimum, 2, 10_000_000)
         check_range("maximum", self.maximum, self.minimum, 10_000_000)
@@ -68,11 +63,6 @@ class Sampling:
     """None: equal weights."""
 
     def __post_init__(self) -> None:
-        """Check ranges.
-
-        Raises:
-            OptionError: naming the field, the value and the range.
-        """
         check_range("worlds", self.worlds, 1, 1_000_000)
         check_range("enumerate_below", self.enumerate_below, 0, 1_000_000)
 

@@ -27,11 +27,6 @@ class Exploration:
     """In points: tiles are sampled with probability proportional to exp(mean / temperature); 0: the best one."""
 
     def __post_init__(self) -> None:
-        """Check ranges.
-
-        Raises:
-            OptionError: naming the field, the value and the range.
-        """
         for name in ("blunder", "epsilon"):
             if not 0 <= getattr(self, name) <= 1:
                 raise OptionError(f"{name}={getattr(self, name)}: must lie in 0..1")

@@ -38,11 +38,6 @@ class Posterior:
     """Largest difference of log-likelihood from the best world."""
 
     def __post_init__(self) -> None:
-        """Check ranges.
-
-        Raises:
-            OptionError: naming the field, the value and the range.
-        """
         check_range("window", self.window, 1, 28)
         if not (self.tau > 0 and self.clip > 0 and 0 <= self.slip <= 1):
             raise OptionError(f"tau={self.tau}, clip={self.clip}: must be above 0; slip={self.slip}: must lie in 0..1")

@@ -255,24 +255,9 @@ def search(hands, position, alpha, beta, contract, follows, wins, counts, level,
             frames[depth, _ALPHA], frames[depth, _BETA] = alpha, beta
             depth += 1
         left, seat, place, follow, able, top, owner, points, rest, tricks, gain = play(
-            bit,
-            left,
-            seat,
-            place,
-            follow,
-            able,
-            top,
-            owner,
-            points,
-            rest,
-            tricks,
-            contract,
-            follows,
-            wins,
-            level,
-            fives,
-            tens,
-        )
+            bit, left, seat, place, follow, able, top, owner, points, rest, tricks,
+            contract, follows, wins, level, fives, tens,
+        )  # fmt: skip
         delta += gain
         alpha -= gain
         beta -= gain
