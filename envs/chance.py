@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernel import kernel
+from .kernels import kernel
 
 STREAM, EPISODE, KEY, COUNTER = 0, 1, 2, 3
 

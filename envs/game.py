@@ -176,7 +176,7 @@ class Field(NamedTuple):
 
 
 class Kernels(NamedTuple):
-    """The scalar kernels of a game, each decorated with `ludory.envs.kernel`.
+    """The scalar kernels of a game, each decorated with `ludory.envs.kernels`.
 
     reset(state, i)                  start row i's next game; what `options` gave already stands in the state
     step(state, i, action)           play; action: int (one head), [H] (several heads) or [P, H] (simultaneous);

@@ -8,7 +8,7 @@ from ludory.envs.arena.geometry import isqrt
 from ludory.envs.arena.legality import can_fire, can_interact, can_use, is_free
 from ludory.envs.arena.phases.crates import nearest_crate
 from ludory.envs.arena.state import AIM_BINS, AIM_X, AIM_Y, MOVE_BINS, MOVE_X, MOVE_Y
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 
 @kernel

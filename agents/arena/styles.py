@@ -15,7 +15,7 @@ from ludory.envs.arena.phases.crates import ANY_KIND, NO_CRATE
 from ludory.envs.arena.state import ABILITY, AIM_BINS, AIM_X, AIM_Y, INTERACT, MOVE_BINS, MOVE_X, MOVE_Y, SHOOT
 from ludory.envs.arena.tables import ONE
 from ludory.envs.chance import mix
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .senses import (
     ability_ready,

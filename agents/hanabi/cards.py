@@ -4,7 +4,7 @@
 
 from ludory.envs.hanabi.rules import copies_of, rank_count
 from ludory.envs.hanabi.state import COLOR_KNOWN, RANK_KNOWN
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 
 @kernel

@@ -3,7 +3,7 @@
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.envs.hanabi.rules import rank_count
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 NO_RULE = -1
 """What a rule gives when it has no move."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ludory.agents.agent import KernelAgent
 from ludory.envs.engine.parallel import run_parts
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .belief import Draw
 from .blueprint import Blueprint, Memories

@@ -6,7 +6,7 @@ P seats; M numbers of memory per seat; a world is one record of the state, `*_by
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 
 from ludory.envs.engine.binding.kernel_placeholders import choose, legal, notice, step
-from ludory.envs.kernel import batch_kernel
+from ludory.envs.kernels import batch_kernel
 
 
 @batch_kernel

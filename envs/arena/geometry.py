@@ -5,7 +5,7 @@
 import math
 
 from ludory.envs.chance import draw
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .state import WALL
 from .tables import ANGLES, CIRCLE, ROOT, SECOND, THIRD

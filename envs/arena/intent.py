@@ -4,7 +4,7 @@
 
 from ludory.envs.arena.phases.crates import channel
 from ludory.envs.chance import draw
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .constants import (
     COOLDOWN,

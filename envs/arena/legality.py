@@ -3,7 +3,7 @@
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.envs.arena.phases.crates import crate_in_reach
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .constants import COST, FIRE, MINE, NOVA
 from .state import AIM_BINS, MOVE_BINS

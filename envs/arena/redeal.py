@@ -8,7 +8,7 @@ long its owner cannot fire, and who lives stands on none of the seat's mines.
 
 from ludory.envs.arena.observe.sight import sees, sees_rival, square_distance
 from ludory.envs.chance import draw
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .constants import (
     COOLDOWN,

@@ -13,7 +13,7 @@ from ludory.envs.arena.phases.novas import fire_novas
 from ludory.envs.arena.phases.shots import sweep_shots
 from ludory.envs.arena.phases.zone import close_zone, set_zone
 from ludory.envs.chance import begin_episode, draw
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .constants import (
     ANGLE_JITTER,

@@ -2,7 +2,7 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .constants import DASH, MINE, NOVA, SHIELD
 from .legality import can_fire, can_interact, can_use, is_free

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from ludory.envs.game import ObservationSpec, flat_segments
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .rules import copies_of, deck_left, rank_count
 from .state import (

@@ -7,7 +7,7 @@ Action ids: 0..h-1 discard a slot; h..2h-1 play a slot; then hint a colour to se
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.envs.chance import begin_episode, draw
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .state import (
     ACTION,

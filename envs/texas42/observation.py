@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from ludory.envs.game import ObservationSpec, flat_segments
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .auction import bid_value
 from .bits import played_tiles

@@ -6,7 +6,7 @@ No table is kept: every tile is given by the number of ways to give out the rest
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.envs.chance import draw
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .bits import played_tiles, size
 from .state import PLUNGE, PLUNGE_DOUBLES, SPLASH, SPLASH_DOUBLES

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ludory.envs.chance import begin_episode, draw
 from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, elimination, flat_segments, header
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 SEATS, MOST_ROUNDS = 3, 6
 HOLD = 0

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ludory.envs.chance import begin_episode, draw
 from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 CARDS, TURNS, MOST_RAISES, SIDES = 6, 4, 2, 3
 CHECK, RAISE, FOLD = 0, 1, 2

@@ -8,7 +8,7 @@ from typing import Any
 
 from ludory.envs.chance import begin_episode, draw
 from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 
 @kernel

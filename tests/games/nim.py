@@ -11,7 +11,7 @@ import numpy as np
 
 from ludory.envs.chance import begin_episode, draw
 from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 from ludory.errors import OptionError
 
 # --- Nim: seats in turn take 1 or 2 sticks from one heap; who takes the last stick wins. ---------------------------------

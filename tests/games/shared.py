@@ -8,7 +8,7 @@ import numpy as np
 
 from ludory.envs.chance import begin_episode, draw
 from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, Segment, header
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 LEVELS, LENGTH = 5, 4
 BANK = np.random.default_rng(7).integers(0, 2, (LEVELS, LENGTH)).astype(np.int8)

@@ -24,7 +24,7 @@ from ludory.agents.hanabi.bots.agents import make_iggi, make_piers
 from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Game
 from ludory.envs.hanabi import make_game
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 from ludory.errors import LudoryError
 
 Transcript = dict[str, NDArray[Any]]

@@ -15,7 +15,7 @@ from games.high_card import CARDS, HIGH_CARD, SIDES, TURNS, legal, observe, rede
 
 from ludory.envs.chance import draw
 from ludory.envs.game import Field, ObservationSpec, flat_segments
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 from ludory.errors import ConformanceError
 from ludory.testing import check_game
 

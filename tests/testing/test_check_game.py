@@ -17,7 +17,7 @@ from ludory.envs.chance import COUNTER, EPISODE, KEY, STREAM, draw
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import Field, Segment
 from ludory.envs.hanabi import make_game
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 from ludory.envs.views.gymnasium_env import GameEnv
 from ludory.envs.views.gymnasium_vector import GameVectorEnv
 from ludory.envs.views.pettingzoo_parallel import GameParallelEnv

@@ -13,7 +13,7 @@ from games.nim import nim
 
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import elimination
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 from ludory.errors import ConformanceError, OptionError
 from ludory.testing import check_game
 from ludory.testing.kernels.interpreted_and_compiled import kernels_stay_in_their_row

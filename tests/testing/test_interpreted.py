@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ludory.envs import chance
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 from ludory.errors import ConformanceError
 from ludory.testing.kernels.interpreted import GuardedField, interpreted
 

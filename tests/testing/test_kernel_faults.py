@@ -17,7 +17,7 @@ from games.high_card import HIGH_CARD, legal, step
 
 from ludory.envs.engine.binding.kernel_faults import RULES
 from ludory.envs.engine.kernel_engine import KernelEngine
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 from ludory.errors import KernelError
 from ludory.testing.properties.outcomes import seats_take_turns
 from ludory.testing.trial import Trial

@@ -7,7 +7,7 @@ A hand is packed as in `hand_sets`: the card id of slot s in bits 5s..5s+4. P se
 
 from ludory.envs.chance import draw
 from ludory.envs.engine.binding.kernel_placeholders import choose, notice, redeal
-from ludory.envs.kernel import batch_kernel
+from ludory.envs.kernels import batch_kernel
 
 NONE = -1
 

@@ -11,7 +11,7 @@ conventions leave behind, answers "maybe" to everything and counts as no known c
 
 from ludory.agents.hanabi.cards import count_bits, gone
 from ludory.envs.hanabi.rules import copies_of, rank_count
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 SIZE_OF_EMPTY = 10
 """Number of cards that an empty set counts for when hints are compared."""

@@ -4,7 +4,7 @@
 
 from ludory.envs.hanabi.rules import deck_left, rank_count
 from ludory.envs.hanabi.state import MAX_TOKENS
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .knowledge import (
     all_cards,

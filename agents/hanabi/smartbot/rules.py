@@ -6,7 +6,7 @@ from ludory.agents.hanabi.cards import unseen_copies
 from ludory.agents.hanabi.moves import NO_RULE, discard_id, play_id, tell_color_id, tell_rank_id
 from ludory.envs.hanabi.rules import deck_left, rank_count
 from ludory.envs.hanabi.state import MAX_TOKENS
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .knowledge import (
     all_in,

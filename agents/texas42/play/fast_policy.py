@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ludory.agents.agent import BotKernels, KernelAgent
 from ludory.envs.chance import mix
 from ludory.envs.game import Game
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 from ludory.envs.texas42.bits import size
 from ludory.envs.texas42.state import BID_30, DECLARE, DECLARE_0, FIXED, FORMAT, PASS, PLAY_0, PLAYING
 from ludory.envs.texas42.tiles import CALLED, FOLLOW

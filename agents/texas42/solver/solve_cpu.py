@@ -7,7 +7,7 @@ thread, a `solver.SolverWorkspace`.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 
 from ludory.envs.engine.binding.kernel_placeholders import index_of, moves_of, play, search, set_up
-from ludory.envs.kernel import batch_kernel
+from ludory.envs.kernels import batch_kernel
 
 ILLEGAL = -128
 FIRST_STRIDE = 2

@@ -36,7 +36,7 @@ from ludory.envs.arena.state import WALL
 from ludory.envs.arena.tables import ONE
 from ludory.envs.arena.variants import ArenaOptions
 from ludory.envs.game import ObservationSpec, flat_segments
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .sight import UNLIMITED, living_rivals, sees, sees_rival, square_distance, time_to_pass
 

@@ -25,7 +25,7 @@ from ludory.envs.arena.phases.zone import outside
 from ludory.envs.arena.state import WALL
 from ludory.envs.arena.variants import ArenaOptions
 from ludory.envs.game import ObservationSpec, flat_segments
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .full import full_spec, observe_full
 from .sight import (

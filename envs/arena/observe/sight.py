@@ -3,7 +3,7 @@
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.envs.arena.constants import REACH, SHOT_SLOTS, VISION
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 NOBODY, NO_SHOT = -1, -1
 UNLIMITED = 1 << 20

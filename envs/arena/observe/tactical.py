@@ -13,7 +13,7 @@ from ludory.envs.arena.phases.crates import NO_CRATE, nearest_crate
 from ludory.envs.arena.state import AIM_BINS, MOVE_BINS
 from ludory.envs.arena.variants import ArenaOptions
 from ludory.envs.game import ObservationSpec, flat_segments
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .full import full_parts, full_size, observe_full
 from .sight import NOBODY, nearest_rival, status

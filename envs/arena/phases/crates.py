@@ -17,7 +17,7 @@ from ludory.envs.arena.constants import (
     SMALLEST_CRATE_DISC,
 )
 from ludory.envs.arena.geometry import draw_in_disc
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 ANY_KIND, NO_CRATE = -1, -1
 

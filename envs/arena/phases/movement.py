@@ -6,7 +6,7 @@ from ludory.envs.arena.constants import WALK, WALK_SHIELDED, WALK_WINDING
 from ludory.envs.arena.geometry import pair, put, q14
 from ludory.envs.arena.state import INTERACT, MOVE_BINS, MOVE_X, MOVE_Y
 from ludory.envs.arena.tables import MOVE
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 
 @kernel

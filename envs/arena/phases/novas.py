@@ -4,7 +4,7 @@
 
 from ludory.envs.arena.constants import NOVA_DAMAGE, NOVA_PUSH, NOVA_RANGE, PARRY_STUN
 from ludory.envs.arena.geometry import isqrt, put, scale
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .damage import hurt_rival
 

@@ -3,7 +3,7 @@
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from ludory.envs.arena.constants import BODY, SHOT_DAMAGE, SHOT_SLOTS
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .damage import hurt_rival
 

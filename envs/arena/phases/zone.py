@@ -5,7 +5,7 @@
 from ludory.envs.arena.constants import ZONE_DAMAGE, ZONE_DAMAGE_GROWTH, ZONE_SHRINK, ZONE_STILL
 from ludory.envs.arena.geometry import clamp, scale
 from ludory.envs.arena.state import WALL
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 from .damage import hurt
 

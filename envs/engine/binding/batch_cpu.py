@@ -10,7 +10,7 @@ Rows [start, stop) are worked on, so that threads can share a batch.
 import numpy as np
 
 from ludory.envs.engine.binding.kernel_placeholders import critic, legal, observe, redeal, reset, step, used
-from ludory.envs.kernel import batch_kernel
+from ludory.envs.kernels import batch_kernel
 
 
 @batch_kernel

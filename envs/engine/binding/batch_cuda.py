@@ -13,7 +13,7 @@ Every loop runs in strides of the grid, so any grid does the work; rows name eac
 from numba import cuda
 
 from ludory.envs.engine.binding.kernel_placeholders import GameState, critic, legal, observe, redeal, reset, step, used
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 NO_FAULT = 1 << 62
 """What `fault` holds while no illegal action was found."""

@@ -3,7 +3,7 @@
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 
 from ludory.envs.engine.binding.kernel_placeholders import choose, notice
-from ludory.envs.kernel import batch_kernel
+from ludory.envs.kernels import batch_kernel
 
 
 @batch_kernel

@@ -10,7 +10,7 @@ from typing import Any
 
 from numba import njit
 
-from ludory.envs.kernel import BATCH_FLAGS
+from ludory.envs.kernels import BATCH_FLAGS
 
 from .checked_cache import CheckedCache
 from .source_hash import source_hash

@@ -17,7 +17,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from ludory.envs.kernel import BATCH_FLAGS, KERNEL_FLAGS
+from ludory.envs.kernels import BATCH_FLAGS, KERNEL_FLAGS
 
 
 def plain(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -19,7 +19,7 @@ from ludory.agents.search.particles import ParticleBelief, rewind_of
 from ludory.agents.search.sparta import Sparta
 from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.engine.kernel_engine import KernelEngine
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 from ludory.envs.make import make_game
 from ludory.envs.texas42.state import BID_30, DECLARE_0, PASS, PLAY_0
 

@@ -17,12 +17,12 @@ from games.high_card import HIGH_CARD, observe
 
 from ludory.envs.engine.binding.bind import bind, cache_directory, source_hash
 from ludory.envs.engine.kernel_engine import KernelEngine
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 from ludory.errors import OutputError
 
 GAME = """
 from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, header
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 PRIZE = 2
 
@@ -152,7 +152,7 @@ import enum
 import numpy as np
 import other_rules
 from other_rules import other
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 NUMBER, TABLE, PAIR = 1, np.arange(3), (1, 2)
 
@@ -184,7 +184,7 @@ def rule(state, i):
 """
 
 OTHER = """
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 LIMIT = 7
 

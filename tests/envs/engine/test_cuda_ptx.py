@@ -24,7 +24,7 @@ from ludory.envs.engine.cuda_device import DeviceState, Kernel, signature
 from ludory.envs.engine.cuda_engine import CudaEngine
 from ludory.envs.game import Game
 from ludory.envs.hanabi import make_game
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 from ludory.envs.make import make_game as make_registered
 from ludory.plugins import games
 

@@ -50,7 +50,7 @@ from typing import Any
 
 from ludory.envs.chance import begin_episode
 from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 
 GOAL, LARGEST = 21, 3
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ludory.agents.agent import Agent, BotKernels, KernelAgent
 from ludory.envs.game import Game
-from ludory.envs.kernel import kernel
+from ludory.envs.kernels import kernel
 from ludory.errors import OptionError
 
 from .game import largest_heap
