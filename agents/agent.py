@@ -1,10 +1,11 @@
-"""`Agent`: who chooses the moves, batched over games; and `KernelAgent`, whose choice is compiled code."""
+"""`Agent` chooses moves for a batch of games; `KernelAgent` does so in compiled code."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,49 +17,51 @@ from ludory.errors import OptionError
 
 from .draws import Draws, Keys
 
+E = TypeVar("E", bound=Engine)
+
 
 class Agent:
     """Chooses moves from observations. Subclasses write `act`; what needs more than an observation overrides `choose`."""
 
     name = "agent"
     privileged = False
-    """True if it looks at what its seat cannot see."""
+    """True if the agent reads what its seat cannot see."""
     log_probs: Array | None = None
-    """(m, H) log-probabilities with which the actions chosen last were drawn; None if the agent cannot say."""
+    """(m, H) log-probabilities of the actions chosen last; None if the agent does not know them."""
 
     def initial_memory(self, rows: int) -> Memory:
-        """Memory of `rows` games before their first move: None, an array or a tuple of arrays, first axis = game."""
+        """Memory of `rows` games before their first move: None, an array or a tuple of arrays whose first axis is the game."""
         return None
 
     def start_games(self, seat: int, keys: Keys) -> Memory:
-        """Memory of new games in `seat`. Agents that draw override it.
+        """Memory of new games in `seat`. Agents that draw random numbers override it.
 
         Args:
-            seat: where the agent sits in them.
-            keys: one 64-bit number per game, of its seed, index and episode. Draws that depend on it and on the agent's own seed
-                only (see `Draws`) do not depend on what else is played at once, and go on where they were when a run is resumed.
+            seat: where the agent sits.
+            keys: one 64-bit number per game, derived from its seed, index and episode. Draws that depend only on it and on the
+                agent's seed (see `Draws`) do not depend on the other games of the batch, and continue when a run is resumed.
         """
         return self.initial_memory(len(keys))
 
     def seed(self, seed: int) -> None:
-        """Start random choices anew from `seed`; agents that make none have nothing to do."""
+        """Restart random choices from `seed`; deterministic agents ignore it."""
 
     def act(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
-        """Actions (m,) or (m, H), and the new memory.
+        """Returns actions (m,) or (m, H), and the new memory.
 
         Args:
             observation: (m, *shape) of the seat to move.
-            mask: (m, A) bool, legal values of all heads one after another.
+            mask: (m, A) bool, legal values of all heads, concatenated.
             memory: of these m games.
         """
         raise NotImplementedError(f"{type(self).__name__} needs act()")
 
     def act_at(self, seat: int, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
-        """As `act`, at `seat`; agents that want to know where they sit override it."""
+        """As `act`, for agents whose choice depends on where they sit."""
         return self.act(observation, mask, memory)
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
-        """Actions of `seat` in the games `rows`; updates `memory` (of all games) in place."""
+        """Returns the actions of `seat` in the games `rows` and updates `memory` (of all games) in place."""
         mask = engine.legal()[rows]
         actions, after = self.act_at(
             seat, engine.observe(seat, rows), mask[:, seat] if mask.ndim == 3 else mask, _rows_of(memory, rows)
@@ -67,10 +70,10 @@ class Agent:
         return actions
 
     def look_on(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> None:
-        """`seat` waits in the games `rows` while others decide; for agents whose memory follows all that the seat sees."""
+        """Called where `seat` waits while others decide; for agents whose memory follows everything that the seat sees."""
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
-        """Told of every move before it is applied; agents that remember the course of a game override it."""
+        """Called with every move before it is applied; agents that remember the course of a game override it."""
 
 
 def _rows_of(memory: Memory, rows: Array) -> Memory:
@@ -80,13 +83,13 @@ def _rows_of(memory: Memory, rows: Array) -> Memory:
 
 
 class BotKernels(NamedTuple):
-    """A rule bot as scalar kernels. memory: int32 [memory_size] of its seat, before the first move all 0 but for a key.
+    """A rule bot as scalar kernels. memory: int32 [memory_size] of its seat, zero before the first move except for a key.
 
     choose(state, i, seat, memory) -> action id, in games of one head;
-    choose(state, i, seat, memory, action), in games of several, writes action [H], which arrives all 0;
+    choose(state, i, seat, memory, action), in games of several heads, writes action [H], which is all 0 when it is called;
     notice(state, i, seat, action, memory), in games in which seats move in turn, is called for every seat after an action
     is chosen and before it is applied.
-    draws: the bot draws its moves; then memory[0] and memory[1] are a random key, another one for each game and seat.
+    draws: the bot draws its moves; memory[0] and memory[1] then hold a random key, different for each game and seat.
     """
 
     choose: Callable[..., Any]
@@ -96,7 +99,7 @@ class BotKernels(NamedTuple):
 
 
 class KernelAgent(Agent):
-    """A rule bot; its moves never leave compiled code. seed: of the keys of a bot that draws."""
+    """A rule bot that runs entirely in compiled code. seed: of the keys, for a bot that draws."""
 
     def __init__(self, name: str, kernels: BotKernels, privileged: bool = False, seed: int | None = None) -> None:
         self.name, self.kernels, self.privileged = name, kernels, privileged
@@ -104,15 +107,15 @@ class KernelAgent(Agent):
         self._draws = Draws(seed)
 
     def seed(self, seed: int) -> None:
-        """Start the keys of games to come anew."""
+        """Restart the keys of future games from `seed`."""
         self._draws.seed(seed)
 
     def initial_memory(self, rows: int) -> Memory:
-        """int32 (rows, memory_size): zeros, after a key if the bot draws."""
+        """int32 (rows, memory_size): zeros, preceded by a key if the bot draws."""
         return self._memory(rows, self._draws.fresh(rows) if self.kernels.draws else None)
 
     def start_games(self, seat: int, keys: Keys) -> Memory:
-        """As `Agent.start_games`."""
+        """Memory of new games; their draws depend on `keys`."""
         return self._memory(len(keys), self._draws.keys(seat, keys) if self.kernels.draws else None)
 
     def _memory(self, rows: int, keys: Keys | None) -> Memory:
@@ -124,32 +127,64 @@ class KernelAgent(Agent):
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions (m,), or (m, H) of several heads, of `seat` in the games `rows`."""
         if engine.device != "cpu":
-            from .cuda_bots import choose_rows as choose_on_cuda
-
-            return choose_on_cuda(self.name, self._scalar, engine, seat, rows, memory)
-        heads, kernel_engine = len(engine.facts.heads), _kernel_engine(engine, self.name)
-        bound = self._bound(kernel_engine)
+            return self._choose_on_cuda(engine, seat, rows, memory)
+        heads, kernel_engine = len(engine.facts.heads), self._refusing_others(engine, KernelEngine)
+        bound = self._bound("bot_cpu", kernel_engine)
         actions = np.zeros((len(rows), heads) if heads > 1 else len(rows), np.int64)
         choose_rows = bound.choose_heads_rows if heads > 1 else bound.choose_rows
         kernel_engine.run(choose_rows, len(rows), kernel_engine.kernel_state, rows, seat, memory, actions)
         return actions
 
-    def _bound(self, engine: KernelEngine) -> ModuleType:
-        return bind("bot_cpu", self._scalar, engine.records.dtype, engine.game.shared_names)
+    def _choose_on_cuda(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """As on the CPU, with one thread per game; the actions stay on the device."""
+        import torch
+
+        from ludory.envs.engine.cuda_engine import CudaEngine
+
+        cuda_engine, heads = self._refusing_others(engine, CudaEngine), len(engine.facts.heads)
+        bound, where = self._bound("bot_cuda", cuda_engine), cuda_engine.tensor(rows)
+        shape = (len(where), heads) if heads > 1 else (len(where),)
+        actions = torch.zeros(shape, dtype=torch.int64, device=where.device)
+        choose_rows = bound.choose_heads_rows if heads > 1 else bound.choose_rows
+        with _on_device(cuda_engine, memory) as held:
+            cuda_engine.run(choose_rows, len(where), cuda_engine.records, where, int(seat), held, actions)
+        return actions
+
+    def _bound(self, template: str, engine: Any) -> ModuleType:
+        return bind(template, self._scalar, engine.records.dtype, engine.game.shared_names)
+
+    def _refusing_others(self, engine: Engine, kind: type[E]) -> E:
+        """`engine`, which must be of this kind.
+
+        Raises:
+            OptionError: it is of another kind.
+        """
+        if not isinstance(engine, kind):
+            raise OptionError(f"{self.name} plays on engines of compiled games, got {type(engine).__name__}")
+        return engine
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
-        """Update the memory of `seat` by the moves about to be made in the games `rows`."""
-        if self.kernels.notice and engine.device != "cpu":
-            from .cuda_bots import notice_rows as notice_on_cuda
-
-            notice_on_cuda(self.name, self._scalar, engine, seat, rows, actions, memory)
-        elif self.kernels.notice:
-            kernel_engine = _kernel_engine(engine, self.name)
-            notice_rows = self._bound(kernel_engine).notice_rows
+        """Update the memory of `seat` with the moves about to be made in the games `rows`."""
+        if not self.kernels.notice:
+            return
+        if engine.device == "cpu":
+            kernel_engine = self._refusing_others(engine, KernelEngine)
+            notice_rows = self._bound("bot_cpu", kernel_engine).notice_rows
             kernel_engine.run(notice_rows, len(rows), kernel_engine.kernel_state, rows, seat, actions, memory)
+            return
+        from ludory.envs.engine.cuda_engine import CudaEngine
+
+        cuda_engine = self._refusing_others(engine, CudaEngine)
+        notice_rows, where = self._bound("bot_cuda", cuda_engine).notice_rows, cuda_engine.tensor(rows)
+        with _on_device(cuda_engine, memory) as held:
+            tensors = where, int(seat), cuda_engine.tensor(actions), held
+            cuda_engine.run(notice_rows, len(where), cuda_engine.records, *tensors)
 
 
-def _kernel_engine(engine: Engine, name: str) -> KernelEngine:
-    if not isinstance(engine, KernelEngine):
-        raise OptionError(f"{name} plays on engines of compiled games, got {type(engine).__name__}")
-    return engine
+@contextmanager
+def _on_device(engine: Any, memory: Memory) -> Iterator[Any]:
+    """`memory` as a tensor of a CUDA engine; a NumPy array, as `initial_memory` returns it, is copied there and back."""
+    held = engine.tensor(memory)
+    yield held
+    if isinstance(memory, np.ndarray) and held.numel():
+        memory[...] = held.cpu().numpy()

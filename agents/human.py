@@ -1,4 +1,4 @@
-"""The agent that is a person at the terminal."""
+"""`HumanAgent`: a person at the terminal."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ enough where they fit one action only, such as "p 1" for "play 1".
 
 
 class HumanAgent(Agent):
-    """Shows the game as its seat sees it, lists the legal actions and reads one.
+    """Shows the game as its seat sees it, lists the legal actions and reads a choice.
 
     Args:
-        game: what is played.
-        ask: reads a line after a prompt.
+        game: the game.
+        ask: shows a prompt and reads a line.
         tell: shows a text.
     """
 
@@ -35,7 +35,7 @@ class HumanAgent(Agent):
         self._game, self._ask, self._tell = game, ask, tell
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
-        """Actions (m,) or (m, H) of `seat` in the games `rows`, asked one after another.
+        """Actions (m,) or (m, H) of `seat` in the games `rows`, asked for one by one.
 
         Raises:
             GameLeftError: the person typed "q" or closed the input.
@@ -89,10 +89,10 @@ def listing(names: Mapping[int, str], width: int = 80) -> str:
 
 
 def understand(answer: str, names: Mapping[int, str]) -> int:
-    """The action that a person means: by number, by name, or by the beginnings of a name's words.
+    """The action that `answer` names: by number, by name, or by the beginnings of a name's words.
 
     Raises:
-        OptionError: none of the legal actions `names` fits, or several do.
+        OptionError: no legal action in `names` matches, or several do.
     """
     typed = answer.lower().split()
     if answer.isdecimal() and int(answer) in names:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from ludory.envs.game import Game
@@ -10,20 +9,20 @@ from ludory.envs.make import make_game
 from ludory.errors import CheckpointError, OptionError, PluginError
 from ludory.plugins import agents
 from ludory.plugins.call import call
-from ludory.plugins.spec import Spec, parse_spec
+from ludory.plugins.spec import parse_spec
 
 from .agent import Agent
 
 
 def make_agent(spec: Any, game: str | Game) -> Agent:
-    """The agent that `spec` names, for `game` (an id or a `Game`); an `Agent` is given back as it is, of a model its policy.
+    """The agent that `spec` names, for `game` (an id or a `Game`). An `Agent` is returned as it is, a trained model as its agent.
 
     A spec is an id (`hanabi/iggi`), an id with arguments (`random(seed=3)`) or the path of a checkpoint (`run/hanabi.ludory`).
 
     Raises:
-        UnknownIdError: naming the nearest ids.
-        OptionError: the spec cannot be read, or the agent does not take these arguments or this game.
-        CheckpointError: the file is unreadable, or was trained on a game with other observations or actions.
+        UnknownIdError: no such agent; names the nearest ids.
+        OptionError: the spec cannot be parsed, or the agent does not take these arguments or this game.
+        CheckpointError: the file cannot be read, or was trained on a game with different observations or actions.
         PluginError: the agent's package is broken or lacks a dependency.
     """
     if isinstance(spec, Agent):
@@ -33,7 +32,10 @@ def make_agent(spec: Any, game: str | Game) -> Agent:
         return _from_model(spec, made, type(spec).__name__)
     parsed = parse_spec(spec)
     if parsed.checkpoint:
-        return _from_checkpoint(parsed, made)
+        from ludory.checkpoints.learner_folder import saved_class  # imports torch
+
+        model = saved_class(parsed.name).load(parsed.name)
+        return _from_model(model, made, parsed.name, *parsed.args, **parsed.kwargs)
     entry = agents.get(parsed.name)
     for name in parsed.kwargs:
         if name in entry.fixed:
@@ -43,11 +45,6 @@ def make_agent(spec: Any, game: str | Game) -> Agent:
         raise OptionError(f"agent {spec!r}: seed={seed!r} must be an integer of at least 0")
     agent = call(entry.id, agents.load(parsed.name), made, *parsed.args, **{**entry.fixed, **parsed.kwargs})
     return _checked(agent, entry.id)
-
-
-def _from_checkpoint(spec: Spec, game: Game) -> Agent:
-    # Algorithms stand above agents, so the front door is asked by name: no room below imports one above.
-    return _from_model(importlib.import_module("ludory").load(spec.name), game, spec.name, *spec.args, **spec.kwargs)
 
 
 def _from_model(model: Any, game: Game, name: str, *args: Any, **kwargs: Any) -> Agent:

@@ -1,4 +1,4 @@
-"""`NeuralAgent`: a policy network at the table."""
+"""`NeuralAgent`: an agent that plays by a policy network."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .draws import ONE_MORE, Draws, Keys, undrawn, uniforms
 
 
 class NeuralAgent(Agent):
-    """Plays the most probable legal move of a policy, or draws from it.
+    """Plays the most probable legal action of a policy, or samples from it.
 
     Args:
         policy: the network.
-        name: what tables and replays call it.
-        deterministic: most probable move, the lowest id on ties; else a draw.
+        name: shown in tables and replays.
+        deterministic: play the most probable action, the lowest id on ties; else sample.
         seed: of the draws.
     """
 
@@ -32,18 +32,18 @@ class NeuralAgent(Agent):
         self._draws = Draws(seed)
 
     def seed(self, seed: int) -> None:
-        """Start the draws anew."""
+        """Restart the draws from `seed`."""
         self._draws.seed(seed)
 
     def initial_memory(self, rows: int) -> Memory:
-        """The policy's memory; None without recurrence. With the last move of every seat, int64 (rows, P), if it wants to be told.
+        """The policy's memory, None without recurrence; with the last move of every seat, int64 (rows, P), if the policy uses it.
 
-        If the agent draws, that and int64 (rows, 2): a game's key, and how often was drawn in it.
+        An agent that samples adds int64 (rows, 2): a game's key, and the number of draws in it.
         """
         return self._memory(rows, None if self.deterministic else self._draws.fresh(rows))
 
     def start_games(self, seat: int, keys: Keys) -> Memory:
-        """As `Agent.start_games`."""
+        """Memory of new games; their draws depend on `keys`."""
         return self._memory(len(keys), None if self.deterministic else self._draws.keys(seat, keys))
 
     def _memory(self, rows: int, keys: Keys | None) -> Memory:
@@ -53,22 +53,22 @@ class NeuralAgent(Agent):
         return memory if keys is None else (memory, undrawn(keys))
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
-        """Keep count of the last moves, if the policy wants to be told them."""
+        """Remember the last move of every seat, if the policy uses it."""
         if self.policy.uses_previous:
             _, moves = memory if self.deterministic else memory[0]
             moves[rows, on_host(engine.to_move)[rows]] = on_host(actions)
 
     def look_on(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> None:
-        """As `Agent.look_on`: with recurrence the memory goes on, as it does in training."""
+        """With recurrence the memory advances while the seat waits, as it does in training."""
         if self.policy.recurrent:
             self.choose(engine, seat, rows, memory)
 
     def act(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
-        """Actions (m,) for one head, (m, H) for several, and the new memory; for policies that need no seat."""
+        """Actions (m,) for one head, (m, H) for several, and the new memory; for policies without `uses_seat`."""
         return self._act(None, observation, mask, memory)
 
     def act_at(self, seat: int, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
-        """As `act`, for every policy."""
+        """As `act`, for any policy."""
         seats = torch.full((len(observation),), seat, device=self._device) if self.policy.uses_seat else None
         return self._act(seats, observation, mask, memory)
 
@@ -84,7 +84,7 @@ class NeuralAgent(Agent):
         legal, sizes = torch.from_numpy(np.asarray(mask, bool)), self.policy.head_sizes
         if drawn is None:
             actions: Any = self.policy.distribution(output.logits, legal.to(self._device)).mode()
-            log_probs = torch.zeros(actions.shape)  # what is chosen for certain has probability 1
+            log_probs = torch.zeros(actions.shape)  # a deterministic choice has probability 1
         else:
             noise = torch.from_numpy(uniforms(drawn[:, 0], drawn[:, 1], len(sizes)).astype(np.float32))
             actions, log_probs = pick_heads(output.logits.cpu(), legal, sizes, noise)
@@ -93,7 +93,7 @@ class NeuralAgent(Agent):
         return (actions[:, 0] if actions.shape[1] == 1 else actions), after
 
     def _act_in_box(self, output: PolicyOutput, after: Memory, drawn: Memory) -> tuple[Array, Memory]:
-        """Continuous actions (m, D) within their bounds, and the memory after them."""
+        """Continuous actions (m, D) within their bounds, and the new memory."""
         distribution = self.policy.distribution(output.logits, output.logits)
         actions = distribution.mode()
         if drawn is not None:
@@ -106,7 +106,7 @@ class NeuralAgent(Agent):
         return played, after
 
     def _asked(self, seen: torch.Tensor, memory: Memory, seats: torch.Tensor | None) -> tuple[Memory, PolicyOutput]:
-        """The memory after a decision, and what the policy says."""
+        """The memory after a decision, and the policy's output."""
         output: PolicyOutput
         if not self.policy.uses_previous or seats is None:
             output = self.policy(seen, memory, seats)

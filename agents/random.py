@@ -1,4 +1,4 @@
-"""The agent that plays uniformly over legal moves."""
+"""`RandomAgent`: uniform over legal actions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from .draws import ONE_MORE, Draws, Keys, undrawn, uniforms
 
 
 class RandomAgent(Agent):
-    """Uniform over the legal values of each head, or over the box of continuous actions. Memory: int64 (rows, 2), a game's key and how often was drawn in it."""
+    """Uniform over the legal values of each head, or over the box of continuous actions.
+
+    Memory: int64 (rows, 2), a game's key and the number of draws in it.
+    """
 
     name = "random"
 
@@ -25,19 +28,19 @@ class RandomAgent(Agent):
         self._draws = Draws(seed)
 
     def seed(self, seed: int) -> None:
-        """Start the draws anew."""
+        """Restart the draws from `seed`."""
         self._draws.seed(seed)
 
     def initial_memory(self, rows: int) -> Memory:
-        """See `RandomAgent`."""
+        """int64 (rows, 2): a fresh key, and 0 draws."""
         return undrawn(self._draws.fresh(rows))
 
     def start_games(self, seat: int, keys: Keys) -> Memory:
-        """As `Agent.start_games`."""
+        """Memory of new games; their draws depend on `keys`."""
         return undrawn(self._draws.keys(seat, keys))
 
     def act(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
-        """Actions (m,) for one head, (m, H) for several; memory None: of games just begun."""
+        """Actions (m,) for one head, (m, H) for several; memory None: the games have just begun."""
         memory = self.initial_memory(len(mask)) if memory is None else memory
         if self._box is not None:
             numbers = uniforms(memory[:, 0], memory[:, 1], len(self._box.low))
@@ -52,13 +55,13 @@ class RandomAgent(Agent):
 
 
 def _legal_at(mask: NDArray[np.bool_], place: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(m,) the legal value that has `place` (m,) legal ones before it; mask (m, values)."""
+    """(m,) the legal value with `place` (m,) legal values before it; mask (m, values)."""
     found: NDArray[np.int64] = (mask.cumsum(axis=1) > place[:, None]).argmax(axis=1)
     return found
 
 
 def _spread(numbers: NDArray[np.float64], low: Sequence[float], high: Sequence[float]) -> NDArray[np.float32]:
-    """Uniform numbers (m, D) in [0, 1) between the bounds; an infinite bound counts as 1 from 0, or from the other bound."""
+    """Scale numbers (m, D) in [0, 1) to the bounds; an infinite bound counts as 1 away from 0, or from the other bound."""
     least, most = np.array(low), np.array(high)
     start = np.where(np.isfinite(least), least, np.where(np.isfinite(most), most - 1, -1))
     end = np.where(np.isfinite(most), most, start + np.where(np.isfinite(least), 1, 2))

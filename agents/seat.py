@@ -1,4 +1,4 @@
-"""`Seat`: what a search agent receives instead of the game; `SeatAgent`: an agent that gets nothing else."""
+"""`Seat`: what a search agent receives instead of the game. `SeatAgent`: an agent that receives nothing else."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Action = Any
 """int, or int64 (H,) in games with several heads."""
 
 
-class Move(NamedTuple):
-    """Who did what."""
+class SeatMove(NamedTuple):
+    """A seat and the action it chose."""
 
     seat: int
     action: Action
@@ -30,14 +30,14 @@ class Move(NamedTuple):
 class Seat:
     """What one seat of one running game may know, and nothing else.
 
-    The game itself stays hidden: whatever a seat tells comes from its observation, from the moves that all have seen, or
-    from *worlds*, copies of the game in which everything that the seat does not know was drawn anew.
+    The game itself stays hidden. A seat offers its observation, the moves that everybody saw, and *worlds*: copies of the
+    game in which everything that the seat does not know is drawn again.
     """
 
-    def __init__(self, engine: Engine, number: int, row: int, history: Sequence[Move] = ()) -> None:
+    def __init__(self, engine: Engine, number: int, row: int, history: Sequence[SeatMove] = ()) -> None:
         self._engine, self._row = engine, row
         self.number = number
-        """Which seat it is, 0..P-1."""
+        """Number of the seat, 0..P-1."""
         self.history = tuple(history)
         """All moves of this game so far, oldest first."""
 
@@ -54,7 +54,7 @@ class Seat:
 
     @property
     def mask(self) -> NDArray[np.bool_]:
-        """(A,) bool, what the seat may do; all false while another seat is to move."""
+        """(A,) bool, the legal actions; all False while another seat is to move."""
         if self.to_move != self.number:
             return np.zeros(self.facts.num_actions, bool)
         mask: NDArray[np.bool_] = on_host(self._engine.legal())[self._row]
@@ -66,12 +66,13 @@ class Seat:
         return int(self._engine.to_move[self._row])
 
     def worlds(self, count: int, seed: int) -> Engine:
-        """`count` copies of the game, drawn from all that agree with what the seat knows by the rules; a function of `seed`.
+        """`count` copies of the game, drawn from all states that the rules and the seat's knowledge allow; a function of `seed`.
 
-        Each is a game of its own: step it, copy it, ask it for any seat. What others meant by their moves plays no part.
+        Each is an independent game that can be stepped, copied and observed from any seat. Nothing is inferred from the
+        choices of others.
 
         Raises:
-            OptionError: the game cannot draw anew what a seat does not know.
+            OptionError: the game cannot redraw what a seat does not know.
         """
         worlds = self._engine.gather(np.full(count, self._row))
         worlds.redeal(self.number, seed)
@@ -79,18 +80,18 @@ class Seat:
 
 
 @dataclass
-class Notes:
-    """What a `SeatAgent` remembers of one game in one seat."""
+class SeatNotes:
+    """What a `SeatAgent` remembers of one game."""
 
-    history: list[Move] = field(default_factory=list)
+    history: list[SeatMove] = field(default_factory=list)
     own: Any = None
-    """What `SeatAgent.begin` gave: for the agent to use."""
+    """What `SeatAgent.begin` returned; for the agent's own use."""
 
 
 class SeatAgent(Agent):
-    """Decides game by game from a `Seat`; for sequential games. Subclasses write `decide`.
+    """Decides game by game from a `Seat`; for sequential games. Subclasses implement `decide`.
 
-    Memory: object (rows,), one `Notes` per game.
+    Memory: object (rows,), one `SeatNotes` per game.
     """
 
     def __init__(self, game: Game) -> None:
@@ -101,21 +102,21 @@ class SeatAgent(Agent):
         self.game = game
 
     def begin(self) -> Any:
-        """What to remember of a new game, from before its first move."""
+        """Memory of a new game, made before its first move."""
         return None
 
     def decide(self, seat: Seat, own: Any) -> Action:
-        """The action of `seat`, which is to move; `own` is what `begin` gave."""
+        """The action of `seat`, which is to move; `own` is what `begin` returned."""
         raise NotImplementedError(f"{type(self).__name__} needs decide()")
 
-    def watch(self, seat: Seat, move: Move, own: Any) -> None:
-        """Told of every move, its own too, before it is applied; `seat` is the game before it."""
+    def watch(self, seat: Seat, move: SeatMove, own: Any) -> None:
+        """Called with every move, also the agent's own, before it is applied; `seat` shows the game before it."""
 
     def initial_memory(self, rows: int) -> Memory:
         """Empty notes, object (rows,)."""
         memory = np.empty(rows, object)
         for row in range(rows):
-            memory[row] = Notes(own=self.begin())
+            memory[row] = SeatNotes(own=self.begin())
         return memory
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
@@ -128,10 +129,10 @@ class SeatAgent(Agent):
         return np.array(chosen, np.int64)
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
-        """Let `seat` watch the moves about to be made in the games `rows`, and write them down."""
+        """Pass the moves about to be made in the games `rows` to `watch`, and record them."""
         movers = on_host(engine.to_move)
         for row, action in zip(on_host(rows), on_host(actions), strict=True):
             note = memory[int(row)]
-            move = Move(int(movers[row]), action.copy() if action.ndim else int(action))
+            move = SeatMove(int(movers[row]), action.copy() if action.ndim else int(action))
             self.watch(Seat(engine, seat, int(row), note.history), move, note.own)
             note.history.append(move)

@@ -13,18 +13,18 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from ludory.agents.networks.build import PolicySpec, build_policy, complete, parse_policy
+from ludory.agents.networks.build import PolicySpec, build_policy, complete, parse_policy, saved_policy
 from ludory.agents.networks.import_sb3 import copy_weights, is_sb3_file, read_sb3
 from ludory.agents.networks.policy import Policy, numpy_to_bits
 from ludory.agents.neural import NeuralAgent
-from ludory.algorithms.running.checkpoint import read_checkpoint, saved_policy, write_checkpoint
-from ludory.algorithms.running.checkpoint_folder import write_folder
 from ludory.algorithms.running.divergence import check_finite, check_savable
 from ludory.algorithms.sampling.lanes import Lanes, make_lanes
 from ludory.algorithms.sampling.privileged import save_value
 from ludory.algorithms.sampling.sampler import Sampler
 from ludory.algorithms.sampling.shaping import Shaping
 from ludory.algorithms.sampling.teacher import Teacher, load_teacher, take_weights
+from ludory.checkpoints.checkpoint import read_checkpoint, write_checkpoint
+from ludory.checkpoints.folder import write_folder
 from ludory.data.header import header_of, header_to_json
 from ludory.envs.engine.checks import checked_seats
 from ludory.envs.engine.protocol import Engine

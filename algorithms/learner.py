@@ -13,9 +13,9 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList, Conve
 from stable_baselines3.common.logger import Logger, configure
 from typing_extensions import Self
 
-from ludory.algorithms.running.checkpoint import install_hint
 from ludory.algorithms.running.divergence import diverging
 from ludory.algorithms.running.progress import Progress
+from ludory.checkpoints.checkpoint import install_hint
 from ludory.data.header import header_from_json
 from ludory.envs.game import Game
 from ludory.envs.make import make_game

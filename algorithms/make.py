@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from ludory.agents.networks.build import PolicySpec
-from ludory.algorithms.running.checkpoint import install_hint, read_header
-from ludory.algorithms.running.folder_learner import algorithm_of
-from ludory.errors import CheckpointError, PluginError, UnknownIdError
+from ludory.checkpoints.learner_folder import saved_class
+from ludory.errors import PluginError
 from ludory.plugins import algorithms
 
 from .algorithm import Algorithm
@@ -32,7 +31,7 @@ def make_algorithm(id: str, env: Any, policy: str | PolicySpec = "auto", **confi
         OptionError: a field does not exist or its value is not allowed.
         PluginError: the algorithm's package is broken or lacks a dependency.
     """
-    kind: Any = _class(id)
+    kind: Any = _learner(algorithms.load(id), f"algorithm {id!r}")
     made: Algorithm = kind(policy, env, **algorithms.get(id).fixed, **config)
     return made
 
@@ -43,24 +42,15 @@ def load(file: str | Path, env: Any = None) -> Algorithm:
     Raises:
         CheckpointError: the file is unreadable or foreign, or its algorithm is not installed.
     """
-    run = algorithm_of(file)
-    header = {} if run else read_header(file)
-    id = run or str(header.get("algorithm"))
-    try:
-        kind: Any = _class(id)
-    except UnknownIdError as error:
-        raise CheckpointError(
-            f"{file}: written by the algorithm {id!r}, which is not installed ({error}){install_hint(header, 'algorithm')}"
-        ) from error
+    kind: Any = _learner(saved_class(file), str(file))
     loaded: Algorithm = kind.load(file, env)
     return loaded
 
 
-def _class(id: str) -> type[Learner]:
-    loaded = algorithms.load(id)
-    if not issubclass(loaded, Learner):
+def _learner(kind: type[Any], source: str) -> type[Learner]:
+    if not issubclass(kind, Learner):
         raise PluginError(
-            f"algorithm {id!r}: {loaded.__name__} must be a subclass of ludory.algorithms.algorithm.Algorithm, "
+            f"{source}: {kind.__name__} must be a subclass of ludory.algorithms.algorithm.Algorithm, "
             "or of ludory.algorithms.learner.Learner if it has no policy of its own"
         )
-    return loaded
+    return kind

@@ -41,7 +41,7 @@ _HOMES = {
     "chance": ("begin_episode", "draw"),
     "engine.protocol": ("Engine",),
     "game": ("Field", "Game", "GameFacts", "Head", "Kernels", "ObservationSpec", "flat_segments", "header"),
-    "kernel": ("kernel",),
+    "kernels": ("kernel",),
     "make": ("make_engine", "make_game"),
     "views.sb3": ("to_sb3",),
 }

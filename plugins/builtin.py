@@ -68,27 +68,31 @@ AGENTS = (
     Entry("arena/looter", _STYLE, "arena style: lives on crates", {"style": "looter"}),
     Entry("arena/miner", _STYLE, "arena style: gives way, leaves mines", {"style": "miner"}),
     Entry("arena/zone", _STYLE, "arena style: holds the middle", {"style": "zone"}),
-    Entry("texas42/pimc", f"{_TEXAS_42_AGENTS}play.pimc:make", "Texas 42: best on average over worlds solved exactly"),
+    Entry(
+        "texas42/pimc",
+        "ludory.agents.texas42.play.pimc:PimcAgent",
+        "Texas 42: best on average over worlds solved exactly",
+    ),
     Entry(
         "texas42/response",
-        f"{_TEXAS_42_AGENTS}play.response:make",
+        "ludory.agents.texas42.play.response:ResponseAgent",
         "Texas 42: best where all play on with hidden hands",
     ),
     Entry(
         "texas42/quick", f"{_TEXAS_42_AGENTS}play.fast_policy:make", "Texas 42: guesses what texas42/pimc plays (seed=)"
     ),
-    Entry("texas42/bid30", f"{_TEXAS_42_AGENTS}bots:make_bid30", "Texas 42: always bids 30; another agent plays"),
+    Entry("texas42/bid30", "ludory.agents.texas42.bots:Bidding", "Texas 42: always bids 30; another agent plays"),
     Entry(
         "texas42/bidder",
-        f"{_TEXAS_42_AGENTS}bidding.bidder:make",
+        "ludory.agents.texas42.bidding.bidder:BidderAgent",
         "Texas 42: bids what its hand makes; another agent plays",
     ),
     Entry(
         "texas42/seat",
-        f"{_TEXAS_42_AGENTS}play.split_agent:make",
+        "ludory.agents.texas42.bots:SplitAgent",
         "Texas 42: one agent bids, another plays (bid=, play=)",
     ),
-    Entry("texas42/seer", f"{_TEXAS_42_AGENTS}bots:make_seer", "Texas 42 ceiling: sees all hands, plays exactly"),
+    Entry("texas42/seer", "ludory.agents.texas42.bots:SeerAgent", "Texas 42 ceiling: sees all hands, plays exactly"),
 )
 
 _NETWORKS = "ludory.agents.networks.policies."

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ludory.agents.agent import BotKernels, KernelAgent
 from ludory.envs.arena.rules import step
 from ludory.envs.game import Game
 from ludory.errors import OptionError
 
-from .random_moves import MEMORY, choose_random
-from .styles import choose_looter, choose_miner, choose_rusher, choose_sniper, choose_turtle, choose_zone
+from .styles import (
+    MEMORY,
+    choose_looter,
+    choose_miner,
+    choose_random,
+    choose_rusher,
+    choose_sniper,
+    choose_turtle,
+    choose_zone,
+)
 
 STYLES: dict[str, Callable[..., None]] = {
     "rusher": choose_rusher,
@@ -24,36 +31,32 @@ STYLES: dict[str, Callable[..., None]] = {
 """Kernel of each style by name; none of them draws."""
 
 
-def make_style(game: Game, style: str, **options: Any) -> KernelAgent:
-    """A scripted style: deterministic, and the same at every seat.
+def make_style(game: Game, style: str) -> KernelAgent:
+    """A scripted style: deterministic, and the same in every seat.
 
     Raises:
-        OptionError: the game is not the arena, there is no such style, or an option is given (it has none).
+        OptionError: the game is not the arena, or the style is invalid.
     """
     if style not in STYLES:
         raise OptionError(f"style={style!r}: must be one of {', '.join(STYLES)}")
-    _check(f"arena/{style}", game, options)
+    _check(f"arena/{style}", game)
     return KernelAgent(f"arena/{style}", BotKernels(STYLES[style]))
 
 
-def make_random(game: Game, seed: int | None = None, **options: Any) -> KernelAgent:
+def make_random(game: Game, seed: int | None = None) -> KernelAgent:
     """Every head uniform over its legal values, in compiled code.
 
     Args:
         game: an arena.
-        seed: of the draws; None takes a fresh one from the operating system.
-        options: it has no others.
+        seed: of the draws; None: a fresh one from the operating system.
 
     Raises:
-        OptionError: the game is not the arena, or an unknown option is given.
+        OptionError: the game is not the arena.
     """
-    _check("arena/random", game, options)
+    _check("arena/random", game)
     return KernelAgent("arena/random", BotKernels(choose_random, memory_size=MEMORY, draws=True), seed=seed)
 
 
-def _check(name: str, game: Game, options: dict[str, Any]) -> None:
-    if options:
-        given = ", ".join(f"{key}={value!r}" for key, value in options.items())
-        raise OptionError(f"{name} has no options {given}")
+def _check(name: str, game: Game) -> None:
     if not game.has_kernel("step", step):
         raise OptionError(f"{name} plays the arena only, got {game.id or game.facts.name}; try Arena2P-v0")

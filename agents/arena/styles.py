@@ -9,14 +9,27 @@ n the vector across e on the side to which the body already moves. Lengths in su
 from ludory.envs.arena.constants import DASH, HEALTH, MINE, NOVA, SHIELD, SUPPLY, UNIT_LENGTH
 from ludory.envs.arena.direction_bins import lead, side
 from ludory.envs.arena.geometry import scale
+from ludory.envs.arena.legality import can_fire, can_interact, can_use, is_free
 from ludory.envs.arena.observe.sight import NOBODY, nearest_rival
 from ludory.envs.arena.phases.crates import ANY_KIND, NO_CRATE
-from ludory.envs.arena.state import ABILITY, INTERACT, SHOOT
+from ludory.envs.arena.state import ABILITY, AIM_BINS, AIM_X, AIM_Y, INTERACT, MOVE_BINS, MOVE_X, MOVE_Y, SHOOT
 from ludory.envs.arena.tables import ONE
+from ludory.envs.chance import mix
 from ludory.envs.kernels import kernel
 
-from .aim import aim_at, go, length, stay
-from .senses import ability_ready, beyond, crate_ready, in_reach, near_edge, shot_ready, visible_crate
+from .senses import (
+    ability_ready,
+    aim_at,
+    beyond,
+    crate_ready,
+    go,
+    in_reach,
+    length,
+    near_edge,
+    shot_ready,
+    stay,
+    visible_crate,
+)
 
 U = UNIT_LENGTH
 STUNNED = 1
@@ -218,7 +231,7 @@ def choose_looter(state, i, seat, memory, action):
 
 @kernel
 def choose_miner(state, i, seat, memory, action):
-    """Returns way and leaves mines behind."""
+    """Gives way and leaves mines behind."""
     stay(state, i, action)
     if int(state.alive[i, seat]) == 0:
         return
@@ -261,3 +274,51 @@ def choose_zone(state, i, seat, memory, action):
         wanted = False
     keep_inside(state, i, seat, action)
     fire_if(state, i, seat, action, wanted, shoot(state, i, seat, action, rival, d))
+
+
+KEY, SALT, COUNTER = 0, 1, 2
+MEMORY = 3
+
+
+@kernel
+def below(memory, n):
+    """A number in 0..n-1; n is so small that 31 random bits modulo n are as good as uniform."""
+    key = int(memory[KEY]) * (1 << 32) + int(memory[SALT])
+    bits = int(mix(key, int(memory[COUNTER]))) & 0x7FFFFFFF
+    memory[COUNTER] += 1
+    return bits % n
+
+
+@kernel
+def choose_random(state, i, seat, memory, action):
+    """Draws from the key in its memory, never from the game's own random numbers."""
+    stay(state, i, action)
+    if int(state.alive[i, seat]) == 0:
+        return
+    move, aim = int(state.setup[i, MOVE_BINS]), int(state.setup[i, AIM_BINS])
+    action[MOVE_X] = below(memory, move)
+    action[MOVE_Y] = below(memory, move)
+    action[AIM_X] = below(memory, aim)
+    action[AIM_Y] = below(memory, aim)
+    if not is_free(state, i, seat):
+        return
+    if can_fire(state, i, seat):
+        action[SHOOT] = below(memory, 2)
+    if can_interact(state, i, seat):
+        action[INTERACT] = below(memory, 2)
+    action[ABILITY] = random_ability(state, i, seat, memory)
+
+
+@kernel
+def random_ability(state, i, seat, memory):
+    """One of the ready abilities, or none."""
+    ready = 1
+    for k in range(1, MINE + 1):
+        ready += int(can_use(state, i, seat, k))
+    left = below(memory, ready)
+    for k in range(1, MINE + 1):
+        if left > 0 and can_use(state, i, seat, k):
+            left -= 1
+            if left == 0:
+                return k
+    return 0

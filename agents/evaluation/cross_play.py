@@ -1,4 +1,4 @@
-"""`cross_play`: every agent with every other, on the same games."""
+"""`cross_play`: every agent plays with every other, on the same games."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .evaluation_result import Estimate, estimate
 
 
 class Lead(NamedTuple):
-    """How far one agent, in all seats, is ahead of another in all seats, game by game."""
+    """Self-play return of one agent minus that of another, paired game by game."""
 
     agent: str
     other: str
@@ -29,13 +29,13 @@ class Lead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CrossPlay:
-    """Returns of each agent with each other; all pairs play the same games."""
+    """Returns of every pair of agents on the same games."""
 
     agents: tuple[str, ...]
     game: str
     seed: int
     shared: bool
-    """True if all seats get the same return."""
+    """True if all seats receive the same return."""
     returns: NDArray[np.float32]
     """(n, n, games): return of the row's agent, the column's agent in all other seats."""
 
@@ -49,7 +49,7 @@ class CrossPlay:
         return [[estimate(cell) for cell in row] for row in self.returns]
 
     def leads(self) -> list[Lead]:
-        """Self-play of every two agents, paired; none where rewards are not shared, as self-play says nothing there."""
+        """Paired self-play differences of every two agents; empty where rewards are not shared, since self-play says nothing there."""
         if not self.shared:
             return []
         return [

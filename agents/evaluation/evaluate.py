@@ -1,4 +1,4 @@
-"""`evaluate`: agents play games that are the same for whoever plays them."""
+"""`evaluate`: agents play games that are the same for every agent."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ __all__ = ["EvaluationResult", "bootstrap_interval", "evaluate", "paired_differe
 MOST = 2**63 - 1
 """Largest integer that engines and arrays take."""
 MOST_ELSEWHERE = 256
-"""Most games at once if each is an object of another library, or even a process: they take more memory than rows do."""
+"""Most games at once of engines from other libraries: each game is an object or a process, which takes more memory than a row."""
 IDS_OF_MOVES = ("last_action",)
-"""Entries of `Game.info` whose mean says nothing."""
+"""Entries of `Game.info` whose mean has no meaning."""
 
 
 def evaluate(
@@ -46,28 +46,28 @@ def evaluate(
 ) -> EvaluationResult:
     """Let agents play `games` games to their end.
 
-    Game k draws from the stream (seed, first_game + k), so two calls with one seed are paired game by game. Agents that
-    draw their moves do so by (seed, game, seat), whatever else is played: `evaluate(games=10)` gives the rows of `games=5` and of
-    `games=5, first_game=5`, with any `batch`. (An agent of a plugin that has one generator for all games repeats with the call only;
+    Game k draws from the stream (seed, first_game + k), so two calls with the same seed are paired game by game. Agents that
+    sample their moves use (seed, game, seat), whatever else is played: `evaluate(games=10)` returns the rows of `games=5` and of
+    `games=5, first_game=5`, with any `batch`. (A plugin's agent with one generator for all games is only reproducible per call;
     see `Agent.start_games`.)
 
     Args:
         agents: one per seat, or one for all seats; specs (see `make_agent`) or agents.
         game: id, or a game.
-        games: how many.
-        seed: of the deals, and of agents that draw.
+        games: number of games.
+        seed: of the deals, and of agents that sample.
         first_game: index of the first game.
         device: where the games run.
-        batch: most games that run at once.
-        rotate: play every deal once with each agent in each seat (P games a deal), so that no seat's advantage counts; a
-            row of `returns` is then the mean over a deal's games, a column an agent.
-        progress: called after each batch with the number of games in it.
-        watch: given the engine of each batch before its games start, gives what is told of every move in it.
-        options: of the game, when it is given by id.
+        batch: maximum number of games at once.
+        rotate: play every deal once with each agent in each seat (P games a deal), which cancels the advantage of a seat; a
+            row of `returns` is then the mean over a deal's games, and a column is an agent.
+        progress: called after each batch with its number of games.
+        watch: called with the engine of each batch before its games start; returns a listener to every move in it.
+        options: of the game, if it is given by id.
 
     Raises:
         OptionError: wrong number of agents, a number out of range, or as `make_game` and `make_agent`.
-        UnknownIdError: naming the nearest ids.
+        UnknownIdError: no such game or agent; names the nearest ids.
     """
     made = make_game(game, **options)
     seated, names = _seat(agents, made)
@@ -102,7 +102,7 @@ def evaluate(
 def _rotated(
     agents: Sequence[Agent], names: tuple[str, ...], game: Game, games: int, seed: int, rest: Mapping[str, Any]
 ) -> EvaluationResult:
-    """Means over the P ways in which the agents can sit, moved on seat by seat; deal by deal."""
+    """Means, deal by deal, over the P rotations of the agents around the seats."""
     players = range(game.facts.players)
     turns = [
         evaluate([agents[(seat + turn) % len(players)] for seat in players], game, games, seed, **rest)
@@ -117,7 +117,7 @@ def _rotated(
 
 
 def check_count(name: str, number: object, least: int = 1) -> None:
-    """Refuse what is not an integer of at least `least`, or has more than 63 bits.
+    """Check that a number is an integer of at least `least`, below 2^63.
 
     Raises:
         OptionError: naming it.
@@ -129,7 +129,7 @@ def check_count(name: str, number: object, least: int = 1) -> None:
 
 
 def _seat(agents: str | Agent | Sequence[str | Agent], game: Game) -> tuple[list[Agent], tuple[str, ...]]:
-    """An agent for each seat, and its name; a spec named twice is made once."""
+    """The agent of each seat, and its name; a spec that occurs twice is made once."""
     players = game.facts.players
     named = list(agents) if isinstance(agents, Sequence) and not isinstance(agents, str) else [agents]
     if len(named) not in (1, players):
@@ -162,7 +162,7 @@ def _play(
 
 
 def _columns(infos: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[Any] | list[Any]]:
-    """The entries that every game has, each as an array if it is made of numbers of one shape, else as a list."""
+    """The entries that every game has: as arrays where they are numbers of one shape, else as lists."""
     names = [name for name in infos[0] if name not in IDS_OF_MOVES and all(name in info for info in infos)]
     return {name: _numbers_or_list([info[name] for info in infos]) for name in names}
 

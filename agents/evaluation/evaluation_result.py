@@ -1,4 +1,4 @@
-"""`EvaluationResult`: what came of a set of games, and the statistics of it."""
+"""`EvaluationResult`: the results of a set of games and their statistics."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ class PairedDifference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EvaluationResult:
-    """What `evaluate` found. Game k is the same deal in every result of one game, seed and `first_game`."""
+    """What `evaluate` returns. Game k is the same deal in every result with the same game, seed and `first_game`."""
 
     agents: tuple[str, ...]
     """Name of the agent in each seat."""
     game: str
     options: Mapping[str, Any]
-    """Keyword options of the game."""
+    """Options of the game."""
     seed: int
     first_game: int
     shared: bool
     """True if all seats get the same return; `mean` and `stderr` then have shape ()."""
     returns: NDArray[np.float32]
-    """(games, P), sum of the rewards as the game pays them."""
+    """(games, P), sum of the rewards."""
     outcomes: Mapping[str, NDArray[Any] | list[Any]]
-    """Public facts of the finished games (`Game.info`), by name: arrays (games, ...) of numbers, lists of what is text."""
+    """Public facts of the finished games (`Game.info`) by name: arrays (games, ...) of numbers, lists of text."""
 
     @property
     def games(self) -> int:
@@ -67,7 +67,7 @@ class EvaluationResult:
 
     @property
     def stderr(self) -> Floats:
-        """Standard error of `mean`: sample deviation / sqrt(games); NaN for a single game."""
+        """Standard error of `mean`: sample standard deviation / sqrt(games); NaN for a single game."""
         return standard_error(self._scored)
 
     @property
@@ -75,7 +75,7 @@ class EvaluationResult:
         return self.returns[:, 0] if self.shared else self.returns
 
     def estimates(self) -> dict[str, Estimate]:
-        """Everything that has a mean: returns, outcomes that are one number, and the share of each text outcome."""
+        """Estimates of returns, of outcomes that are one number per game, and of the share of each text outcome."""
         seats = {"return": self.returns[:, 0]} if self.shared else dict(enumerate_seats(self.returns))
         numbers = {name: values for name, values in self.outcomes.items() if _is_number_per_game(values)}
         texts = {name: values for name, values in self.outcomes.items() if _is_text(values)}
@@ -87,7 +87,7 @@ class EvaluationResult:
         return {name: estimate(values) for name, values in {**seats, **numbers, **shares}.items()}
 
     def summary(self) -> str:
-        """Some lines for people: each estimate as mean +- standard error, and its 95 % interval."""
+        """A printable table: each estimate as mean +- standard error, with its 95 % interval."""
         found = self.estimates()
         width = max(map(len, found))
         lines = [f"{', '.join(self.agents)}: {self.game}, {self.games} games, seed {self.seed}"]
@@ -108,7 +108,7 @@ def estimate(values: ArrayLike) -> Estimate:
 
 
 def standard_error(values: NDArray[Any]) -> Floats:
-    """Sample deviation / sqrt(games) over the first axis; NaN for a single game."""
+    """Sample standard deviation / sqrt(games) over the first axis; NaN for a single game."""
     count = len(values)
     if count < 2:
         return np.float64(np.nan) * _mean(values)
@@ -117,9 +117,9 @@ def standard_error(values: NDArray[Any]) -> Floats:
 
 
 def bootstrap_interval(values: ArrayLike, level: float = 0.95, resamples: int = 1000, seed: int = 0) -> Interval:
-    """Percentile bootstrap interval of the mean of `values`, (games,); the same for the same seed (Efron, 1979).
+    """Percentile bootstrap interval of the mean of `values`, (games,); deterministic for a seed (Efron, 1979).
 
-    A resample of n games with replacement is a multinomial draw of how often each distinct value occurs.
+    A resample of n games with replacement is a multinomial draw of the counts of the distinct values.
     """
     distinct, counts = np.unique(np.asarray(values, np.float64), return_counts=True)
     generator, games = np.random.default_rng(seed), int(counts.sum())
@@ -129,10 +129,10 @@ def bootstrap_interval(values: ArrayLike, level: float = 0.95, resamples: int = 
 
 
 def paired_difference(a: EvaluationResult, b: EvaluationResult) -> PairedDifference:
-    """`a` minus `b`, game by game: on the same deals far more exact than two separate means.
+    """`a` minus `b`, game by game: on the same deals much more precise than two separate means.
 
     Raises:
-        OptionError: the results are not of the same games.
+        OptionError: the results come from different games.
     """
     for name in ("game", "options", "seed", "first_game", "games"):
         if getattr(a, name) != getattr(b, name):

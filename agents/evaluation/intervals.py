@@ -1,4 +1,4 @@
-"""Intervals of shares."""
+"""Confidence intervals of shares."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Z95 = 1.959963984540054
 """Normal quantile of a two-sided 95 % interval."""
 
 
-class Interval(NamedTuple):
-    """Lower and upper end, of the shape of what was asked for."""
+class ShareInterval(NamedTuple):
+    """Lower and upper end, of the shape of the input."""
 
     low: Floats
     high: Floats
 
 
-def wilson(points: ArrayLike, games: ArrayLike, z: float = Z95) -> Interval:
+def wilson(points: ArrayLike, games: ArrayLike, z: float = Z95) -> ShareInterval:
     """Wilson's score interval (doi:10.1080/01621459.1927.10502953); (0, 1) where no game was played.
 
     Args:
@@ -34,4 +34,4 @@ def wilson(points: ArrayLike, games: ArrayLike, z: float = Z95) -> Interval:
     middle = (rate + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * np.sqrt(np.maximum(rate * (1 - rate), 0) / n + z * z / (4 * n * n))
     low = np.where(played > 0, np.clip(middle - half, 0, 1), 0.0)
-    return Interval(low, np.where(played > 0, np.clip(middle + half, 0, 1), 1.0))
+    return ShareInterval(low, np.where(played > 0, np.clip(middle + half, 0, 1), 1.0))

@@ -1,4 +1,4 @@
-"""Two players that both try the same tasks: how many only one of them did, and whether that is chance."""
+"""Two players attempt the same tasks: how many only one of them solved, and whether that is significant."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 EXACT_BELOW = 25
-"""With fewer discordant pairs the exact binomial test is used."""
+"""The exact binomial test is used below this number of discordant pairs."""
 
 
 class PairTable(NamedTuple):
-    """How often both did it, neither, only the first, only the second."""
+    """Number of tasks solved by both, by neither, only by the first, only by the second."""
 
     both: int
     neither: int
@@ -27,7 +27,7 @@ class PairTable(NamedTuple):
 
     @property
     def rates(self) -> tuple[float, float]:
-        """Share of the tasks that each did."""
+        """Share of the tasks that each solved."""
         return (self.both + self.first) / self.pairs, (self.both + self.second) / self.pairs
 
     @property
@@ -38,7 +38,7 @@ class PairTable(NamedTuple):
 
     @property
     def lead(self) -> float:
-        """The first's rate less the second's."""
+        """The first's rate minus the second's."""
         return (self.first - self.second) / self.pairs
 
     @property
@@ -54,7 +54,7 @@ class PairTable(NamedTuple):
 
     @property
     def exact_p(self) -> float | None:
-        """Two-sided p of the binomial test; None from `EXACT_BELOW` discordant pairs on, where `z` says it."""
+        """Two-sided p-value of the binomial test; None with `EXACT_BELOW` or more discordant pairs, where `z` is used."""
         discordant, fewer = self.first + self.second, min(self.first, self.second)
         if discordant >= EXACT_BELOW:
             return None
@@ -62,6 +62,6 @@ class PairTable(NamedTuple):
 
 
 def pair_table(first: ArrayLike, second: ArrayLike) -> PairTable:
-    """The table of two arrays (n,) of bool."""
+    """The table of two bool arrays (n,)."""
     a, b = np.asarray(first, bool), np.asarray(second, bool)
     return PairTable(*(int(part.sum()) for part in (a & b, ~a & ~b, a & ~b, ~a & b)))

@@ -1,4 +1,4 @@
-"""`sparta(<blueprint>, joint=True)`: both seats of a game for two search, and each can find out what the other's search meant.
+"""`sparta(<blueprint>, joint=True)`: both seats of a game for two search, and each can repeat the search of the other.
 
 Source: Lerer et al., Improving Policies via Search in Cooperative Partially Observable Games, arXiv 1912.02318.
 """
@@ -16,15 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.agent import KernelAgent
-from ludory.agents.hanabi.beliefs.hand_belief import known_record
-from ludory.agents.hanabi.beliefs.hand_range import HandRange
+from ludory.agents.hanabi.beliefs.hand_range import HandRange, known_record
 from ludory.agents.hanabi.beliefs.hand_sets import Hands
 from ludory.agents.make import make_agent
 from ludory.agents.search.belief import Draw
 from ludory.agents.search.kernel_blueprint import KernelBlueprint
-from ludory.agents.search.rollouts import Decision, Found, RolloutSearch
-from ludory.agents.search.searcher import Searcher
-from ludory.agents.seat import Move, Seat
+from ludory.agents.search.rollouts import RolloutSearch, SearchDecision, SearchResult
+from ludory.agents.search.sparta import Searcher
+from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.chance import hash_rows
 from ludory.envs.game import Game
 from ludory.envs.hanabi.rules import step
@@ -34,36 +33,36 @@ from ludory.errors import OptionError
 from .known_cards import EmptyRangeError, Record, if_held, own_hands
 
 REPEATED, FEWEST = 200_000, 20
-"""Rollouts that repeating a search for every hand may take, and hands that it is repeated for at least, unless `range_max` is given."""
+"""Most rollouts for repeating a search for every hand, and fewest hands that it is repeated for, unless `range_max` is given."""
 KEPT_ANSWERS = 200_000
-"""Searches whose outcome is remembered."""
+"""Number of searches whose outcome is cached."""
 
 
 @dataclass
 class JointNotes:
-    """What a seat remembers of one game: all of it is known to the other seat too."""
+    """What a seat remembers of one game; all of it is known to the other seat as well."""
 
     ranges: list[HandRange]
-    """What each seat may hold, by what can be known without seeing any hand."""
+    """The hands that each seat may hold, from what is known without seeing any hand."""
     key: int
-    """Hash of the moves so far and of what they showed."""
-    last: tuple[Record, Move, bool] | None = None
+    """Hash of the moves so far and of what they revealed."""
+    last: tuple[Record, SeatMove, bool] | None = None
     """The last move, the state before it, and whether it was searched."""
-    decisions: list[Decision] = field(default_factory=list)
+    decisions: list[SearchDecision] = field(default_factory=list)
     """Of the seat's own searches."""
 
     @property
     def contradictions(self) -> int:
-        """How often no hand of one of the seats agreed with what the other did."""
+        """Number of moves that agreed with no possible hand of the other seat."""
         return sum(one.contradictions for one in self.ranges)
 
 
 class JointSparta(Searcher):
-    """Searches in both seats of Hanabi for two, drawing at random from a key that both share.
+    """Searches in both seats of Hanabi for two; random draws come from a shared key.
 
-    A searched move tells the partner of its hand only after the search was repeated for every hand it may hold. That is
-    put off until at most `range_max` hands are left; a seat that has put something off plays the blueprint. So at most one
-    seat is in the dark, and rollouts in which everybody plays the blueprint on are drawn from exact posteriors.
+    A searched move tells the partner about its hand only after the partner has repeated the search for every hand it may hold.
+    This is deferred until at most `range_max` hands are left; a seat with a deferred search plays the blueprint. So at most one
+    seat is uncertain about its range, and rollouts, in which all seats continue with the blueprint, use exact posteriors.
 
     Args:
         game: Hanabi for two.
@@ -75,7 +74,7 @@ class JointSparta(Searcher):
         range_max: most hands for which a search is repeated; None: `REPEATED` rollouts' worth, 20 at least.
 
     Raises:
-        OptionError: a value that is not allowed, a blueprint that is no rule bot, or another game.
+        OptionError: an invalid value, a blueprint that is not a rule bot, or another game.
     """
 
     blueprint: KernelBlueprint
@@ -113,21 +112,17 @@ class JointSparta(Searcher):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """See `Searcher`."""
+        """Settings of the search apart from its seed, as plain values."""
         return super().settings | {"joint": True, "range_max": self.range_max}
 
-    def seed(self, seed: int) -> None:
-        """Start the draws anew."""
-        self._seed = int(seed)
-
     def begin(self) -> JointNotes:
-        """Nothing known yet."""
+        """Notes of a new game."""
         return JointNotes(
             [HandRange(self.blueprint, seat, public=True) for seat in range(2)], int(hash_rows(self._seed, 0))
         )
 
-    def watch(self, seat: Seat, move: Move, own: JointNotes) -> None:
-        """Take note of a move, and of whether it was searched."""
+    def watch(self, seat: Seat, move: SeatMove, own: JointNotes) -> None:
+        """Record a move, and whether it was searched."""
         with self._both_are_this():
             now = self._catch_up(seat, own)
             own.last = now, move, self._knows_its_range(own, move.seat, now)
@@ -144,7 +139,7 @@ class JointSparta(Searcher):
             agree = self._frame(own, before, move) if searched else None
             told, last = before.copy(), now["last"][0]
             if last[KIND] in (HINT_COLOR, HINT_RANK):
-                told["hands"] = now["hands"]  # which cards were named is known now, and no card has moved
+                told["hands"] = now["hands"]  # it is known now which cards were named, and no card has moved
             own.ranges[other].advance(told, move, now, agree)
             own.ranges[mover].advance(told, move, now)
             for part in (mover, move.action, int(last[CARD]), int(last[TOUCHED])):
@@ -162,10 +157,10 @@ class JointSparta(Searcher):
             ) from error
 
     def decide(self, seat: Seat, own: JointNotes) -> int:
-        """The action found; what is known of it stands in `own.decisions`.
+        """The best action; the search is appended to `own.decisions`.
 
         Raises:
-            OptionError: the other seat is somebody else.
+            OptionError: the other seat is not this search.
         """
         with self._both_are_this():
             return self._decided(seat, own)
@@ -198,8 +193,8 @@ class JointSparta(Searcher):
         own_range: HandRange,
         key: int,
         wanted: int | None = None,
-    ) -> Found:
-        """Search as `seat`, by what it knows; memory: its own."""
+    ) -> SearchResult:
+        """Search as `seat`, from what it knows; memory: its own."""
         own_range = copy.copy(own_range)
 
         def draw(count: int, key: int) -> Draw:
@@ -209,7 +204,7 @@ class JointSparta(Searcher):
 
         return self.search.run(draw, legal, seat, key, wanted)
 
-    def _frame(self, own: JointNotes, before: Record, move: Move) -> Callable[[Hands], NDArray[np.bool_]]:
+    def _frame(self, own: JointNotes, before: Record, move: SeatMove) -> Callable[[Hands], NDArray[np.bool_]]:
         """Which hands of the other seat lead the mover to the move that it made."""
         mover_range, other_range, key = copy.copy(own.ranges[move.seat]), copy.copy(own.ranges[1 - move.seat]), own.key
 
@@ -226,9 +221,9 @@ class JointSparta(Searcher):
         return agree
 
     def _would_play(
-        self, before: Record, move: Move, hand: int, memory: NDArray[np.int32], mover_range: HandRange, key: int
+        self, before: Record, move: SeatMove, hand: int, memory: NDArray[np.int32], mover_range: HandRange, key: int
     ) -> int:
-        """What the mover would have done if the other seat had held `hand`; some other action than `move`'s may stand for all others."""
+        """The mover's action if the other seat had held `hand`; one action other than `move`'s may stand for all others."""
         try:
             known = if_held(before, 1 - move.seat, hand, move.seat)
             legal = self._legal(known, move.seat)

@@ -1,13 +1,15 @@
-"""Policies by id and arguments, so that a checkpoint can build one again; the ids are those of `ludory list networks`."""
+"""Policies by id and arguments, so that a checkpoint can rebuild them; `ludory list networks` lists the ids."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from ludory.checkpoints.checkpoint import install_hint
 from ludory.envs.game import GameFacts
-from ludory.errors import OptionError, PluginError
+from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
 from ludory.plugins import networks
 from ludory.plugins.spec import parse_spec
 
@@ -26,10 +28,10 @@ class PolicySpec(NamedTuple):
 def parse_policy(text: str | PolicySpec) -> PolicySpec:
     """`PolicySpec("gru", {"memory_size": 64})` for "gru(memory_size=64)".
 
-    A name without version means the newest one; the spec names the version.
+    A name without a version means the newest one; the spec names the version.
 
     Raises:
-        UnknownIdError: there is no such network, naming the nearest.
+        UnknownIdError: no such network; names the nearest ids.
         OptionError: it has no such argument.
         PluginError: its package is broken or lacks a dependency.
     """
@@ -38,7 +40,7 @@ def parse_policy(text: str | PolicySpec) -> PolicySpec:
     else:
         parsed = parse_spec(text)
         if parsed.args:
-            raise OptionError(f"policy {text!r}: arguments are given by name, such as {parsed.name}(hidden=(256,))")
+            raise OptionError(f"policy {text!r}: arguments must be given by name, such as {parsed.name}(hidden=(256,))")
         spec = PolicySpec(networks.get(ALIASES.get(parsed.name, parsed.name)).id, parsed.kwargs)
     accepted = list(_defaults(spec.id))
     for key in spec.arguments:
@@ -48,10 +50,10 @@ def parse_policy(text: str | PolicySpec) -> PolicySpec:
 
 
 def complete(spec: PolicySpec, wishes: Mapping[str, Any]) -> PolicySpec:
-    """`spec` with every argument named: its own, else that of `wishes` (where one is given), else the policy's default.
+    """`spec` with every argument: its own, else that of `wishes` if given, else the policy's default.
 
     Raises:
-        OptionError: a wish that the policy cannot fulfil.
+        OptionError: the policy has no such argument, or lacks a required one.
     """
     defaults = _defaults(spec.id)
     wanted = {key: value for key, value in wishes.items() if value}
@@ -66,10 +68,10 @@ def complete(spec: PolicySpec, wishes: Mapping[str, Any]) -> PolicySpec:
 
 
 def build_policy(spec: PolicySpec, facts: GameFacts) -> Policy:
-    """The network, with fresh weights from torch's generator.
+    """The network, with new weights from torch's generator.
 
     Raises:
-        OptionError: values that the policy does not take.
+        OptionError: invalid arguments.
     """
     arguments = {key: tuple(value) if isinstance(value, list) else value for key, value in spec.arguments.items()}
     try:
@@ -82,8 +84,8 @@ def policy_class(id: str) -> type[Policy]:
     """The class of a network.
 
     Raises:
-        UnknownIdError: there is no such network, naming the nearest.
-        PluginError: its package is broken, lacks a dependency, or offers something else.
+        UnknownIdError: no such network; names the nearest ids.
+        PluginError: its package is broken, lacks a dependency, or provides something else.
     """
     loaded = networks.load(id)
     if not issubclass(loaded, Policy):
@@ -91,6 +93,21 @@ def policy_class(id: str) -> type[Policy]:
             f"network {id!r}: {loaded.__name__} must be a subclass of ludory.agents.networks.policy.Policy"
         )
     return loaded
+
+
+def saved_policy(file: str | Path, header: Mapping[str, Any]) -> PolicySpec:
+    """The network that a checkpoint names.
+
+    Raises:
+        CheckpointError: its package is not installed, or of a version that has no such argument.
+    """
+    spec = PolicySpec(**header["policy"])
+    try:
+        return parse_policy(spec)
+    except (UnknownIdError, OptionError, PluginError) as error:
+        raise CheckpointError(
+            f"{file}: its network is {spec.id!r}, which cannot be made here: {error}{install_hint(header, 'network')}"
+        ) from error
 
 
 def _defaults(id: str) -> dict[str, Any]:

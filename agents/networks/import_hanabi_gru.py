@@ -1,4 +1,4 @@
-"""Checkpoints of HIKARU's PPO-GRU (`HanabiGRUPolicy`) as a `HanabiGruPolicy`, and back: names, shapes and the order of action ids.
+"""Conversion between checkpoints of HIKARU's PPO-GRU (`HanabiGRUPolicy`) and `HanabiGruPolicy`: names, shapes and action ids.
 
 Its training environment numbers plays before discards and has the colours R Y G B W; its search has plays first and the colours R Y G W B.
 Ludory has discards first and R Y G W B. Observations are the same.
@@ -6,11 +6,9 @@ Ludory has discards first and R Y G W B. Observations are the same.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
-from zipfile import BadZipFile
 
 import torch
 from torch import Tensor
@@ -45,13 +43,13 @@ NAMES = {
 }
 """Name there -> name here."""
 BY_ACTION = ("prev_other_emb.weight", "prev_self_emb.weight", "pi.weight", "pi.bias")
-"""Tensors whose rows are action ids; embeddings have one more row, for "none", which stays last."""
+"""Tensors whose rows are action ids; embeddings have one more row, last, for "none"."""
 OWN_ACTION = "prev_self_emb.weight"
-"""Only in networks that are told their own last move."""
+"""Present only in networks that receive their own last move."""
 
 
 class ImportedPolicy(NamedTuple):
-    """A network, how to build it again, and the game that it plays."""
+    """A network, its spec, and the game that it plays."""
 
     policy: HanabiGruPolicy
     spec: PolicySpec
@@ -65,18 +63,18 @@ def import_hanabi_gru(
     game: str = "Hanabi2P-v0",
     **options: Any,
 ) -> ImportedPolicy:
-    """The network of a checkpoint, with Ludory's action ids. Nothing in the file is executed.
+    """The network of a checkpoint, converted to Ludory's action ids. No code in the file is run.
 
     Args:
         file: what `torch.save` wrote: a dict with "model", or the state dict itself.
         action_order: how the file numbers actions: "play_first_bw" (its training), "play_first" (its search) or "ludory".
-        observation: what it saw; may be left out if only `minimal` has that length.
+        observation: the observation it was trained on; optional if only one has its length.
         game: id of the Hanabi that it plays.
         **options: of that game.
 
     Raises:
-        OptionError: an argument is not allowed, or the observation's name is needed.
-        CheckpointError: the file is unreadable, has other tensors, or they do not fit the game.
+        OptionError: an invalid argument, or the observation must be named.
+        CheckpointError: the file cannot be read, has other tensors, or they do not fit the game.
     """
     _check_order(action_order)
     tensors = read_state_dict(file)
@@ -96,16 +94,16 @@ def import_hanabi_gru(
 def export_hanabi_gru(
     policy: Policy, game: Game, file: str | Path, action_order: str = "play_first_bw"
 ) -> dict[str, Tensor]:
-    """Write a network as `torch.save` of {"model": state dict}; `import_hanabi_gru` and HIKARU's search read it. Gives the state dict.
+    """Write a network as `torch.save` of {"model": state dict}; `import_hanabi_gru` and HIKARU's search read it. Returns the state dict.
 
     Args:
         policy: a `HanabiGruPolicy`.
         game: that it plays.
         file: to write.
-        action_order: how the file shall number actions, as in `import_hanabi_gru`.
+        action_order: numbering of actions in the file, as in `import_hanabi_gru`.
 
     Raises:
-        OptionError: an argument is not allowed, or that project has no such network.
+        OptionError: an invalid argument, or that project has no such network.
         OutputError: the file cannot be written.
     """
     _check_order(action_order)
@@ -116,7 +114,7 @@ def export_hanabi_gru(
 
 
 def to_state_dict(policy: Policy, facts: GameFacts, action_order: str) -> dict[str, Tensor]:
-    """Copies of the weights, under the names and with the action ids there.
+    """Copies of the weights, with the names and action ids of that project.
 
     Raises:
         OptionError: that project has no such network.
@@ -160,10 +158,10 @@ def action_ids(action_order: str, facts: GameFacts) -> list[int]:
 
 
 def read_state_dict(file: str | Path) -> dict[str, Tensor]:
-    """The tensors of a checkpoint under their names there.
+    """The tensors of a checkpoint under their original names.
 
     Raises:
-        CheckpointError: unreadable, more than plain values and tensors in it, or missing and extra tensors, all listed.
+        CheckpointError: unreadable, contains more than plain values and tensors, or tensors are missing or unexpected (all are listed).
     """
     try:
         check_zip(file)
@@ -172,19 +170,8 @@ def read_state_dict(file: str | Path) -> dict[str, Tensor]:
         raise CheckpointError(f"{file}: no such file") from error
     except DataError as error:
         raise CheckpointError(str(error)) from error
-    except (
-        pickle.UnpicklingError,
-        RuntimeError,
-        EOFError,
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        IndexError,
-        BadZipFile,
-    ) as error:
-        # PyTorch's own message would advise to read it without safety.
+    except Exception as error:  # torch raises many kinds of errors on damaged data
+        # PyTorch's own message would recommend unsafe loading.
         raise CheckpointError(
             f"{file}: not a file of tensors that can be read without running code from it, or damaged; nothing was loaded. "
             "Save its state dict alone: torch.save(model.state_dict(), file)"
@@ -214,7 +201,7 @@ def _check_names(file: str | Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def _game(file: str | Path, size: int, observation: str | None, game: str, options: Mapping[str, Any]) -> Game:
-    """The game with the observation that the network saw."""
+    """The game with the observation that the network was trained on."""
     if observation == "rich":
         raise OptionError(
             "observation='rich': knowledge masked by the cards in sight is a private variant of that project, its encoder is not public "
@@ -224,7 +211,7 @@ def _game(file: str | Path, size: int, observation: str | None, game: str, optio
         raise OptionError(f"observation={observation!r}: must be one of {', '.join(OBSERVATIONS)}")
     games = {name: make_game(game, **{**options, "observation": name}) for name in OBSERVATIONS}
     plain = make_game(game, **options)
-    games[plain.facts.observation.name] = plain  # what the game shows anyway is not named as an option
+    games[plain.facts.observation.name] = plain  # the default observation is not named in the options
     fitting = [name for name, made in games.items() if made.facts.observation.size == size]
     if observation is None and len(fitting) > 1:
         raise OptionError(
@@ -260,7 +247,7 @@ def _check_shapes(file: str | Path, tensors: Mapping[str, Tensor], policy: Hanab
 
 
 def _reorder(tensor: Tensor, places: Tensor) -> Tensor:
-    """Rows of the file's ids put at Ludory's ids."""
+    """Rows reordered from the file's ids to Ludory's."""
     reordered = torch.empty_like(tensor)
     reordered[places[: len(tensor)]] = tensor
     return reordered

@@ -1,6 +1,6 @@
-"""Networks of Stable-Baselines3's `MlpPolicy` (PPO, A2C, MaskablePPO) and our `MlpPolicy`: the same weights under two names.
+"""Conversion between networks of Stable-Baselines3's `MlpPolicy` (PPO, A2C, MaskablePPO) and our `MlpPolicy`.
 
-A model's .zip holds pickles beside its weights. None of them is loaded: weights are read by `torch.load(weights_only=True)`,
+A model's .zip contains pickles besides its weights. None of them is loaded: weights are read with `torch.load(weights_only=True)`,
 and the activation's name from the plain text beside the pickle.
 """
 
@@ -30,7 +30,7 @@ from .policy import Policy, refuse_not_finite
 
 TOWERS = ("mlp_extractor.policy_net", "mlp_extractor.value_net")
 GAME = "ludory_game"
-"""Attribute of a model of Stable-Baselines3, kept in its .zip: id of the game it was trained on."""
+"""Attribute of a Stable-Baselines3 model, saved in its .zip: id of the game it was trained on."""
 _MAGIC = b"PK\x03\x04"
 
 
@@ -47,17 +47,17 @@ class Sb3Network(NamedTuple):
     actions: int
     weights: Mapping[str, Tensor]
     game: str | None = None
-    """Id of the game, where it is known."""
+    """Id of the game, if known."""
 
     @property
     def spec(self) -> PolicySpec:
-        """Our policy of these layers."""
+        """The equivalent policy of ours."""
         arguments = {"hidden": self.hidden, "activation": self.activation, "separate_value": self.separate_value}
         return PolicySpec(MlpPolicy.id, arguments)
 
     @property
     def layers(self) -> str:
-        """As one types it."""
+        """The layers as arguments of a policy's spec."""
         return ", ".join(f"{name}={value!r}" for name, value in self.spec.arguments.items())
 
     def __str__(self) -> str:
@@ -66,12 +66,13 @@ class Sb3Network(NamedTuple):
 
 
 def network_of(policy: Policy, game: str | None = None) -> Sb3Network:
-    """An `MlpPolicy` as Stable-Baselines3 has it. The weights are views: writing to them changes the policy.
+    """An `MlpPolicy` in the layout of Stable-Baselines3. The weights are views: writing to them changes the policy.
 
-    Of a first layer that scales its input they are copies, with the scaling in them. Without `separate_value` both towers are views of the one that there is.
+    Weights of a first layer that scales its input are copies that include the scaling. Without `separate_value` both towers are views
+    of the same one.
 
     Raises:
-        OptionError: it is another kind of policy.
+        OptionError: another kind of policy.
     """
     if type(policy) is not MlpPolicy:
         raise OptionError(f"policy {policy.id!r}: Stable-Baselines3 has networks like 'mlp' only")
@@ -101,7 +102,7 @@ def _first_layer(policy: MlpPolicy) -> tuple[Tensor, Tensor]:
 
 
 def to_sb3_policy(policy: Policy) -> dict[str, Tensor]:
-    """What `load_state_dict` of an `ActorCriticPolicy` or `MaskableActorCriticPolicy` of the same layers takes; copies.
+    """State dict (copies) for an `ActorCriticPolicy` or `MaskableActorCriticPolicy` with the same layers.
 
     Raises:
         OptionError: the policy is not an `MlpPolicy`.
@@ -110,10 +111,10 @@ def to_sb3_policy(policy: Policy) -> dict[str, Tensor]:
 
 
 def from_sb3(source: Any, game: str | Game) -> MlpPolicy:
-    """Our policy with the weights of a model of Stable-Baselines3: its .zip, or the model itself.
+    """Our policy with the weights of a Stable-Baselines3 model: its .zip, or the model itself.
 
     Raises:
-        CheckpointError: the file is missing or damaged, its layers have no counterpart here, or it does not fit the game.
+        CheckpointError: the file is missing or damaged, its layers are not supported, or it does not fit the game.
     """
     made = make_game(game)
     name = str(source) if isinstance(source, str | Path) else type(source).__name__
@@ -128,7 +129,7 @@ def copy_weights(source: str | Path, network: Sb3Network, policy: Policy, game: 
     """Copy the weights of a network into a policy with towers of the same layers.
 
     Args:
-        source: what errors call the network, its file for one.
+        source: name of the network in error messages, such as its file.
         network: to copy from.
         policy: an `MlpPolicy` with `separate_value`.
         game: id of the policy's game.
@@ -147,7 +148,7 @@ def copy_weights(source: str | Path, network: Sb3Network, policy: Policy, game: 
 
 
 def is_sb3_file(file: str | Path) -> bool:
-    """Whether a file is a zip archive, as Stable-Baselines3 writes; whatever its name."""
+    """Whether a file is a zip archive, as written by Stable-Baselines3, whatever its name."""
     try:
         with Path(file).open("rb") as handle:
             return handle.read(len(_MAGIC)) == _MAGIC
@@ -156,10 +157,10 @@ def is_sb3_file(file: str | Path) -> bool:
 
 
 def read_sb3(file: str | Path) -> Sb3Network:
-    """The network in a model's .zip, without loading any of the pickles in it.
+    """The network in a model's .zip; no pickle in it is loaded.
 
     Raises:
-        CheckpointError: missing, damaged, or a network that is not two towers of equal layers with relu or tanh.
+        CheckpointError: missing, damaged, or not two towers of equal layers with relu or tanh.
     """
     try:
         with ZipFile(file) as archive:
@@ -183,7 +184,7 @@ def _tensors(file: str | Path, raw: bytes) -> Any:
         raise CheckpointError(str(error)) from error
     except pickle.UnpicklingError as error:
         raise _unreadable(file, "policy.pth holds more than tensors") from error
-    except Exception as error:  # on damaged data torch raises whatever its parser trips over
+    except Exception as error:  # torch raises many kinds of errors on damaged data
         raise _unreadable(file, error) from error
 
 
@@ -198,7 +199,7 @@ def _of_model(model: Any) -> Sb3Network:
 
 
 def _network(source: str, weights: Any, activation: str, game: Any) -> Sb3Network:
-    """Checked: every name and shape is what two towers of equal layers have."""
+    """The network, after a check that all names and shapes are those of two towers of equal layers."""
     if not isinstance(weights, Mapping) or not all(isinstance(tensor, Tensor) for tensor in weights.values()):
         raise _unreadable(source, "no tensors by name")
     activations = {kind.__name__: name for name, kind in ACTIVATIONS.items()}

@@ -1,4 +1,4 @@
-"""What a learner needs of a network: one decision of many games, or whole sequences with memory."""
+"""`Policy`: what learners and agents need of a network, for single decisions and for whole sequences with memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ludory.errors import CheckpointError
 
 
 class PolicyOutput(NamedTuple):
-    """Logits (..., A) of all heads one after another, values (...), memory after the step (None without recurrence)."""
+    """Logits (..., A) of all heads, concatenated, values (...), and the memory after the step (None without recurrence)."""
 
     logits: Tensor
     values: Tensor
@@ -24,10 +24,10 @@ class PolicyOutput(NamedTuple):
 
 
 class Policy(nn.Module):
-    """A network with logits and a value. Subclasses write `forward`; with memory also `initial_memory` and `unroll`.
+    """A network with logits and a value. Subclasses implement `forward`; with memory also `initial_memory` and `unroll`.
 
-    Observations are what the game's spec says: 0/1 observations come as bits, uint8 (..., ceil(size / 8)), others as floats
-    (..., size). A policy is named by its id and the keyword arguments of its class, so that a checkpoint can build it again.
+    0/1 observations are passed as bits, uint8 (..., ceil(size / 8)), others as floats (..., size). A policy is identified by its id and
+    the keyword arguments of its class, so that a checkpoint can rebuild it.
 
     Args:
         facts: of the game.
@@ -35,11 +35,11 @@ class Policy(nn.Module):
 
     id: ClassVar[str]
     trained_by: ClassVar[str | None] = None
-    """Id of the one algorithm that learns it; None: whichever learns from a game's observations."""
+    """Id of the only algorithm that trains it; None: any that learns from a game's observations."""
     uses_seat: ClassVar[bool] = False
-    """True if `forward` wants to know which seat it plays."""
+    """True if `forward` needs the seat."""
     uses_previous = False
-    """True if `forward` and `unroll` want to be told the last move of every seat, as their last argument; for games of one head."""
+    """True if `forward` and `unroll` take the last move of every seat as their last argument; for games with one head."""
 
     def __init__(self, facts: GameFacts) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Policy(nn.Module):
 
     @property
     def recurrent(self) -> bool:
-        """Whether it has a memory."""
+        """Whether the policy has a memory."""
         return self.initial_memory(1) is not None
 
     def initial_memory(self, rows: int) -> Tensor | None:
@@ -62,7 +62,7 @@ class Policy(nn.Module):
 
         Args:
             observation: (m, bytes) or (m, size).
-            memory: (m, size) from the same seat's decision before; None: the first one.
+            memory: (m, size) after the same seat's previous decision; None: first decision.
             seat: (m,) int64 seats that decide; only for networks with `uses_seat`.
         """
         raise NotImplementedError
@@ -70,19 +70,19 @@ class Policy(nn.Module):
     def unroll(
         self, observations: Tensor, memory: Tensor | None, starts: Tensor, seats: Tensor | None = None
     ) -> PolicyOutput:
-        """Decisions one after another, gradients through time: logits [T, B, A], values [T, B], memory after the last one.
+        """Sequences of decisions, with gradients through time: logits [T, B, A], values [T, B], memory after the last step.
 
         Args:
             observations: [T, B, bytes] or [T, B, size].
             memory: (B, size) before the first decision; None: zero.
-            starts: [T, B] bool, the decision is a game's first: memory is reset before it.
+            starts: [T, B] bool, first decision of a game: the memory is reset before it.
             seats: [T, B] int64; only for networks with `uses_seat`.
         """
         flat = self(observations.flatten(0, 1), None, None if seats is None else seats.flatten())
         return PolicyOutput(flat.logits.unflatten(0, starts.shape), flat.values.unflatten(0, starts.shape), None)
 
     def distribution(self, logits: Tensor, mask: Tensor) -> Any:
-        """`MaskedHeads` under a legal mask (..., A) bool; of continuous actions the `DiagonalGaussian` whose means are `logits`."""
+        """`MaskedHeads` under a legal mask (..., A) bool; for continuous actions a `DiagonalGaussian` with means `logits`."""
         if self.box is not None:
             return DiagonalGaussian(logits, self.log_std)
         return MaskedHeads(logits, mask, self.head_sizes)
@@ -96,7 +96,7 @@ class Policy(nn.Module):
         return actions, distribution.log_prob(actions)
 
     def playable(self, actions: Tensor) -> Tensor:
-        """`actions` as a game takes them: continuous ones clipped to their bounds; what is learnt from stays as it was drawn."""
+        """`actions` for the game: continuous ones are clipped to their bounds. Learners use the unclipped ones."""
         if self.box is None:
             return actions
         low, high = (torch.tensor(end, device=actions.device) for end in self.box)
@@ -104,14 +104,14 @@ class Policy(nn.Module):
 
 
 def not_finite(tensors: Mapping[str, Tensor]) -> str | None:
-    """Name of the first tensor that holds NaN or infinity; None: all numbers are finite."""
+    """Name of the first tensor with NaN or infinity; None if all entries are finite."""
     if not tensors or bool(torch.stack([tensor.isfinite().all() for tensor in tensors.values()]).all()):
         return None
     return next(name for name, tensor in tensors.items() if not bool(tensor.isfinite().all()))
 
 
 def refuse_not_finite(source: object, weights: Mapping[str, Tensor]) -> None:
-    """Refuse weights that hold NaN or infinity.
+    """Check that all weights are finite.
 
     Raises:
         CheckpointError: naming `source` and the tensor.
@@ -123,15 +123,27 @@ def refuse_not_finite(source: object, weights: Mapping[str, Tensor]) -> None:
 
 
 def from_seat(moves: Tensor, seats: Tensor) -> Tensor:
-    """`moves` (m, P) by seat as seats (m,) count: the own one first, then that of seat + 1, ..."""
+    """`moves` (m, P) by seat, reordered for `seats` (m,): the own one first, then that of seat + 1, ..."""
     players = moves.shape[-1]
     ahead = torch.arange(players, device=moves.device)
     return moves.gather(-1, (seats.unsqueeze(-1).long() + ahead) % players)
 
 
 def numpy_to_bits(observation: Any, spec: ObservationSpec) -> Tensor:
-    """What `Policy.forward` takes, from observations (m, *shape) as views give them."""
+    """The input of `Policy.forward`, from observations (m, *shape) of views."""
     flat = np.asarray(observation).reshape(len(observation), -1)
     if spec.bits:
         return torch.from_numpy(np.packbits(flat.astype(bool), axis=1))
     return torch.from_numpy(np.ascontiguousarray(flat, np.float32))
+
+
+def output_layers(width: int, facts: GameFacts) -> tuple[nn.Linear, nn.Linear]:
+    """Linear layers from features (..., width) to logits (..., A) and to the value (..., 1).
+
+    Orthogonal weights with gain 0.01 for logits, so that play starts nearly uniform, and 1 for the value; zero biases.
+    """
+    logits, value = nn.Linear(width, facts.num_outputs), nn.Linear(width, 1)
+    for layer, gain in ((logits, 0.01), (value, 1.0)):
+        nn.init.orthogonal_(layer.weight, gain)
+        nn.init.zeros_(layer.bias)
+    return logits, value

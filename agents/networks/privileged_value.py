@@ -1,4 +1,4 @@
-"""A value function that may see what no seat sees; for training only, never part of a policy."""
+"""`PrivilegedValue`: a value function that sees hidden state; for training only, never part of a policy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WIDTHS = (256, 256)
 
 
 class PrivilegedValue(nn.Module):
-    """Hidden layers over what `Engine.critic` gives, then a value.
+    """Hidden layers over the output of `Engine.critic`, then a value.
 
     Args:
         facts: of the game.
@@ -22,7 +22,7 @@ class PrivilegedValue(nn.Module):
         activation: "relu" or "tanh".
 
     Raises:
-        OptionError: no such activation, or no layer, or a layer of no width.
+        OptionError: invalid activation, no layer, or a layer of width 0.
 
     Source: the centralised value function of doi:10.1038/s41586-019-1724-z (Methods); arXiv 1706.02275.
     """

@@ -1,1 +1,1 @@
-"""Search agents: they play worlds that agree with what their seat knows to the end, and choose what went best."""
+"""Search agents: they play out worlds that agree with what their seat knows, and choose the best action."""

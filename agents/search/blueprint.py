@@ -1,4 +1,4 @@
-"""`Blueprint`: the deterministic player that a search assumes in every seat; a rule bot or a network."""
+"""`Blueprint`: the deterministic player, a rule bot or a network, that a search assumes in every seat."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ from ludory.errors import OptionError
 from .belief import Draw
 
 Memories = NDArray[Any]
-"""What the blueprint has in mind in every seat of n worlds, [n, P, M]: int32 of a bot, float32 of a network."""
+"""The blueprint's memory in every seat of n worlds, [n, P, M]: int32 for a bot, float32 for a network."""
 
 
 class Blueprint(ABC):
-    """How a player plays in worlds, which are records of the state. P seats, M numbers of memory a seat.
+    """How a player plays in worlds, which are records of the state. P seats, M memory entries per seat.
 
     Args:
         agent: the player.
         game: sequential, of one head.
-        searcher: who asks, for errors.
+        searcher: name of the searching agent, for error messages.
 
     Raises:
-        OptionError: the agent sees what its seat cannot, or the game has several heads.
+        OptionError: the agent sees what its seat cannot, or the game has several heads, shared fields or no clones.
     """
 
     memory_dtype: type[np.generic] = np.int32
     most_listed: float = float("inf")
-    """So many hidden states at most can be gone through one by one."""
+    """Most hidden states that can be enumerated."""
     range_limit = 100_000
-    """So many are."""
+    """Most hidden states that are enumerated by default."""
     rounds_between_checks = 40
-    """Worlds in which a search tries its actions before it gives some up."""
+    """Worlds in which a search tries its actions before it drops some of them."""
 
     def __init__(self, agent: Agent, game: Game, searcher: str) -> None:
         if agent.privileged:
             raise OptionError(
-                f"{searcher}: {agent.name} looks at hidden cards, so nothing can be concluded from its moves"
+                f"{searcher}: {agent.name} looks at hidden cards, so nothing can be inferred from its moves"
             )
         game.need(searcher, "clones", "heads")
         game.needed_kernels(searcher)
         if game.shared_names:
             raise OptionError(
-                f"{searcher} plays games whose state is all their own; {game.name} shares {', '.join(game.shared_names)}"
+                f"{searcher} plays games without shared fields; {game.name} shares {', '.join(game.shared_names)}"
             )
         if len(game.facts.heads) > 1:
             raise OptionError(
@@ -83,26 +83,26 @@ class Blueprint(ABC):
 
     @abstractmethod
     def move(self, record: NDArray[Any], seat: int, memory: Memories) -> int:
-        """What it does in `seat`, which is to move, in a world [1]; memory [P, M] stays as it is."""
+        """Its action in `seat`, which is to move, in a world [1]; memory [P, M] is not changed."""
 
     @abstractmethod
     def asked(self, worlds: NDArray[Any], seat: int, action: int, memories: Memories) -> NDArray[np.bool_]:
-        """In which worlds [n] it might play `action` in `seat`, which is to move; what it remembers of deciding goes to `memories`."""
+        """In which worlds [n] it might play `action` in `seat`, which is to move; updates `memories` as deciding does."""
 
     @abstractmethod
     def noticed(self, worlds: NDArray[Any], seat: int, action: int, memories: Memories) -> None:
-        """Let every seat take note that `seat` is about to play `action`; updates `memories`."""
+        """Update the `memories` of all seats: `seat` is about to play `action`."""
 
     @abstractmethod
     def play(self, drawn: Draw, actions: NDArray[np.int64], seat: int) -> NDArray[np.float64]:
-        """Returns (n, len(actions)) of `seat` when it plays each of `actions` in each of n worlds, and everybody the blueprint then."""
+        """Returns (n, len(actions)) of `seat` if it plays each of `actions` in each of n worlds and all seats then play the blueprint."""
 
 
 def make_blueprint(agent: Agent, game: Game, searcher: str, device: str = "cpu") -> Blueprint:
-    """A rule bot or a trained network as a blueprint; on another `device` than "cpu" a bot's rollouts are played there.
+    """A rule bot or a trained network as a blueprint. On a `device` other than "cpu", a bot's rollouts are played there.
 
     Raises:
-        OptionError: it is another kind of agent, draws its moves, or as `Blueprint`.
+        OptionError: another kind of agent, one that samples its moves, or as `Blueprint`.
     """
     from .kernel_blueprint import KernelBlueprint
 
@@ -124,20 +124,20 @@ def make_blueprint(agent: Agent, game: Game, searcher: str, device: str = "cpu")
         if isinstance(agent, NeuralAgent) and agent.deterministic:
             return NetworkBlueprint(agent, game, searcher)
     raise OptionError(
-        f"{searcher} searches with a rule bot such as hanabi/smartbot or a trained network in every seat, one that always makes "
-        f"the same move where it knows the same; got {agent.name}"
+        f"{searcher} searches with a rule bot such as hanabi/smartbot or a trained network in every seat, one that is "
+        f"deterministic; got {agent.name}"
     )
 
 
 def engine_of(game: Game, worlds: NDArray[Any]) -> KernelEngine:
-    """An engine that plays copies of some worlds on."""
+    """An engine that continues copies of some worlds."""
     engine = KernelEngine(game, len(worlds), seed=0)
     engine.load_fields(fields_of(game, worlds), check=False)
     return engine
 
 
 def fields_of(game: Game, worlds: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Records as what an engine loads."""
+    """Records as the fields that an engine loads."""
     return {name: worlds[name] for name in game.fields} | {"_started": np.ones(len(worlds), bool)}
 
 
@@ -145,7 +145,7 @@ def records_of(engine: Engine, searcher: str) -> NDArray[Any]:
     """The games of an engine as records.
 
     Raises:
-        OptionError: they do not lie in this machine's memory as compiled kernels need them.
+        OptionError: the engine is not one of compiled games on the CPU.
     """
     if not isinstance(engine, KernelEngine):
         raise OptionError(

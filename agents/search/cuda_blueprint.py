@@ -1,4 +1,4 @@
-"""`CudaBlueprint`: a rule bot as a blueprint, whose rollouts are played on a GPU."""
+"""`CudaBlueprint`: a rule bot as a blueprint, with rollouts on a GPU."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .kernel_blueprint import KernelBlueprint
 
 
 class CudaBlueprint(KernelBlueprint):
-    """As `KernelBlueprint`, with all worlds and actions of a check in one batch on `device`, a launch for every move.
+    """As `KernelBlueprint`, with all worlds and actions of a check in one batch on `device`, one launch per move.
 
-    Beliefs stay on the CPU. Checks are rarer, so that a launch has enough to do: a search spends its rollouts otherwise than on the CPU
-    and may come out otherwise; each rollout returns the same, bit for bit.
+    Beliefs stay on the CPU. Checks are rarer, so that a launch has enough work: a search distributes its rollouts differently than on
+    the CPU and may return a different action. Each rollout returns the same, bit for bit.
 
     Raises:
-        OptionError: there is no such GPU; as `find_device`.
+        OptionError: there is no such GPU, as in `find_device`.
     """
 
     rounds_between_checks = 1000
@@ -34,7 +34,7 @@ class CudaBlueprint(KernelBlueprint):
         self.device = device
 
     def play(self, drawn: Draw, actions: NDArray[np.int64], seat: int) -> NDArray[np.float64]:
-        """See `Blueprint.play`."""
+        """Returns of all worlds and actions, played in one batch."""
         count, each, seats = len(drawn.worlds), len(actions), range(self.game.facts.players)
         engine = CudaEngine(self.game, count * each, seed=0, device=self.device)
         engine.load_fields(fields_of(self.game, drawn.worlds.repeat(each)), check=False)

@@ -1,4 +1,4 @@
-"""`KernelBlueprint`: a rule bot as a blueprint, as compiled code."""
+"""`KernelBlueprint`: a rule bot as a blueprint, in compiled code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def notice_nothing(state, i, seat, action, memory):  # type: ignore[no-untyped-d
 
 
 class KernelBlueprint(Blueprint):
-    """A rule bot that always makes the same move where it knows the same."""
+    """A deterministic rule bot."""
 
     agent: KernelAgent
 
@@ -42,21 +42,21 @@ class KernelBlueprint(Blueprint):
         return self.bound(TEMPLATE, records)
 
     def move(self, record: NDArray[Any], seat: int, memory: Memories) -> int:
-        """See `Blueprint.move`."""
+        """The bot's choice."""
         return int(self.kernels(record).choose_with(record.copy(), 0, seat, memory.copy()))
 
     def asked(self, worlds: NDArray[Any], seat: int, action: int, memories: Memories) -> NDArray[np.bool_]:
-        """See `Blueprint.asked`."""
+        """Whether the bot's choice is `action`, world by world."""
         same = np.empty(len(worlds), np.bool_)
         self.kernels(worlds).ask_rows(worlds, seat, action, memories, same, 0, len(worlds))
         return same
 
     def noticed(self, worlds: NDArray[Any], seat: int, action: int, memories: Memories) -> None:
-        """See `Blueprint.noticed`."""
+        """Calls the bot's `notice` for every seat."""
         self.kernels(worlds).notice_rows(worlds, action, memories, 0, len(worlds))
 
     def play(self, drawn: Draw, actions: NDArray[np.int64], seat: int) -> NDArray[np.float64]:
-        """See `Blueprint.play`."""
+        """Returns of all worlds and actions, computed in threads."""
         worlds = np.ascontiguousarray(drawn.worlds)
         as_bytes = worlds.view(np.uint8).reshape(len(worlds), -1)
         returns, kernels = np.empty((len(worlds), len(actions))), self.kernels(worlds)

@@ -1,4 +1,4 @@
-"""`NetworkBlueprint`: a trained policy as a blueprint; it plays its most probable move, worlds in one batch."""
+"""`NetworkBlueprint`: a trained policy as a blueprint; it plays its most probable action, in batches of worlds."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .belief import Draw
 from .blueprint import Blueprint, Memories, engine_of
 
 TIE = 1e-3
-"""Logits nearer than this are a tie: sums come out a little different in batches of different sizes."""
+"""Logits closer than this count as a tie: sums differ slightly between batch sizes."""
 ROWS_AT_ONCE = 4096
 
 
-class Said(NamedTuple):
+class MaskedLogits(NamedTuple):
     """Logits of m decisions, illegal ones -inf, (m, A); and the legal mask (m, A)."""
 
     logits: Tensor
@@ -32,8 +32,8 @@ class Said(NamedTuple):
 class NetworkBlueprint(Blueprint):
     """The most probable legal move of a policy, the lowest id on ties.
 
-    What a seat remembers, float32: the policy's memory, which changes when the seat decides, also if it then plays something
-    else; and the last moves of all seats, for policies that want to be told (`uses_previous`).
+    Memory of a seat, float32: the policy's memory, which changes when the seat decides, whatever it then plays, followed by the
+    last moves of all seats for policies with `uses_previous`.
     """
 
     agent: NeuralAgent
@@ -56,11 +56,11 @@ class NetworkBlueprint(Blueprint):
         return memories
 
     def move(self, record: NDArray[Any], seat: int, memory: Memories) -> int:
-        """See `Blueprint.move`."""
+        """The most probable legal action."""
         return int(self._choose(engine_of(self.game, record), seat, np.zeros(1, np.int64), memory[None].copy())[0])
 
     def asked(self, worlds: NDArray[Any], seat: int, action: int, memories: Memories) -> NDArray[np.bool_]:
-        """See `Blueprint.asked`: the logit of `action` is the greatest, but for the error of sums."""
+        """See `Blueprint.asked`: true where the logit of `action` is the largest, up to rounding."""
         same, engine = np.empty(len(worlds), np.bool_), engine_of(self.game, worlds)
         for rows in _chunks(np.arange(len(worlds))):
             said = self._ask(engine, seat, rows, memories)
@@ -68,12 +68,12 @@ class NetworkBlueprint(Blueprint):
         return same
 
     def noticed(self, worlds: NDArray[Any], seat: int, action: int, memories: Memories) -> None:
-        """See `Blueprint.noticed`."""
+        """Stores the move, if the policy uses last moves."""
         if self._told:
             memories[:, :, self._hidden + seat] = action
 
     def play(self, drawn: Draw, actions: NDArray[np.int64], seat: int) -> NDArray[np.float64]:
-        """See `Blueprint.play`; all worlds and actions in one batch."""
+        """See `Blueprint.play`; all worlds and actions form one batch."""
         thinking, each = drawn.memories.copy(), len(actions)
         self._choose(engine_of(self.game, drawn.worlds), seat, np.arange(len(drawn.worlds)), thinking)
         engine, memories = engine_of(self.game, drawn.worlds.repeat(each)), thinking.repeat(each, axis=0)
@@ -99,8 +99,8 @@ class NetworkBlueprint(Blueprint):
         return chosen
 
     @torch.no_grad()
-    def _ask(self, engine: Engine, seat: int, rows: NDArray[np.int64], memories: Memories) -> Said:
-        """What the policy says in `seat` of the games `rows`; updates its memory there."""
+    def _ask(self, engine: Engine, seat: int, rows: NDArray[np.int64], memories: Memories) -> MaskedLogits:
+        """The policy's logits for `seat` in the games `rows`; updates its memory there."""
         policy, own = self.agent.policy, torch.from_numpy(memories[rows, seat]).to(self._device)
         bits = policy.observation.bits
         seen = engine.observe(seat, rows, packed=bits)
@@ -113,7 +113,7 @@ class NetworkBlueprint(Blueprint):
         if self._hidden:
             memories[rows, seat, : self._hidden] = output.memory.cpu().numpy()
         legal = torch.from_numpy(engine.legal()[rows]).to(self._device)
-        return Said(output.logits.float().masked_fill(~legal, -torch.inf), legal)
+        return MaskedLogits(output.logits.float().masked_fill(~legal, -torch.inf), legal)
 
 
 def _chunks(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:

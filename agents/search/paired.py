@@ -1,4 +1,4 @@
-"""Comparing actions by their returns in the same worlds, beside those of a baseline."""
+"""`PairedReturns`: actions compared with a baseline by their returns in the same worlds."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAST_ROUNDS = 35
-"""No action is given up before it was tried in so many worlds."""
+"""No action is dropped before it was tried in this many worlds."""
 BEHIND = 2.5
-"""An action is given up when it is so many standard errors behind the best."""
+"""An action is dropped when it is this many standard errors behind the best."""
 RARE = 1.0
-"""Difference in points of one more world that `doubt` reckons with: few worlds may all agree and yet miss a rare disaster."""
+"""Difference in points of one additional world assumed by `doubt`: a few worlds may all agree and still miss a rare disaster."""
 
 
 class PairedReturns:
-    """Means of the returns of `count` actions; all actions still tried were tried in the same worlds.
+    """Mean returns of `count` actions; all actions that are still tried were tried in the same worlds.
 
     Args:
         count: number of actions.
-        baseline: index of the action that the others must beat; it is never given up.
-        threshold: by how much they must beat it.
-        errors: by how many standard errors they must beat it, too; few worlds then change little.
+        baseline: index of the action that the others must beat; it is never dropped.
+        threshold: points by which they must beat it.
+        errors: standard errors by which they must beat it as well, so that a few worlds change little.
     """
 
     def __init__(self, count: int, baseline: int, threshold: float, errors: float = 0.0) -> None:
         self.baseline, self.threshold, self.errors = baseline, threshold, errors
         self.tried = np.arange(count)
-        """Indices of the actions not given up."""
+        """Indices of the actions that are still tried."""
         self.rounds = np.zeros(count, np.int64)
-        """In how many worlds each action was tried."""
+        """Number of worlds in which each action was tried."""
         self._returns, self._leads, self._squares = np.zeros(count), np.zeros(count), np.zeros(count)
 
     def add(self, returns: NDArray[np.float64]) -> None:
-        """Returns (n, len(tried)) in n more worlds."""
+        """Add returns (n, len(tried)) of n more worlds."""
         leads = returns - returns[:, self.tried == self.baseline]
         self.rounds[self.tried] += len(returns)
         self._returns[self.tried] += returns.sum(axis=0)
@@ -41,17 +41,17 @@ class PairedReturns:
 
     @property
     def leads(self) -> NDArray[np.float64]:
-        """(count,) mean of return minus that of the baseline in the same worlds."""
+        """(count,) mean return minus that of the baseline in the same worlds."""
         return self._leads / np.maximum(self.rounds, 1)
 
     @property
     def stderrs(self) -> NDArray[np.float64]:
-        """(count,) standard errors of `leads`; infinite below two worlds."""
+        """(count,) standard errors of `leads`; infinite for fewer than two worlds."""
         return self._errors(0.0)
 
     @property
     def doubt(self) -> NDArray[np.float64]:
-        """(count,) standard errors of `leads` if one world that is still to come were `RARE` points off the mean."""
+        """(count,) standard errors of `leads` if one more world were `RARE` points off the mean."""
         return self._errors(RARE**2)
 
     def _errors(self, more: float) -> NDArray[np.float64]:
@@ -67,7 +67,7 @@ class PairedReturns:
         return mean + self.leads
 
     def give_up(self) -> None:
-        """Stop trying what is clearly behind the best."""
+        """Stop trying actions that are clearly behind the best."""
         with_head_start, errors = self._with_head_start(), self.stderrs
         best = self.tried[with_head_start[self.tried].argmax()]
         behind = with_head_start[best] - self.leads > BEHIND * np.hypot(errors, errors[best])
@@ -76,7 +76,7 @@ class PairedReturns:
         self.tried = self.tried[keep[self.tried]]
 
     def best(self) -> int:
-        """Index of the action to play: the greatest mean among those still tried that beat the baseline, else the baseline."""
+        """Index of the action to play: the largest mean among the tried actions that beat the baseline, else the baseline."""
         leads, doubt = self.leads, self.doubt
         beats = (leads > self.threshold) & ((leads > self.errors * doubt) | (self.errors == 0))
         beats[self.baseline] = False

@@ -1,4 +1,4 @@
-"""`ParticleBelief`: worlds that agree with all that a seat saw and with what the others did, for any game that can `redeal`."""
+"""`ParticleBelief`: worlds that agree with everything a seat saw and with the moves of others, for any game with `redeal`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.seat import Move, Seat
+from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.chance import COUNTER, KEY, hash_rows
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.protocol import on_host
@@ -18,69 +18,69 @@ from .belief import Draw
 from .blueprint import Blueprint, Memories, engine_of, records_of
 
 Rewind = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any] | None]
-"""`rewind(before, worlds)`: the worlds [n] as they were when the game was in the state `before` [1], known to the seat only in
-part; None: what was hidden then has nothing to do with what is hidden in `worlds`."""
+"""`rewind(before, worlds)`: the worlds [n] as they were when the game was in the state `before` [1], of which the seat knows only
+a part; None if what was hidden then is unrelated to what is hidden in `worlds`."""
 MOST_BATCHES = 10
-"""So many times as many worlds as are kept are drawn at most to find new ones."""
+"""At most this many batches of worlds are drawn to find new ones."""
 
 
 class Past(NamedTuple):
-    """A move, a state before it that the seat cannot tell from the true one, and what the seat saw after it."""
+    """A move, a state before it that the seat cannot distinguish from the true one, and what the seat saw after it."""
 
     before: NDArray[Any]
-    move: Move
+    move: SeatMove
     seen: NDArray[Any] | None
 
 
 class Particles(NamedTuple):
-    """Worlds [n], memories of the blueprint [n, P, M], and how many moves of others were not its own, int64 [n]."""
+    """Worlds [n], memories of the blueprint [n, P, M], and the number of moves by others that it would not have made, int64 [n]."""
 
     worlds: NDArray[Any]
     memories: Memories
     misses: NDArray[np.int64]
 
     def at(self, rows: NDArray[Any]) -> Particles:
-        """Some of them."""
+        """The particles `rows`."""
         return Particles(self.worlds[rows], self.memories[rows], self.misses[rows])
 
 
 class ParticleBelief:
-    """Worlds drawn by the rules, of which those count in which the blueprint, in the other seats, makes the moves that were made.
+    """Worlds drawn by the rules, filtered to those in which the blueprint, in the other seats, makes the moves that were made.
 
-    These are independent draws from the posterior. Where no world explains all moves, those with the fewest unexplained ones count:
-    the limit of a likelihood that grants each move a small chance of being another player's.
+    These are independent draws from the posterior. Where no world explains all moves, those with the fewest unexplained moves are
+    kept: the limit of a likelihood in which each move has a small probability of not being the blueprint's.
 
-    New worlds are dealt by `redeal` at the current state and told the past by `rewind`; without it, they are dealt at the start of the
-    game and played up to now, so that few are left late in a game in which much is revealed.
+    New worlds are dealt by `redeal` in the current state and replayed through the past by `rewind`. Without it, they are dealt at
+    the start of the game and played up to now, so that few are left late in a game in which much is revealed.
 
     Args:
         blueprint: what all others play.
-        seat: who believes.
-        count: worlds that are kept.
-        rewind: takes current worlds back to an earlier state; None: not known for this game.
+        seat: whose belief it is.
+        count: number of worlds to keep.
+        rewind: takes current worlds back to an earlier state; None: unknown for this game.
     """
 
     def __init__(self, blueprint: Blueprint, seat: int, count: int = 1000, rewind: Rewind | None = None) -> None:
         self.blueprint, self.seat, self.count, self._rewind = blueprint, seat, count, rewind
         self.contradictions = 0
-        """Unexplained moves in the worlds that count; all, when not even the rules let any world be found."""
+        """Unexplained moves in the worlds that are kept; all moves if no world was found that the rules allow."""
         self._past: list[Past] = []
         self._kept: Particles | None = None
 
     @property
     def size(self) -> int | None:
-        """None: hidden states are not counted."""
+        """None, since hidden states are not counted."""
         return None
 
-    def watch(self, seat: Seat, move: Move) -> None:
-        """Take note of a move about to be made; what it leads to is seen in the next call."""
+    def watch(self, seat: Seat, move: SeatMove) -> None:
+        """Update the belief with a move about to be made; its outcome is read in the next call."""
         self._catch_up(seat)
         self._past.append(Past(self._known(seat), move, None))
         if self._kept is not None:
             self._kept = self._moved(self._kept, move)
 
     def draw(self, seat: Seat, count: int, key: int) -> Draw:
-        """`count` worlds, a function of `key`, of earlier draws and of what the seat knows; all that are kept are used equally often."""
+        """`count` worlds, a function of `key`, of earlier draws and of what the seat knows; kept worlds are used equally often."""
         self._catch_up(seat)
         kept = self._topped_up(seat, key)
         order = np.argsort(hash_rows(key, np.arange(len(kept.worlds))), kind="stable")
@@ -93,7 +93,7 @@ class ParticleBelief:
         return records_of(seat.worlds(1, seed=0), "a belief").copy()
 
     def _catch_up(self, seat: Seat) -> None:
-        """Drop the worlds in which the seat would see something else after the last move."""
+        """Drop the worlds in which the seat would see something different after the last move."""
         if not self._past or self._past[-1].seen is not None:
             return
         seen = seat.observation
@@ -102,7 +102,7 @@ class ParticleBelief:
             self._kept = self._seeing(self._kept, seen)
 
     def _topped_up(self, seat: Seat, key: int) -> Particles:
-        """Those of the worlds kept that count, with new ones if they have become few."""
+        """The best of the kept worlds, with new ones if few are left."""
         kept = self._kept
         for batch in range(MOST_BATCHES):
             if kept is not None and (kept.misses == 0).sum() >= max(self.count // 2, 1):
@@ -119,7 +119,7 @@ class ParticleBelief:
         return self._kept
 
     def _fresh(self, seat: Seat, key: int) -> Particles:
-        """`count` worlds drawn by the rules, less those that do not lead through what was seen."""
+        """Up to `count` worlds drawn by the rules: those that agree with what was seen."""
         seed = abs(key) >> 2
         if self._rewind is None and self._past:
             start = engine_of(self.blueprint.game, self._past[0].before.repeat(self.count))
@@ -131,7 +131,7 @@ class ParticleBelief:
         return Particles(worlds, self.blueprint.no_memory(len(worlds)), np.zeros(len(worlds), np.int64))
 
     def _played_up(self, particles: Particles) -> Particles:
-        """Worlds of the start, after the moves that were made."""
+        """Worlds of the start of the game, after the moves that were made."""
         for past in self._past:
             particles = self._moved(particles, past.move)
             if past.seen is not None:
@@ -139,7 +139,7 @@ class ParticleBelief:
         return particles
 
     def _told(self, particles: Particles) -> Particles:
-        """Current worlds, with what their past says about them."""
+        """Current worlds, with the unexplained moves of their past counted."""
         for past in self._past:
             assert self._rewind is not None
             then = self._rewind(past.before, particles.worlds)
@@ -147,7 +147,7 @@ class ParticleBelief:
             self._ask(past.before.repeat(len(particles.worlds)) if then is None else then, past.move, particles, tells)
         return particles
 
-    def _moved(self, particles: Particles, move: Move) -> Particles:
+    def _moved(self, particles: Particles, move: SeatMove) -> Particles:
         """The worlds in which the move is legal, after it."""
         if not len(particles.worlds):
             return particles
@@ -161,8 +161,8 @@ class ParticleBelief:
         engine.step(np.full(len(able), move.action))
         return left._replace(worlds=engine.records)
 
-    def _ask(self, worlds: NDArray[Any], move: Move, particles: Particles, tells: bool) -> None:
-        """Count the worlds in which the blueprint would have done something else; let it take note of the move."""
+    def _ask(self, worlds: NDArray[Any], move: SeatMove, particles: Particles, tells: bool) -> None:
+        """Count the move as a miss in the worlds in which the blueprint would not have made it; update its memory."""
         same = self.blueprint.asked(worlds, move.seat, move.action, particles.memories)
         if tells and move.seat != self.seat:
             particles.misses[:] += ~same
@@ -177,11 +177,11 @@ class ParticleBelief:
 
 
 def rewind_of(game: Game) -> Rewind | None:
-    """How worlds of a game are taken back, where that is known."""
+    """The `Rewind` of a game, None if there is none."""
     from ludory.envs.texas42.rules import step, step_play
 
     if game.has_kernel("step", step) or game.has_kernel("step", step_play):
-        from ludory.agents.texas42.play.rewind import rewind
+        from ludory.agents.texas42.play.belief import rewind
 
         return rewind
     return None

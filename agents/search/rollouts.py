@@ -1,4 +1,4 @@
-"""`RolloutSearch`: which action does best when everybody plays the blueprint after it, in worlds drawn from a belief."""
+"""`RolloutSearch`: the action with the best return if everybody plays the blueprint after it, in worlds drawn from a belief."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ DrawWorlds = Callable[[int, int], Draw]
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """What a search found before one move; A actions."""
+class SearchDecision:
+    """Outcome of the search before one move; A actions."""
 
     action: int
     blueprint_action: int
     values: NDArray[np.float64]
     """(A,) mean return from here on; NaN for illegal actions."""
     stderrs: NDArray[np.float64]
-    """(A,) standard error of the value less the blueprint action's, in the same worlds; NaN for illegal actions."""
+    """(A,) standard error of the difference from the blueprint action in the same worlds; NaN for illegal actions."""
     counts: NDArray[np.int64]
     """(A,) number of worlds in which each action was tried."""
     range_size: int | None
-    """Number of hands held possible; None while they are not counted."""
+    """Number of hidden states considered possible; None if they are not counted."""
 
     @property
     def rollouts(self) -> int:
@@ -45,11 +45,11 @@ class Decision:
 
     @property
     def gain(self) -> float:
-        """Value of the action less the blueprint action's; too high by the choice of the best, unless `confirm` was asked for."""
+        """Value of the action minus that of the blueprint's; biased upwards by choosing the best, unless `confirm` was set."""
         return float(self.values[self.action] - self.values[self.blueprint_action])
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """Outcome of a search among `legal` actions."""
 
     legal: NDArray[np.int64]
@@ -61,22 +61,22 @@ class Found(NamedTuple):
         """What to play."""
         return int(self.legal[self.paired.best()])
 
-    def decision(self, actions: int, values: NDArray[np.float64], range_size: int | None) -> Decision:
-        """As a record over all `actions` ids; `values` of the legal ones."""
+    def decision(self, actions: int, values: NDArray[np.float64], range_size: int | None) -> SearchDecision:
+        """The outcome over all `actions` ids; `values` are those of the legal ones."""
         every, errors, counts = np.full(actions, np.nan), np.full(actions, np.nan), np.zeros(actions, np.int64)
         every[self.legal], errors[self.legal], counts[self.legal] = values, self.paired.stderrs, self.paired.rounds
-        return Decision(self.action, self.blueprint_action, every, errors, counts, range_size)
+        return SearchDecision(self.action, self.blueprint_action, every, errors, counts, range_size)
 
 
 class RolloutSearch:
-    """Plays every legal action in the same drawn worlds and keeps the blueprint's unless another is better beyond doubt.
+    """Plays every legal action in the same drawn worlds and keeps the blueprint's unless another is significantly better.
 
     Args:
-        blueprint: who plays on after the action, in every seat.
+        blueprint: plays every seat after the action.
         rollouts: games played out per decision, shared by the legal actions.
-        threshold: in points of the game.
-        errors: in standard errors, which it must be better by as well.
-        seconds: stop a search after this time as well; None: never.
+        threshold: points by which an action must be better.
+        errors: standard errors by which it must be better as well.
+        seconds: time limit of a search; None: no limit.
 
     Raises:
         OptionError: a value that is not allowed.
@@ -96,10 +96,12 @@ class RolloutSearch:
         self.blueprint, self.rollouts, self.seconds = blueprint, rollouts, seconds
         self.threshold, self.errors = threshold, errors
 
-    def run(self, draw: DrawWorlds, legal: NDArray[np.int64], seat: int, key: int, wanted: int | None = None) -> Found:
+    def run(
+        self, draw: DrawWorlds, legal: NDArray[np.int64], seat: int, key: int, wanted: int | None = None
+    ) -> SearchResult:
         """Search for `seat`, which is to move.
 
-        wanted: if only this action matters, the search may stop as soon as it is given up; another one then comes out.
+        wanted: if only this action matters, the search may stop as soon as it is dropped, and returns a different one.
         """
         rounds = max(self.rollouts // len(legal), 1)
         drawn = draw(min(rounds, ROUNDS_DRAWN_AT_ONCE), key)
@@ -118,10 +120,10 @@ class RolloutSearch:
             done = first + block.stop
             if wanted is not None and wanted not in legal[paired.tried]:
                 break
-        return Found(legal, blueprint_action, paired)
+        return SearchResult(legal, blueprint_action, paired)
 
-    def confirmed(self, draw: DrawWorlds, found: Found, seat: int, key: int) -> NDArray[np.float64]:
-        """Values of the legal actions, that of the one found as it is in as many fresh worlds as it was tried in."""
+    def confirmed(self, draw: DrawWorlds, found: SearchResult, seat: int, key: int) -> NDArray[np.float64]:
+        """Values of the legal actions; that of the best one is measured again in as many fresh worlds as it was tried in."""
         values, best, baseline = found.paired.values, found.paired.best(), found.paired.baseline
         if best != baseline:
             fresh = draw(int(found.paired.rounds[best]), int(hash_rows(key, -1)))

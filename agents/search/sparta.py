@@ -5,15 +5,17 @@ Source: Lerer et al., Improving Policies via Search in Cooperative Partially Obs
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ludory.agents.agent import Agent
+from ludory.agents.draws import Keys
 from ludory.agents.make import make_agent
-from ludory.agents.seat import Move, Seat
+from ludory.agents.seat import Seat, SeatAgent, SeatMove
 from ludory.envs.chance import hash_rows
 from ludory.envs.engine.protocol import Array, Engine
 from ludory.envs.game import Game
@@ -23,53 +25,106 @@ from ludory.errors import OptionError
 from .belief import Belief
 from .blueprint import Blueprint, make_blueprint
 from .particles import ParticleBelief, rewind_of
-from .rollouts import Decision, RolloutSearch
-from .searcher import Searcher
+from .rollouts import RolloutSearch, SearchDecision
+
+
+class Searcher(SeatAgent):
+    """Base of agents that search from a blueprint, whose results can be recorded.
+
+    Its notes of a game have `decisions`, the search before each of its own moves that was not forced; `contradictions`, the number of
+    moves by others that the blueprint would not have made; and `key`, a number that its draws depend on.
+    """
+
+    blueprint: Blueprint
+    search: RolloutSearch
+    blueprint_spec: str | None = None
+    """The blueprint's spec, such as an id or a checkpoint's path, if it was given by name."""
+    alone: bool = True
+    """Whether only one seat of a game may search."""
+
+    @property
+    def partner(self) -> Agent:
+        """The agent assumed in the other seats."""
+        return self.blueprint.agent
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Settings of the search apart from its seed, as plain values."""
+        found = self.search
+        return {
+            "blueprint": self.blueprint_spec or self.partner.name,
+            "rollouts": found.rollouts,
+            "threshold": found.threshold,
+            "errors": found.errors,
+            "seconds": found.seconds,
+        }
+
+    def seed(self, seed: int) -> None:
+        """Restart the draws from `seed`."""
+        self._seed = int(seed)
+
+    def start_games(self, seat: int, keys: Keys) -> Memory:
+        """As `Agent.start_games`. All seats share one key, which changes with every move, so that joint searches agree."""
+        memory = self.initial_memory(len(keys))
+        for note, key in zip(memory, keys, strict=True):
+            note.own.key = int(hash_rows(note.own.key, key))
+        return memory
+
+    def decisions(self, memory: Memory, row: int) -> Sequence[SearchDecision]:
+        """The searches so far in the game `row` of this seat's memory, in order."""
+        found: list[SearchDecision] = memory[row].own.decisions
+        return found
+
+    def contradictions(self, memory: Memory, row: int) -> int:
+        """Number of moves by others in the game `row` that the blueprint would have made in no possible world."""
+        found: int = memory[row].own.contradictions
+        return found
+
 
 ERRORS = 2.0
-"""Standard errors by which an action has to be better than the blueprint's."""
+"""Standard errors by which an action must be better than the blueprint's."""
 _searching: WeakKeyDictionary[Engine, int] = WeakKeyDictionary()
-"""Which seat searches in the games of an engine."""
+"""The seat that searches in the games of an engine."""
 
 
 @dataclass
-class SearchNotes:
+class SpartaNotes:
     """What a search remembers of one game."""
 
     belief: Belief | None = None
     key: int = 0
-    """Hash of the moves so far: random draws depend on it and the seed, not on where in a batch the game is."""
-    decisions: list[Decision] = field(default_factory=list)
+    """Hash of the seed and the moves so far, on which random draws depend; not on the game's place in a batch."""
+    decisions: list[SearchDecision] = field(default_factory=list)
     """Of the seat's own moves, forced ones left out."""
 
     @property
     def contradictions(self) -> int:
-        """See `Belief`."""
+        """Number of moves by others that the blueprint would have made in no possible world."""
         return self.belief.contradictions if self.belief else 0
 
 
 class Sparta(Searcher):
-    """Plays every legal action to the end in the same drawn worlds, all seats on the blueprint, and takes what went best.
+    """Plays out every legal action in the same drawn worlds, all seats on the blueprint, and takes the best one.
 
-    Worlds come from the posterior given that the others play the blueprint: exact in Hanabi with a rule bot, else see
+    Worlds come from the posterior given that the others play the blueprint. It is exact in Hanabi with a rule bot; otherwise see
     `ParticleBelief` and `NetworkBlueprint`. The blueprint's own action is kept unless another is better by `threshold`
-    and by `errors`. Deterministic from `seed`, unless `seconds` is given.
+    and by `errors`. Deterministic for a `seed`, unless `seconds` is given.
 
     Args:
-        game: what is played, seats in turn.
+        game: a sequential game.
         blueprint: a rule bot or a trained network, or its name.
         rollouts: games played out per decision, shared by the legal actions.
         threshold: in points of the game.
-        errors: in standard errors of the difference; without it, few rollouts make a player worse.
+        errors: standard errors of the difference; with 0, few rollouts make a player worse.
         seed: of the draws.
-        seconds: stop a search after this time as well.
-        confirm: compare the action found with the blueprint's once more in fresh worlds, so that `Decision.gain` is unbiased.
-        particles: worlds that are kept where hidden states cannot be listed.
-        unsound: let more than one seat of a game search on its own, each taking the others for the blueprint.
+        seconds: time limit of a search.
+        confirm: compare the action found with the blueprint's again in fresh worlds, so that `SearchDecision.gain` is unbiased.
+        particles: worlds to keep where hidden states cannot be enumerated.
+        unsound: let several seats of a game search independently, each assuming that the others are the blueprint.
         device: where rollouts of a rule bot are played: "cpu", or "cuda" for large batches.
 
     Raises:
-        OptionError: a value that is not allowed, a blueprint that is neither a rule bot nor a network, or a game without a belief.
+        OptionError: an invalid value, a blueprint that is neither a rule bot nor a network, or a game without a belief.
     """
 
     def __init__(
@@ -99,17 +154,13 @@ class Sparta(Searcher):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """See `Searcher`."""
+        """Settings of the search apart from its seed, as plain values."""
         where = {} if self._device == "cpu" else {"device": self._device}
         return super().settings | {"confirm": self.confirm, "joint": False} | where
 
-    def seed(self, seed: int) -> None:
-        """Start the draws anew."""
-        self._seed = int(seed)
-
-    def begin(self) -> SearchNotes:
-        """Nothing known yet."""
-        return SearchNotes(key=int(hash_rows(self._seed, 0)))
+    def begin(self) -> SpartaNotes:
+        """Notes of a new game."""
+        return SpartaNotes(key=int(hash_rows(self._seed, 0)))
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions (m,) of `seat` in the games `rows`.
@@ -127,18 +178,18 @@ class Sparta(Searcher):
             )
         return super().choose(engine, seat, rows, memory)
 
-    def watch(self, seat: Seat, move: Move, own: SearchNotes) -> None:
-        """Let the belief take note."""
+    def watch(self, seat: Seat, move: SeatMove, own: SpartaNotes) -> None:
+        """Update the belief."""
         self._belief(seat, own).watch(seat, move)
         own.key = int(hash_rows(hash_rows(own.key, move.seat), move.action))
 
-    def _belief(self, seat: Seat, own: SearchNotes) -> Belief:
+    def _belief(self, seat: Seat, own: SpartaNotes) -> Belief:
         if own.belief is None:
             own.belief = self._new_belief(seat.number)
         return own.belief
 
-    def decide(self, seat: Seat, own: SearchNotes) -> int:
-        """The action found; what is known of it stands in `own.decisions`."""
+    def decide(self, seat: Seat, own: SpartaNotes) -> int:
+        """The best action; the search is appended to `own.decisions`."""
         legal, belief = np.flatnonzero(seat.mask), self._belief(seat, own)
         if len(legal) == 1:
             return int(legal[0])
@@ -153,16 +204,16 @@ class Sparta(Searcher):
 
 
 def belief_maker(blueprint: Blueprint, searcher: str, particles: int) -> Callable[[int], Belief]:
-    """Makes the belief of a seat.
+    """Returns a function that makes the belief of a seat.
 
     Raises:
-        OptionError: the game cannot draw anew what a seat does not know, or `particles` is below 1.
+        OptionError: the game cannot redraw what a seat does not know, or `particles` is below 1.
     """
     from ludory.envs.hanabi.rules import step
 
     game = blueprint.game
     if game.has_kernel("step", step):
-        from ludory.agents.hanabi.beliefs.hand_belief import HandBelief
+        from ludory.agents.hanabi.beliefs.hand_range import HandBelief
 
         return lambda seat: HandBelief(blueprint, seat)
     if not game.redeals:
@@ -190,10 +241,10 @@ def make(
     range_max: int | None = None,
     device: str = "cpu",
 ) -> Searcher:
-    """`sparta(hanabi/smartbot)`, or with joint=True for both seats of a game for two; see `Sparta` and `JointSparta`.
+    """`sparta(hanabi/smartbot)`, a `Sparta`; with joint=True, for both seats of a game for two, a `JointSparta`.
 
     Raises:
-        OptionError: as those.
+        OptionError: as these.
     """
     if not joint:
         return Sparta(game, blueprint, rollouts, threshold, errors, seed, seconds, confirm, unsound, particles, device)

@@ -1,4 +1,4 @@
-"""`texas42/seer`, which sees all hands, and `texas42/bid30`, which bids by the simplest rule and lets another agent play."""
+"""`texas42/seer`, which sees all hands; `texas42/bid30` and `texas42/seat`, which let other agents play."""
 
 from __future__ import annotations
 
@@ -10,21 +10,19 @@ from numpy.typing import NDArray
 from ludory.agents.agent import Agent
 from ludory.agents.draws import Keys
 from ludory.agents.make import make_agent
-from ludory.agents.texas42.bidding.thirty import bid_thirty
-from ludory.agents.texas42.play.choice import best_by_points, tiles_with_most
-from ludory.agents.texas42.play.pimc import check_texas42, first_tile, on_cpu
-from ludory.agents.texas42.solver.expected import decision_of
+from ludory.agents.texas42.play.choice import best_by_points, question_of, tiles_with_most
+from ludory.agents.texas42.play.pimc import bid_thirty, check_texas42, first_tile, on_cpu
 from ludory.agents.texas42.solver.solver import Solver, positions_of
+from ludory.envs.chance import hash_rows
 from ludory.envs.engine.protocol import Array, Engine, on_host
 from ludory.envs.game import Game, State
 from ludory.envs.seats.player import Memory
 from ludory.envs.texas42.state import PLAYING
-from ludory.envs.texas42.tiles import mask_of
 from ludory.errors import OptionError
 
 
 class ThirtyBidder(Agent):
-    """Bids 30 if nobody has bid, declares the pip it holds most tiles of; subclasses choose the tiles, and may bid otherwise."""
+    """Bids 30 if nobody has bid and declares the pip it holds most tiles of; subclasses choose the tiles and may override `bid`."""
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions (m,) of `seat` in the games `rows`."""
@@ -48,7 +46,7 @@ class ThirtyBidder(Agent):
 
 
 class SeerAgent(ThirtyBidder):
-    """Sees all hands and plays exactly: to make or break the contract, then for points, then the lowest tile."""
+    """Sees all hands and plays exactly: for the contract, then for points, then the lowest tile. For evaluation only."""
 
     name = "texas42/seer"
     privileged = True
@@ -61,35 +59,37 @@ class SeerAgent(ThirtyBidder):
         """Actions (m,) in games that are being played."""
         state, masks = on_cpu(engine.state), on_host(engine.legal())
         every = positions_of(state, rows)
-        decisions = [decision_of(state, int(row)) for row in rows]
-        makes = self._solver.make_after(every, [d.bid for d in decisions], [d.banked for d in decisions])
-        best = [
-            tiles_with_most(makes[k] if decision.declares else ~makes[k], mask_of(np.flatnonzero(masks[rows[k], -28:])))
-            for k, decision in enumerate(decisions)
-        ]
-        tiles = best_by_points(self._solver, decisions, [every.row(k) for k in range(len(rows))], best)
+        asked = [question_of(state, int(row), masks[row, -28:], 0) for row in rows]
+        makes = self._solver.make_after(every, [one.bid for one in asked], [one.banked for one in asked])
+        best = [tiles_with_most(makes[k] if one.declares else ~makes[k], one.legal) for k, one in enumerate(asked)]
+        tiles = best_by_points(self._solver, asked, [every.row(k) for k in range(len(rows))], best)
         return np.array(tiles, np.int64) + first_tile(masks[0])
 
 
 class Bidding(ThirtyBidder):
-    """Lets another agent, `player`, choose the tiles."""
+    """Bids by the simplest rule and lets another agent, `play`, choose the tiles.
+
+    Raises:
+        OptionError: the game is not Texas 42, or has no auction.
+    """
 
     name = "texas42/bid30"
 
-    def __init__(self, game: Game, player: Agent) -> None:
-        check_auction(self.name, game, player)
-        self.player, self.privileged = player, player.privileged
+    def __init__(self, game: Game, play: Any = "texas42/pimc") -> None:
+        self.player = make_agent(play, game)
+        check_auction(self.name, game, self.player)
+        self.privileged = self.player.privileged
 
     def seed(self, seed: int) -> None:
-        """Start the player's choices anew."""
+        """Restart the player's random choices."""
         self.player.seed(seed)
 
     def initial_memory(self, rows: int) -> Memory:
-        """The player's."""
+        """The player's memory."""
         return self.player.initial_memory(rows)
 
     def start_games(self, seat: int, keys: Keys) -> Memory:
-        """The player's."""
+        """The player's memory."""
         return self.player.start_games(seat, keys)
 
     def play(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
@@ -97,12 +97,12 @@ class Bidding(ThirtyBidder):
         return self.player.choose(engine, seat, rows, memory)
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
-        """Let the player take note of all moves."""
+        """Pass all moves to the player."""
         self.player.notice(engine, seat, rows, actions, memory)
 
 
 def check_auction(name: str, game: Game, player: Agent) -> None:
-    """Refuse games that are played without bids.
+    """Check that the game has an auction.
 
     Raises:
         OptionError: the game is not Texas 42, or has no auction.
@@ -112,15 +112,47 @@ def check_auction(name: str, game: Game, player: Agent) -> None:
         raise OptionError(f"{name} bids, and {game.id or game.facts.name} has no auction; use {player.name!r} itself")
 
 
-def make_seer(game: Game) -> SeerAgent:
-    """`texas42/seer`: for evaluation only, it looks at all hands."""
-    return SeerAgent(game)
+class SplitAgent(Agent):
+    """Asks the agent `bid` before the play and the agent `play` in it, as in `texas42/seat(bid="texas42/bid30")`; both are told all moves, but neither is asked for the other's decisions.
 
-
-def make_bid30(game: Game, play: Any = "texas42/pimc") -> Bidding:
-    """`texas42/bid30`, or `texas42/bid30(play="random")`.
+    A recurrent network, whose memory advances only in its own decisions, starts the play with an empty memory.
 
     Raises:
         OptionError: the game is not Texas 42, or has no auction.
     """
-    return Bidding(game, make_agent(play, game))
+
+    name = "texas42/seat"
+
+    def __init__(self, game: Game, bid: Any = "texas42/bidder", play: Any = "texas42/pimc") -> None:
+        self.player = make_agent(play, game)
+        check_auction(self.name, game, self.player)
+        self.bidder = make_agent(bid, game)
+        self.privileged = self.bidder.privileged or self.player.privileged
+
+    def seed(self, seed: int) -> None:
+        """Restart the random choices of both."""
+        self.player.seed(seed)
+        self.bidder.seed(seed + 1)
+
+    def initial_memory(self, rows: int) -> Memory:
+        """The memories of both."""
+        return self.bidder.initial_memory(rows), self.player.initial_memory(rows)
+
+    def start_games(self, seat: int, keys: Keys) -> Memory:
+        """Memory of new games; their draws depend on `keys`."""
+        return self.bidder.start_games(seat, keys), self.player.start_games(seat, hash_rows(keys, 0))
+
+    def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """Actions (m,) of `seat` in the games `rows`."""
+        rows = on_host(rows)
+        playing = on_host(engine.state.phase)[rows] == PLAYING
+        actions = np.empty(len(rows), np.int64)
+        for agent, own, these in zip((self.bidder, self.player), memory, (~playing, playing), strict=True):
+            if these.any():
+                actions[these] = on_host(agent.choose(engine, seat, rows[these], own))
+        return actions
+
+    def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
+        """Pass all moves to both."""
+        for agent, own in zip((self.bidder, self.player), memory, strict=True):
+            agent.notice(engine, seat, rows, actions, own)

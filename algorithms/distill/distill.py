@@ -12,15 +12,15 @@ from torch import Tensor
 from typing_extensions import Self
 
 from ludory.agents.make import make_agent
-from ludory.agents.networks.build import PolicySpec
+from ludory.agents.networks.build import PolicySpec, saved_policy
 from ludory.agents.networks.import_hanabi_gru import ImportedPolicy, import_hanabi_gru
 from ludory.agents.networks.import_sb3 import is_sb3_file
 from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.learner import MaybeCallback, game_of
 from ludory.algorithms.offline.algorithm import OfflineAlgorithm, game_for, paths_of
-from ludory.algorithms.running.checkpoint import read_header, saved_policy, weights_hash
 from ludory.algorithms.running.rank import is_first_process
 from ludory.algorithms.sampling.teacher import Teacher
+from ludory.checkpoints.checkpoint import read_header, weights_hash
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.game import Game
 from ludory.envs.recorded_game import missing_rules

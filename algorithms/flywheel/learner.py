@@ -8,10 +8,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ludory.agents.make import make_agent
+from ludory.agents.networks.build import saved_policy
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.make import make_algorithm
-from ludory.algorithms.running.checkpoint import read_header, saved_policy
 from ludory.atomic import atomic_file
+from ludory.checkpoints.checkpoint import read_header
 from ludory.data.split import SPLITS, in_split_by_number
 from ludory.envs.game import Game
 from ludory.envs.make import make_game

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.evaluation.evaluate import evaluate
+from ludory.agents.evaluation.record import record
 from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.atomic import atomic_file
-from ludory.data.recording.record import record
 from ludory.data.shards import MANIFEST
 from ludory.envs.chance import hash_rows
 from ludory.envs.game import Game

@@ -14,11 +14,12 @@ from typing import Any
 
 from stable_baselines3.common.logger import KVWriter, Logger
 
+from ludory.agents.networks.build import saved_policy
 from ludory.agents.networks.policy import Policy
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.config import AlgorithmConfig
 from ludory.algorithms.make import make_algorithm
-from ludory.algorithms.running.checkpoint import read_header, saved_policy
+from ludory.checkpoints.checkpoint import read_header
 from ludory.envs.game import Game
 from ludory.errors import OptionError, TrainingError
 from ludory.plugins import algorithms

@@ -16,11 +16,11 @@ from typing_extensions import Self
 
 from ludory.algorithms.league.log.events import FILE, EventLog, read_events, standing
 from ludory.algorithms.league.log.state import LeagueState, load_state, write_state
-from ludory.algorithms.running.checkpoint import read_header
-from ludory.algorithms.running.checkpoint_header import LIBRARIES
 from ludory.algorithms.running.folder_lock import FolderLock
 from ludory.algorithms.running.threads import one_thread
 from ludory.algorithms.sampling.teacher import load_teacher
+from ludory.checkpoints.checkpoint import read_header
+from ludory.checkpoints.header import LIBRARIES
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.errors import CheckpointError, DataError, OptionError, OutputError

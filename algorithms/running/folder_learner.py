@@ -17,15 +17,9 @@ from typing_extensions import Self
 from ludory.agents.networks.build import PolicySpec
 from ludory.algorithms.learner import Learner, game_of, saved_game
 from ludory.atomic import atomic_file, cannot_write
+from ludory.checkpoints.learner_folder import FILE, FORMAT, read_head
 from ludory.envs.game import Game
 from ludory.errors import CheckpointError, OptionError, OutputError
-from ludory.reading import read_json
-
-FILE = "learner.json"
-"""What a run is made of: `Learner.load` reads it."""
-FORMAT = 1
-MARKS = {"events.jsonl": "league-v1", "flywheel.json": "flywheel-v1"}
-"""Files of runs that `ludory league run` and `ludory flywheel run` began, with the learner that goes on with them."""
 
 
 class FolderLearner(Learner):
@@ -202,33 +196,3 @@ class FolderLearner(Learner):
     @abstractmethod
     def found(self) -> int:
         """Timesteps of the run in `folder`."""
-
-
-def algorithm_of(folder: str | Path) -> str | None:
-    """Id of the learner whose run a folder holds; None: it holds none, but perhaps a checkpoint.
-
-    Raises:
-        CheckpointError: the learner's file is damaged.
-    """
-    for mark, id in MARKS.items():
-        if (Path(folder) / mark).exists() and not (Path(folder) / FILE).exists():
-            return id
-    return str(read_head(folder)["algorithm"]) if (Path(folder) / FILE).exists() else None
-
-
-def read_head(folder: str | Path) -> dict[str, Any]:
-    """What `FolderLearner.save` wrote of the learner.
-
-    Raises:
-        CheckpointError: there is none, or it is damaged.
-    """
-    file = Path(folder) / FILE
-    try:
-        found = read_json(file)
-        if found["format"] != FORMAT:
-            raise ValueError(f"format {found['format']!r}, this version reads {FORMAT}")
-        return {name: found[name] for name in ("algorithm", "config", "policy", "env")}
-    except FileNotFoundError as error:
-        raise CheckpointError(f"{folder}: a folder without {FILE}, no learner's; name what `save` wrote") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CheckpointError(f"{file}: damaged ({error}); put a copy of it back") from error

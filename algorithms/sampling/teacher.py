@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ludory.agents.networks.build import build_policy
+from ludory.agents.networks.build import build_policy, saved_policy
 from ludory.agents.networks.policy import Policy, refuse_not_finite
-from ludory.algorithms.running.checkpoint import read_checkpoint, saved_policy, weights_hash
+from ludory.checkpoints.checkpoint import read_checkpoint, weights_hash
 from ludory.envs.game import Game
 from ludory.errors import CheckpointError
 

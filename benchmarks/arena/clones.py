@@ -12,6 +12,7 @@ from typing import Any
 
 from ludory.agents.agent import Agent
 from ludory.agents.evaluation.evaluate import evaluate
+from ludory.agents.evaluation.record import record
 from ludory.algorithms.bc import BC
 from ludory.algorithms.running.interrupt import raise_interrupt
 from ludory.algorithms.running.train_to_file import train_to_file
@@ -19,7 +20,6 @@ from ludory.atomic import atomic_file
 from ludory.benchmarks.harness.machine import origin
 from ludory.benchmarks.harness.result_file import write_result
 from ludory.charts.bars import Bar, Panel, bar_chart
-from ludory.data.recording.record import record
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 

@@ -30,6 +30,7 @@ MODULES = (
     "pyarrow.parquet",
     "tyro",
     "ludory.agents.evaluation.evaluate",
+    "ludory.agents.evaluation.record",
     "ludory.algorithms.bc",
     "ludory.algorithms.distill",
     "ludory.algorithms.flywheel.machine",
@@ -39,7 +40,6 @@ MODULES = (
     "ludory.algorithms.texas42.oracle",
     "ludory.algorithms.vtrace",
     "ludory.data.formats.last_man_standing",
-    "ludory.data.recording.record",
     "ludory.data.formats.sparta.log",
 )
 """Modules that the parent imports."""

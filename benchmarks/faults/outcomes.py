@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from safetensors.torch import load_file
 
 from ludory.algorithms.league.log.events import read_events, standing
-from ludory.algorithms.running.checkpoint import read_checkpoint
+from ludory.checkpoints.checkpoint import read_checkpoint
 
 from .findings import Items
 

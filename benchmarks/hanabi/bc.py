@@ -14,11 +14,11 @@ from typing import Any
 
 import torch
 
+from ludory.agents.evaluation.record import record
 from ludory.algorithms.bc import BC
 from ludory.algorithms.offline.batches import ask, read_batches
-from ludory.algorithms.running.checkpoint import read_header
 from ludory.benchmarks.harness.benchmark import Result, benchmark
-from ludory.data.recording.record import record
+from ludory.checkpoints.checkpoint import read_header
 from ludory.data.trajectories import TrajectoryDataset
 
 from .score import score_beside, score_lines, train_planned

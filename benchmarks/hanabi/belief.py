@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.hanabi.beliefs.hand_belief import HandBelief
+from ludory.agents.hanabi.beliefs.hand_range import HandBelief
 from ludory.agents.hanabi.beliefs.hand_sets import unpack
 from ludory.agents.make import make_agent
 from ludory.agents.search.blueprint import make_blueprint, records_of
-from ludory.agents.seat import Move, Seat
+from ludory.agents.seat import Seat
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import TwoOrMore
 from ludory.charts.axes import linear_axis
@@ -134,7 +134,7 @@ def measure(game: Game, blueprint: str, games: int, seed: int) -> dict[str, Any]
         engine = KernelEngine(game, 1, seed=seed, first_game=deck)
         engine.reset()
         memories = [bot.initial_memory(1) for _ in range(game.facts.players)]
-        belief, row, history = HandBelief(model, SEAT), np.zeros(1, np.int64), list[Move]()
+        belief, row, history = HandBelief(model, SEAT), np.zeros(1, np.int64), list[SeatMove]()
         while (mover := int(engine.to_move[0])) >= 0:
             view = Seat(engine, SEAT, 0, history)
             if mover == SEAT:
@@ -145,7 +145,7 @@ def measure(game: Game, blueprint: str, games: int, seed: int) -> dict[str, Any]
                 tallies[HINTS].add(deck, _shares(hands, np.ones(len(hands)), predicted.shape[1]), cards)
                 listed, decisions = listed + exact, decisions + 1
             actions = bot.choose(engine, mover, row, memories[mover])
-            move = Move(mover, int(actions[0]))
+            move = SeatMove(mover, int(actions[0]))
             belief.watch(view, move)
             for seat, memory in enumerate(memories):
                 bot.notice(engine, seat, row, actions, memory)

@@ -15,13 +15,13 @@ from typing import Any
 from ludory.agents.agent import Agent
 from ludory.agents.evaluation.evaluate import evaluate
 from ludory.agents.evaluation.evaluation_result import paired_difference
+from ludory.agents.evaluation.record import record
 from ludory.agents.make import make_agent
 from ludory.algorithms.bc import BC
 from ludory.algorithms.distill import Distill
 from ludory.algorithms.offline.algorithm import OfflineAlgorithm
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count, Natural, TwoOrMore
-from ludory.data.recording.record import record
 from ludory.envs.make import make_game
 from ludory.errors import DataError
 

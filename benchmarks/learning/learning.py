@@ -12,11 +12,11 @@ from pathlib import Path
 
 import torch
 
-from ludory.agents.networks.build import PolicySpec
-from ludory.algorithms.running.checkpoint import read_header, saved_policy
+from ludory.agents.networks.build import PolicySpec, saved_policy
 from ludory.algorithms.sampling.teacher import load_teacher
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count
+from ludory.checkpoints.checkpoint import read_header
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 

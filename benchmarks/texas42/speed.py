@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.make import make_agent
+from ludory.agents.texas42.expected_value.decision_value import Sampling
 from ludory.agents.texas42.play.choice import Averager, question_of
-from ludory.agents.texas42.play.decision_value import Sampling
 from ludory.agents.texas42.solver.solver import Positions, Solver, positions, positions_of
 from ludory.agents.texas42.solver.tabulator import Tabulation
 from ludory.algorithms.running.threads import one_thread

@@ -120,5 +120,5 @@ def test_random_repeats_with_its_seed(game):
 def test_styles_play_the_arena_only(game):
     with pytest.raises(OptionError, match="arena/rusher plays the arena only, got HanabiTiny2P-v0"):
         make_agent("arena/rusher", "HanabiTiny2P-v0")
-    with pytest.raises(OptionError, match="has no options speed=2"):
+    with pytest.raises(OptionError, match="unexpected keyword argument 'speed'"):
         make_agent("arena/miner(speed=2)", game)

@@ -19,17 +19,17 @@ from stable_baselines3.common.callbacks import CheckpointCallback
 from support.recorded_games import FirstLegal, Remembers, SaysWhatItSees, record_games
 
 import ludory
+from ludory.agents.evaluation.record import record
 from ludory.agents.networks.policy import numpy_to_bits
 from ludory.algorithms.bc import BC
 from ludory.algorithms.bc.module import BCModule
 from ludory.algorithms.offline.batches import ask, read_batches
 from ludory.algorithms.offline.symmetry_augmentation import renamed
 from ludory.algorithms.ppo import PPO
-from ludory.algorithms.running.checkpoint import read_checkpoint, read_header
 from ludory.algorithms.running.training_logs import make_loggers
+from ludory.checkpoints.checkpoint import read_checkpoint, read_header
 from ludory.cli import main
 from ludory.data.columns import WEIGHT
-from ludory.data.recording.record import record
 from ludory.data.shards import shard_file
 from ludory.envs.make import make_game
 from ludory.errors import DataError, OptionError, OutputError, PluginError, TrainingError

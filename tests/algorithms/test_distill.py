@@ -15,17 +15,17 @@ import pytest
 import torch
 
 import ludory
+from ludory.agents.evaluation.record import record
 from ludory.agents.networks.import_hanabi_gru import NAMES
 from ludory.algorithms.distill import Distill, DistillConfig
 from ludory.algorithms.distill.loss import advantages
 from ludory.algorithms.distill.module import DistillModule
 from ludory.algorithms.offline.batches import ask
 from ludory.algorithms.offline.symmetry_augmentation import renamed
-from ludory.algorithms.running.checkpoint import read_checkpoint, read_header
+from ludory.checkpoints.checkpoint import read_checkpoint, read_header
 from ludory.cli import main
 from ludory.data.dataset import LAST_MOVES
 from ludory.data.formats.sparta.writer import write_sparta_log
-from ludory.data.recording.record import record
 from ludory.data.recording.search_record import recorded_games
 from ludory.data.shards import read_manifest
 from ludory.envs.make import make_game

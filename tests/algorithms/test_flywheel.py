@@ -17,13 +17,13 @@ import pytest
 import torch
 
 import ludory
+from ludory.agents.evaluation.record import record
 from ludory.algorithms.flywheel import machine
 from ludory.algorithms.flywheel.config import FlywheelConfig
 from ludory.algorithms.flywheel.machine import resume_flywheel, start_flywheel
 from ludory.algorithms.flywheel.plan import plan
 from ludory.algorithms.flywheel.state import STATE, FlywheelState, read_state
 from ludory.cli import main
-from ludory.data.recording.record import record
 from ludory.data.recording.search_record import SearchRecording, recorded_games
 from ludory.data.shards import read_manifest
 from ludory.envs.make import make_game

@@ -15,8 +15,8 @@ from stable_baselines3.common.callbacks import CheckpointCallback
 
 import ludory
 from ludory.algorithms.ppo import PPO
-from ludory.algorithms.running.checkpoint import read_checkpoint, read_header, write_checkpoint
 from ludory.algorithms.running.train_to_file import train_to_file
+from ludory.checkpoints.checkpoint import read_checkpoint, read_header, write_checkpoint
 from ludory.envs.make import make_game
 from ludory.errors import CheckpointError, OptionError, OutputError
 

@@ -9,7 +9,7 @@ from games.memory import make_memory
 from games.nim import matching, nim
 
 from ludory.algorithms.ppo import PPO
-from ludory.algorithms.running.checkpoint import read_header
+from ludory.checkpoints.checkpoint import read_header
 from ludory.errors import CheckpointError, OptionError
 
 QUICK = {"num_envs": 64, "n_steps": 16, "batch_size": 256, "n_epochs": 4, "learning_rate": 5e-3, "seed": 0}

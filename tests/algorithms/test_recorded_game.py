@@ -12,14 +12,14 @@ from games.identity import make_identity
 from support.recorded_games import SaysWhatItSees, record_games
 
 import ludory
+from ludory.agents.evaluation.record import record
 from ludory.algorithms.bc import BC
 from ludory.algorithms.distill import Distill
 from ludory.algorithms.offline.algorithm import game_of_data
-from ludory.algorithms.running.checkpoint import read_header
+from ludory.checkpoints.checkpoint import read_header
 from ludory.cli import main
 from ludory.data.dataset import header_at
 from ludory.data.header import header_from_json, header_of, header_to_json
-from ludory.data.recording.record import record
 from ludory.data.shards import shard_file
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game

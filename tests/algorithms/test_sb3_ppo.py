@@ -12,8 +12,8 @@ from stable_baselines3 import PPO as SB3
 
 import ludory
 from ludory.algorithms.ppo import PPO
-from ludory.algorithms.running.checkpoint import read_header
 from ludory.algorithms.sb3_ppo import SB3PPO
+from ludory.checkpoints.checkpoint import read_header
 from ludory.envs.views.gymnasium_vector import make_vector_env
 from ludory.envs.views.sb3 import to_sb3
 from ludory.errors import CheckpointError, OptionError

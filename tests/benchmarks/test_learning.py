@@ -22,7 +22,6 @@ import ludory
 from ludory.agents.networks.build import complete, parse_policy
 from ludory.algorithms.bc import BCConfig
 from ludory.algorithms.make import make_algorithm
-from ludory.algorithms.running.checkpoint import weights_hash
 from ludory.algorithms.vtrace.vtrace import outputs_in_time
 from ludory.benchmarks.learning import learning
 from ludory.benchmarks.learning import processes as learning_processes
@@ -31,6 +30,7 @@ from ludory.benchmarks.learning.run import TrainingRun, make_curve, runs_of
 from ludory.benchmarks.learning.stale import StaleSampler, as_if_fresh
 from ludory.benchmarks.learning.suites import IMITATION, SUITES, Claim, Contender, Suite
 from ludory.charts.curves import Point, Series, apart, curve_plot
+from ludory.checkpoints.checkpoint import weights_hash
 from ludory.cli import main
 from ludory.errors import OptionError, TrainingError
 

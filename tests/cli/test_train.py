@@ -12,7 +12,7 @@ import torch
 
 import ludory
 from ludory.algorithms.ppo import PPO
-from ludory.algorithms.running.checkpoint import read_header
+from ludory.checkpoints.checkpoint import read_header
 from ludory.cli import main
 
 SMALL = ["--num-envs", "16", "--n-steps", "8", "--batch-size", "64", "--hidden", "16"]

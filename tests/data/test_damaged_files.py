@@ -20,6 +20,7 @@ from support.golden_texas42 import load
 from support.last_man_standing_files import START, STEP, end, manifest, record, recording, stream, tick
 from support.made_up_sets import BITS, a_set, made_up, write_set
 
+from ludory.agents.evaluation.record import record as record_set
 from ludory.agents.random import RandomAgent
 from ludory.agents.texas42.bidding.fitted_make_probability import FILE as CALIBRATION
 from ludory.agents.texas42.bidding.fitted_make_probability import read_calibration
@@ -47,7 +48,6 @@ from ludory.data.formats.texas42.eq_torch import read_pt, write_pt
 from ludory.data.formats.texas42.labels import Labels, LabelSettings, LabelsName, read_labels, write_labels
 from ludory.data.formats.texas42.names import ShardName
 from ludory.data.formats.texas42.shards import StateRows, read_shard, write_shard
-from ludory.data.recording.record import record as record_set
 from ludory.data.replay import frames, read_replay, record_replay, write_replay
 from ludory.data.shards import read_manifest as read_dataset
 from ludory.data.trajectories import TrajectoryDataset

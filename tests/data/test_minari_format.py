@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from games.nim import matching, nim
 
+from ludory.agents.evaluation.record import record
 from ludory.cli import main
 from ludory.data.formats.minari_sets import MinariTrajectories
-from ludory.data.recording.record import record
 from ludory.data.shards import write_dataset
 from ludory.data.trajectories import Decisions, TrajectoryDataset
 from ludory.envs.make import make_game

@@ -23,9 +23,10 @@ from games.nim import matching, nim
 import ludory
 import ludory.data.recording.record as record_module
 from ludory.agents.evaluation.evaluate import evaluate
+from ludory.agents.evaluation.record import record
 from ludory.cli import main
 from ludory.data.recording.decision_recorder import DecisionRecorder
-from ludory.data.recording.record import Recorded, record
+from ludory.data.recording.record import Recorded
 from ludory.data.shards import read_manifest
 from ludory.data.trajectories import Decisions, TrajectoryDataset
 from ludory.envs.engine.protocol import Engine

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ludory
+from ludory.agents.evaluation.record import record
 from ludory.claims import claimed
 from ludory.cli import main
 from ludory.data.columns import from_table
@@ -25,7 +26,6 @@ from ludory.data.decisions import discounted
 from ludory.data.formats.sparta.log import read_sparta_log
 from ludory.data.formats.sparta.writer import write_sparta_log
 from ludory.data.recording.game_results import RESULTS
-from ludory.data.recording.record import record
 from ludory.data.recording.search_record import SearchRecording, game_file, recorded_games
 from ludory.data.shards import read_manifest, shard_file
 from ludory.data.trajectories import TrajectoryDataset

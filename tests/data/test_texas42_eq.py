@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from ludory.agents.texas42.play.decision_value import Adaptive, Sampling
-from ludory.agents.texas42.play.exploration import Exploration
-from ludory.agents.texas42.play.posterior import Posterior
+from ludory.agents.texas42.expected_value.decision_value import Adaptive, Sampling
+from ludory.agents.texas42.expected_value.exploration import Exploration
+from ludory.agents.texas42.expected_value.posterior import Posterior
 from ludory.agents.texas42.solver.solver import Solver
 from ludory.algorithms.texas42.data.eq import EqSettings, check_eq, make_eq, record_game
 from ludory.algorithms.texas42.data.eq_analysis import rows_of, sample_again

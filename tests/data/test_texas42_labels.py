@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from ludory.agents.texas42.solver.open_positions import movers, open_positions
-from ludory.agents.texas42.solver.states import OpenState, pack, unpack
+from ludory.agents.texas42.solver.states import OpenState, movers, open_positions, pack, unpack
 from ludory.agents.texas42.solver.tabulator import Tabulation
 from ludory.algorithms.texas42.data.labels import pack_states, play_and_label, verify_labels
 from ludory.cli import main

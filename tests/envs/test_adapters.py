@@ -407,7 +407,7 @@ def test_views_hand_on_continuous_actions():
 
 
 def test_continuous_actions_are_not_recorded(tmp_path):
-    from ludory.data.recording.record import record
+    from ludory.agents.evaluation.record import record
 
     with pytest.raises(OptionError, match="a recording needs games with categorical actions"):
         record("random", f"gymnasium:{__name__}:Target", 2, tmp_path / "set")

@@ -140,7 +140,7 @@ def test_a_checkpoint_of_another_game_is_refused_and_of_the_same_one_plays(tmp_p
 
 
 def test_a_checkpoint_of_an_algorithm_that_is_not_installed_says_so(tmp_path: Path) -> None:
-    from ludory.algorithms.running.checkpoint import write_checkpoint
+    from ludory.checkpoints.checkpoint import write_checkpoint
 
     write_checkpoint(tmp_path / "foreign.ludory", {"algorithm": "alphazero-v3"}, {})
     with pytest.raises(CheckpointError, match="written by the algorithm 'alphazero-v3', which is not installed"):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ludory.agents.agent import Agent
-from ludory.agents.seat import Move
+from ludory.agents.seat import SeatMove
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import Game
 from ludory.envs.hanabi.rules import copies_of
@@ -33,7 +33,7 @@ class OwnDraws:
 
 
 def posterior(
-    game: Game, bot: Agent, engine: KernelEngine, i: int, draws: OwnDraws, history: list[Move]
+    game: Game, bot: Agent, engine: KernelEngine, i: int, draws: OwnDraws, history: list[SeatMove]
 ) -> dict[tuple[int, ...], int]:
     """Number of deals with each hand of the seat that agree with all it has seen, when the others play `bot`."""
     state, seat = engine.state, draws.seat
@@ -67,7 +67,7 @@ def with_hand(deck: list[int], unseen: list[int], places: list[int], hand: tuple
 
 
 def agreeing(
-    game: Game, bot: Agent, engine: KernelEngine, i: int, seat: int, decks: np.ndarray, history: list[Move]
+    game: Game, bot: Agent, engine: KernelEngine, i: int, seat: int, decks: np.ndarray, history: list[SeatMove]
 ) -> np.ndarray:
     """Which decks lead through the same moves of the others, and show the seat the same."""
     replayed = KernelEngine(game, len(decks), seed=0)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from reference.hand_posterior import OwnDraws
 
-from ludory.agents.hanabi.beliefs.hand_belief import HandBelief
+from ludory.agents.hanabi.beliefs.hand_range import HandBelief
 from ludory.agents.hanabi.beliefs.hand_sets import unpack
 from ludory.agents.make import make_agent
 from ludory.agents.search.blueprint import make_blueprint
-from ludory.agents.seat import Move, Seat
+from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 
@@ -30,7 +30,7 @@ class Watched:
         self.blueprint = make_blueprint(self.bot, self.game, "this test")
         self.ranges = [{limit: HandBelief(self.blueprint, seat, limit) for limit in limits} for _ in range(games)]
         self.draws = [OwnDraws(self.engine, seat, i) for i in range(games)]
-        self.histories: list[list[Move]] = [[] for _ in range(games)]
+        self.histories: list[list[SeatMove]] = [[] for _ in range(games)]
         self.generator = np.random.default_rng(3)
 
     def view(self, i: int) -> Seat:
@@ -54,7 +54,7 @@ class Watched:
         for i in running:
             if movers[i] == self.seat and self.generator.random() < self.stray:
                 actions[i] = self.generator.choice(np.flatnonzero(legal[i]))
-            move = Move(int(movers[i]), int(actions[i]))
+            move = SeatMove(int(movers[i]), int(actions[i]))
             for known in self.ranges[i].values():
                 known.watch(self.view(i), move)
             if move.seat == self.seat:

@@ -1,4 +1,4 @@
-"""Moves that tell of a seat's hand, and which hands agree with them: compiled for rule bots, in batches for networks."""
+"""Moves that tell about a seat's hand, and the hands that agree with them: compiled for rule bots, in batches for networks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ludory.agents.hanabi.known_cards import Record
 from ludory.agents.search.blueprint import Blueprint, Memories
 from ludory.agents.search.kernel_blueprint import KernelBlueprint
-from ludory.agents.seat import Move
+from ludory.agents.seat import SeatMove
 
 from .hand_sets import Hands, unpack, with_card_back
 
@@ -21,7 +21,7 @@ NOBODY, NO_HAND = -1, -1
 
 
 class Take(NamedTuple):
-    """What the seat played or discarded in a move: slot (-1: nothing), card, whether it drew another, cards it held before."""
+    """What the seat played or discarded in a move: slot (-1: nothing), card, whether it drew another, hand size before."""
 
     slot: int
     card: int
@@ -32,18 +32,18 @@ class Take(NamedTuple):
 NOTHING_TAKEN = Take(-1, 0, False, 0)
 
 
-class Event(NamedTuple):
+class HandEvent(NamedTuple):
     """A move and the state before it."""
 
     before: Record
-    move: Move
+    move: SeatMove
     take: Take
     tells: bool
-    """Whether it was the blueprint's move in that state, so that it tells of the hand."""
+    """Whether it was the blueprint's move, so that it tells about the hand."""
 
 
 class Replayed(NamedTuple):
-    """after int32 [n]: for a hand that agrees the row of `found` [F, P, M] with the memories after all events, -1 for others."""
+    """after int32 [n]: for hands that agree, the row of `found` [F, P, M] with the memories after all events; -1 for others."""
 
     after: NDArray[np.int32]
     found: Memories
@@ -51,14 +51,14 @@ class Replayed(NamedTuple):
 
 def replay(
     blueprint: Blueprint,
-    events: Sequence[Event],
+    events: Sequence[HandEvent],
     seat: int,
     hands: Hands,
     classes: NDArray[np.int32],
     memories: Memories,
     ignored: int = NOBODY,
 ) -> Replayed:
-    """Which hands agree with the moves of others, and what the blueprint has in mind then.
+    """Which hands agree with the moves of others, and the blueprint's memories with them.
 
     Args:
         blueprint: what the others play.
@@ -67,7 +67,7 @@ def replay(
         hands: after the last event, [n].
         classes: [n], or [1] for all: row of `memories` before the first event.
         memories: [C, P, M].
-        ignored: seat whose memory is left alone; rule bots only.
+        ignored: seat whose memory is not updated; rule bots only.
     """
     if isinstance(blueprint, KernelBlueprint):
         return _compiled(blueprint, events, seat, hands, classes, memories, ignored)
@@ -76,7 +76,7 @@ def replay(
 
 def _compiled(
     blueprint: KernelBlueprint,
-    events: Sequence[Event],
+    events: Sequence[HandEvent],
     seat: int,
     hands: Hands,
     classes: NDArray[np.int32],
@@ -96,8 +96,10 @@ def _compiled(
         room *= 4
 
 
-def _in_batches(blueprint: Blueprint, events: Sequence[Event], seat: int, hands: Hands, memories: Memories) -> Replayed:
-    """Every hand keeps memories of its own."""
+def _in_batches(
+    blueprint: Blueprint, events: Sequence[HandEvent], seat: int, hands: Hands, memories: Memories
+) -> Replayed:
+    """Every hand keeps its own memories."""
     rows = np.arange(len(hands))
     memories = np.array(np.broadcast_to(memories, (len(hands), *memories.shape[1:])))
     past = []
@@ -108,7 +110,7 @@ def _in_batches(blueprint: Blueprint, events: Sequence[Event], seat: int, hands:
         mover, action = event.move
         if not len(rows):
             break
-        if mover == seat:  # it sees the same whatever it holds, so it is asked once
+        if mover == seat:  # it sees the same whatever it holds, so one query is enough
             once = memories[:1].copy()
             blueprint.asked(event.before, mover, action, once)
             memories[:, seat] = once[:, seat]
@@ -126,5 +128,5 @@ def _in_batches(blueprint: Blueprint, events: Sequence[Event], seat: int, hands:
 
 
 def hands_before(take: Take, hands: Hands) -> Hands:
-    """What the hands were before a take, after which they were `hands`."""
+    """The hands before a take that led to `hands`."""
     return with_card_back(hands, take.held, take.slot, take.card, take.drew) if take.slot >= 0 else hands

@@ -1,8 +1,8 @@
-"""`HandRange`: the hands that a seat may hold, exactly, when all other seats are known to play a certain blueprint.
+"""`HandRange`: the exact set of hands that a seat may hold when all other seats play a known blueprint.
 
 Source: Lerer et al., Improving Policies via Search in Cooperative Partially Observable Games, arXiv 1912.02318. The range is
-a set; the weight of a hand in it is counted anew at each decision from the copies that are unseen then, so that cards
-that others drew and cards that the seat drew itself are accounted for exactly.
+a set; the weight of a hand is recounted at each decision from the copies that are unseen then, which accounts exactly for
+cards drawn by others and by the seat itself.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from ludory.agents.hanabi.known_cards import (
     unseen_counts,
 )
 from ludory.agents.search.belief import Draw
-from ludory.agents.search.blueprint import Blueprint
-from ludory.agents.seat import Move
+from ludory.agents.search.blueprint import Blueprint, records_of
+from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.chance import COUNTER, KEY, hash_rows
 from ludory.envs.hanabi.state import CARD, DISCARD, HINT_COLOR, HINT_RANK, KIND, PLAY, SLOT, TARGET
 
-from .hand_events import NOTHING_TAKEN, TEMPLATE, Event, Take, hands_before, replay
+from .hand_events import NOTHING_TAKEN, TEMPLATE, HandEvent, Take, hands_before, replay
 from .hand_sets import Counts, Hands, all_hands, count_hands, fits, has_card, ways, with_drawn_card, without_slot
 
 MOST_TRIED = 20_000
-"""Hands that are drawn to find some that agree, where they cannot all be listed."""
+"""Most hands that are drawn to find some that agree, where they cannot all be listed."""
 NOBODY = -1
 
 
 class Frame(NamedTuple):
-    """A move that tells of the hand in a way that is costly to find out: which hands of that time agree with it."""
+    """A move whose meaning is costly to compute: a function that tells which hands of that time agree with it."""
 
     agree: Callable[[Hands], NDArray[np.bool_]]
     takes: int
-    """How many cards the seat had taken before."""
+    """Number of cards that the seat had taken before."""
 
 
 class Listed(NamedTuple):
-    """All hands of a range, with what the bot has in mind: `_memories[_classes]`."""
+    """All hands of a range, with the bot's memories: `memories[classes]`."""
 
     hands: Hands
     classes: NDArray[np.int32]
@@ -52,35 +52,35 @@ class Listed(NamedTuple):
 
 
 class HandRange:
-    """Hands that a seat may hold, given the hints, its own draws, and what the other seats did.
+    """Hands that a seat may hold, given the hints, its own draws, and the moves of the other seats.
 
-    While there are more than `limit` hands that fit the hints, the moves of others are kept in a list and hands are drawn
-    by rejection; the draws are exact all the same, as long as the blueprint lets all hands be listed where hardly any drawn one
-    agrees. A network does not (`Blueprint.most_listed`): what agrees of `MOST_TRIED` hands is then used again and again, and of a range
-    that grows beyond what may be listed a random part is kept.
-    Ranges are copied with `copy.copy`: nothing in them is changed in place, but for a list of all hands, which copies share once one of
-    them has made it.
+    While more than `limit` hands fit the hints, the moves of others are kept in a list and hands are drawn by rejection. These
+    draws are exact as well, provided that all hands can be listed where hardly any drawn hand agrees. With a network they cannot
+    (`Blueprint.most_listed`): the hands that agree among `MOST_TRIED` are then reused, and a random part is kept of a range that
+    grows too large.
+    Ranges are copied with `copy.copy`: nothing in them is changed in place except a list of all hands, which copies share once one
+    of them has made it.
 
     Args:
         blueprint: what the other seats play.
         seat: whose hand.
         limit: most hands that are listed at once; None: the blueprint's `range_limit`.
-        public: what can be known without seeing any hand, for two seats that follow each other's thoughts; the memory of
-            `seat` itself, which depends on the other hand, is then left out.
+        public: use only what is known without seeing any hand, for two seats that follow each other's reasoning; the memory of
+            `seat` itself, which depends on the other hand, is then ignored.
     """
 
     def __init__(self, blueprint: Blueprint, seat: int, limit: int | None = None, public: bool = False) -> None:
         self.blueprint, self.seat = blueprint, seat
         self.limit = blueprint.range_limit if limit is None else limit
         self.hands: Hands | None = None
-        """The range; None while it is all that fits the hints and the moves in `pending`."""
-        self.pending: tuple[Event, ...] = ()
+        """The range; None while it is everything that fits the hints and the moves in `pending`."""
+        self.pending: tuple[HandEvent, ...] = ()
         self.frames: tuple[Frame, ...] = ()
-        """Moves whose meaning is not found out yet: until then the range is too wide."""
+        """Moves whose meaning is not computed yet; until then the range is too wide."""
         self.takes: tuple[Take, ...] = ()
-        """All cards that the seat has taken out of its hand."""
+        """All cards that the seat has played or discarded."""
         self.contradictions = 0
-        """How often no hand agreed with a move; then the range became all hands that fit the hints."""
+        """Number of moves with which no hand agreed; the range then became all hands that fit the hints."""
         self._ignored = seat if public else NOBODY
         self._hidden = tuple(range(blueprint.game.facts.players)) if public else (seat,)
         self._classes: NDArray[np.int32] = np.zeros(1, np.int32)
@@ -93,11 +93,11 @@ class HandRange:
         return None if self.hands is None else len(self.hands)
 
     def advance(
-        self, before: Record, move: Move, now: Record, agree: Callable[[Hands], NDArray[np.bool_]] | None = None
+        self, before: Record, move: SeatMove, now: Record, agree: Callable[[Hands], NDArray[np.bool_]] | None = None
     ) -> None:
-        """Draw the conclusions from a move, now that its outcome is seen.
+        """Narrow the range by a move, now that its outcome is visible.
 
-        agree: the move was not the bot's, but another seat's that can be found out at a cost, see `Frame`.
+        agree: given if the move was not the bot's but that of a search, see `Frame`.
         """
         self._listed = []
         take = self._taken(before, move, now)
@@ -105,7 +105,7 @@ class HandRange:
             self.frames = (*self.frames, Frame(agree, len(self.takes)))
         if take.slot >= 0:
             self.takes = (*self.takes, take)
-        event = Event(before, move, take, tells=agree is None and move.seat != self.seat)
+        event = HandEvent(before, move, take, tells=agree is None and move.seat != self.seat)
         if self.hands is not None:
             self._narrow(self.hands, event, now)
             return
@@ -113,7 +113,7 @@ class HandRange:
         if count_hands(self._counts(now), allowed_cards(now, self.seat), self.limit + 1) <= self.limit:
             self.list_hands(now)
 
-    def _taken(self, before: Record, move: Move, now: Record) -> Take:
+    def _taken(self, before: Record, move: SeatMove, now: Record) -> Take:
         last = now["last"][0]
         if move.seat != self.seat or last[KIND] not in (PLAY, DISCARD):
             return NOTHING_TAKEN
@@ -126,7 +126,7 @@ class HandRange:
     def list_hands(self, now: Record) -> None:
         """List the hands that agree with everything, however many there are.
 
-        What a `public` range lists does not depend on the hidden hands of `now`, so its copies take the list over.
+        The list of a `public` range does not depend on the hidden hands of `now`, so its copies share it.
         """
         if self._listed:
             self.hands, self._classes, self._memories = self._listed[0]
@@ -138,7 +138,7 @@ class HandRange:
         if self.hands is not None and len(self._hidden) > 1:
             shared.append(Listed(self.hands, self._classes, self._memories))
 
-    def _narrow(self, hands: Hands, event: Event, now: Record) -> None:
+    def _narrow(self, hands: Hands, event: HandEvent, now: Record) -> None:
         last, take = now["last"][0], event.take
         keep = np.ones(len(hands), bool)
         if last[KIND] in (HINT_COLOR, HINT_RANK) and last[TARGET] == self.seat:
@@ -161,7 +161,7 @@ class HandRange:
         self._keep(hands, after, now)
 
     def _keep(self, hands: Hands, after: NDArray[np.int32], now: Record) -> None:
-        """Keep the hands that agree and can be made of what is unseen."""
+        """Keep the hands that agree and consist of unseen cards."""
         keep = (after >= 0) & (ways(hands, int(now["held"][0, self.seat]), self._counts(now)) > 0)
         if not keep.any():
             self._forget_conventions(now)
@@ -172,7 +172,7 @@ class HandRange:
         self._classes = places.astype(np.int32) if len(used) > 1 else np.zeros(1, np.int32)
 
     def _forget_conventions(self, now: Record) -> None:
-        """The others do not play the bot: go on from what the rules tell, with what the bot would have in mind."""
+        """The others do not play the bot: continue with what the rules allow, and the memories that the bot would have."""
         self.contradictions += 1
         self._listed = []
         self._classes = np.zeros(1, np.int32)
@@ -180,8 +180,8 @@ class HandRange:
         self._memories = self._found[:1].copy()
         self.hands, self.pending, self.frames = None, (), ()
 
-    def _replay(self, events: tuple[Event, ...], hands: Hands) -> NDArray[np.int32]:
-        """For each hand the row of `_found` that the memories end in, -1 if it does not agree with the moves of others."""
+    def _replay(self, events: tuple[HandEvent, ...], hands: Hands) -> NDArray[np.int32]:
+        """For each hand the row of `_found` with its final memories, -1 if it does not agree with the moves of others."""
         if not events:
             after = np.zeros(len(hands), np.int32)
             self._found = self._memories
@@ -193,7 +193,7 @@ class HandRange:
         return after
 
     def resolve(self, now: Record, most: int) -> bool:
-        """Find out what the moves in `frames` mean, as long as at most `most` hands have to be asked for; whether none is left."""
+        """Evaluate the moves in `frames` as long as at most `most` hands must be checked; returns whether none is left."""
         while self.frames and self.hands is not None:
             frame = self.frames[0]
             before = self.hands
@@ -210,7 +210,7 @@ class HandRange:
         return not self.frames
 
     def memories_of(self, hands: Hands) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
-        """Which of some hands are in the range, and what the bot has in mind then, int32 [n, P, M]."""
+        """Which of some hands are in the range, and the bot's memories with them, int32 [n, P, M]."""
         if self.hands is None:
             after = self._replay(self.pending, hands)
             return after >= 0, self._found[np.maximum(after, 0)]
@@ -220,21 +220,21 @@ class HandRange:
         return self.hands[places] == hands, self._memories[classes]
 
     def posterior(self, now: Record) -> tuple[Hands, NDArray[np.int64]]:
-        """The hands of the range, listed if need be, and the weight of each, its probability times a common number.
+        """The hands of the range, listed if necessary, and their weights, proportional to their probabilities.
 
         now: as `seat` sees it, the hands of the others included.
         """
-        while self.hands is None:  # twice, if a contradiction shows only now
+        while self.hands is None:  # twice, if a contradiction appears only now
             self.list_hands(now)
         return self.hands, ways(self.hands, int(now["held"][0, self.seat]), unseen_counts(now, (self.seat,)))
 
     def draw(self, now: Record, count: int, key: int) -> Draw:
-        """`count` worlds drawn from the range and a shuffled deck: a function of `key` and of what the seat knows.
+        """`count` worlds with a hand of the range and a shuffled deck, a function of `key` and of what the seat knows.
 
         now: as `seat` sees it, the hands of the others included.
 
         Raises:
-            EmptyRangeError: a range that is `public` has no hand which can be made of what `seat` has not seen.
+            EmptyRangeError: no hand of a `public` range consists of cards that `seat` has not seen.
         """
         now = as_known_to(now, self.seat)
         while self.hands is None:
@@ -257,7 +257,7 @@ class HandRange:
         )
 
     def _draw_by_rejection(self, now: Record, count: int, key: int) -> Draw | None:
-        """As `draw`, from worlds that fit the hints; None if hardly any of them agrees with the moves in `pending`."""
+        """As `draw`, by rejection from worlds that fit the hints; None if hardly any agrees with the moves in `pending`."""
         parts: list[Draw] = []
         found, tried = 0, 0
         while found < count:
@@ -284,7 +284,46 @@ class HandRange:
 
 
 def _worlds(now: Record, keys: NDArray[np.int64]) -> NDArray[np.void]:
-    """Copies of a record that draw from the streams `keys`; draw 0 of each is used up."""
+    """Copies of a record that draw from the streams `keys`, of which draw 0 is already used."""
     worlds = np.repeat(now, len(keys))
     worlds["random"][:, KEY], worlds["random"][:, COUNTER] = keys, 1
     return worlds
+
+
+def known_record(seat: Seat) -> Record:
+    """The game as a record without anything that `seat` does not know."""
+    return as_known_to(records_of(seat.worlds(1, seed=0), "an exact range"), seat.number)
+
+
+class HandBelief:
+    """The `HandRange` of a seat when all others play `blueprint`, as a `Belief`."""
+
+    def __init__(self, blueprint: Blueprint, seat: int, limit: int | None = None) -> None:
+        self.range = HandRange(blueprint, seat, limit)
+        self._last: tuple[Record, SeatMove] | None = None
+
+    @property
+    def size(self) -> int | None:
+        """Number of hands in the range; None while they are not listed."""
+        return self.range.size
+
+    @property
+    def contradictions(self) -> int:
+        """Number of moves by others with which no hand agreed."""
+        return self.range.contradictions
+
+    def watch(self, seat: Seat, move: SeatMove) -> None:
+        """Update the belief with a move about to be made; its outcome is read in the next call."""
+        self._last = self.catch_up(seat), move
+
+    def catch_up(self, seat: Seat) -> Record:
+        """Narrow the range by the last move, now that its outcome is visible; returns the game as the seat knows it."""
+        now = known_record(seat)
+        if self._last:
+            self.range.advance(*self._last, now)
+            self._last = None
+        return now
+
+    def draw(self, seat: Seat, count: int, key: int) -> Draw:
+        """`count` worlds, a function of `key` and of what the seat knows."""
+        return self.range.draw(self.catch_up(seat), count, key)

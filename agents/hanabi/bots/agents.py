@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ludory.agents.agent import BotKernels, KernelAgent
 from ludory.agents.hanabi.smartbot.notice import notice_smartbot
@@ -15,53 +14,52 @@ from ludory.envs.hanabi.variants import HanabiOptions
 from ludory.errors import OptionError
 
 from .cheatbot import choose_cheatbot
-from .iggi import choose_iggi
-from .piers import choose_piers
+from .simple_rules import choose_iggi, choose_piers
 
 
-def make_iggi(game: Game, **options: Any) -> KernelAgent:
-    """IGGI: plays what is certainly playable, tells of playable cards, discards the oldest. Any variant of Hanabi.
-
-    Source: Walton-Rivers et al., arXiv 1704.07069.
-
-    Raises:
-        OptionError: the game is not Hanabi, or an option is given (it has none).
-    """
-    return _bot("hanabi/iggi", game, options, BotKernels(choose_iggi))
-
-
-def make_piers(game: Game, **options: Any) -> KernelAgent:
-    """Piers: IGGI that risks lives it can spare and tells of useless cards. Any variant of Hanabi.
+def make_iggi(game: Game) -> KernelAgent:
+    """IGGI: plays cards that are certainly playable, hints at playable cards, discards the oldest. Any variant of Hanabi.
 
     Source: Walton-Rivers et al., arXiv 1704.07069.
 
     Raises:
-        OptionError: the game is not Hanabi, or an option is given (it has none).
+        OptionError: the game is not Hanabi.
     """
-    return _bot("hanabi/piers", game, options, BotKernels(choose_piers))
+    return _bot("hanabi/iggi", game, BotKernels(choose_iggi))
 
 
-def make_smartbot(game: Game, **options: Any) -> KernelAgent:
-    """SmartBot: conventions that partners share, remembered as what the table may believe of every card. Any variant of Hanabi.
+def make_piers(game: Game) -> KernelAgent:
+    """Piers: IGGI that risks spare lives and hints at useless cards. Any variant of Hanabi.
+
+    Source: Walton-Rivers et al., arXiv 1704.07069.
+
+    Raises:
+        OptionError: the game is not Hanabi.
+    """
+    return _bot("hanabi/piers", game, BotKernels(choose_piers))
+
+
+def make_smartbot(game: Game) -> KernelAgent:
+    """SmartBot: shared conventions, remembered as the public belief about every card. Any variant of Hanabi.
 
     Source: Quuxplusone/Hanabi, SmartBot.
 
     Raises:
-        OptionError: the game is not Hanabi, or an option is given (it has none).
+        OptionError: the game is not Hanabi.
     """
     slots = math.prod(game.fields["hands"].shape) if "hands" in game.fields else 0
-    return _bot("hanabi/smartbot", game, options, BotKernels(choose_smartbot, notice_smartbot, slots))
+    return _bot("hanabi/smartbot", game, BotKernels(choose_smartbot, notice_smartbot, slots))
 
 
-def make_cheatbot(game: Game, **options: Any) -> KernelAgent:
-    """CheatBot: sees all hands, its own too, but not the deck; the practical ceiling of the full game.
+def make_cheatbot(game: Game) -> KernelAgent:
+    """CheatBot: sees all hands, also its own, but not the deck; the practical upper bound of the full game.
 
     Source: Quuxplusone/Hanabi, CheatBot.
 
     Raises:
-        OptionError: the game is not Hanabi's full game, or an option is given (it has none).
+        OptionError: the game is not Hanabi's full game.
     """
-    bot = _bot("hanabi/cheatbot", game, options, BotKernels(choose_cheatbot), privileged=True)
+    bot = _bot("hanabi/cheatbot", game, BotKernels(choose_cheatbot), privileged=True)
     full = HanabiOptions(players=game.facts.players)
     if _sizes(game) != (full.colors, full.ranks, full.hand_size, full.max_information_tokens, full.max_life_tokens):
         colors, ranks, hand, tokens, lives = _sizes(game)
@@ -73,11 +71,7 @@ def make_cheatbot(game: Game, **options: Any) -> KernelAgent:
     return bot
 
 
-def _bot(name: str, game: Game, options: dict[str, Any], kernels: BotKernels, privileged: bool = False) -> KernelAgent:
-    if options:
-        raise OptionError(
-            f"{name} has no options, got {', '.join(f'{key}={value!r}' for key, value in options.items())}"
-        )
+def _bot(name: str, game: Game, kernels: BotKernels, privileged: bool = False) -> KernelAgent:
     if not game.has_kernel("step", step):
         raise OptionError(f"{name} plays Hanabi only, got {game.id or game.facts.name}; try Hanabi2P-v0")
     return KernelAgent(name, kernels, privileged)

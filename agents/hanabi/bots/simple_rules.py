@@ -1,6 +1,8 @@
-"""The rules that IGGI and Piers are lists of (Walton-Rivers et al., arXiv 1704.07069; FossGalaxy's Hanabi agents).
+"""IGGI and Piers, made deterministic, and the rules that they are lists of.
 
-Each gives an action id, or `NO_RULE`. Own slots are scanned oldest to newest, other seats from the next one on.
+Source: Walton-Rivers et al., Evaluating and modelling Hanabi-playing agents, arXiv 1704.07069; FossGalaxy's Hanabi agents.
+
+A rule returns an action id, or `NO_RULE`. Own slots are scanned oldest to newest, other seats from the next one on.
 A rule reads of its own hand only what hints have told; `ones, twos` are the seat's `unseen_copies`.
 """
 
@@ -13,10 +15,11 @@ from ludory.agents.hanabi.cards import (
     plausible_cards,
     playable_cards,
     rank_known,
+    unseen_copies,
     worthless_cards,
 )
 from ludory.agents.hanabi.moves import NO_RULE, discard_id, play_id, tell_color_id, tell_rank_id
-from ludory.envs.hanabi.rules import rank_count
+from ludory.envs.hanabi.rules import deck_left, rank_count
 from ludory.envs.hanabi.state import MAX_TOKENS
 from ludory.envs.kernels import kernel
 
@@ -138,3 +141,35 @@ def discard_or_tell(state, i, seat, ones, twos):
     if move == NO_RULE:
         move = tell_anything(state, i, seat)
     return play_id(state, 0) if move == NO_RULE else move
+
+
+@kernel
+def choose_iggi(state, i, seat, memory):
+    """PlayIfCertain, PlaySafe, TellUseful, OsawaDiscard, DiscardOldest, TellAnything: the first that has a move."""
+    move = play_if_certain(state, i, seat)
+    if move != NO_RULE:
+        return move
+    ones, twos = unseen_copies(state, i, seat)
+    move = play_safe(state, i, seat, ones, twos)
+    if move == NO_RULE:
+        move = tell_useful(state, i, seat)
+    return discard_or_tell(state, i, seat, ones, twos) if move == NO_RULE else move
+
+
+@kernel
+def choose_piers(state, i, seat, memory):
+    """IGGI's list with risks while a life can be spared, most of all in the last round, and hints to free useless cards."""
+    ones, twos = unseen_copies(state, i, seat)
+    can_risk = int(state.lives[i]) > 1
+    move = NO_RULE
+    if can_risk and deck_left(state, i) == 0:
+        move = play_probable(state, i, seat, ones, twos, 0, 1)
+    if move == NO_RULE:
+        move = play_safe(state, i, seat, ones, twos)
+    if move == NO_RULE and can_risk:
+        move = play_probable(state, i, seat, ones, twos, 3, 5)
+    if move == NO_RULE:
+        move = tell_useful(state, i, seat)
+    if move == NO_RULE and int(state.tokens[i]) < 4:
+        move = tell_dispensable(state, i, seat)
+    return discard_or_tell(state, i, seat, ones, twos) if move == NO_RULE else move

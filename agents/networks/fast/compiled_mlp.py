@@ -1,4 +1,4 @@
-"""`CompiledMlp`: the weights of an `MlpPolicy` as the vector that its compiled passes read, and back."""
+"""`CompiledMlp`: converts the weights of an `MlpPolicy` to the vector that compiled passes read, and back."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ Floats = NDArray[np.float32]
 
 
 def can_compile(policy: Policy) -> TypeGuard[MlpPolicy]:
-    """Whether `CompiledMlp` takes this policy: an `MlpPolicy` over bits, in float32, on the CPU."""
+    """Whether `CompiledMlp` accepts this policy: an `MlpPolicy` over bits, in float32, on the CPU."""
     if policy.box is not None or type(policy) is not MlpPolicy or not isinstance(policy.encoder, PackedLinear):
         return False
     return all(p.dtype == torch.float32 and p.device.type == "cpu" for p in policy.parameters())
 
 
 class CompiledMlp:
-    """Where each parameter of a policy lies in the vector; `mlp_kernels` describes it.
+    """Layout of a policy's parameters in the vector, which `mlp_kernels` describes.
 
     Args:
-        policy: one that `can_compile`.
+        policy: a policy that `can_compile` accepts.
         usual: packed row (bytes,) that others are compared with.
     """
 
@@ -55,15 +55,15 @@ class CompiledMlp:
         ]
 
     def parameters(self) -> list[Tensor]:
-        """In the order of the vector."""
+        """Parameters in the order of the vector."""
         return [self.policy.encoder.weight, self.policy.encoder.bias, *self.behind]
 
     def empty_base(self) -> Floats:
-        """Room for `base_row`."""
+        """An empty output array for `base_row`."""
         return np.zeros(int(self.shape[1] * self.shape[4]), np.float32)
 
     def pack(self, tensors: list[Tensor], signed: bool = True) -> Floats:
-        """The vector of tensors shaped and ordered as `parameters`; signed=False for squares."""
+        """The vector of tensors with the shapes and order of `parameters`; signed=False for squares."""
         encoder, *rest = (tensor.detach() for tensor in tensors)
         vector = torch.zeros(self.size)
         columns = vector[: (len(self.usual) * 8) * len(rest[0])].view(-1, len(rest[0]))
@@ -73,7 +73,7 @@ class CompiledMlp:
         return vector.numpy()
 
     def unpack(self, vector: Floats, into: list[Tensor], signed: bool = True) -> None:
-        """Write the vector to tensors shaped and ordered as `parameters`."""
+        """Write the vector to tensors with the shapes and order of `parameters`."""
         encoder, *rest = (tensor.detach() for tensor in into)
         source = torch.from_numpy(vector)
         columns = source[: encoder.numel()].view(encoder.shape[1], encoder.shape[0])
@@ -101,11 +101,11 @@ class Workspace:
 
 
 class CompiledForward:
-    """`policy(observation)` with the current weights, without gradients; what a sampler calls thousands of times.
+    """`policy(observation)` with the current weights, without gradients, for samplers.
 
     Args:
-        policy: one that `can_compile`.
-        like: packed rows (m, bytes) of the kind that follows.
+        policy: a policy that `can_compile` accepts.
+        like: packed rows (m, bytes) that are typical of the observations to follow.
     """
 
     def __init__(self, policy: MlpPolicy, like: Tensor) -> None:

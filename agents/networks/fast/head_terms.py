@@ -1,4 +1,4 @@
-"""`head_terms`: what losses need of a masked distribution over several heads, with gradients, in one compiled pass each way."""
+"""`head_terms`: the terms that losses need of a masked distribution over several heads, in one compiled pass each way."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
 from ludory.agents.networks.layers.distribution import MaskedHeads
-
-from .heads_kernel import gradients, terms
 
 
 class HeadTerms(NamedTuple):
@@ -26,9 +25,9 @@ class HeadTerms(NamedTuple):
 
 
 def head_terms(policy: MaskedHeads, actions: Tensor, teacher: MaskedHeads | None = None) -> HeadTerms:
-    """As `log_prob`, `normalised_entropy` and `kl_from` of the distribution; on the CPU about five times faster.
+    """`log_prob`, `normalised_entropy` and `kl_from` of a distribution; on the CPU about five times faster.
 
-    Gradients reach the logits of `policy` only, once: there is no second derivative.
+    Only the logits of `policy` receive gradients, and only first derivatives exist.
 
     Args:
         policy: distribution over (..., A).
@@ -76,3 +75,74 @@ class _Terms(torch.autograd.Function):
 def _rows(part: Tensor) -> NDArray[Any]:
     """(m, ...) of the last axis."""
     return part.detach().reshape(-1, part.shape[-1]).contiguous().numpy()
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def log_softmax(logits, mask, low, high, out):  # type: ignore[no-untyped-def]
+    """Write the log-probabilities of one head to out[low:high]; illegal values get -inf. Gives the number of legal ones."""
+    largest, legal = -np.inf, 0
+    for a in range(low, high):
+        if mask[a]:
+            legal += 1
+            largest = max(largest, logits[a])
+    total = logits[low] * 0
+    for a in range(low, high):
+        if mask[a]:
+            total += np.exp(logits[a] - largest)
+    shift = largest + np.log(total)
+    for a in range(low, high):
+        out[a] = logits[a] - shift if mask[a] else -np.inf
+    return legal
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def terms(logits, mask, actions, teacher, offsets, log_p, log_q, log_prob, entropy, scale, kl):  # type: ignore[no-untyped-def]
+    """Fill log_p [m, A], log_q [m, A] (of the teacher), log_prob, entropy (normalised), scale (1 / log of the legal count), kl [m, H].
+
+    teacher [m, A], or [0, A] for none: then log_q stays as it is and kl is 0.
+    """
+    taught = teacher.shape[0] > 0
+    for row in range(logits.shape[0]):
+        for head in range(len(offsets) - 1):
+            low, high = offsets[head], offsets[head + 1]
+            legal = log_softmax(logits[row], mask[row], low, high, log_p[row])
+            if taught:
+                log_softmax(teacher[row], mask[row], low, high, log_q[row])
+            log_prob[row, head] = log_p[row, low + actions[row, head]]
+            unit = 1.0 / np.log(legal) if legal > 1 else 0.0
+            chaos, distance = 0.0, 0.0
+            for a in range(low, high):
+                if mask[row, a]:
+                    p = np.exp(log_p[row, a])
+                    if p > 0:
+                        chaos -= p * log_p[row, a]
+                    if taught:
+                        q = np.exp(log_q[row, a])
+                        if q > 0:
+                            distance += q * (log_q[row, a] - log_p[row, a])
+            entropy[row, head], scale[row, head], kl[row, head] = chaos * unit, unit, distance
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gradients(mask, actions, offsets, taught, log_p, log_q, entropy, scale, by_log_prob, by_entropy, by_kl, out):  # type: ignore[no-untyped-def]
+    """Fill out [m, A] with the gradient of the logits, from those of log_prob, entropy and kl [m, H]; 0 where illegal."""
+    for row in range(out.shape[0]):
+        for head in range(len(offsets) - 1):
+            low, high = offsets[head], offsets[head + 1]
+            chosen = low + actions[row, head]
+            toward, unit = by_log_prob[row, head], scale[row, head]
+            spread, near = by_entropy[row, head] * unit, by_kl[row, head]
+            chaos = entropy[row, head] / unit if unit > 0 else 0.0
+            for a in range(low, high):
+                if not mask[row, a]:
+                    out[row, a] = 0
+                    continue
+                p = np.exp(log_p[row, a])
+                slope = -toward * p
+                if a == chosen:
+                    slope += toward
+                if p > 0:
+                    slope -= spread * p * (log_p[row, a] + chaos)
+                if taught:
+                    slope += near * (p - np.exp(log_q[row, a]))
+                out[row, a] = slope

@@ -1,15 +1,14 @@
-"""`sample_heads`: draws actions of all heads from logits, with their log-probabilities, in one compiled pass on the CPU."""
+"""`sample_heads`: samples actions of all heads from logits, with log-probabilities, in one compiled pass on the CPU."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
+from numba import njit
 from torch import Tensor
 
 from ludory.agents.networks.layers.distribution import MaskedHeads
 from ludory.errors import TrainingError
-
-from .sampling_kernel import draw
 
 
 def sample_heads(
@@ -17,8 +16,8 @@ def sample_heads(
 ) -> tuple[Tensor, Tensor]:
     """Actions (m, H) int64 and their log-probabilities (m, H) float32, without gradients.
 
-    On the CPU one uniform number is drawn for each row and head and looked up in the head's cumulative probabilities;
-    elsewhere it is `MaskedHeads.sample`.
+    On the CPU one uniform number per row and head is looked up in the head's cumulative probabilities; elsewhere
+    `MaskedHeads.sample` is used.
 
     Args:
         logits: (m, A), finite where legal.
@@ -27,7 +26,7 @@ def sample_heads(
         generator: of the draws.
 
     Raises:
-        TrainingError: on the CPU, if logits are NaN or infinite.
+        TrainingError: logits are NaN or infinite (checked on the CPU only).
     """
     if logits.device.type != "cpu":
         distribution = MaskedHeads(logits, mask, sizes)
@@ -50,3 +49,36 @@ def pick_heads(logits: Tensor, mask: Tensor, sizes: tuple[int, ...], noise: Tens
     if not draw(logits.numpy(), legal.numpy(), noise.numpy(), offsets, actions.numpy(), log_probs.numpy()):
         raise TrainingError("the network's logits are NaN or infinite, so that no move can be drawn from them")
     return actions, log_probs
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp"})
+def draw(logits, mask, noise, offsets, actions, log_probs):  # type: ignore[no-untyped-def]
+    """Fill actions and log_probs [m, H] from logits and mask [m, A]; noise [m, H] is uniform in [0, 1).
+
+    Gives False if nothing can be drawn somewhere, for logits that are NaN or infinite.
+    """
+    able = True
+    weights = np.empty(logits.shape[1], np.float32)
+    for row in range(logits.shape[0]):
+        for head in range(len(offsets) - 1):
+            low, high = offsets[head], offsets[head + 1]
+            largest = np.float32(-np.inf)
+            for a in range(low, high):
+                if mask[row, a] and logits[row, a] > largest:
+                    largest = logits[row, a]
+            total = np.float32(0)
+            for a in range(low, high):
+                weights[a] = np.exp(logits[row, a] - largest) if mask[row, a] else np.float32(0)
+                total += weights[a]
+            left = noise[row, head] * total
+            chosen = -1
+            for a in range(low, high):
+                if weights[a] > 0:
+                    chosen = a  # the last one with weight catches what rounding leaves over
+                    left -= weights[a]
+                    if left < 0:
+                        break
+            able = able and chosen >= 0
+            actions[row, head] = chosen - low
+            log_probs[row, head] = logits[row, chosen] - largest - np.log(total)
+    return able

@@ -52,7 +52,7 @@ class MaskedHeads:
         return torch.stack([_kl(teacher_log_p, log_p) for teacher_log_p, log_p in pairs], -1)
 
     def sample(self, generator: torch.Generator | None = None) -> Tensor:
-        """(..., H) int64: one draw, by one tensor of exponential noise for all heads (argmax of p / noise)."""
+        """(..., H) int64: one sample, from one tensor of exponential noise for all heads (argmax of p / noise)."""
         log_p = torch.cat(self._log_p, -1)
         noise = torch.empty_like(log_p).exponential_(generator=generator).log_()
         return torch.stack([part.argmax(-1) for part in (log_p - noise).split(self.sizes, -1)], -1)
@@ -63,7 +63,7 @@ class MaskedHeads:
 
 
 class DiagonalGaussian:
-    """Independent normal distributions of the D numbers of a continuous action, each with a standard deviation that no observation changes.
+    """Independent normal distributions of the D numbers of a continuous action, each with standard deviations that do not depend on the observation.
 
     Args:
         means: (..., D), any float dtype.

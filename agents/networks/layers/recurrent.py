@@ -1,23 +1,21 @@
-"""What policies with a gated recurrent unit (arXiv 1406.1078) share: the memory, one step, and whole sequences."""
+"""`RecurrentPolicy`: base of policies with a gated recurrent unit (arXiv 1406.1078)."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from ludory.agents.networks.policy import Policy, PolicyOutput
+from ludory.agents.networks.policy import Policy, PolicyOutput, output_layers
 from ludory.envs.game import GameFacts
 from ludory.errors import OptionError
 
-from .outputs import output_layers
-
 
 class RecurrentPolicy(Policy):
-    """Features, a GRU whose state is the memory, then logits and value. Subclasses write `features`.
+    """Features, a GRU whose state is the memory, then logits and value. Subclasses implement `features`.
 
     Args:
         facts: of the game.
-        num_features: width of what `features` gives.
+        num_features: width of the output of `features`.
         memory_size: width of the GRU.
     """
 
@@ -44,7 +42,7 @@ class RecurrentPolicy(Policy):
         seat: Tensor | None = None,
         previous: Tensor | None = None,
     ) -> PolicyOutput:
-        """See `Policy.forward`; `previous` (m, P) last moves, the own one first, for networks that want to be told."""
+        """See `Policy.forward`; `previous` (m, P) last moves, the own one first, for networks with `uses_previous`."""
         memory = self.initial_memory(len(observation)) if memory is None else memory
         after = self.gru(self.gru.inputs(self.features(observation, seat, previous)), memory)
         return self._outputs(after, after)

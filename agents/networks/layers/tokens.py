@@ -1,4 +1,4 @@
-"""From an observation to tokens (..., tokens, width), for networks that attend."""
+"""From an observation to tokens (..., tokens, width), for attention networks."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ludory.errors import OptionError
 from .packed_linear import unpack
 
 SCALE = 0.1
-"""Standard deviation of fresh weights: small beside what a layer adds, so that the first layers are heard."""
+"""Standard deviation of initial weights: small compared with a layer's output, so that the first layers matter."""
 
 
 def token_encoder(observation: ObservationSpec, width: int) -> SegmentTokens | IdTokens:
-    """`IdTokens` for whole numbers that are no bits (uint8), else `SegmentTokens`."""
+    """`IdTokens` for integers that are not bits (uint8), else `SegmentTokens`."""
     ids = observation.dtype == "uint8" and not observation.bits
     return IdTokens(observation, width) if ids else SegmentTokens(observation, width)
 
 
 class SegmentTokens(nn.Module):
-    """One token per named segment of a flat observation: its entries through a linear layer of its own.
+    """One token per named segment of a flat observation: its entries through a separate linear layer.
 
     The bias of that layer tells the network which segment it reads. Entries between segments make tokens of their own, so every entry
     is read; overlapping segments are cut where they overlap.
@@ -44,7 +44,7 @@ class SegmentTokens(nn.Module):
 
 
 class IdTokens(nn.Module):
-    """One token per entry of an observation of whole numbers: the embedding of its value plus that of its position."""
+    """One token per entry of an integer observation: the embedding of its value plus that of its position."""
 
     def __init__(self, observation: ObservationSpec, width: int) -> None:
         super().__init__()

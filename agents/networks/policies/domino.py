@@ -1,4 +1,4 @@
-"""`DominoTransformer`: what each of the mover's tiles of Texas 42 is worth, all hands open."""
+"""`DominoTransformer`: values of the mover's tiles of Texas 42 with all hands open."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ludory.envs.game import GameFacts
 from ludory.errors import OptionError
 
 WIDE = (0, 1, 4, 9, 10)
-"""Features with more values, which get twice the width."""
+"""Features with many values, which get twice the embedding width."""
 
 
 class OpenValues(NamedTuple):
-    """What the network says of n states."""
+    """The network's output for n states."""
 
     q: Tensor
-    """(n, 7) by the mover's local index: points still to be won, own minus other side's; or logits, of a network trained as a policy."""
+    """(n, 7) by the mover's local index: points still to be won, own minus other side's; or logits, if trained as a policy."""
     value: Tensor
     """(n,) points still to be won / 42, from the mover's side."""
 
@@ -72,11 +72,11 @@ class DominoTransformer(Policy):
 
     @property
     def num_parameters(self) -> int:
-        """How many numbers are learnt."""
+        """Number of trainable parameters."""
         return sum(part.numel() for part in self.parameters())
 
     def forward(self, tokens: Tensor, mask: Tensor, player: Tensor | None = None) -> OpenValues:  # type: ignore[override]
-        """What is known of n states.
+        """Values of n states.
 
         Args:
             tokens: (n, 32, 12) integers.

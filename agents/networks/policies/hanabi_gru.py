@@ -1,4 +1,4 @@
-"""A recurrent policy for Hanabi that knows its seat and the last move; at two seats the network of HIKARU's PPO-GRU."""
+"""A recurrent policy for Hanabi with embeddings of its seat and of last moves; at two seats the network of HIKARU's PPO-GRU."""
 
 from __future__ import annotations
 
@@ -8,11 +8,58 @@ import torch
 from torch import Tensor, nn
 
 from ludory.agents.networks.layers.encoders import dense_encoder
+from ludory.agents.networks.layers.packed_linear import unpack
 from ludory.agents.networks.layers.recurrent import RecurrentPolicy
 from ludory.envs.game import GameFacts
 from ludory.errors import OptionError
 
-from .hanabi_last_action import LastAction
+SEGMENTS = ("last_actor", "last_type", "last_target", "last_color", "last_rank", "last_touched", "last_slot")
+"""One-hots that lie side by side; `last_type` is play, discard, hint colour, hint rank."""
+
+
+class LastAction:
+    """Reads the last move off observations. Ids of hints count seats from the one that gave the hint.
+
+    Args:
+        facts: of the game.
+
+    Raises:
+        OptionError: the observation does not tell the last move as Hanabi's do.
+    """
+
+    def __init__(self, facts: GameFacts) -> None:
+        found = {segment.name: segment for segment in facts.segments if segment.name in SEGMENTS}
+        missing = [name for name in SEGMENTS if name not in found]
+        if missing:
+            raise OptionError(
+                f"{facts.name} with observation {facts.observation.name!r} has no {', '.join(missing)}; "
+                "this network reads the last move, as Hanabi's observations tell it: card_knowledge, minimal, seer or v0_belief"
+            )
+        self.bits, self.none = facts.observation.bits, facts.num_actions
+        self.start, self.stop = found["last_actor"].start, found["last_slot"].start + found["last_slot"].length
+        self.lengths = [found[name].length for name in SEGMENTS]
+        self.players, self.colors, self.ranks, self.hand = (self.lengths[k] for k in (0, 3, 4, 6))
+
+    def __call__(self, observation: Tensor) -> Tensor:
+        """(...) int64 from bits (..., bytes) or floats (..., size); the number of actions if there was no move yet."""
+        actor, kind, target, color, rank, _, slot = self._read(observation).split(self.lengths, -1)
+        ahead = (target.argmax(-1) - actor.argmax(-1) - 1) % self.players  # 0: the seat after the actor
+        hint_color = 2 * self.hand + ahead * self.colors + color.argmax(-1)
+        hint_rank = 2 * self.hand + (self.players - 1) * self.colors + ahead * self.ranks + rank.argmax(-1)
+        slot = slot.argmax(-1)
+        ids = torch.stack([self.hand + slot, slot, hint_color, hint_rank], -1)
+        chosen = ids.gather(-1, kind.argmax(-1, keepdim=True)).squeeze(-1)
+        return torch.where((kind > 0).any(-1), chosen, self.none)
+
+    def _read(self, observation: Tensor) -> Tensor:
+        """The entries from `last_actor` to `last_slot`; of bits only the bytes that hold them are expanded."""
+        if not self.bits:
+            return observation[..., self.start : self.stop]
+        first, last = self.start // 8, -(-self.stop // 8)
+        return unpack(observation[..., first:last], (last - first) * 8)[
+            ..., self.start - first * 8 : self.stop - first * 8
+        ]
+
 
 PREVIOUS = ("seen", "others", "all")
 
@@ -20,9 +67,9 @@ PREVIOUS = ("seen", "others", "all")
 class HanabiGruPolicy(RecurrentPolicy):
     """Hidden layers over the observation, embeddings of seat and last moves; then a GRU, logits and value.
 
-    Ids of moves count seats from the one that moves; A stands for "none yet". At two seats the last move of all is the other
-    seat's, and can be read off the observation. At more than two that is the move of the seat before; moves further back, and
-    one's own, are not part of an observation, so the network has to be told them (`uses_previous`).
+    Action ids count seats from the one that moves; A means "none yet". At two seats the last move is the other seat's, and is part of
+    the observation. With more seats the observation shows only the move of the seat before; earlier moves, and the seat's own, are
+    passed to the network (`uses_previous`).
 
     Args:
         facts: of Hanabi, any number of seats, any observation.
@@ -30,11 +77,11 @@ class HanabiGruPolicy(RecurrentPolicy):
         memory_size: width of the GRU.
         seat_size: width of the embedding of the (absolute) seat.
         action_size: width of the embedding of a last move.
-        previous: whose last moves it knows: "seen", the one that the observation shows; "others", that of each other seat, the next
-            one first; "all", after these its own.
+        previous: the last moves it receives: "seen", the one in the observation; "others", that of each other seat, the next
+            one first; "all", these and then its own.
 
     Raises:
-        OptionError: the game is not Hanabi, a width is below 1, or there is no such `previous`.
+        OptionError: the game is not Hanabi, a width is below 1, or `previous` is invalid.
     """
 
     id = "hanabi_gru"
@@ -66,10 +113,10 @@ class HanabiGruPolicy(RecurrentPolicy):
         """Observation, seat and last moves side by side.
 
         Raises:
-            OptionError: no seat was given, or no last moves although it wants to be told them.
+            OptionError: no seat was given, or no last moves although the policy uses them.
         """
         if seat is None:
-            raise OptionError("hanabi_gru must be told which seat it plays: policy(observation, memory, seat)")
+            raise OptionError("hanabi_gru needs the seat: policy(observation, memory, seat)")
         return torch.cat(
             [self.encoder(observation), self.seat_embedding(seat), *self._moves(observation, previous)], -1
         )
@@ -79,8 +126,8 @@ class HanabiGruPolicy(RecurrentPolicy):
             return [self.action_embedding(self.last_action(observation))]
         if previous is None:
             raise OptionError(
-                f"hanabi_gru(previous={self.previous!r}) must be told the last move of every seat: "
-                "policy(observation, memory, seat, previous); an agent of it, or a sampler, keeps count of them"
+                f"hanabi_gru(previous={self.previous!r}) needs the last move of every seat: "
+                "policy(observation, memory, seat, previous); its agent and samplers keep track of them"
             )
         own, others = previous[..., 0], previous[..., 1:]
         told = [self.action_embedding(others).flatten(-2)]
@@ -88,7 +135,7 @@ class HanabiGruPolicy(RecurrentPolicy):
 
 
 def check_sizes(hidden: Sequence[int], seat_size: int, action_size: int) -> None:
-    """Refuse widths that no layer can have.
+    """Check the widths of layers.
 
     Raises:
         OptionError: naming them.

@@ -59,7 +59,7 @@ class MlpPolicy(Policy):
                 nn.init.zeros_(module.bias)
 
     def forward(self, observation: Tensor, memory: Tensor | None = None, seat: Tensor | None = None) -> PolicyOutput:
-        """See `Policy.forward`."""
+        """Logits and values of m rows; there is no memory."""
         first = self.activation(self.encoder(observation))
         parts = first.chunk(len(self.torso), -1)
         hidden = [tower(part) for tower, part in zip(self.torso, parts, strict=True)]
@@ -70,7 +70,7 @@ def check_layers(hidden: Sequence[int], activation: str) -> None:
     """Refuse what no network can be built from.
 
     Raises:
-        OptionError: no such activation, or no layer, or a layer of no width.
+        OptionError: invalid activation, no layer, or a layer of width 0.
     """
     if activation not in ACTIVATIONS or not hidden or min(hidden) < 1:
         raise OptionError(

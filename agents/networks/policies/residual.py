@@ -5,8 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from ludory.agents.networks.layers.encoders import flat_encoder
-from ludory.agents.networks.layers.outputs import output_layers
-from ludory.agents.networks.policy import Policy, PolicyOutput
+from ludory.agents.networks.policy import Policy, PolicyOutput, output_layers
 from ludory.envs.game import GameFacts
 from ludory.errors import OptionError
 
@@ -40,7 +39,7 @@ class ResidualPolicy(Policy):
         self.logits, self.value = output_layers(width, facts)
 
     def forward(self, observation: Tensor, memory: Tensor | None = None, seat: Tensor | None = None) -> PolicyOutput:
-        """See `Policy.forward`."""
+        """Logits and values of m rows; there is no memory."""
         hidden = self.torso(self.encoder(observation))
         return PolicyOutput(self.logits(hidden), self.value(hidden).squeeze(-1), None)
 

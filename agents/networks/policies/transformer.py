@@ -1,21 +1,20 @@
-"""A transformer over the parts of an observation: logits and value from a learned summary token."""
+"""A transformer over the parts of an observation, with logits and value from a learned summary token."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from ludory.agents.networks.layers.outputs import output_layers
 from ludory.agents.networks.layers.tokens import SCALE, token_encoder
-from ludory.agents.networks.policy import Policy, PolicyOutput
+from ludory.agents.networks.policy import Policy, PolicyOutput, output_layers
 from ludory.envs.game import GameFacts
 from ludory.errors import OptionError
 
 
 class TransformerPolicy(Policy):
-    """Pre-norm attention layers (arXiv 1706.03762, 2002.04745) over tokens and a summary; the last is computed for the summary alone.
+    """Pre-norm attention layers (arXiv 1706.03762, 2002.04745) over tokens and a summary token; the last layer is computed for the summary only.
 
-    A flat observation gives one token per named segment, one of whole numbers a token per entry; see `tokens`.
+    A flat observation yields one token per named segment, an integer observation one per entry; see `tokens`.
 
     Args:
         facts: of the game.
@@ -46,7 +45,7 @@ class TransformerPolicy(Policy):
         self.logits, self.value = output_layers(width, facts)
 
     def forward(self, observation: Tensor, memory: Tensor | None = None, seat: Tensor | None = None) -> PolicyOutput:
-        """See `Policy.forward`."""
+        """Logits and values of m rows; there is no memory."""
         tokens = self.encoder(observation)  # (m, tokens, width)
         summary = self.summary.to(tokens.dtype).expand(len(tokens), 1, -1)
         hidden = torch.cat([summary, tokens], 1)

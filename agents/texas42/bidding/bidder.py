@@ -1,4 +1,4 @@
-"""`texas42/bidder`: bids what its hand makes often enough, and lets another agent play."""
+"""`texas42/bidder`: bids what its hand makes often enough, and lets another agent play the tiles."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.agent import Agent
-from ludory.agents.make import make_agent
 from ludory.agents.texas42.bots import Bidding
 from ludory.agents.texas42.solver.solver import Solver
 from ludory.envs.game import Game, State
@@ -22,25 +20,29 @@ from .make_probability import Chances, double_dummy, rollout
 
 Mode = Literal["calibrated", "mapped", "rollout", "double_dummy"]
 MEMORY = 4096
-"""Hands whose chances are kept."""
+"""Number of hands whose probabilities are cached."""
 
 
 class BidderAgent(Bidding):
-    """Bids the least that it may, if its best declaration makes that often enough; two marks or more if it nearly always wins all.
+    """Makes the lowest bid if its best declaration makes it often enough, and two marks or more if it nearly always wins all tricks.
 
-    What it takes a bid to be worth is computed once a hand, from its seven tiles only. It leaves the contract to its partner who has bid,
-    and never plunges, splashes, or declares nello or sevens.
+    P(make) is computed once per hand, from its seven tiles only. The agent passes if its partner has bid, and never plunges,
+    splashes, or declares nello or sevens.
 
     Args:
         game: Texas 42 with an auction.
-        player: chooses the tiles.
-        mode: how chances are found, see `make_probability.py` and `fitted_make_probability.py`.
-        samples: hands played or solved for each declaration by `rollout` and `double_dummy`.
-        threshold: least P(make) of a bid while nobody has bid.
-        against: the same where an opponent has bid: losing a contract costs less if the opponent would have made its own.
-        marks: least P(all 42 points) for two marks or more.
-        calibration: file of `ludory texas42 calibrate`; None: the one that comes with Ludory.
+        play: agent that chooses the tiles.
+        mode: how P(make) is computed, see `make_probability.py` and `fitted_make_probability.py`.
+        samples: hands played or solved per declaration by `rollout` and `double_dummy`.
+        threshold: minimum P(make) of a bid while nobody has bid.
+        against: the same if an opponent has bid: losing a contract costs less if the opponent would have made its own.
+        marks: minimum P(all 42 points) for two marks or more.
+        calibration: file written by `ludory texas42 calibrate`; None: the one shipped with Ludory.
         seed: of the deals that `rollout`, `double_dummy` and `mapped` draw.
+
+    Raises:
+        OptionError: the game is not Texas 42 or has no auction, or an option is invalid.
+        DataError: the calibration file cannot be read.
     """
 
     name = "texas42/bidder"
@@ -48,7 +50,7 @@ class BidderAgent(Bidding):
     def __init__(
         self,
         game: Game,
-        player: Agent,
+        play: Any = "texas42/pimc",
         mode: Mode = "calibrated",
         samples: int = 50,
         threshold: float = 0.5,
@@ -57,7 +59,7 @@ class BidderAgent(Bidding):
         calibration: str | Path | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(game, player)
+        super().__init__(game, play)
         check_choice("mode", mode, get_args(Mode))
         check_range("samples", samples, 1, 100_000)
         for name, value in (("threshold", threshold), ("against", against), ("marks", marks)):
@@ -70,7 +72,7 @@ class BidderAgent(Bidding):
         self._known: dict[int, Chances] = {}
 
     def bid(self, state: State, row: int, seat: int, mask: NDArray[np.bool_]) -> int:
-        """Action id in the auction or for a declaration; reads the own hand and the bids."""
+        """Action id in the auction or for a declaration, from the own hand and the bids."""
         found = self.chances(int(state.dealt[row, seat]))
         if mask[DECLARE_0]:
             return DECLARE_0 + found.best(int(state.bid[row]))
@@ -86,7 +88,7 @@ class BidderAgent(Bidding):
         return PASS if mask[PASS] else actions[0]
 
     def chances(self, hand: int) -> Chances:
-        """P(make) of a hand in this agent's mode; kept for some thousand hands."""
+        """P(make) of a hand in this agent's mode; cached for `MEMORY` hands."""
         if hand not in self._known:
             if len(self._known) >= MEMORY:
                 self._known.clear()
@@ -105,19 +107,5 @@ class BidderAgent(Bidding):
 
 
 def bid_of(action: int) -> int:
-    """30..41, or 42 m, of a bid's action id."""
+    """The bid of an action id: 30..41 points, or 42 m for m marks."""
     return action - BID_30 + 30 if action < ONE_MARK else 42 * (action - ONE_MARK + 1)
-
-
-def make(game: Game, play: Any = "texas42/pimc", **options: Any) -> BidderAgent:
-    """`texas42/bidder`, or `texas42/bidder(play="random", mode="rollout", threshold=0.6)`; see `BidderAgent`.
-
-    Raises:
-        OptionError: the game is not Texas 42 or has no auction, or an option is not allowed.
-        DataError: the file of the calibration cannot be read.
-    """
-    known = ("mode", "samples", "threshold", "against", "marks", "calibration", "seed")
-    for option in options:
-        if option not in known:
-            raise OptionError(f"texas42/bidder has no option {option!r}; it has play, {', '.join(known)}")
-    return BidderAgent(game, make_agent(play, game), **options)

@@ -1,4 +1,4 @@
-"""Contracts to compare players on: a random deal, a bid of 30, and the declaration that looks best to the bidder."""
+"""Contracts for comparing players: a random deal, a bid of 30, and the declaration that looks best to the bidder."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.agents.texas42.play.rollout import deals_around
 from ludory.agents.texas42.solver.solver import Solver, positions
 from ludory.envs.chance import hash_rows
-from ludory.envs.texas42.tiles import ALL_TILES, STRAIGHT, TILES
-from ludory.envs.texas42.worlds import Knowledge, Worlds
+from ludory.envs.texas42.tiles import STRAIGHT, TILES
 
 BID, BIDDER = 30, 0
 """Seat 0 bids 30 and leads."""
 
 
-class Contracts(NamedTuple):
-    """n deals, each with what is declared; `options` starts them in `Texas42Play-v0`."""
+class StandardContracts(NamedTuple):
+    """n deals with their declarations; `options` starts them in `Texas42Play-v0`."""
 
     deals: NDArray[np.int64]
     """(n, 28) tile ids, seat after seat, every hand ascending."""
@@ -26,30 +26,29 @@ class Contracts(NamedTuple):
 
     @property
     def options(self) -> dict[str, NDArray[np.int64]]:
-        """What `engine.reset(options=...)` is given."""
+        """The `options` of `engine.reset`."""
         return {"deal": self.deals, "decl": self.decls}
 
 
 def standard_contracts(
     first: int, count: int, seed: int = 0, worlds: int = 16, solver: Solver | None = None
-) -> Contracts:
-    """Deals `first`, `first` + 1, ... of the stream `seed`: uniform; seat 0 declares what makes 30 in most of its worlds.
+) -> StandardContracts:
+    """Uniform deals `first`, `first` + 1, ... of the stream `seed`; seat 0 declares what makes 30 in most of its worlds.
 
-    Every deal and every declaration follows from (seed, its number, worlds) alone. Of declarations that make equally often the
-    one that comes first counts.
+    Every deal and declaration depends only on (seed, its number, worlds). Ties go to the first declaration.
 
     Args:
         first: number of the first deal.
-        count: how many.
+        count: number of deals.
         seed: of the stream.
         worlds: deals of the unseen tiles, solved with open hands for each of the nine declarations of straight 42.
-        solver: to be used; None: a new one.
+        solver: the solver to use; None: a new one.
     """
     deals = np.array([_deal(seed, number) for number in range(first, first + count)])
     bids = [
         _declaration(deal[:7], worlds, _key(seed, first + k, 1), solver or Solver()) for k, deal in enumerate(deals)
     ]
-    return Contracts(deals, np.array(bids, np.int64))
+    return StandardContracts(deals, np.array(bids, np.int64))
 
 
 def _key(seed: int, number: int, use: int) -> int:
@@ -62,12 +61,8 @@ def _deal(seed: int, number: int) -> NDArray[np.int64]:
 
 
 def _declaration(hand: NDArray[np.int64], worlds: int, key: int, solver: Solver) -> int:
-    """The declaration with which a hand that leads makes 30 in most worlds, of equals the first."""
-    own = int(np.bitwise_or.reduce(1 << hand))
-    unseen = ALL_TILES & ~own
-    others = Worlds(Knowledge(own, unseen, (7, 7, 7), (unseen, unseen, unseen))).sample(worlds, key)
-    held = np.column_stack([np.full(worlds, own), others])
-    every = np.tile(held, (len(STRAIGHT), 1))
+    """The declaration with which a leading hand makes 30 in most worlds; ties go to the first."""
+    every = np.tile(deals_around(int(np.bitwise_or.reduce(1 << hand)), worlds, key), (len(STRAIGHT), 1))
     made = solver.makes(positions(every, np.repeat(STRAIGHT, worlds), BIDDER, bidder=BIDDER), BID)
     return STRAIGHT[int(made.reshape(len(STRAIGHT), worlds).sum(axis=1).argmax())]
 

@@ -1,4 +1,4 @@
-"""How good P(make) is after fewer hands: what disjoint parts of a sample say, against the whole of it."""
+"""Accuracy of P(make) with fewer hands: disjoint parts of a sample compared with the whole sample."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from ludory.errors import OptionError
 ROUNDING = 1e-9
 
 
-class Step(NamedTuple):
-    """What parts of `samples` hands say, on average over parts (and over hands of seat 0, if there are several)."""
+class ConvergencePoint(NamedTuple):
+    """Statistics of parts of `samples` hands, averaged over parts (and over hands of seat 0, if there are several)."""
 
     samples: int
     half_width: float
-    """Of the 95 % interval (Wilson) of the best declaration's chance."""
+    """Half-width of the 95 % interval (Wilson) of the best declaration's P(make)."""
     covered: float
-    """How often that interval holds the chance by the whole sample, of which the part is one."""
+    """How often that interval contains P(make) of the whole sample, which includes the part."""
     error: float
-    """Root mean square of the difference of the two chances, of each hand."""
+    """Root mean square difference of the two probabilities, per hand."""
     best: float
-    """How often the part's best declaration is the best one by the whole sample."""
+    """How often the part's best declaration is also the best of the whole sample."""
     lost: float
-    """Chance that is lost by declaring what the part thinks best, by the whole sample."""
+    """P(make) lost by choosing the part's best declaration, measured by the whole sample."""
 
 
-def convergence(points: Sequence[NDArray[np.int8]], bid: int, sizes: Sequence[int]) -> list[Step]:
-    """A step for each of `sizes`.
+def convergence(points: Sequence[NDArray[np.int8]], bid: int, sizes: Sequence[int]) -> list[ConvergencePoint]:
+    """One `ConvergencePoint` for each of `sizes`.
 
     Args:
         points: for each hand (declarations, n) final points of the bidder's side, n samples each.
         bid: 30..41.
-        sizes: numbers of samples, ascending; those beyond n say nothing and are left out, as is n itself: there is nothing to hold it against.
+        sizes: numbers of samples, ascending; those of n and more are left out, since there is nothing to compare them with.
 
     Raises:
-        OptionError: another bid, or no size below n.
+        OptionError: an invalid bid, or no size below n.
     """
     if bid not in range(30, 42):
         raise OptionError(f"bid={bid}: must lie in 30..41; all 42 points are played for by hands of their own")
@@ -49,11 +49,14 @@ def convergence(points: Sequence[NDArray[np.int8]], bid: int, sizes: Sequence[in
         raise OptionError(
             f"sizes={list(sizes)}: one must lie in 1..{most - 1}, below the {most} samples that there are"
         )
-    return [Step(size, *np.mean([_of_hand(one >= bid, size) for one in points], axis=0).tolist()) for size in wanted]
+    return [
+        ConvergencePoint(size, *np.mean([_of_hand(one >= bid, size) for one in points], axis=0).tolist())
+        for size in wanted
+    ]
 
 
 def _of_hand(made: NDArray[np.bool_], size: int) -> tuple[float, float, float, float, float]:
-    """`Step` of one hand without its first entry, `error` of that hand."""
+    """`ConvergencePoint` of one hand without its first entry, `error` of that hand."""
     parts = made.shape[1] // size
     whole = made.mean(axis=1)
     best = int(whole.argmax())

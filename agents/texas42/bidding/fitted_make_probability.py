@@ -1,7 +1,7 @@
-"""`calibrated`: P(make) from what a bidder counts in its hand, fitted to contracts that were played with hidden hands.
+"""`calibrated`: P(make) from counts of a bidder's hand, fitted to contracts played with hidden hands.
 
 logit P(points >= b) = threshold_b + weights . cues + slope * logit of the share made with all hands open. The slope is 0 in the plain
-model, which needs no solver and answers in microseconds; `mapped` is the other one. Thresholds fall with the bid, so P(make) does.
+model, which needs no solver and takes microseconds; `mapped` is the model with a slope. Thresholds, and so P(make), fall with the bid.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ class Model(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """Both models, and what they were fitted to."""
+    """Both models, and the data they were fitted to."""
 
     plain: Model
     mapped: Model
     contracts: int
     open_deals: int
-    """Deals with open hands behind the shares that `mapped` was fitted with; it is used with as many."""
+    """Deals with open hands per share that `mapped` was fitted with; it is applied with the same number."""
     player: str
 
 
 def open_logit(made: NDArray[Any], count: int) -> NDArray[np.float64]:
-    """Logit of a share, pulled away from 0 and 1 by half a success and half a failure."""
+    """Logit of a share, smoothed by half a success and half a failure."""
     share = (made + 0.5) / (count + 1)
     return np.asarray(np.log(share / (1 - share)))
 
@@ -69,7 +69,7 @@ def calibrated(hand: int, decls: Sequence[int] = STRAIGHT, model: Calibration | 
 def mapped(
     hand: int, key: int, decls: Sequence[int] = STRAIGHT, model: Calibration | None = None, solver: Solver | None = None
 ) -> Chances:
-    """P(make) by the model that also looks at exact values of deals around the hand."""
+    """P(make) by the model that also uses exact values of deals around the hand."""
     model = model or shipped()
     exact = double_dummy(hand, model.open_deals, key, decls, solver)
     logits = open_logit(exact.p * model.open_deals, model.open_deals)
@@ -84,15 +84,15 @@ def _chances(mode: str, model: Calibration, hand: int, decls: Sequence[int], p: 
 
 @cache
 def shipped() -> Calibration:
-    """The calibration that comes with Ludory."""
+    """The calibration shipped with Ludory."""
     return read_calibration(FILE)
 
 
 def read_calibration(file: str | Path) -> Calibration:
-    """The models in a file of `ludory texas42 calibrate`.
+    """Read a file written by `ludory texas42 calibrate`.
 
     Raises:
-        DataError: it is none, or its thresholds do not fall.
+        DataError: not a calibration, or its thresholds do not fall.
     """
     try:
         content = read_json(file)

@@ -1,11 +1,16 @@
-"""What a bidder counts in its hand under a declaration, as numbers."""
+"""Cues: what a bidder counts in its hand under a declaration."""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.texas42.tiles import CALLED, COUNT, DOUBLES, FOLLOW, LED, RANK, TILES, tiles_of
+from ludory.agents.texas42.play.tile_features import BEATERS, FIVES, TENS
+from ludory.envs.kernels import kernel
+from ludory.envs.texas42.bits import size
+from ludory.envs.texas42.tiles import CALLED, COUNT, DOUBLE_TILES, DOUBLES, FOLLOW, LED, RANK, STRAIGHT, TILES, tiles_of
 
 NAMES = (
     "trumps",
@@ -18,14 +23,14 @@ NAMES = (
     "counts that may be lost",
     "suits without a tile",
 )
-"""Of the numbers, in their order."""
+"""Names of the cues, in order."""
 KINDS = ("pip", "doubles", "follow me")
-"""Kinds of declaration; each has a weight of its own for every number."""
+"""Kinds of declaration; each has its own weight for every cue."""
 INPUTS = len(KINDS) * (len(NAMES) + 1)
 
 
 def cues(hand: int, decl: int) -> NDArray[np.float64]:
-    """(9,) numbers about a mask of seven tiles under a declaration of straight 42."""
+    """(9,) cues of a mask of seven tiles under a declaration of straight 42."""
     trumps = int(FOLLOW[decl, CALLED]) if decl <= DOUBLES else 0
     own = hand & trumps
     sure = backed = losing = risk = top = 0
@@ -48,8 +53,7 @@ def cues(hand: int, decl: int) -> NDArray[np.float64]:
 
 def _stronger(decl: int, tile: int) -> int:
     """Mask of the tiles that beat `tile` where it is led."""
-    ranks = RANK[decl, int(LED[decl, tile])]
-    return sum(1 << other for other in range(TILES) if ranks[other] > ranks[tile])
+    return int(BEATERS[decl, LED[decl, tile], tile])
 
 
 def kind(decl: int) -> int:
@@ -58,7 +62,50 @@ def kind(decl: int) -> int:
 
 
 def inputs(hand: int, decl: int) -> NDArray[np.float64]:
-    """(30,): for each kind a one and the numbers, all 0 but for the declaration's own kind."""
+    """(30,): for each kind a one and the cues, all 0 except for the declaration's own kind."""
     wide = np.zeros((len(KINDS), len(NAMES) + 1))
     wide[kind(decl)] = [1.0, *cues(hand, decl)]
     return wide.ravel()
+
+
+CUES = 12
+"""Number of cues of a declaration."""
+
+
+@kernel
+def describe_declaration(hand, decl, x):
+    """Write the cues of declaring `decl` with the hand (a mask of seven tiles); x: integers [CUES]."""
+    trumps = int(FOLLOW[decl, CALLED]) if decl <= DOUBLES else 0
+    own = hand & trumps
+    tops, winners, backed = 0, 0, 0  # trumps that nothing beats; other tiles that only trumps beat
+    for tile in range(TILES):
+        if (hand >> tile) & 1 == 0:
+            continue
+        suit = int(LED[decl, tile])
+        stronger = int(BEATERS[decl, suit, tile])
+        if (trumps >> tile) & 1:
+            tops += 1 if stronger & ~hand == 0 else 0
+            backed += 1 if size(stronger & ~hand) == 1 else 0
+        else:
+            winners += 1 if stronger & int(FOLLOW[decl, suit]) & ~hand == 0 else 0
+    number = size(own)
+    x[0] = number
+    x[1] = 1 if number >= 3 else 0
+    x[2] = 1 if number >= 4 else 0
+    x[3] = 1 if number >= 5 else 0
+    x[4] = tops
+    x[5] = backed
+    x[6] = winners
+    x[7] = 1 if decl == DOUBLES else 0
+    x[8] = 1 if trumps == 0 else 0
+    x[9] = winners if trumps == 0 else 0
+    x[10] = size(hand & ~trumps & FIVES) + 2 * size(hand & ~trumps & TENS)
+    x[11] = size(hand & DOUBLE_TILES & ~trumps)
+
+
+def features_of(hand: int) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
+    """Cues (9, CUES) of all declarations of straight 42."""
+    x = np.zeros((len(STRAIGHT), CUES), np.int32)
+    for k, decl in enumerate(STRAIGHT):
+        describe_declaration(hand, decl, x[k])
+    return x

@@ -1,7 +1,7 @@
-"""P(make): how likely a hand makes a bid under a declaration, the other three hands being any.
+"""P(make): the probability that a hand makes a bid under a declaration, over uniform deals of the other tiles.
 
-With all hands open (`double_dummy`) contracts look far easier than they are: the other seats' tiles are then known to the bidder.
-`rollout` plays the contracts with seats that see their own tiles only.
+With all hands open (`double_dummy`) contracts look much easier than they are, since the bidder then knows the other tiles.
+`rollout` plays the contracts with seats that see only their own tiles.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ludory.envs.texas42.tiles import STRAIGHT
 
 Sampled = Literal["double_dummy", "rollout"]
 BIDS = tuple(range(30, 43))
-"""Points that can be bid; all 42 are needed for marks."""
+"""Points that can be bid; marks need all 42."""
 
 
 class Chances(NamedTuple):
@@ -30,7 +30,7 @@ class Chances(NamedTuple):
 
     mode: str
     player: str
-    """Who played, or what was computed."""
+    """The player of the samples, or the method."""
     hand: int
     decls: tuple[int, ...]
     p: NDArray[np.float64]
@@ -44,11 +44,11 @@ class Chances(NamedTuple):
 
     @property
     def samples(self) -> int:
-        """How many hands stand behind each number."""
+        """Number of hands behind each probability."""
         return int(self.points.shape[1])
 
     def best(self, bid: int) -> int:
-        """Declaration with the best chance of a bid, 30..41 or 42 m; of equals the one with most points."""
+        """Declaration with the highest P(make) of a bid, 30..41 or 42 m; ties go to the one with the higher sum over bids."""
         column = min(bid, 42) - 30
         order = [(self.p[k, column], self.p[k].sum()) for k in range(len(self.decls))]
         return self.decls[max(range(len(order)), key=order.__getitem__)]
@@ -58,12 +58,12 @@ class Chances(NamedTuple):
         return float(self.p[self.decls.index(decl), min(bid, 42) - 30])
 
     def swing(self, decl: int, bid: int) -> float:
-        """Expected marks of the bid: (2 p - 1) times what it stakes."""
+        """Expected marks of the bid: (2 p - 1) times its stake."""
         return (2 * self.chance(decl, bid) - 1) * stake(bid)
 
 
 def stake(bid: int) -> int:
-    """Marks that a bid, 30..41 or 42 m, wins or loses."""
+    """Marks won or lost by a bid, 30..41 or 42 m."""
     return max(1, bid // 42)
 
 
@@ -75,7 +75,7 @@ def of_points(
     points: NDArray[np.int8],
     all_42: NDArray[np.int8] | None = None,
 ) -> Chances:
-    """Chances from final points (k, n); all_42: of other samples (k, m), which stand for the bid of 42."""
+    """P(make) from final points (k, n); all_42: points of other samples (k, m), used for the bid of 42."""
     made = np.stack([(points >= bid).sum(axis=1) for bid in BIDS], axis=1)
     count = np.full(made.shape, points.shape[1])
     if all_42 is not None:
@@ -87,7 +87,7 @@ def of_points(
 def double_dummy(
     hand: int, samples: int, key: int, decls: Sequence[int] = STRAIGHT, solver: Solver | None = None
 ) -> Chances:
-    """With all hands open: the exact value of each deal says of all bids at once whether they are made."""
+    """P(make) with all hands open: the exact value of a deal decides all bids at once."""
     solver = solver or Solver()
     points = [
         (42 + solver.value(positions(deals_around(hand, samples, _key(key, decl)), decl, 0)).astype(np.int64)) // 2
@@ -105,9 +105,9 @@ def rollout(
     for_42: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> Chances:
-    """Played with hidden hands: each seat chooses by `worlds` worlds of its own knowledge.
+    """P(make) with hidden hands: each seat chooses by `worlds` worlds that agree with its knowledge.
 
-    One set of hands, played for points, serves the bids up to 41. With `for_42`, as many hands are played for all tricks.
+    One set of hands, played for points, is used for bids up to 41. With `for_42`, as many hands are played for all tricks.
     """
     solver = Solver()
     for_points, for_all = (Averager(solver, worlds, objective) for objective in ("mean", "make"))
@@ -126,7 +126,7 @@ def rollout(
 
 
 def _key(key: int, decl: int) -> int:
-    """What the draws of a declaration depend on."""
+    """Key of the draws of a declaration."""
     return int(hash_rows(key, decl))
 
 
@@ -134,7 +134,7 @@ def sampled(mode: str) -> Callable[..., Chances]:
     """The function of a mode.
 
     Raises:
-        OptionError: there is no such mode.
+        OptionError: invalid mode.
     """
     check_choice("mode", mode, get_args(Sampled))
     return double_dummy if mode == "double_dummy" else rollout

@@ -1,1 +1,1 @@
-"""Agents that play tiles of Texas 42, and what they believe about hidden hands."""
+"""Agents that play tiles of Texas 42, and their beliefs about hidden hands."""

@@ -1,13 +1,13 @@
-"""What a seat believes of the hidden hands when the others bid and play as the quick policy does: worlds, drawn by how well they explain it."""
+"""What a seat believes about hidden hands if the others bid and play as the quick policy does: worlds weighted by likelihood."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.texas42.bidding.declarations import CUES
+from ludory.agents.texas42.bidding.hand_cues import CUES
 from ludory.envs.chance import hash_rows
 from ludory.envs.engine.storage import new_records
 from ludory.envs.game import Game, State
@@ -19,27 +19,27 @@ from .tile_features import FEATURES
 
 
 class Trust(NamedTuple):
-    """How far others are taken to do what the policy does; measured choices."""
+    """How closely others are assumed to follow the policy; the defaults were measured."""
 
     declaration: float = 1.0
-    """Temperature of the guess of what a hand declares; 0: a declaration tells nothing."""
+    """Temperature of the model of declarations; 0: ignore the declaration."""
     play: float = 1.0
     """Temperature of the policy."""
     slip: float = 0.1
-    """How often a seat plays any tile that it may play."""
+    """Probability that a seat plays a uniformly random legal tile."""
 
 
 AS_BELIEVED = Trust()
-"""The measured choice."""
+"""The measured default."""
 
 
 class WorldPlay:
-    """One game, to be played in worlds; everything but the public facts and the own hand comes from these.
+    """One game that can be continued in worlds; only the public facts and the own hand are read from the game itself.
 
     Args:
-        game: what is played.
-        state: of which one game is taken, on the CPU.
-        row: its number.
+        game: the game.
+        state: a state on the CPU that contains the game.
+        row: index of the game in it.
         me: the seat that knows its own hand.
     """
 
@@ -53,13 +53,13 @@ class WorldPlay:
         self._me, self._x = me, np.zeros(max(FEATURES, CUES), np.int32)
 
     def log_likelihoods(self, worlds: NDArray[np.int32], trust: Trust = AS_BELIEVED) -> NDArray[np.float64]:
-        """(n,) of the declaration and all plays of the others in worlds (n, 3), hands in turn order."""
+        """(n,) log-likelihood of the declaration and of all plays of the others in worlds (n, 3), hands in turn order."""
         logs = np.zeros(len(worlds))
         weigh_rows(*self._work, worlds, self._me, *trust, self._x, logs, 0, len(worlds))
         return logs
 
     def made_after(self, worlds: NDArray[np.int32], tiles: NDArray[np.int64], key: int) -> NDArray[np.bool_]:
-        """(n, tiles) whether the contract is made when each tile is played in each world, and then all play the quick policy."""
+        """(n, tiles) whether the contract is made if each tile is played in each world and all seats then play the quick policy."""
         made = np.zeros((len(worlds), len(tiles)), np.bool_)
         play_out_rows(*self._work, worlds, self._me, tiles, key, self._x, made, 0, len(worlds))
         return made
@@ -68,9 +68,9 @@ class WorldPlay:
 def believed_worlds(
     play: WorldPlay, question: Question, candidates: int, count: int, trust: Trust = AS_BELIEVED
 ) -> tuple[NDArray[np.int32], float]:
-    """Worlds (count, 3) drawn by their weights from up to `candidates` uniform ones, and the effective number of these.
+    """Worlds (count, 3) resampled by weight from up to `candidates` uniform ones, and the effective sample size of these.
 
-    A world of weight w comes floor or ceil of count * w times (systematic resampling); the same ones for the same key.
+    A world of weight w occurs floor or ceil of count * w times (systematic resampling); deterministic for a key.
     """
     worlds = Worlds(question.known).choose(candidates, question.key, candidates)
     logs = play.log_likelihoods(worlds, trust)
@@ -78,5 +78,18 @@ def believed_worlds(
     weights /= weights.sum()
     start = (int(hash_rows(question.key, -2)) & 0xFFFFFF) / (1 << 24)
     drawn = np.searchsorted(np.cumsum(weights), (np.arange(count) + start) / count)
-    order = np.argsort(hash_rows(question.key, np.arange(count)), kind="stable")  # so that any part of them is a sample
+    order = np.argsort(hash_rows(question.key, np.arange(count)), kind="stable")  # so that any prefix is a sample
     return worlds[np.minimum(drawn, len(worlds) - 1)[order]], float(1 / (weights**2).sum())
+
+
+def rewind(before: NDArray[Any], worlds: NDArray[Any]) -> NDArray[Any] | None:
+    """The records `worlds` [n] of Texas 42 as they were in the state `before` [1] of the same game: a hand is the hand dealt less the plays so far.
+
+    None if that was another deal.
+    """
+    if int(before["attempt"][0]) != int(worlds["attempt"][0]):
+        return None
+    then = np.repeat(before, len(worlds))
+    played = before["dealt"][0] & ~before["held"][0]
+    then["dealt"], then["held"] = worlds["dealt"], worlds["dealt"] & ~played
+    return then

@@ -1,7 +1,7 @@
-"""`texas42/quick`: a small network's guess of what PIMC would play, in a few microseconds; in whole numbers, so that it repeats everywhere.
+"""`texas42/quick`: a small network that imitates PIMC in a few microseconds, with integer weights, so that it is reproducible everywhere.
 
-It is fitted by `ludory texas42 quick` on decisions of `texas42/pimc` in contracts for points, and is meant for playing hands out
-and for judging how likely a play was; it has not learnt nello and sevens.
+It is fitted by `ludory texas42 quick` to decisions of `texas42/pimc` in contracts for points. It is used to play hands out and to
+estimate how likely a play was; it has not learnt nello and sevens.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -29,10 +29,10 @@ from .tile_features import FEATURES, describe_tile
 
 FILE = Path(__file__).with_name("quick_policy.json")
 SCALE = 256
-"""Weights are stored as integers, this many to one."""
+"""Weights are stored as integers, multiplied by this."""
 
 
-class Weights(NamedTuple):
+class QuickPolicyWeights(NamedTuple):
     """One hidden layer of rectified units: the logit of a tile is output @ max(hidden @ features + bias, 0) / SCALE**2."""
 
     hidden: NDArray[np.int32]
@@ -42,17 +42,19 @@ class Weights(NamedTuple):
     output: NDArray[np.int32]
     """[units]"""
     trumps: NDArray[np.int32]
-    """[features of `declarations.py`]: how a hand's declaration is guessed, / SCALE."""
+    """[CUES of `hand_cues.py`]: logit weights of a hand's declaration, / SCALE."""
 
 
-def read_weights(file: Path = FILE) -> Weights:
+def read_weights(file: Path = FILE) -> QuickPolicyWeights:
     """The weights in a file."""
-    return Weights(*(np.array(json.loads(file.read_text())[name], np.int32) for name in Weights._fields))
+    return QuickPolicyWeights(
+        *(np.array(json.loads(file.read_text())[name], np.int32) for name in QuickPolicyWeights._fields)
+    )
 
 
 _HIDDEN, _BIAS, _OUTPUT, TRUMPS = read_weights()
 _NOISE = np.array([-np.log(-np.log((k + 0.5) / 4096)) * SCALE**2 for k in range(4096)], np.int64)
-"""Quantiles of the Gumbel distribution: the largest of logits with such noise is a draw from their softmax."""
+"""Quantiles of the Gumbel distribution: the argmax of logits plus such noise is a sample from their softmax."""
 
 
 @kernel
@@ -93,7 +95,7 @@ def draw_tile(state, i, seat, key, x):
 
 @kernel
 def bid_simply(state, i, seat):
-    """As `thirty.bid_thirty`: 30 if nobody has bid, else pass; declares the pip held most often, of equals the highest."""
+    """As `pimc.bid_thirty`: 30 if nobody has bid, else pass; declares the pip held most often, of equals the highest."""
     if int(state.phase[i]) == DECLARE:
         best, chosen = -1, 0
         for pip in range(7):

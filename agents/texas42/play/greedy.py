@@ -1,4 +1,4 @@
-"""The simplest play that is not random, to set networks beside: win the trick with most points, else give least; lead the strongest."""
+"""A simple baseline for networks: win the trick if possible, with most points; else lose the fewest; lead the strongest tile."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.texas42.solver.open_positions import movers
+from ludory.agents.texas42.solver.states import movers
 from ludory.envs.texas42.tiles import CALLED, COUNT, LED, RANK
 
 
 def greedy_tiles(
     deal: NDArray[Any], decl: NDArray[Any], states: NDArray[np.int64], legal: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """(n,) local index of the mover's tile that is best if the trick ended with it.
+    """(n,) local index of the mover's tile that would be best if the trick ended with it.
 
-    Leaders play their strongest tile, trumps first. Others count what their side would get; of equals the weakest tile, then the first.
+    Leaders play their strongest tile, trumps first. Others maximise what their side would get; ties go to the weakest tile, then the first.
 
     Args:
         deal: (n, 28) tile ids, seat after seat, each hand ascending.

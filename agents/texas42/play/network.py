@@ -1,4 +1,4 @@
-"""`NetworkAgent`: a network that has learnt exact values of open hands, at the table."""
+"""`NetworkAgent`: an agent that plays by a network trained on exact values of open hands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from ludory.agents.networks.policies.domino import DominoTransformer
-from ludory.agents.texas42.solver.open_positions import hands_of, movers, pack_masks
+from ludory.agents.texas42.solver.states import hands_of, movers, pack_masks
 from ludory.envs.game import Game, State
 from ludory.envs.texas42.worlds import Worlds
 from ludory.errors import OptionError
@@ -20,21 +20,21 @@ from .pimc import PimcAgent
 from .tokens import tokenise
 
 ROWS = 4096
-"""States that the network is asked for at a time."""
+"""Most states per forward pass."""
 
 
 class NetworkAgent(PimcAgent):
-    """Plays the tile that the network values most on average over worlds drawn from what its seat knows, of equals the lowest.
+    """Plays the tile with the highest mean network value over worlds drawn from what its seat knows; ties go to the lowest.
 
-    Bids as `texas42/bid30`; under nello and sevens, which the network does not know, it plays as `texas42/pimc`.
+    Bids as `texas42/bid30`. Plays nello and sevens, which the network does not know, as `texas42/pimc`.
 
     Args:
         game: a game of Texas 42.
-        network: its weights.
-        name: what tables and replays call it.
-        worlds: drawn for each decision.
-        open_hands: look at all hands instead; for evaluation only.
-        policy: the network was trained as a policy: what is averaged are probabilities.
+        network: the network.
+        name: shown in tables and replays.
+        worlds: number of worlds per decision.
+        open_hands: use the true hands instead; for evaluation only.
+        policy: the network was trained as a policy: average its probabilities.
         seed: of the draws.
     """
 
@@ -56,8 +56,8 @@ class NetworkAgent(PimcAgent):
 
     def _tiles(self, state: State, rows: Sequence[int], questions: Sequence[Question]) -> list[int]:
         """The best tile for each question, which is about one of the games `rows`."""
-        known = [k for k, question in enumerate(questions) if question.decision.for_points]
-        others = [k for k, question in enumerate(questions) if not question.decision.for_points]
+        known = [k for k, question in enumerate(questions) if question.for_points]
+        others = [k for k, question in enumerate(questions) if not question.for_points]
         tiles = dict(
             zip(known, self._best(state, [rows[k] for k in known], [questions[k] for k in known]), strict=True)
         )
@@ -85,15 +85,10 @@ class NetworkAgent(PimcAgent):
         return tiles
 
     def _held(self, state: State, row: int, question: Question) -> NDArray[np.int32]:
-        """(worlds, 4) masks: what all seats hold."""
+        """(worlds, 4) masks of the tiles that the seats hold."""
         if self.privileged:
             return np.array(state.held[row : row + 1], np.int32)
-        seat = question.decision.seat
-        others = Worlds(question.known).choose(self._worlds, question.key, 0)
-        held = np.empty((len(others), 4), np.int32)
-        held[:, seat] = question.known.hand
-        held[:, [(seat + k) % 4 for k in (1, 2, 3)]] = others
-        return held
+        return question.worlds(Worlds(question.known).choose(self._worlds, question.key, 0)).held
 
     @torch.no_grad()
     def _scores(

@@ -1,4 +1,4 @@
-"""`texas42/pimc`: plays the tile that does best on average over worlds drawn from what its seat knows, each solved with open hands."""
+"""`texas42/pimc`: plays the best tile on average over worlds drawn from what its seat knows, each solved with open hands."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.seat import Seat, SeatAgent
-from ludory.agents.texas42.bidding.thirty import bid_thirty
 from ludory.agents.texas42.solver.solver import Solver
 from ludory.envs.engine.protocol import Array, Engine, on_host
 from ludory.envs.game import Game, State
 from ludory.envs.options import check_choice, check_range
 from ludory.envs.seats.player import Memory
 from ludory.envs.texas42.rules import step, step_play
-from ludory.envs.texas42.state import NUM_ACTIONS, PLAY_0
+from ludory.envs.texas42.state import BID_30, DECLARE_0, NUM_ACTIONS, PASS, PLAY_0
+from ludory.envs.texas42.tiles import FOLLOW
 from ludory.errors import OptionError
 
 from .choice import Averager, Objective, Question, question_of
 
 
 class PimcAgent(SeatAgent):
-    """Perfect-information Monte Carlo: the chance to make the contract first, then the mean of the points, then the lowest tile.
+    """Perfect-information Monte Carlo: maximises P(make), then mean points, then takes the lowest tile.
 
-    Bids as `texas42/bid30`. What it draws depends on its seed and on what it sees, so that it repeats whatever else is played.
+    Bids as `texas42/bid30`. Its draws depend on its seed and its observation, so they do not depend on other games of a batch.
 
     Args:
         game: a game of Texas 42.
-        worlds: drawn for each decision.
+        worlds: number of worlds per decision.
         objective: "make", or "mean" for points only.
-        enumerate_below: up to so many worlds are all solved instead.
+        enumerate_below: solve all worlds if there are at most this many.
         seed: of the draws.
     """
 
@@ -55,7 +55,7 @@ class PimcAgent(SeatAgent):
         self._seed = seed
 
     def seed(self, seed: int) -> None:
-        """Start the draws anew."""
+        """Restart the draws from `seed`."""
         self._seed = seed
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
@@ -66,16 +66,16 @@ class PimcAgent(SeatAgent):
         return np.array(self._actions(state, rows, seat, masks, [self._key(one) for one in seen]), np.int64)
 
     def decide(self, seat: Seat, own: Any) -> int:
-        """A bid, a declaration, or a tile; everything but the own hand is read from a world that the seat cannot tell from the game."""
+        """A bid, a declaration, or a tile, read from a world that the seat cannot distinguish from the game."""
         key = self._key(seat.observation)
         world = on_cpu(seat.worlds(1, key).state)
         return self._actions(world, [0], seat.number, seat.mask[None], [key])[0]
 
     def initial_memory(self, rows: int) -> Memory:
-        """None: what is known of a game stands in its state."""
+        """None: all that is known of a game is in its state."""
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
-        """Nothing to take note of."""
+        """Nothing to remember."""
 
     def _key(self, observation: NDArray[Any]) -> int:
         return zlib.crc32(observation.tobytes(), self._seed & 0xFFFFFFFF)
@@ -96,12 +96,12 @@ class PimcAgent(SeatAgent):
         return actions
 
     def _tiles(self, state: State, rows: Sequence[int], questions: Sequence[Question]) -> list[int]:
-        """A tile in each of the games `rows`, whose questions these are."""
+        """A tile for each question, which is about one of the games `rows`."""
         return self._averager.tiles(questions)
 
 
 def check_texas42(name: str, game: Game) -> None:
-    """Refuse other games.
+    """Check that the game is Texas 42.
 
     Raises:
         OptionError: the game is not Texas 42.
@@ -111,7 +111,7 @@ def check_texas42(name: str, game: Game) -> None:
 
 
 def first_tile(mask: NDArray[np.bool_]) -> int:
-    """Action id of tile 0: with a fixed contract, ids are tiles."""
+    """Action id of tile 0, which is 0 in games with a fixed contract."""
     return PLAY_0 if len(mask) == NUM_ACTIONS else 0
 
 
@@ -120,12 +120,12 @@ def on_cpu(state: State) -> State:
     return type(state)(*(on_host(field) for field in state))
 
 
-def make(
-    game: Game,
-    worlds: int = 10,
-    objective: Objective = "make",
-    enumerate_below: int = 0,
-    seed: int = 0,
-) -> PimcAgent:
-    """`texas42/pimc`, or `texas42/pimc(worlds=50, objective="mean")`; see `PimcAgent`."""
-    return PimcAgent(game, worlds, objective, enumerate_below, seed)
+def bid_thirty(mask: NDArray[np.bool_], hand: int) -> int:
+    """Action id before the play, from the legal mask (64,) and the mask of the own tiles.
+
+    30 if nobody has bid, else pass; declares the pip of which the hand holds most tiles, the highest on ties.
+    """
+    if mask[DECLARE_0]:
+        held = [(int(FOLLOW[pip, 7]) & hand).bit_count() for pip in range(7)]
+        return DECLARE_0 + max(range(7), key=lambda pip: (held[pip], pip))
+    return BID_30 if mask[BID_30] else PASS

@@ -9,7 +9,7 @@ x int32 [FEATURES] is working memory.
 
 import math
 
-from ludory.agents.texas42.bidding.declarations import CUES, describe_declaration
+from ludory.agents.texas42.bidding.hand_cues import CUES, describe_declaration
 from ludory.envs.chance import mix
 from ludory.envs.engine.binding.cached_kernel import cached_batch_kernel
 from ludory.envs.texas42.rules import clear_play, finish_trick, outcome, play_tile

@@ -1,8 +1,8 @@
-"""`texas42/response`: plays the tile that does best when all play on with hidden hands, in worlds that explain what has been played.
+"""`texas42/response`: plays the best tile when all seats continue with hidden hands, in worlds that explain the play so far.
 
-Two estimates of the chance to make the contract are averaged. In one, all seats play on by the quick policy, each from what it may
-know: strategy fusion has no part in it, but the players are weak. In the other all hands are open, as in `texas42/pimc`: the players
-are perfect and know too much.
+Two estimates of P(make) are averaged. In one, all seats continue with the quick policy, each from its own knowledge: there is no
+strategy fusion, but the players are weak. In the other all hands are open, as in `texas42/pimc`: the players are perfect and know too
+much.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from .pimc import PimcAgent
 
 
 class ResponseAgent(PimcAgent):
-    """Answers what the quick policy would play; bids as `texas42/bid30`, and plays nello and sevens as `texas42/pimc`.
+    """Responds to the quick policy; bids as `texas42/bid30`, and plays nello and sevens as `texas42/pimc`.
 
-    Like PIMC it repeats: what it draws depends on its seed and on what it sees.
+    Its draws depend on its seed and its observation, as with PIMC.
 
     Args:
         game: a game of Texas 42.
-        worlds: in which every tile is tried and the hand played out.
-        candidates: uniform worlds from which these are drawn by their weights; up to so many are all weighed.
-        solved: of the worlds that are solved with open hands.
+        worlds: number of worlds in which every tile is tried and the hand is played out.
+        candidates: number of uniform worlds from which these are resampled by weight; all worlds if there are fewer.
+        solved: number of these worlds that are solved with open hands.
         share: weight of the open hands against the hands played out, 0..1.
-        declared: the declaration is taken as the bidder's choice by its hand; say False where it was given.
+        declared: treat the declaration as the bidder's choice; False where it was given.
         seed: of the draws.
     """
 
@@ -60,33 +60,20 @@ class ResponseAgent(PimcAgent):
         self.trust = Trust() if declared else Trust(declaration=0.0)
 
     def _tiles(self, state: State, rows: Sequence[int], questions: Sequence[Question]) -> list[int]:
-        """A tile in each of the games `rows`, whose questions these are."""
+        """A tile for each question, which is about one of the games `rows`."""
         return [self._tile(state, row, one) for row, one in zip(rows, questions, strict=True)]
 
     def _tile(self, state: State, row: int, question: Question) -> int:
-        decision, legal = question.decision, question.legal
-        if not decision.for_points:
+        legal = question.legal
+        if not question.for_points:
             return super()._tiles(state, [row], [question])[0]
-        play, tiles = WorldPlay(self.game, state, row, decision.seat), np.array(tiles_of(legal), np.int64)
+        play, tiles = WorldPlay(self.game, state, row, question.seat), np.array(tiles_of(legal), np.int64)
         worlds, _ = believed_worlds(play, question, self.candidates, self.worlds, self.trust)
         chance = np.zeros(28)
         if self.share < 1:
             chance[tiles] = (1 - self.share) * play.made_after(worlds, tiles, question.key).mean(axis=0)
-        held = decision.worlds(question.known.hand, worlds[: self.solved])
+        held = question.worlds(worlds[: self.solved])
         if self.share > 0:
-            chance += self.share * self._averager.solver.make_after(held, decision.bid, decision.banked).mean(axis=0)
-        best = tiles_with_most(chance if decision.declares else -chance, legal)
-        return best_by_points(self._averager.solver, [decision], [held], [best])[0]
-
-
-def make(
-    game: Game,
-    worlds: int = 200,
-    candidates: int = 400,
-    solved: int = 10,
-    share: float = 0.25,
-    declared: bool = True,
-    seed: int = 0,
-) -> ResponseAgent:
-    """`texas42/response`, or `texas42/response(worlds=400, solved=20)`; see `ResponseAgent`."""
-    return ResponseAgent(game, worlds, candidates, solved, share, declared, seed)
+            chance += self.share * self._averager.solver.make_after(held, question.bid, question.banked).mean(axis=0)
+        best = tiles_with_most(chance if question.declares else -chance, legal)
+        return best_by_points(self._averager.solver, [question], [held], [best])[0]

@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.texas42.solver.open_positions import movers
+from ludory.agents.texas42.solver.states import movers
 from ludory.envs.texas42.tiles import CALLED, COUNT, HIGH, LOW, NELLO_HIGH, RANK, TILES, is_called
 from ludory.errors import OptionError
 

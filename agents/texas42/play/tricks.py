@@ -1,4 +1,4 @@
-"""A hand that was played, trick by trick in words, with what Team 0 could still get if all hands lay open."""
+"""A played hand as text, trick by trick, with the points that Team 0 could still get with all hands open."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def tile_names(hand: int) -> str:
 def hand_lines(dealt: Sequence[int], decl: int, tiles: Sequence[int], seats: Sequence[int]) -> list[str]:
     """The deal, then each trick: who played what, who won it, the score, and the final points that Team 0 could still get.
 
-    The last number is exact with all hands open; where it falls, the trick gave something away.
+    The last number is exact with all hands open; where it falls, Team 0 lost something in the trick.
     """
     held = [int(mask) for mask in dealt]
     lines = [f"  seat {seat}: {tile_names(mask)}" for seat, mask in enumerate(held)]
@@ -37,7 +37,7 @@ def hand_lines(dealt: Sequence[int], decl: int, tiles: Sequence[int], seats: Seq
 
 
 def _final(solver: Solver, held: Sequence[int], decl: int, leader: int, score: Sequence[int]) -> int:
-    """Team 0's points at the end if all play exactly with all hands open."""
+    """Team 0's final points under exact play with all hands open."""
     if not any(held):
         return score[0]
     value = int(solver.value(positions(held, decl, leader))[0])

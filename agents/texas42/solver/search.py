@@ -1,6 +1,6 @@
 """Alpha-beta over the open hands of Texas 42, as a loop over an explicit stack, with a table of positions between tricks.
 
-Values are points still to be won, Team 0's minus Team 1's; Team 0 maximises, whoever moves. Tiles are places (`strength.py`),
+Values are points still to be won, Team 0's minus Team 1's; Team 0 maximises, whoever moves. Tiles are places (`tile_renumbering.py`),
 hands masks of places. Nothing is allocated and nothing recurses, so that a thread can run it on any device; `frames` and `table`
 are its working memory.
 
@@ -12,10 +12,41 @@ A word of the table, of 64 bits: leader and tiles left 30, lower and upper bound
 from __future__ import annotations
 
 from ludory.envs.kernels import kernel
+from ludory.envs.texas42.bits import size
+from ludory.envs.texas42.tiles import NELLO_HIGH, NELLO_LOW, SEVENS
 
 from .last_tricks import FAR, last_trick, last_two_tricks
-from .ordering import follow_score, lead_score
 from .tile_bits import count_of, index_of
+
+
+@kernel
+def lead_score(bit, hands, left, seat, follows, wins, fives, tens):
+    """Leads that win for certain first, trumps and counts up; then those that the partner can win; then the rest, weak ones up."""
+    at = index_of(bit)
+    follow, able = int(follows[at]), int(wins[at])
+    a, p, b = int(hands[(seat + 1) & 3]) & left, int(hands[(seat + 2) & 3]) & left, int(hands[(seat + 3) & 3]) & left
+    a = a & follow if a & follow else a
+    p = p & follow if p & follow else p
+    b = b & follow if b & follow else b
+    theirs = max(a & able, b & able)
+    count = count_of(bit, fives, tens)
+    if bit > theirs:
+        return 2000 + 8 * count + at
+    if p & able > theirs:
+        return 1000 + 8 * count - at
+    return at - count
+
+
+@kernel
+def follow_score(bit, ours, theirs, able, fives, tens):
+    """With tiles that win for the side counts up, with others counts down; strong tiles later."""
+    count, at = count_of(bit, fives, tens), index_of(bit)
+    if bit & able > max(ours, theirs):
+        return 1000 + 4 * count - at
+    if ours > theirs:
+        return 1000 + 32 * count - at
+    return -8 * count - at
+
 
 FRAMES, COLUMNS = 30, 32
 """Shape of the stack, int32."""
@@ -224,25 +255,70 @@ def search(hands, position, alpha, beta, contract, follows, wins, counts, level,
             frames[depth, _ALPHA], frames[depth, _BETA] = alpha, beta
             depth += 1
         left, seat, place, follow, able, top, owner, points, rest, tricks, gain = play(
-            bit,
-            left,
-            seat,
-            place,
-            follow,
-            able,
-            top,
-            owner,
-            points,
-            rest,
-            tricks,
-            contract,
-            follows,
-            wins,
-            level,
-            fives,
-            tens,
-        )
+            bit, left, seat, place, follow, able, top, owner, points, rest, tricks,
+            contract, follows, wins, level, fives, tens,
+        )  # fmt: skip
         delta += gain
         alpha -= gain
         beta -= gain
         entering = True
+
+
+@kernel
+def set_contract(contract, decl, bidder):
+    """Points; or, under nello, tricks of the bidder, under sevens tricks of its opponents: what breaks the contract."""
+    nello = NELLO_HIGH <= decl <= NELLO_LOW
+    contract[LAST_PLACE] = 2 if nello else 3
+    contract[OUT] = (bidder + 2) & 3 if nello else -1
+    contract[BY_TRICKS] = nello or decl == SEVENS
+    contract[HIT_TEAM] = bidder & 1 if nello else 1 - (bidder & 1)
+    contract[HIT_VALUE] = -1 if bidder & 1 == 0 else 1
+    contract[NEAREST] = decl == SEVENS
+
+
+@kernel
+def as_places(tiles, place):
+    """A mask of tiles as a mask of places."""
+    places = 0
+    while tiles != 0:
+        bit = tiles & -tiles
+        tiles ^= bit
+        places |= 1 << int(place[index_of(bit)])
+    return places
+
+
+@kernel
+def set_up(held, leader, trick, decl, bidder, place, follows, wins, counts, level, hands, position, contract):
+    """Fill `hands` [4], `position` [10] and `contract` [6].
+
+    held [4]: masks of the tiles held, without those of the trick. trick [3]: tiles lying, in order, then -1.
+    """
+    set_contract(contract, decl, bidder)
+    fives, tens, out = int(counts[0]), int(counts[1]), int(contract[OUT])
+    left, points = 0, 0
+    for seat in range(4):
+        hands[seat] = as_places(int(held[seat]), place)
+        if seat != out:
+            left |= int(hands[seat])
+    seat, top, owner, follow, able, number = leader, 0, leader, 0, 0, 0
+    for k in range(3):
+        if int(trick[k]) >= 0:
+            at = int(place[int(trick[k])])
+            bit = 1 << at
+            if k == 0:
+                follow, able = int(follows[at]), int(wins[at])
+            if (bit & able) > top:
+                top, owner = bit | int(level[at]), seat
+            points += 1 if k == 0 else 0
+            points += count_of(bit, fives, tens)
+            number += 1
+            seat = (seat + 1) & 3
+            if seat == out:
+                seat = (seat + 1) & 3
+    tricks = size(int(hands[seat]))  # the seat to move has not played to this trick
+    fives_left, tens_left = size(left & fives), size(left & tens)
+    position[P_LEFT], position[P_SEAT], position[P_PLACE] = left, seat, number
+    position[P_FOLLOW], position[P_ABLE] = follow, able
+    position[P_TOP], position[P_OWNER], position[P_POINTS] = top, owner, points
+    position[P_REST] = tricks + 5 * fives_left + 10 * tens_left + (points - 1 if number > 0 else 0)
+    position[P_TRICKS] = tricks

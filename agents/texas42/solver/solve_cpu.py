@@ -1,7 +1,7 @@
 """Batch kernels of the solver for the CPU: loops over positions. Bound to the search by `bind.py`.
 
 `task` is a `solver.Positions`; `rules` are the tables of all declarations, a `Strength` of stacked arrays; `work` is the memory of one
-thread, a `solver.Workspace`.
+thread, a `solver.SolverWorkspace`.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"

@@ -17,13 +17,12 @@ from ludory.envs.game import State
 from ludory.envs.texas42.tiles import ALL_TILES, COUNT, COUNTING, DECLARATIONS, NELLO_HIGH
 from ludory.errors import OptionError
 
-from .position import set_up
-from .search import COLUMNS, FRAMES, TABLE_BITS, moves_of, play, search
+from .search import COLUMNS, FRAMES, TABLE_BITS, moves_of, play, search, set_up
 from .tile_bits import index_of
 from .tile_renumbering import Strength, strength_of
 
 ILLEGAL = -128
-"""Stands for the value of a tile that may not be played."""
+"""Value of tiles that may not be played."""
 
 _TEMPLATE = str(Path(__file__).with_name("solve_cpu"))
 _KERNELS: dict[str, Any] = {
@@ -41,13 +40,13 @@ class Positions(NamedTuple):
     held: NDArray[np.int32]
     """(n, 4) masks of the tiles held, without those that lie in the trick."""
     leader: NDArray[np.int64]
-    """(n,) who leads the present trick."""
+    """(n,) leader of the current trick."""
     trick: NDArray[np.int64]
-    """(n, 3) tiles that lie in the trick, in order, then -1."""
+    """(n, 3) tiles in the trick, in order, then -1."""
     decl: NDArray[np.int64]
     """(n,) declaration."""
     bidder: NDArray[np.int64]
-    """(n,) bidder; matters under nello and sevens only."""
+    """(n,) bidder; used only under nello and sevens."""
 
     def row(self, k: int) -> Positions:
         """Position k alone."""
@@ -55,7 +54,7 @@ class Positions(NamedTuple):
 
 
 def positions(held: Any, decl: Any, leader: Any, trick: Sequence[int] = (), bidder: Any = 0) -> Positions:
-    """Positions from masks (n, 4) or (4,); what is given once holds for all."""
+    """Positions from masks (n, 4) or (4,); scalars are broadcast."""
     hands = np.atleast_2d(np.asarray(held, np.int32))
     count = len(hands)
 
@@ -85,7 +84,7 @@ def _checked(given: Positions) -> Positions:
     return given
 
 
-class Workspace(NamedTuple):
+class SolverWorkspace(NamedTuple):
     """Memory of one thread: the position being searched, table and stack; see `search.py`."""
 
     hands: NDArray[np.int32]
@@ -94,13 +93,13 @@ class Workspace(NamedTuple):
     table: NDArray[np.int64]
     frames: NDArray[np.int32]
     clock: NDArray[np.int64]
-    """(1,) number of the words of the table that are of the present deal."""
+    """(1,) generation of the table entries that belong to the current position."""
 
 
-def new_workspace() -> Workspace:
+def new_workspace() -> SolverWorkspace:
     """An empty one, 0.5 MB."""
     position = np.zeros(4, np.int32), np.zeros(10, np.int64), np.zeros(6, np.int64)
-    return Workspace(
+    return SolverWorkspace(
         *position, np.zeros(1 << TABLE_BITS, np.int64), np.zeros((FRAMES, COLUMNS), np.int32), np.zeros(1, np.int64)
     )
 
@@ -118,13 +117,13 @@ def _bound() -> ModuleType:
 
 
 class Solver:
-    """Alpha-beta with a table, exact, in as many threads as a batch fills.
+    """Exact alpha-beta search with a transposition table, in as many threads as a batch fills.
 
     Values are points still to be won, Team 0's minus Team 1's, when all seats see all hands; Team 0 maximises, Team 1 minimises.
     Under nello and sevens they are tricks that break the contract: 0, or negative for a bidder of Team 0, positive for one of Team 1.
 
     Args:
-        threads: how many share a batch; None: `LUDORY_NUM_THREADS`, else the number of cores.
+        threads: number of threads per batch; None: `LUDORY_NUM_THREADS`, else the number of cores.
     """
 
     def __init__(self, threads: int | None = None) -> None:
@@ -139,7 +138,7 @@ class Solver:
     def q_values(self, given: Positions, only: Any = ALL_TILES) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """V (n,), and Q (n, 28) of every tile that may be played; `ILLEGAL` for the others.
 
-        only: mask of the tiles that are asked for, one or (n,); V is then the best of those.
+        only: mask of the tiles to evaluate, one or (n,); V is then the best of these.
         """
         values, q = np.zeros(len(given.held), np.int8), np.zeros((len(given.held), 28), np.int8)
         self._run("q_rows", given, np.full(len(values), only, np.int64), values, q)
@@ -149,9 +148,9 @@ class Solver:
         """(n,) whether the bidder's side makes its bid.
 
         Args:
-            given: the positions; `bidder` says whose bid it is.
+            given: the positions, with the `bidder` of each.
             bid: 30..41 points or 42 m for m marks, one or (n,).
-            banked: points of the bidder's side from the tricks before; under nello and sevens, tricks that broke the contract.
+            banked: points of the bidder's side from earlier tricks; under nello and sevens, tricks that broke the contract.
         """
         bounds, flip = _bounds(given, bid, banked)
         answers = np.zeros(len(given.held), np.bool_)
@@ -178,7 +177,7 @@ class Solver:
 
 
 def points_left(given: Positions) -> NDArray[np.int64]:
-    """(n,) points still to be won, those of the present trick included."""
+    """(n,) points still to be won, including the current trick."""
     lying = np.where(given.trick >= 0, 1 << np.maximum(given.trick, 0), 0).sum(axis=1)
     tiles = np.bitwise_or.reduce(given.held, axis=1) | lying
     counts = sum(((tiles >> tile) & 1) * int(COUNT[tile]) for tile in COUNTING)
@@ -187,7 +186,7 @@ def points_left(given: Positions) -> NDArray[np.int64]:
 
 
 def _bounds(given: Positions, bid: Any, banked: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """What V must be at least for Team 0 to make its bid, or, flipped, for Team 1 to fail."""
+    """Lower bound of V for Team 0 to make its bid, or, if flipped, for Team 1 to fail."""
     need = np.minimum(np.asarray(bid, np.int64), 42) - np.asarray(banked, np.int64)
     bound = 2 * need - points_left(given)
     bound = np.where(given.decl >= NELLO_HIGH, np.where(np.asarray(banked) > 0, 99, 0), bound)

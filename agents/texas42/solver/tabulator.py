@@ -1,4 +1,4 @@
-"""`Tabulation`: the values of every state that can be reached in one deal."""
+"""`Tabulation`: the values of every reachable state of one deal."""
 
 # mypy: disable-error-code="no-untyped-call"
 
@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from ludory.envs.texas42.tiles import COUNT, FOLLOW, LED, NELLO_HIGH, RANK
 from ludory.errors import OptionError
 
-from .reachable import list_positions, list_states
 from .states import NO_TILE, dealt_hands, root
-from .tabulate import REACHED, UNREACHED, look_up_rows, sweep
+from .tabulate import REACHED, UNREACHED, list_positions, list_states, look_up_rows, sweep
 
 _SIZES = np.array([comb(7, k) for k in range(8)], np.int64)
 _BASE = np.concatenate([[0], np.cumsum(4 * _SIZES**4)])
@@ -36,7 +35,7 @@ class Slots(NamedTuple):
 
 
 class Deal(NamedTuple):
-    """What the tabulator knows of tiles; see `tabulate.py`."""
+    """Tables of the tiles of a deal; see `tabulate.py`."""
 
     follow: NDArray[np.int64]
     able: NDArray[np.int64]
@@ -47,9 +46,9 @@ _SLOTS = Slots(_NUMBER, _BASE, _SIZES)
 
 
 class Tabulation:
-    """Values, for points, of all states that can be reached from the first lead; 13.6 MB.
+    """Values in points of all states reachable from the first lead; 13.6 MB.
 
-    It takes about as long as a thousand searches, and answers any state in less than a microsecond.
+    Building it takes about as long as a thousand searches; a look-up takes less than a microsecond.
 
     Args:
         deal: 28 tile ids, seat after seat.
@@ -57,7 +56,7 @@ class Tabulation:
         leader: of the first trick.
 
     Raises:
-        OptionError: a declaration that is not played for points.
+        OptionError: the declaration is not played for points.
     """
 
     def __init__(self, deal: Sequence[int], decl: int, leader: int = 0) -> None:
@@ -109,7 +108,7 @@ class Tabulation:
         return int(values[0]), q[0]
 
     def reachable(self) -> Iterator[NDArray[np.int64]]:
-        """All reachable states, ascending, in parts; the root is among the last ones, the ends of the hand are among them."""
+        """Yields all reachable states in ascending order, in parts, including the root and the ends of the hand."""
         hands, leaders = self._positions()
         by_leader = [hands[leaders == leader] for leader in range(4)]
         by_first = {

@@ -1,4 +1,4 @@
-"""Tiles renumbered by strength, so that the solver compares tiles as integers.
+"""Tiles renumbered by strength, so that the solver can compare tiles as integers.
 
 For a declaration, place[tile] is 0..27 such that within every suit, the called one included, a stronger tile has a higher place,
 and every trump a higher place than any other tile. The winner of a trick is then the highest place among the tiles that can win.

@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.agents.texas42.expected_value.decision_value import DISTINCT_BELOW, DecisionValue, Sampling, value_of
+from ludory.agents.texas42.expected_value.exploration import Choice, Exploration, choose
 from ludory.agents.texas42.play.choice import Question, question_of
-from ludory.agents.texas42.play.decision_value import DISTINCT_BELOW, DecisionValue, Sampling, value_of
-from ludory.agents.texas42.play.exploration import Choice, Exploration, choose
 from ludory.agents.texas42.solver.solver import Solver
 from ludory.data.formats.texas42.eq_records import (
     BINS,
@@ -140,7 +140,7 @@ def record_game(seed: int, settings: EqSettings, solver: Solver) -> EqGame:
         question = question_of(engine.state, 0, legal, key)
         value = value_of(solver, engine.state, 0, question, settings.sampling)
         taken = choose(value.mean, _greedy(value, settings.objective), settings.exploration, draw)
-        _write(columns, decision, engine, question, value, taken, hands[question.decision.seat])
+        _write(columns, decision, engine, question, value, taken, hands[question.seat])
         engine.step(np.array([value.tiles[taken.place]]))
     header = {"seed": seed, "decl_id": decl, "deal": deal, "leader": 0, "bidder": 0} | settings.header()
     return EqGame(header, columns)
@@ -185,8 +185,8 @@ def _write(
         "exploration_mode": taken.mode,
         "q_gap": taken.q_gap,
         "banked": engine.state.points[0],
-        "bidder": question.decision.bidder,
-        "seat": question.decision.seat,
+        "bidder": question.bidder,
+        "seat": question.seat,
         "decision_idx": k,
     }
     for name, cell in row.items():

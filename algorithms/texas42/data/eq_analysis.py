@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.agents.texas42.expected_value.decision_value import Sampling, standard_error, value_of
 from ludory.agents.texas42.play.choice import question_of
-from ludory.agents.texas42.play.decision_value import Sampling, standard_error, value_of
 from ludory.agents.texas42.solver.solver import Solver
 from ludory.data.formats.texas42.eq_records import DECISIONS, EqGame, read_eq
 from ludory.data.formats.texas42.eq_torch import read_pt

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.texas42.play.pimc import PimcAgent
-from ludory.agents.texas42.solver.open_positions import open_positions, pack_masks
 from ludory.agents.texas42.solver.solver import Solver, positions_of
+from ludory.agents.texas42.solver.states import open_positions, pack_masks
 from ludory.data.formats.texas42.labels import (
     SEEDS,
     Labels,

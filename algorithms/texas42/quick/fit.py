@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from ludory.agents.texas42.bidding.declarations import CUES, features_of
-from ludory.agents.texas42.play.fast_policy import SCALE, Weights
+from ludory.agents.texas42.bidding.hand_cues import CUES, features_of
+from ludory.agents.texas42.play.fast_policy import SCALE, QuickPolicyWeights
 from ludory.agents.texas42.play.tile_features import FEATURES
 from ludory.atomic import atomic_file
 from ludory.envs.texas42.tiles import STRAIGHT
@@ -27,7 +27,7 @@ BATCH, RATE, HELD_OUT = 256, 8e-3, 10
 class Fit(NamedTuple):
     """What was fitted, and how well it tells what deals that were held out have in them."""
 
-    weights: Weights
+    weights: QuickPolicyWeights
     loss: float
     """Cross-entropy of a decision with a choice, in nats."""
     uniform_loss: float
@@ -50,10 +50,10 @@ class TileNetwork(nn.Module):
         logits: Tensor = self.output(torch.relu(self.hidden(features.float() / self.scale))).squeeze(-1)
         return logits.masked_fill(torch.arange(MOST) >= number[:, None], -torch.inf)
 
-    def weights(self, trumps: Tensor) -> Weights:
+    def weights(self, trumps: Tensor) -> QuickPolicyWeights:
         """In whole numbers, for features as they are."""
         parts = self.hidden.weight / self.scale, self.hidden.bias, self.output.weight[0], trumps
-        return Weights(*((part.detach().numpy() * SCALE).round().astype(np.int32) for part in parts))
+        return QuickPolicyWeights(*((part.detach().numpy() * SCALE).round().astype(np.int32) for part in parts))
 
 
 def fit(examples: Examples, units: int = 32, epochs: int = 12, seed: int = 0) -> Fit:
@@ -105,7 +105,7 @@ def _fit_declarations(hands: NDArray[np.int32], decls: NDArray[np.int8]) -> tupl
     return weights, float(cross_entropy(scores, declared[held_out])), float(accuracy)
 
 
-def write_weights(file: Path, weights: Weights) -> None:
+def write_weights(file: Path, weights: QuickPolicyWeights) -> None:
     """Write a file as `quick.read_weights` reads it."""
     with atomic_file(file, "w") as handle:
         json.dump({name: part.tolist() for name, part in weights._asdict().items()}, handle, separators=(",", ":"))

@@ -59,7 +59,7 @@ def _is_function(value: object) -> bool:
 def _reached(kernels: list[Callable[..., Any]]) -> Iterator[str]:
     """Sources of the functions that `kernels` reach, and values of the constants that these read."""
     for function in reached_functions(kernels):
-        yield _source(function)
+        yield f"{function.__module__} {_source(function)}"  # compiled code finds what it calls by module
         for name, value in _read_by(function):
             if _is_function(value):
                 continue

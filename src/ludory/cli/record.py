@@ -19,8 +19,8 @@ def run(argv: list[str]) -> int:
     """Play, or go on with a recording; returns the exit code."""
     chosen = _parser().parse_args(argv)
 
+    from ludory.agents.evaluation.record import record
     from ludory.algorithms.running.interrupt import exit_code, stop_on_interrupt
-    from ludory.data.recording.record import record
     from ludory.data.shards import MANIFEST, shard_file
     from ludory.envs.make import make_game
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ludory.agents.evaluation.evaluate import evaluate
-from ludory.agents.hanabi.beliefs.hand_belief import known_record
+from ludory.agents.hanabi.beliefs.hand_range import known_record
 from ludory.agents.hanabi.beliefs.hand_sets import pack
 from ludory.agents.hanabi.joint_search import JointNotes, JointSparta
 from ludory.agents.make import make_agent

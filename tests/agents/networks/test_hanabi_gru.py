@@ -18,7 +18,7 @@ from ludory.agents.networks.import_hanabi_gru import (
     export_hanabi_gru,
     import_hanabi_gru,
 )
-from ludory.agents.networks.policies.hanabi_last_action import LastAction
+from ludory.agents.networks.policies.hanabi_gru import LastAction
 from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.sampling.lanes import make_lanes
@@ -275,7 +275,7 @@ def test_a_network_must_be_told_what_it_wants_to_know():
     with pytest.raises(OptionError, match="previous='own': must be one of 'seen', 'others', 'all'"):
         build_policy(PolicySpec("hanabi_gru", {"previous": "own"}), facts)
     policy = build_policy(PolicySpec("hanabi_gru", {"previous": "all"}), facts)
-    with pytest.raises(OptionError, match="must be told the last move of every seat"):
+    with pytest.raises(OptionError, match="needs the last move of every seat"):
         policy(torch.zeros(1, 22, dtype=torch.uint8), None, torch.zeros(1, dtype=torch.int64))
 
 

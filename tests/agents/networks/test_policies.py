@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from ludory.agents.networks.build import PolicySpec, build_policy, complete, parse_policy, policy_class
+from ludory.agents.networks.build import PolicySpec, build_policy, complete, parse_policy, policy_class, saved_policy
 from ludory.agents.networks.policies.transformer import AttentionLayer
 from ludory.agents.networks.policy import Policy
 from ludory.agents.neural import NeuralAgent
-from ludory.algorithms.running.checkpoint import saved_policy
 from ludory.envs.game import GameFacts, Head, ObservationSpec, Segment
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.seats.table import Table

@@ -140,5 +140,5 @@ def test_players_that_draw_their_moves_and_joint_search_are_refused():
     with pytest.raises(OptionError, match="both seats must come to the same result"):
         make(TINY, agent, joint=True)
     agent.deterministic = False
-    with pytest.raises(OptionError, match="one that always makes the same move"):
+    with pytest.raises(OptionError, match="one that is deterministic"):
         Sparta(TINY, agent)

@@ -17,7 +17,7 @@ from ludory.agents.evaluation.evaluate import evaluate, paired_difference
 from ludory.agents.search.blueprint import make_blueprint
 from ludory.agents.search.particles import ParticleBelief, rewind_of
 from ludory.agents.search.sparta import Sparta
-from ludory.agents.seat import Move, Seat
+from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.kernels import kernel
 from ludory.envs.make import make_game
@@ -68,7 +68,7 @@ class Play:
         self.engine.reset()
         self.start = self.engine.clone()
         blueprint = make_blueprint(bot, game, "this test")
-        self.seat, self.history, self.bot = seat, list[Move](), bot
+        self.seat, self.history, self.bot = seat, list[SeatMove](), bot
         self.memories = [bot.initial_memory(1) for _ in range(game.facts.players)]
         self.belief = ParticleBelief(blueprint, seat, counts, rewind_of(game))
 
@@ -80,7 +80,7 @@ class Play:
         rows = np.zeros(1, np.int64)
         if action is None:
             action = int(self.bot.choose(self.engine, mover, rows, self.memories[mover])[0])
-        move = Move(mover, action)
+        move = SeatMove(mover, action)
         self.belief.watch(self.view(), move)
         for seat, memory in enumerate(self.memories):
             self.bot.notice(self.engine, seat, rows, np.array([action]), memory)

@@ -11,9 +11,9 @@ from games.nim import matching, nim
 from ludory.agents.evaluation.evaluate import evaluate, paired_difference
 from ludory.agents.make import make_agent
 from ludory.agents.search.paired import PairedReturns
-from ludory.agents.search.rollouts import Decision
+from ludory.agents.search.rollouts import SearchDecision
 from ludory.agents.search.sparta import Sparta
-from ludory.agents.seat import Move, Notes, Seat
+from ludory.agents.seat import Seat, SeatMove, SeatNotes
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
@@ -53,7 +53,7 @@ class Game:
         self.engine.step(actions)
         return actions
 
-    def decisions(self, i: int) -> list[Decision]:
+    def decisions(self, i: int) -> list[SearchDecision]:
         return self.notes[i].own.decisions
 
 
@@ -81,7 +81,7 @@ def test_the_same_seed_makes_the_same_moves_wherever_the_game_is_in_a_batch() ->
         assert not same(alone.decisions(0), other_seed.decisions(first))
 
 
-def same(one: list[Decision], other: list[Decision]) -> bool:
+def same(one: list[SearchDecision], other: list[SearchDecision]) -> bool:
     return len(one) == len(other) > 0 and all(
         np.array_equal(a.values, b.values, equal_nan=True) and a.action == b.action
         for a, b in zip(one, other, strict=True)
@@ -277,9 +277,9 @@ class TestSeat:
         game = Game(sparta(rollouts=20), 3)
         first, second = game.step(), game.step()
         for i in range(3):
-            assert game.seat(i).history == (Move(0, int(first[i])), Move(1, int(second[i])))
+            assert game.seat(i).history == (SeatMove(0, int(first[i])), SeatMove(1, int(second[i])))
         assert game.agent.initial_memory(2)[1].history == []
-        assert isinstance(game.notes[0], Notes)
+        assert isinstance(game.notes[0], SeatNotes)
 
     def test_games_in_which_all_move_at_once_are_refused(self) -> None:
         with pytest.raises(OptionError, match="seats move one after another"):

@@ -292,7 +292,7 @@ def test_bidders_refuse_what_they_can_not_do():
         make_agent("texas42/bidder", "Texas42Play-v0")
     with pytest.raises(OptionError, match="threshold=2"):
         make_agent("texas42/bidder(threshold=2)", "Texas42-v0")
-    with pytest.raises(OptionError, match="no option 'treshold'"):
+    with pytest.raises(OptionError, match="did you mean threshold"):
         make_agent("texas42/bidder(treshold=0.5)", "Texas42-v0")
     with pytest.raises(OptionError, match="mode"):
         make_agent("texas42/bidder(mode='guess')", "Texas42-v0")

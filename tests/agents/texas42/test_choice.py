@@ -46,8 +46,8 @@ def draws(monkeypatch):
 def tied(question: Question, worlds: int, attempt: int) -> bool:
     """Whether all legal tiles make the contract in as many of the worlds of an attempt, found out one by one."""
     others = Worlds(question.known).choose(worlds, question.key + (attempt << 32), 0)
-    held = question.decision.worlds(question.known.hand, others)
-    made = SOLVER.make_after(held, question.decision.bid, question.decision.banked).sum(axis=0)
+    held = question.worlds(others)
+    made = SOLVER.make_after(held, question.bid, question.banked).sum(axis=0)
     return len({int(made[tile]) for tile in range(28) if question.legal >> tile & 1}) == 1
 
 
@@ -80,9 +80,9 @@ def test_of_tied_tiles_the_mean_over_the_first_worlds_decides_then_the_lowest():
         if not (tied(question, 5, 0) and tied(question, 20, 1) and tied(question, 80, 2)):
             continue
         others = Worlds(question.known).choose(5, question.key, 0)
-        q = SOLVER.q_values(question.decision.worlds(question.known.hand, others))[1].astype(int).sum(axis=0)
+        q = SOLVER.q_values(question.worlds(others))[1].astype(int).sum(axis=0)
         tiles = [tile for tile in range(28) if question.legal >> tile & 1]
-        best = max(tiles, key=lambda tile: (question.decision.side * q[tile], -tile))
+        best = max(tiles, key=lambda tile: (question.side * q[tile], -tile))
         assert Averager(SOLVER, worlds=5).tiles([question]) == [best]
         decided += 1
     assert decided > 2

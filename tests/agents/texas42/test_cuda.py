@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import ludory
-from ludory.agents.texas42.solver.position import set_up
-from ludory.agents.texas42.solver.search import COLUMNS, FRAMES, TABLE_BITS, search
+from ludory.agents.texas42.solver.search import COLUMNS, FRAMES, TABLE_BITS, search, set_up
 from ludory.agents.texas42.solver.solver import Positions, Solver, positions_of, rules
 
 pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")

@@ -9,8 +9,8 @@ from support.golden_texas42 import load
 import ludory
 from ludory.agents.make import make_agent
 from ludory.agents.seat import Seat
-from ludory.agents.texas42.bidding.thirty import bid_thirty
-from ludory.agents.texas42.solver.expected import Decision, decision_of, moments
+from ludory.agents.texas42.play.choice import Question, question_of
+from ludory.agents.texas42.play.pimc import bid_thirty
 from ludory.agents.texas42.solver.solver import Solver
 from ludory.envs.make import make_game
 from ludory.envs.texas42.state import BID_30, DECLARE_0, PASS
@@ -19,47 +19,34 @@ from ludory.envs.texas42.worlds import Knowledge, Worlds
 from ludory.errors import OptionError
 
 
-def worlds_of(row):
-    """What the mover knows, and the decision that it has."""
+def question_of_row(row):
+    """The mover's question."""
     unseen = mask_of(row["unseen"])
     may = [unseen & ~mask_of(t for s in voids for t in tiles_of(int(FOLLOW[row["decl"], s]))) for voids in row["voids"]]
     known = Knowledge(mask_of(row["hand"]), unseen, tuple(row["sizes"]), tuple(may))
     trick = tuple(row["trick"])
-    decision = Decision(row["to_move"], row["decl"], row["leader"], trick, 30, 0, row["team0_points"])
-    return known, decision
+    public = row["to_move"], row["decl"], row["leader"], trick, 30, 0, row["team0_points"]
+    return Question(known, *public, mask_of(row["legal"]), 0)
 
 
 def test_expected_values_over_all_worlds():
     solver = Solver()
     for k, row in enumerate(load("expected_q.json")):
-        known, decision = worlds_of(row)
-        worlds = Worlds(known)
+        question = question_of_row(row)
+        worlds = Worlds(question.known)
         assert worlds.count == row["worlds"]
-        held = decision.worlds(known.hand, worlds.all())
-        q = solver.q_values(held)[1]
-        found = moments(decision.side, q, mask_of(row["legal"]))
-        assert found.tiles == tuple(row["legal"])
-        assert found.q.sum(axis=0).tolist() == row["q_sum"]
-        assert (found.q**2).sum(axis=0).tolist() == row["q_square_sum"]
+        held = question.worlds(worlds.all())
+        q = question.side * solver.q_values(held)[1][:, row["legal"]].astype(int)
+        assert q.sum(axis=0).tolist() == row["q_sum"]
+        assert (q**2).sum(axis=0).tolist() == row["q_square_sum"]
         left = 42 - row["team0_points"] - row["team1_points"]
-        final = row["team0_points"] + (left + decision.side * found.q) / 2
-        made = [[int((final[:, a] >= bid).sum()) for bid in range(30, 43)] for a in range(len(found.tiles))]
+        final = row["team0_points"] + (left + question.side * q) / 2
+        made = [[int((final[:, a] >= bid).sum()) for bid in range(30, 43)] for a in range(len(row["legal"]))]
         assert made == row["made"]
         if k % 4 == 0:
             for bid in (30, 33, 42):
                 after = solver.make_after(held, bid, row["team0_points"]).sum(axis=0)
                 assert after[row["legal"]].tolist() == [counts[bid - 30] for counts in row["made"]]
-
-
-def test_density_and_variance_are_of_the_same_values():
-    row = load("expected_q.json")[1]
-    known, decision = worlds_of(row)
-    found = moments(1, Solver().q_values(decision.worlds(known.hand, Worlds(known).all()))[1], mask_of(row["legal"]))
-    points = np.arange(-42, 43)
-    density = found.density()
-    assert np.allclose(density.sum(axis=1), 1)
-    assert np.allclose(density @ points, found.mean)
-    assert np.allclose(density @ points**2 - found.mean**2, found.variance)
 
 
 # --- Players --------------------------------------------------------------------------------------------------------------
@@ -87,16 +74,13 @@ def test_pimc_takes_the_chance_to_make_before_points(play):
             for row in range(0, 40, 4):
                 seat = int(engine.to_move[row])
                 legal = np.flatnonzero(engine.legal()[row])
-                decision = decision_of(engine.state, row)
-                from ludory.envs.texas42.worlds import knowledge
-
-                known = knowledge(engine.state, row, seat)
-                worlds = Worlds(known)
+                question = question_of(engine.state, row, engine.legal()[row], 0)
+                worlds = Worlds(question.known)
                 if worlds.count > 5000 or len(legal) == 1:
                     continue
-                held = decision.worlds(known.hand, worlds.all())
-                q = decision.side * solver.q_values(held)[1][:, legal].astype(int)
-                made = solver.make_after(held, 30, decision.banked)[:, legal]
+                held = question.worlds(worlds.all())
+                q = question.side * solver.q_values(held)[1][:, legal].astype(int)
+                made = solver.make_after(held, 30, question.banked)[:, legal]
                 wanted = made if seat % 2 == 0 else ~made
                 best = max(range(len(legal)), key=lambda a: (wanted[:, a].sum(), q[:, a].sum(), -legal[a]))
                 assert agent.decide(Seat(engine, seat, row), None) == legal[best]

@@ -7,11 +7,10 @@ import pytest
 from support.golden_texas42 import load
 
 import ludory
-from ludory.agents.texas42.play.choice import question_of
-from ludory.agents.texas42.play.decision_value import Adaptive, Sampling, value_of
-from ludory.agents.texas42.play.exploration import BLUNDER, BOLTZMANN, EPSILON, GREEDY, Exploration, choose
-from ludory.agents.texas42.play.posterior import (
-    Advantages,
+from ludory.agents.texas42.expected_value.decision_value import Adaptive, Sampling, value_of
+from ludory.agents.texas42.expected_value.exploration import BLUNDER, BOLTZMANN, EPSILON, GREEDY, Exploration, choose
+from ludory.agents.texas42.expected_value.posterior import (
+    PlayAdvantages,
     Posterior,
     advantages,
     ess_of,
@@ -21,6 +20,7 @@ from ludory.agents.texas42.play.posterior import (
     past_plays,
     weigh,
 )
+from ludory.agents.texas42.play.choice import question_of
 from ludory.agents.texas42.solver.solver import ILLEGAL, Solver
 from ludory.envs.texas42.worlds import Worlds
 from ludory.errors import OptionError
@@ -43,7 +43,7 @@ def position(plays: int, decl: int = 4, seed: int = 3):
 
 def test_own_plays_are_no_evidence_and_the_suit_is_that_of_the_trick():
     state, question = position(14)
-    me = question.decision.seat
+    me = question.seat
     plays = past_plays(state, 0)
     assert [play.tile for play in plays] == state.tiles[0, :14].tolist()
     seen = evidence(state, 0, me, 8)
@@ -64,23 +64,23 @@ def test_in_every_world_the_hands_of_then_are_rebuilt_and_all_plays_were_legal()
     )
     state = engine.state
     question = question_of(state, 0, engine.legal()[0], 0)
-    held = question.decision.worlds(question.known.hand, Worlds(question.known).choose(20, 1, 20)).held
-    plays = evidence(state, 0, question.decision.seat, 8)
-    seen = advantages(SOLVER, question.decision, held, plays)
+    held = question.worlds(Worlds(question.known).choose(20, 1, 20)).held
+    plays = evidence(state, 0, question.seat, 8)
+    seen = advantages(SOLVER, question, held, plays)
     for play, one in zip(plays, seen, strict=True):
         legal = (one.q != ILLEGAL) @ (1 << np.arange(28))
         number = state.tiles[0].tolist().index(play.tile)
         then = held[:, play.seat] | play.later[play.seat]
         assert (legal & ~then == 0).all()
         mask = row["legal_masks"][number]
-        if question.decision.seat != play.seat and len(play.trick) == 0:
+        if question.seat != play.seat and len(play.trick) == 0:
             assert (legal == then).all(), "the leader may play all that it holds"
         assert mask >> play.tile & 1
 
 
 def test_worlds_in_which_a_play_broke_the_rules_are_refused():
     state, question = position(18, decl=5)
-    me, held = question.decision.seat, state.held.copy()
+    me, held = question.seat, state.held.copy()
     others = [seat for seat in range(4) if seat != me]
     seat, other, tile = next(
         (seat, other, tile)
@@ -93,16 +93,16 @@ def test_worlds_in_which_a_play_broke_the_rules_are_refused():
     held[0, seat] += (1 << tile) - given
     held[0, other] += given - (1 << tile)
     with pytest.raises(RuntimeError, match="could not be played"):
-        advantages(SOLVER, question.decision, held, evidence(state, 0, me, 28))
+        advantages(SOLVER, question, held, evidence(state, 0, me, 28))
 
 
 def test_likelihood_by_hand():
     q = np.full((2, 28), ILLEGAL, np.int16)
     q[0, [1, 2]], q[1, [1, 2, 3]] = (10, 0), (0, 0, 0)
-    found = log_likelihood([Advantages(q, 1)], 2, tau=10.0, slip=0.1)
+    found = log_likelihood([PlayAdvantages(q, 1)], 2, tau=10.0, slip=0.1)
     first = 0.9 * np.exp(0.5) / (np.exp(0.5) + np.exp(-0.5)) + 0.05
     assert found == pytest.approx(np.log([first, 1 / 3]))
-    careless = log_likelihood([Advantages(q, 1)], 2, tau=10.0, slip=1.0)
+    careless = log_likelihood([PlayAdvantages(q, 1)], 2, tau=10.0, slip=1.0)
     assert careless == pytest.approx(np.log([1 / 2, 1 / 3]))
 
 
@@ -114,7 +114,7 @@ def test_weights_sum_to_one_and_few_effective_worlds_are_softened():
     q = np.full((100, 28), ILLEGAL, np.int16)
     q[:, [0, 1]] = (0, 42)
     q[0, [0, 1]] = (42, 0)
-    one = weigh([Advantages(q, 0)] * 8, 100, Posterior(tau=0.1))
+    one = weigh([PlayAdvantages(q, 0)] * 8, 100, Posterior(tau=0.1))
     assert one.weights.sum() == pytest.approx(1)
     assert one.weights.min() >= 0.3 / 100 - 1e-12, "mixed with equal weights"
     assert one.ess == pytest.approx(ess_of(one.weights))
@@ -156,10 +156,13 @@ def test_all_worlds_give_what_was_recorded_and_no_error():
     assert value.enumerated
     assert value.samples == worlds.count == value.worlds_total
     assert value.sem.max() == 0
-    held = question.decision.worlds(question.known.hand, worlds.all())
-    decision = question.decision
-    made = SOLVER.make_after(held, decision.bid, decision.banked)[:, list(value.tiles)].mean(axis=0)
-    assert value.p_make == pytest.approx(made if decision.declares else 1 - made)
+    held = question.worlds(worlds.all())
+    made = SOLVER.make_after(held, question.bid, question.banked)[:, list(value.tiles)].mean(axis=0)
+    assert value.p_make == pytest.approx(made if question.declares else 1 - made)
+    points, density = np.arange(-42, 43), value.density()
+    assert density.sum(axis=1) == pytest.approx(1)
+    assert density @ points == pytest.approx(value.mean)
+    assert density @ points**2 - value.mean**2 == pytest.approx(value.variance)
 
 
 def test_chances_are_of_the_real_bid_with_the_points_so_far():
@@ -173,9 +176,9 @@ def test_chances_are_of_the_real_bid_with_the_points_so_far():
             question = question_of(engine.state, 0, engine.legal()[0], 1)
             value = value_of(SOLVER, engine.state, 0, question, Sampling(6, 0))
             others = Worlds(question.known).choose(6, 1, 0)
-            held = question.decision.worlds(question.known.hand, others)
-            made = SOLVER.make_after(held, bid, question.decision.banked)[:, list(value.tiles)].mean(axis=0)
-            assert value.p_make == pytest.approx(made if question.decision.declares else 1 - made)
+            held = question.worlds(others)
+            made = SOLVER.make_after(held, bid, question.banked)[:, list(value.tiles)].mean(axis=0)
+            assert value.p_make == pytest.approx(made if question.declares else 1 - made)
 
 
 def test_sampling_stops_when_sure_or_at_its_end():

@@ -8,7 +8,7 @@ import pytest
 import ludory
 from ludory.agents.make import make_agent
 from ludory.agents.texas42.bidding.contracts import hands_of, standard_contracts
-from ludory.agents.texas42.bidding.declarations import features_of
+from ludory.agents.texas42.bidding.hand_cues import features_of
 from ludory.agents.texas42.play.belief import AS_BELIEVED, Trust, WorldPlay, believed_worlds
 from ludory.agents.texas42.play.choice import question_of
 from ludory.agents.texas42.play.fast_policy import SCALE, TRUMPS, read_weights

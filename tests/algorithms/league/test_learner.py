@@ -13,8 +13,8 @@ from support.leagues import high_card, offer
 import ludory
 from ludory.algorithms.league.log.events import read_events, standing
 from ludory.algorithms.league.run import resume_league
-from ludory.algorithms.running.folder_learner import FILE
 from ludory.algorithms.running.train_to_file import train_to_file
+from ludory.checkpoints.learner_folder import FILE
 from ludory.errors import CheckpointError, OptionError, OutputError
 
 SMALL: dict[str, Any] = {

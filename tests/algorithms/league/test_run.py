@@ -81,7 +81,7 @@ def test_a_snapshot_is_written_before_the_reset(unkilled: League) -> None:
 
 
 def torch_weights(file: Path) -> list[torch.Tensor]:
-    from ludory.algorithms.running.checkpoint import read_checkpoint
+    from ludory.checkpoints.checkpoint import read_checkpoint
 
     tensors = read_checkpoint(file).tensors
     return [tensors[name] for name in sorted(tensors) if name.startswith("policy/")]

@@ -138,7 +138,7 @@ def test_a_twin_that_is_asked_for_and_does_not_apply_is_refused(policy, options,
 
 
 def test_checkpoints_from_before_the_option_load(tmp_path):
-    from ludory.algorithms.running.checkpoint import read_checkpoint, write_checkpoint
+    from ludory.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 
     PPO("mlp", TINY, **SMALL).learn(128).save(tmp_path / "m.ludory")
     header, tensors = read_checkpoint(tmp_path / "m.ludory")

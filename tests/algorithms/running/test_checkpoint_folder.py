@@ -12,8 +12,8 @@ import torch
 
 import ludory
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.running.checkpoint import read_header
 from ludory.atomic import remove_temporaries
+from ludory.checkpoints.checkpoint import read_header
 from ludory.cli import main
 from ludory.errors import CheckpointError, OutputError
 from ludory.plugins import Entry, algorithms

@@ -14,9 +14,9 @@ from safetensors.torch import save_file
 import ludory
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.ppo import PPO
-from ludory.algorithms.running.checkpoint import read_checkpoint, write_checkpoint
 from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.algorithms.vtrace import VTrace
+from ludory.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 from ludory.errors import CheckpointError, TrainingError
 
 TINY = "HanabiTiny2P-v0"

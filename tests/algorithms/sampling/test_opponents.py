@@ -12,9 +12,9 @@ from games.nim import nim
 import ludory
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.ppo import PPO
-from ludory.algorithms.running.checkpoint import read_checkpoint, write_checkpoint
 from ludory.algorithms.sb3_ppo import SB3PPO
 from ludory.algorithms.vtrace import VTrace
+from ludory.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 
 GAME = nim(heaps=2)
 COMMON: dict[str, Any] = {"num_envs": 8, "n_steps": 8, "hidden": (8,), "seed": 3, "seats": "1"}

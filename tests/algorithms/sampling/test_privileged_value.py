@@ -10,9 +10,9 @@ from games.nim import nim
 
 import ludory
 from ludory.algorithms.ppo import PPO
-from ludory.algorithms.running.checkpoint import read_checkpoint
 from ludory.algorithms.sampling.privileged import values_of
 from ludory.algorithms.vtrace import VTrace
+from ludory.checkpoints.checkpoint import read_checkpoint
 from ludory.errors import OptionError
 
 QUICK = {"num_envs": 64, "n_steps": 10, "learning_rate": 5e-3, "hidden": (32,), "gamma": 1.0, "seed": 0}

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from ludory.algorithms.running.checkpoint import read_checkpoint
 from ludory.algorithms.texas42.oracle import Texas42Oracle, flywheel
 from ludory.algorithms.texas42.oracle.data import read_split
 from ludory.algorithms.texas42.oracle.evaluate import regrets, score_network
@@ -25,6 +24,7 @@ from ludory.algorithms.texas42.oracle.flywheel import (
 )
 from ludory.algorithms.texas42.oracle.oracle import open_network
 from ludory.algorithms.texas42.oracle.tally import scores
+from ludory.checkpoints.checkpoint import read_checkpoint
 from ludory.cli import main
 from ludory.data.formats.texas42.names import split_of
 from ludory.errors import OptionError, OutputError

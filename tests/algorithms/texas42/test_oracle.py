@@ -16,9 +16,7 @@ import ludory
 from ludory.agents.networks.policies.domino import DominoTransformer
 from ludory.agents.texas42.play.greedy import greedy_tiles
 from ludory.agents.texas42.play.tokens import NOT_CALLED, SIZES, tokenise
-from ludory.agents.texas42.solver.open_positions import movers
-from ludory.agents.texas42.solver.states import unpack
-from ludory.algorithms.running.checkpoint import read_checkpoint, write_checkpoint
+from ludory.agents.texas42.solver.states import movers, unpack
 from ludory.algorithms.texas42.data.labels import play_and_label
 from ludory.algorithms.texas42.data.shards import make_shard
 from ludory.algorithms.texas42.oracle import Texas42Oracle
@@ -26,6 +24,7 @@ from ludory.algorithms.texas42.oracle.data import OracleData, read_split, shuffl
 from ludory.algorithms.texas42.oracle.lightning_file import EMBEDDINGS
 from ludory.algorithms.texas42.oracle.loss import oracle_loss
 from ludory.algorithms.texas42.oracle.tally import PLAYERS, REACHED, added, scores, tally
+from ludory.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 from ludory.cli import main
 from ludory.data.formats.texas42.labels import LabelSettings, LabelsName, write_labels
 from ludory.data.formats.texas42.names import ShardName

@@ -7,7 +7,7 @@ import pytest
 from games.external import DIE, RelayEngine, guess, relay, tic_tac_toe
 
 import ludory
-from ludory.data.recording.record import record
+from ludory.agents.evaluation.record import record
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.engine.external import ExternalEngine
 from ludory.envs.game import Game, GameFacts, Head, Kernels, ObservationSpec, Segment

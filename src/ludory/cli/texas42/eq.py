@@ -66,9 +66,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 
 def _settings(chosen: argparse.Namespace) -> EqSettings:
-    from ludory.agents.texas42.play.decision_value import Adaptive, Sampling
-    from ludory.agents.texas42.play.exploration import Exploration
-    from ludory.agents.texas42.play.posterior import Posterior
+    from ludory.agents.texas42.expected_value.decision_value import Adaptive, Sampling
+    from ludory.agents.texas42.expected_value.exploration import Exploration
+    from ludory.agents.texas42.expected_value.posterior import Posterior
     from ludory.algorithms.texas42.data.eq import EqSettings
 
     adaptive = (

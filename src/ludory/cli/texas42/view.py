@@ -239,6 +239,6 @@ def worlds_text(view: DecisionView, state: State, which: str) -> str:
         return "\n".join([head, *(f"  {k}  {line}" for k, line in enumerate(lines))])
     if not which.isdecimal() or int(which) >= len(others):
         return f"s {which}: worlds are 0..{len(others) - 1}"
-    held = question.decision.worlds(question.known.hand, others[int(which)][None])
-    q = question.decision.side * Solver(threads=1).q_values(held)[1][0].astype(int)
+    held = question.worlds(others[int(which)][None])
+    q = question.side * Solver(threads=1).q_values(held)[1][0].astype(int)
     return f"world {which}, exact: " + ", ".join(f"{TILE_NAMES[tile]} {q[tile]:+d}" for tile in np.flatnonzero(legal))

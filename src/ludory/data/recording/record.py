@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +25,7 @@ from ludory.data.shards import (
     write_shard,
 )
 from ludory.envs.game import Game
-from ludory.envs.make import make_engine, make_game
+from ludory.envs.make import make_engine
 from ludory.errors import CheckpointError, DataError, OptionError
 from ludory.plugins.spec import FOLDER_HEADER, parse_spec
 from ludory.written import WrittenFiles
@@ -43,45 +42,18 @@ class Recorded(NamedTuple):
     of: int
 
 
-def record(
+def record_games(
     agents: str | Sequence[str],
-    game: str | Game,
+    made: Game,
     games: int,
     folder: str | Path,
-    seed: int = 0,
+    seed: int,
+    make_agent: Callable[[str, Game], Any],
     *,
-    shard_games: int = 1000,
-    progress: Callable[[int], bool | None] | None = None,
-    **options: Any,
+    shard_games: int,
+    progress: Callable[[int], bool | None] | None,
 ) -> Recorded:
-    """Let agents play `games` games and write every decision to `folder`, to be read by `TrajectoryDataset`.
-
-    Game k draws from the stream (seed, k), and shard s holds the games from s * shard_games on. A shard depends only on agents, game,
-    seed and its number, so a stopped run can be resumed: intact shards stay, missing and damaged ones are played. A larger number of
-    games extends the set. Several processes can record into one folder: they divide the work, and take over that of a process that
-    died.
-
-    Games in which a seat searches are played and stored one by one, with the columns of `search_columns`, and summarized in
-    `games.parquet`; see `SearchRecording`. If one searching agent is given for all seats but may sit in one seat only, game k has it
-    in seat k modulo P, and its blueprint in the others.
-
-    Args:
-        agents: specs, one per seat, or one for all seats; see `make_agent`.
-        game: id, or a game.
-        games: number of games in all.
-        folder: of the shards and `dataset.json`.
-        seed: of the deals, and of agents with random draws.
-        shard_games: games in one file.
-        progress: called with the number of new games after each shard, or each game with a search, and with 0 while this process waits
-            for others; returns True to stop.
-        options: of the game, when it is given by id.
-
-    Raises:
-        OptionError: the number of agents is wrong, a number is out of range, or as `make_game` and `make_agent`.
-        DataError: the folder holds games of other agents, another game, seed or size of shards, or more games than requested.
-        OutputError: the folder cannot be written to, or files of the recording were removed or replaced while it ran.
-    """
-    made = make_game(game, **options)
+    """As `ludory.agents.evaluation.record.record`, which hands in how an agent is made: data stands below agents."""
     made.need("a recording", "heads")
     names = [agents] if isinstance(agents, str) else list(agents)
     if len(names) not in (1, made.facts.players):
@@ -92,7 +64,7 @@ def record(
     for name, number, least in (("games", games, 1), ("shard_games", shard_games, 1), ("seed", seed, 0)):
         if not least <= number < 2**63:
             raise OptionError(f"{name}={number}: must be an integer of at least {least}, and below 2^63")
-    players = {name: importlib.import_module("ludory").make_agent(name, game=made) for name in names}
+    players = {name: make_agent(name, made) for name in names}
     searching = [player for player in players.values() if isinstance(player, Searches)]
     if len(names) > 1 and any(one.settings.get("joint") for one in searching) and len(set(names)) > 1:
         raise OptionError(

@@ -57,7 +57,7 @@ class RecordedSearch(Protocol):
 
 @runtime_checkable
 class Searches(Protocol):
-    """A player that searches; see `ludory.agents.search.searcher.Searcher`."""
+    """A player that searches; see `ludory.agents.search.sparta.Searcher`."""
 
     alone: bool
 

@@ -1,6 +1,6 @@
 """A checkpoint is one file without pickles: tensors as safetensors, everything else as a JSON header. Loading runs no code from it.
 
-Learners that need more than one file write a folder instead, see `checkpoint_folder`; both are read here.
+Learners that need more than one file write a folder instead, see `folder.py`; both are read here.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from ludory.agents.networks.build import PolicySpec, parse_policy
 from ludory.atomic import atomic_file
-from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
+from ludory.errors import CheckpointError
 
-from .checkpoint_folder import is_folder, read_folder
-from .checkpoint_header import CHECKSUMS, checksum_of, damaged, finished_header, parse_header
+from .folder import is_folder, read_folder
+from .header import CHECKSUMS, checksum_of, damaged, finished_header, parse_header
 
 KEY = "ludory"
 """Where a safetensors file has the header."""
@@ -51,21 +50,6 @@ def install_hint(header: Mapping[str, Any], kind: str) -> str:
     """What to type where the game, network or algorithm of a checkpoint is not installed; "" where the file does not say."""
     package = header.get("packages", {}).get(kind)
     return f'; type: pip install "{package}"' if package else ""
-
-
-def saved_policy(file: str | Path, header: Mapping[str, Any]) -> PolicySpec:
-    """The network that a checkpoint names.
-
-    Raises:
-        CheckpointError: its package is not installed, or of a version that has no such argument.
-    """
-    spec = PolicySpec(**header["policy"])
-    try:
-        return parse_policy(spec)
-    except (UnknownIdError, OptionError, PluginError) as error:
-        raise CheckpointError(
-            f"{file}: its network is {spec.id!r}, which cannot be made here: {error}{install_hint(header, 'network')}"
-        ) from error
 
 
 def read_header(file: str | Path) -> dict[str, Any]:

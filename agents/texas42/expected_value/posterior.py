@@ -1,7 +1,7 @@
-"""How well worlds explain what the other seats have played, if these prefer tiles that are worth more with all hands open.
+"""Weights of worlds by how well they explain the plays of others, who are assumed to prefer tiles with higher open-hand values.
 
-In a world every past play of another seat is looked at again: its hand then, the tiles it could have played by the suit that was led,
-and the exact value of each from its side. A play that gives away much makes the world unlikely. Own plays are no evidence.
+In each world every past play of another seat is evaluated: its hand then, the tiles it could have played, and the exact value of each
+from its side. A play that loses many points makes the world unlikely. Own plays are no evidence.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.texas42.solver.expected import Decision
+from ludory.agents.texas42.play.choice import Question
 from ludory.agents.texas42.solver.solver import ILLEGAL, Solver, positions
 from ludory.envs.game import State
 from ludory.envs.options import check_range
@@ -21,35 +21,30 @@ from ludory.errors import OptionError
 
 Floats = NDArray[np.float64]
 FEW, VERY_FEW = 10.0, 3.0
-"""Below so many effective worlds plays are taken less seriously, and then weights are mixed with equal ones."""
+"""Effective sample sizes below which plays are trusted less, and weights are mixed with equal ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """How plays weigh worlds. `Posterior(window=4, tau=0.1)` is what the first pipeline had on its command line."""
+    """How plays weight worlds. The first pipeline had `Posterior(window=4, tau=0.1)`."""
 
     window: int = 8
-    """So many of the last plays of other seats count."""
+    """Number of last plays of other seats that count."""
     tau: float = 10.0
-    """Points by which a play must be worse to be e times less likely."""
+    """Softmax temperature in points."""
     slip: float = 0.1
-    """How often a seat plays anything legal."""
+    """Probability that a seat plays a uniformly random legal tile."""
     clip: float = 30.0
-    """No world is more than e to this less likely than the best."""
+    """Largest difference of log-likelihood from the best world."""
 
     def __post_init__(self) -> None:
-        """Check ranges.
-
-        Raises:
-            OptionError: naming the field, the value and the range.
-        """
         check_range("window", self.window, 1, 28)
         if not (self.tau > 0 and self.clip > 0 and 0 <= self.slip <= 1):
             raise OptionError(f"tau={self.tau}, clip={self.clip}: must be above 0; slip={self.slip}: must lie in 0..1")
 
 
 class PastPlay(NamedTuple):
-    """A tile that was played, and the trick that it was played to."""
+    """A played tile, and its trick."""
 
     seat: int
     tile: int
@@ -57,7 +52,7 @@ class PastPlay(NamedTuple):
     trick: tuple[int, ...]
     """Tiles that lay in the trick before it."""
     later: tuple[int, int, int, int]
-    """By seat, mask of the tiles played with it or after it, until now."""
+    """By seat, mask of the tiles played with it or after it."""
 
 
 def past_plays(state: State, i: int) -> list[PastPlay]:
@@ -72,27 +67,27 @@ def past_plays(state: State, i: int) -> list[PastPlay]:
     return plays[::-1]
 
 
-class Advantages(NamedTuple):
-    """What a play was worth in each of n worlds, against what else could have been played."""
+class PlayAdvantages(NamedTuple):
+    """Value of a play and of its alternatives in each of n worlds."""
 
     q: NDArray[np.int16]
     """(n, 28) from the mover's side, `ILLEGAL` where a tile could not be played."""
     tile: int
-    """That was played."""
+    """The tile that was played."""
 
 
 def advantages(
-    solver: Solver, decision: Decision, held: NDArray[np.int32], plays: Sequence[PastPlay]
-) -> list[Advantages]:
-    """Of each play, in current worlds; held: (n, 4) masks of all seats.
+    solver: Solver, question: Question, held: NDArray[np.int32], plays: Sequence[PastPlay]
+) -> list[PlayAdvantages]:
+    """Values of each play in current worlds; held: (n, 4) masks of all seats.
 
     Raises:
-        RuntimeError: a tile that was played could not be played in some world, so the worlds are not of this game.
+        RuntimeError: a played tile was illegal in some world, so the worlds do not belong to this game.
     """
     found = []
     for play in plays:
         then = held | np.array(play.later, np.int32)
-        q = solver.q_values(positions(then, decision.decl, play.leader, play.trick, decision.bidder))[1].astype(
+        q = solver.q_values(positions(then, question.decl, play.leader, play.trick, question.bidder))[1].astype(
             np.int16
         )
         if (q[:, play.tile] == ILLEGAL).any():
@@ -101,13 +96,13 @@ def advantages(
                 f"tile {play.tile} of seat {play.seat} could not be played in world {then[world].tolist()}"
             )
         found.append(
-            Advantages(np.where(q == ILLEGAL, q, (1 if play.seat % 2 == 0 else -1) * q).astype(np.int16), play.tile)
+            PlayAdvantages(np.where(q == ILLEGAL, q, (1 if play.seat % 2 == 0 else -1) * q).astype(np.int16), play.tile)
         )
     return found
 
 
-def log_likelihood(seen: Sequence[Advantages], count: int, tau: float, slip: float) -> Floats:
-    """(n,) logarithm of the probability of the plays in each world: a softmax of advantages, mixed with anything legal."""
+def log_likelihood(seen: Sequence[PlayAdvantages], count: int, tau: float, slip: float) -> Floats:
+    """(n,) log-likelihood of the plays in each world: a softmax of advantages, mixed with a uniform choice."""
     total = np.zeros(count)
     for one in seen:
         legal = one.q != ILLEGAL
@@ -120,17 +115,17 @@ def log_likelihood(seen: Sequence[Advantages], count: int, tau: float, slip: flo
     return total
 
 
-class Weights(NamedTuple):
-    """Weights of n worlds, which sum to 1, and what they say of themselves."""
+class WorldWeights(NamedTuple):
+    """Weights of n worlds, which sum to 1, and their diagnostics."""
 
     weights: Floats
     ess: float
-    """1 / sum of squares: so many equal worlds would say as much."""
+    """Effective sample size, 1 / sum of squares."""
     max_w: float
     entropy: float
     """In nats."""
     window_nll: float
-    """Mean of -log of the probability of the plays, over worlds as weighted."""
+    """Weighted mean of the negative log-likelihood of the plays."""
 
     @property
     def k_eff(self) -> float:
@@ -138,13 +133,13 @@ class Weights(NamedTuple):
         return float(np.exp(self.entropy))
 
 
-def equal_weights(count: int) -> Weights:
-    """Of worlds that nothing tells apart."""
-    return Weights(np.full(count, 1 / count), float(count), 1 / count, float(np.log(count)), 0.0)
+def equal_weights(count: int) -> WorldWeights:
+    """Equal weights."""
+    return WorldWeights(np.full(count, 1 / count), float(count), 1 / count, float(np.log(count)), 0.0)
 
 
-def weigh(seen: Sequence[Advantages], count: int, rules: Posterior) -> Weights:
-    """Weights of all worlds of one decision together. Without plays all are equal."""
+def weigh(seen: Sequence[PlayAdvantages], count: int, rules: Posterior) -> WorldWeights:
+    """Weights of all worlds of one decision; equal without plays."""
     if not seen:
         return equal_weights(count)
     logs = log_likelihood(seen, count, rules.tau, rules.slip)
@@ -155,7 +150,7 @@ def weigh(seen: Sequence[Advantages], count: int, rules: Posterior) -> Weights:
         if ess_of(weights) < VERY_FEW:
             weights = 0.7 * weights + 0.3 / count
     entropy = -float((weights * np.log(np.maximum(weights, 1e-300))).sum())
-    return Weights(weights, ess_of(weights), float(weights.max()), entropy, -float((weights * logs).sum()))
+    return WorldWeights(weights, ess_of(weights), float(weights.max()), entropy, -float((weights * logs).sum()))
 
 
 def normalised(logs: Floats, clip: float) -> Floats:

@@ -1,4 +1,4 @@
-"""E[Q] of one decision with everything around it: how many worlds, how they weigh, how sure the means are."""
+"""E[Q] of one decision: sampled worlds, their weights, and standard errors of the means."""
 
 from __future__ import annotations
 
@@ -9,38 +9,40 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.texas42.solver.expected import moments
+from ludory.agents.texas42.play.choice import Question
 from ludory.agents.texas42.solver.solver import Solver, points_left
 from ludory.envs.game import State
 from ludory.envs.options import check_range
-from ludory.envs.texas42.tiles import NELLO_HIGH
+from ludory.envs.texas42.tiles import NELLO_HIGH, tiles_of
 from ludory.envs.texas42.worlds import ENUMERATE_BELOW, Worlds, draw_distinct
 from ludory.errors import OptionError
 
-from .choice import Question
-from .posterior import Advantages, Posterior, Weights, advantages, equal_weights, evidence, weigh
+from .posterior import (
+    PlayAdvantages,
+    Posterior,
+    WorldWeights,
+    advantages,
+    equal_weights,
+    evidence,
+    weigh,
+)
 
 Floats = NDArray[np.float64]
 DISTINCT_BELOW = 1_000_000
-"""Up to so many worlds are drawn in a random order, each once, where it is not known how many will be needed; of more, a world may come twice."""
+"""Adaptive sampling draws without replacement if there are at most this many worlds, else with replacement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Adaptive:
-    """Draw worlds until the means are sure enough. `Adaptive(1000, 5000, 2_000_000, 0.1)` is what the first pipeline had."""
+    """Draw worlds until the standard errors are small. The first pipeline had `Adaptive(1000, 5000, 2_000_000, 0.1)`."""
 
     batch: int = 64
     minimum: int = 128
     maximum: int = 20_000
     threshold: float = 0.5
-    """Points: largest standard error of a legal tile's mean."""
+    """Largest standard error of a legal tile's mean at which sampling stops, in points."""
 
     def __post_init__(self) -> None:
-        """Check ranges.
-
-        Raises:
-            OptionError: naming the field, the value and the range.
-        """
         check_range("batch", self.batch, 1, 1_000_000)
         check_range("minimum", self.minimum, 2, 10_000_000)
         check_range("maximum", self.maximum, self.minimum, 10_000_000)
@@ -50,51 +52,50 @@ class Adaptive:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Which worlds stand behind E[Q]."""
+    """Which worlds E[Q] is computed from."""
 
     worlds: int = 50
-    """Drawn for each decision, where they are not adaptive."""
+    """Number of worlds per decision without `adaptive`."""
     enumerate_below: int = ENUMERATE_BELOW
-    """Up to so many worlds are all solved instead."""
+    """Enumerate all worlds if there are at most this many."""
     adaptive: Adaptive | None = None
     posterior: Posterior | None = None
-    """None: all worlds weigh the same."""
+    """None: equal weights."""
 
     def __post_init__(self) -> None:
-        """Check ranges.
-
-        Raises:
-            OptionError: naming the field, the value and the range.
-        """
         check_range("worlds", self.worlds, 1, 1_000_000)
         check_range("enumerate_below", self.enumerate_below, 0, 1_000_000)
 
 
 class DecisionValue(NamedTuple):
-    """What each legal tile is worth at one decision, from the mover's side; columns are `tiles`."""
+    """Value of each legal tile at one decision, from the mover's side; columns are `tiles`.
+
+    Optima of single worlds assume that all later choices are made with open hands (strategy fusion), so their average is not a value of
+    the game with hidden hands.
+    """
 
     tiles: tuple[int, ...]
     """Ascending."""
     q: NDArray[np.int64]
-    """(n, tiles), points still to be won, in each world."""
-    weights: Weights
+    """(n, tiles) points still to be won, in each world."""
+    weights: WorldWeights
     p_make: Floats
     """(tiles,) probability that the mover's side gets its contract result."""
     mean: Floats
     """(tiles,) points"""
     variance: Floats
-    """(tiles,) of Q over worlds, as weighted."""
+    """(tiles,) weighted variance of Q over worlds."""
     sem: Floats
-    """(tiles,) standard error of the mean; 0 where all worlds were solved, infinite where it was one of several."""
+    """(tiles,) standard error of the mean; 0 if all worlds were solved, infinite for one world of several."""
     worlds_total: int
-    """How many worlds there are."""
+    """Number of worlds that agree with what the mover knows."""
     enumerated: bool
     converged: bool
-    """Whether sampling stopped because the means were sure enough, or nothing was sampled."""
+    """Whether sampling reached the threshold, or no adaptive sampling was needed."""
 
     @property
     def samples(self) -> int:
-        """Worlds that were solved."""
+        """Number of solved worlds."""
         return len(self.q)
 
     def density(self) -> Floats:
@@ -103,15 +104,13 @@ class DecisionValue(NamedTuple):
 
 
 def value_of(solver: Solver, state: State, i: int, question: Question, sampling: Sampling) -> DecisionValue:
-    """E[Q] of the decision of the seat to move in game `i`; `question` is about the same decision.
+    """E[Q] of the decision of the seat to move in game `i`, which `question` describes.
 
     Raises:
-        OptionError: nello and sevens, in which tiles have no value in points.
+        OptionError: nello or sevens, where tiles have no value in points.
     """
-    if question.decision.decl >= NELLO_HIGH:
-        raise OptionError(
-            f"declaration {question.decision.decl} is not played for points; E[Q] is of declarations 0 to 9"
-        )
+    if question.decl >= NELLO_HIGH:
+        raise OptionError(f"declaration {question.decl} is not played for points; E[Q] is of declarations 0 to 9")
     drawn = _Drawn(solver, state, i, question, sampling)
     adaptive = sampling.adaptive
     if drawn.worlds.count <= max(sampling.enumerate_below, 1 if adaptive else sampling.worlds):
@@ -133,12 +132,12 @@ def value_of(solver: Solver, state: State, i: int, question: Question, sampling:
 
 
 def _each_once(worlds: Worlds) -> bool:
-    """Whether no world is drawn twice."""
+    """Whether worlds are drawn without replacement."""
     return worlds.count <= DISTINCT_BELOW
 
 
 def _batches(worlds: Worlds, adaptive: Adaptive, key: int) -> Iterator[NDArray[np.int32]]:
-    """At most `maximum` worlds, no world twice where there are at most `DISTINCT_BELOW`."""
+    """Batches of at most `maximum` worlds in total, without replacement if there are at most `DISTINCT_BELOW`."""
     distinct = _each_once(worlds)
     most = min(adaptive.maximum, worlds.count) if distinct else adaptive.maximum
     if distinct:
@@ -150,51 +149,47 @@ def _batches(worlds: Worlds, adaptive: Adaptive, key: int) -> Iterator[NDArray[n
 
 
 def standard_error(variance: Floats, ess: float) -> Floats:
-    """Of means over worlds that weigh as much as `ess` equal ones, from the variance over them; infinite for a single world."""
+    """Standard error of means from the variance over worlds and their effective sample size; infinite for a single world."""
     return np.sqrt(variance / (ess - 1)) if ess > 1 + 1e-6 else np.full(np.shape(variance), np.inf)
 
 
 class _Drawn:
-    """Worlds of a decision that were solved so far."""
+    """The worlds of a decision solved so far."""
 
     def __init__(self, solver: Solver, state: State, i: int, question: Question, sampling: Sampling) -> None:
         self.worlds, self.q, self.count = Worlds(question.known), list[NDArray[np.int8]](), 0
         self._solver, self._question, self._rules = solver, question, sampling.posterior
-        self._plays = evidence(state, i, question.decision.seat, self._rules.window) if self._rules else []
-        self._seen: list[list[Advantages]] = []
+        self._plays = evidence(state, i, question.seat, self._rules.window) if self._rules else []
+        self._seen: list[list[PlayAdvantages]] = []
         self._left = 0
 
     def add(self, others: NDArray[np.int32]) -> None:
-        held = self._question.decision.worlds(self._question.known.hand, others)
+        held = self._question.worlds(others)
         self.q.append(self._solver.q_values(held)[1])
         self._left = int(points_left(held.row(0))[0])
         if self._rules:
-            self._seen.append(advantages(self._solver, self._question.decision, held.held, self._plays))
+            self._seen.append(advantages(self._solver, self._question, held.held, self._plays))
         self.count += len(others)
 
     def result(self, converged: bool, share: float) -> DecisionValue:
-        """share: of all worlds that were drawn, none twice; 0 where one may come twice."""
-        decision = self._question.decision
-        found = moments(decision.side, np.concatenate(self.q), self._question.legal)
-        weights = self._weights()
+        """share: fraction of all worlds drawn without replacement; 0 if drawn with replacement."""
+        question, weights = self._question, self._weights()
+        tiles = tuple(tiles_of(question.legal))
+        q = question.side * np.concatenate(self.q)[:, list(tiles)].astype(np.int64)
         omega = weights.weights
-        mean = omega @ found.q
-        variance = np.maximum(omega @ found.q**2 - mean**2, 0.0)
+        mean = omega @ q
+        variance = np.maximum(omega @ q**2 - mean**2, 0.0)
         sem = standard_error(variance, weights.ess) * np.sqrt(max(0.0, 1 - share)) if share < 1 else variance * 0
-        need = min(decision.bid, 42) - decision.banked
-        sign = 1 if decision.declares else -1
-        made = sign * found.q >= 2 * need - self._left  # by the bidder's side
-        p_make = omega @ (made if decision.declares else ~made)
-        whole = share == 1.0
-        return DecisionValue(
-            found.tiles, found.q, weights, p_make, mean, variance, sem, self.worlds.count, whole, converged
-        )
+        need = min(question.bid, 42) - question.banked
+        made = (1 if question.declares else -1) * q >= 2 * need - self._left  # by the bidder's side
+        p_make = omega @ (made if question.declares else ~made)
+        return DecisionValue(tiles, q, weights, p_make, mean, variance, sem, self.worlds.count, share == 1.0, converged)
 
-    def _weights(self) -> Weights:
+    def _weights(self) -> WorldWeights:
         if not self._rules or not self._plays:
             return equal_weights(self.count)
         joined = [
-            Advantages(np.concatenate([part[k].q for part in self._seen]), play.tile)
+            PlayAdvantages(np.concatenate([part[k].q for part in self._seen]), play.tile)
             for k, play in enumerate(self._plays)
         ]
         return weigh(joined, self.count, self._rules)

@@ -1,4 +1,4 @@
-"""Playing otherwise than one thinks best, so that recorded games reach more than one sees when all play well."""
+"""Exploration: deliberate deviations from the best tile, so that recorded games reach more states."""
 
 from __future__ import annotations
 
@@ -16,22 +16,17 @@ GREEDY, BOLTZMANN, EPSILON, BLUNDER = range(4)
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """What is tried, in this order; nothing by default."""
+    """Rates of exploration, tried in this order; none by default."""
 
     blunder: float = 0.0
-    """Rate of tiles that lose something, but at most `blunder_cap` points."""
+    """Rate of tiles that lose something, at most `blunder_cap` points."""
     blunder_cap: float = 5.0
     epsilon: float = 0.0
-    """Rate of any legal tile."""
+    """Rate of uniformly random legal tiles."""
     temperature: float = 0.0
-    """Points: tiles are drawn with probability proportional to exp(mean / temperature); 0: the best one."""
+    """In points: tiles are sampled with probability proportional to exp(mean / temperature); 0: the best one."""
 
     def __post_init__(self) -> None:
-        """Check ranges.
-
-        Raises:
-            OptionError: naming the field, the value and the range.
-        """
         for name in ("blunder", "epsilon"):
             if not 0 <= getattr(self, name) <= 1:
                 raise OptionError(f"{name}={getattr(self, name)}: must lie in 0..1")
@@ -41,9 +36,10 @@ class Exploration:
 
 
 class Choice(NamedTuple):
-    """A tile by its place among the legal ones."""
+    """A chosen tile."""
 
     place: int
+    """Index among the legal tiles."""
     mode: int
     """Index in `MODES`."""
     q_gap: float
@@ -51,9 +47,9 @@ class Choice(NamedTuple):
 
 
 def choose(mean: NDArray[np.float64], greedy: int, rules: Exploration, draw: np.random.Generator) -> Choice:
-    """One of the tiles with these means (tiles,); greedy: the place of the one that the player thinks best.
+    """Choose among tiles with these means (tiles,); greedy: the place of the best one.
 
-    Four numbers are drawn whatever the rules, so that games with other rules stay alike as long as possible.
+    Four numbers are always drawn, so that games with different rules stay equal as long as possible.
     """
     blunders, strays, which, level = draw.random(4)
     loss = mean[greedy] - mean

@@ -20,7 +20,7 @@ from ludory.atomic import atomic_folder, settled_folder
 from ludory.errors import CheckpointError
 from ludory.plugins.spec import FOLDER_HEADER
 
-from .checkpoint_header import checksum_of, damaged, finished_header, parse_header
+from .header import checksum_of, damaged, finished_header, parse_header
 
 HEADER, TENSORS = FOLDER_HEADER, "run.safetensors"
 

@@ -1,0 +1,1 @@
+"""E[Q] of a decision with hidden hands: sampled worlds, their weights, and recorded play that explores."""

@@ -1,0 +1,1 @@
+"""Checkpoints on disk: files and folders, their headers, and which algorithm wrote them."""
