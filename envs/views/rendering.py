@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Game
-from ludory.errors import OptionError
+from ludory.errors import RenderModeError
 
 FRAMES_PER_SECOND = 2
 
@@ -18,10 +18,12 @@ def checked_render_mode(game: Game, mode: str | None, modes: list[str]) -> str |
     """`mode`, None or one of `modes`.
 
     Raises:
-        OptionError: the game cannot be drawn so.
+        RenderModeError: the game cannot be drawn so.
     """
     if mode is not None and mode not in modes:
-        raise OptionError(f"render_mode={mode!r}: {game.facts.name} has {', '.join(map(repr, [None, *modes]))} here")
+        raise RenderModeError(
+            f"render_mode={mode!r}: {game.facts.name} has {', '.join(map(repr, [None, *modes]))} here"
+        )
     return mode
 
 

@@ -8,6 +8,8 @@ from ludory.envs.chance import begin_episode, draw
 from ludory.envs.game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
 from ludory.envs.kernel import kernel
 
+HEAPS, LARGEST = 3, 5
+
 
 @kernel
 def largest_heap(state):
@@ -58,7 +60,7 @@ def observe(state, i, seat, out):
             out[heap * largest + k] = 1
 
 
-def make_game(heaps: int = 3, largest: int = 5) -> Game:
+def make_game(heaps: int = HEAPS, largest: int = LARGEST) -> Game:
     """Nim with `heaps` heaps of at most `largest` sticks."""
     size = heaps * largest
     facts = GameFacts(
