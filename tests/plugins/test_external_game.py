@@ -11,7 +11,7 @@ from ludory import plugins
 from ludory.cli import main
 from ludory.plugins.discovery import discover
 
-GAMES = "Relay-v0 = games_external:relay\nTicTacToe-v0 = games_external:tic_tac_toe\nGuess-v0 = games_external:guess"
+GAMES = "Relay-v0 = games.external:relay\nTicTacToe-v0 = games.external:tic_tac_toe\nGuess-v0 = games.external:guess"
 
 
 @pytest.fixture(autouse=True)
