@@ -1,4 +1,4 @@
-"""The README's tables of results, made from the JSON files in benchmarks/results/; `python -m ludory.benchmarks.results_table` writes them."""
+"""The tables of docs/results.md, made from the JSON files in benchmarks/results/. `python -m ludory.benchmarks.results_table` writes it."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def _texas42_rows(report: Report) -> Rows:
 
 
 class ResultsTable(NamedTuple):
-    """A table of the README: names of its columns, the last of which names the machine, and the files that it shows."""
+    """A table of docs/results.md: names of its columns, the last of which names the machine, and the files that it shows."""
 
     header: str
     files: Sequence[str]
@@ -224,17 +224,17 @@ TABLES = (
 )
 
 
-def with_results(readme: str, table: str) -> str:
-    """The README with its results replaced by `table`."""
-    head, _, rest = readme.partition(START)
+def with_results(page: str, table: str) -> str:
+    """The page with its results replaced by `table`."""
+    head, _, rest = page.partition(START)
     marker, _, _ = rest.partition("\n")
     _, _, tail = rest.partition(END)
     return f"{head}{START}{marker}\n\n{table}\n\n{END}{tail}"
 
 
 def main() -> None:
-    """Write the table into README.md of the current folder."""
-    file = Path("README.md")
+    """Write the tables into docs/results.md below the current folder."""
+    file = Path("docs/results.md")
     text = with_results(file.read_text(encoding="utf-8"), results_table(Path("benchmarks/results")))
     with atomic_file(file, "w") as handle:
         handle.write(text)

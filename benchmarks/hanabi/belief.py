@@ -21,7 +21,7 @@ from ludory.agents.hanabi.beliefs.hand_range import HandBelief
 from ludory.agents.hanabi.beliefs.hand_sets import unpack
 from ludory.agents.make import make_agent
 from ludory.agents.search.blueprint import make_blueprint, records_of
-from ludory.agents.seat import Seat
+from ludory.agents.seat import Seat, SeatMove
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import TwoOrMore
 from ludory.charts.axes import linear_axis

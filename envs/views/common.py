@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Game, GameFacts
-from ludory.errors import IllegalActionError, OptionError
+from ludory.errors import IllegalActionError, RenderModeError
 
 FRAMES_PER_SECOND = 2
 
@@ -82,10 +82,12 @@ def checked_render_mode(game: Game, mode: str | None, modes: list[str]) -> str |
     """`mode`, if it is None or one of `modes`.
 
     Raises:
-        OptionError: it is neither.
+        RenderModeError: it is neither.
     """
     if mode is not None and mode not in modes:
-        raise OptionError(f"render_mode={mode!r}: {game.facts.name} has {', '.join(map(repr, [None, *modes]))} here")
+        raise RenderModeError(
+            f"render_mode={mode!r}: {game.facts.name} has {', '.join(map(repr, [None, *modes]))} here"
+        )
     return mode
 
 

@@ -9,6 +9,14 @@ class OptionError(LudoryError, ValueError):
     """A game option, reset option or argument has an invalid value."""
 
 
+class RenderModeError(OptionError, TypeError):
+    """A game cannot be drawn in this render mode.
+
+    Also a TypeError, because `make_vec_env` of Stable-Baselines3 asks for "rgb_array" first, and makes the environment without a
+    render mode when a TypeError says that there is none.
+    """
+
+
 class IllegalActionError(LudoryError, ValueError):
     """An action is out of range, or not legal for the seat to move."""
 

@@ -49,7 +49,7 @@ def python(site: Path, *arguments: str) -> str:
 
 def test_it_is_listed_with_its_package(site: Path) -> None:
     lines = python(site, "-m", "ludory", "list").splitlines()
-    for id in ("Nim-v0", "nim/perfect", "nim-heaps-v1", "nim-reinforce-v1"):
+    for id in ("Nim-v0", "MisereNim-v0", "nim/perfect", "nim-heaps-v1", "nim-reinforce-v1"):
         (line,) = (line for line in lines if line.split()[:1] == [id])
         assert line.endswith("ludory-nim")
 
@@ -118,6 +118,45 @@ assert ludory.evaluate([{file!r}, "random"], game="Nim-v0", games=50, seed=1).re
     load = [sys.executable, "-c", f"import ludory; ludory.load({file!r})"]
     said = subprocess.run(load, capture_output=True, text=True, env=env).stderr
     assert 'type: pip install "ludory-nim==0.1.0"' in said
+
+
+def test_its_game_with_an_engine_of_its_own_keeps_the_contract(site: Path) -> None:
+    printed = python(site, "-m", "ludory", "check", "MisereNim-v0", "--games", "8")
+    assert "MisereNim-v0 keeps the contract" in printed
+    for ability in ("gather", "save and restore"):
+        assert f"{ability}: not tested" not in printed
+
+
+def test_its_network_and_its_algorithm_play_a_league_of_that_game(site: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "league.ludory"
+    league = [
+        "train",
+        "league",
+        "--env",
+        "MisereNim-v0",
+        "--learner",
+        "nim-reinforce",
+        "--policy",
+        "nim-heaps(width=16)",
+    ]
+    small = ["--unit", "1000", "--slice-steps", "500", "--games-per-match", "8", "--evaluation-games", "8"]
+    learner = ["--", "--num-envs", "16"]
+    run = [*small, "--anchors", "random", "--seed", "1", "--timesteps", "6000", "--out", str(folder), *learner]
+    python(site, "-m", "ludory", *league, *run)
+    code = f"""
+import ludory
+model = ludory.load({str(folder)!r})
+state = model.opened_league().state
+assert model.num_timesteps == state.env_steps >= 6_000
+assert {{player.role for player in state.players}} == {{"main", "main_exploiter", "league_exploiter", "anchor"}}
+assert state.matrix, "frozen players have met"
+agent = model.as_agent()
+assert type(agent.policy).__name__ == "HeapNetwork"
+assert model.config.learner == "nim-reinforce"
+result = ludory.evaluate([agent, "random"], game="MisereNim-v0", games=200, seed=1, rotate=True)
+assert result.returns.shape == (200, 2)
+"""
+    python(site, "-c", code)
 
 
 def test_without_plugins_it_is_not_there(site: Path) -> None:

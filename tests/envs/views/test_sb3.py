@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from games import nim as games
 from gymnasium.vector import SyncVectorEnv
 from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3.common.callbacks import EvalCallback
+from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import VecMonitor
+from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
-from ludory.envs.views.gymnasium_env import GameEnv
-from ludory.envs.views.gymnasium_vector import GameVectorEnv
+from ludory.envs.views.gymnasium_env import GameEnv, make_env
+from ludory.envs.views.gymnasium_vector import GameVectorEnv, make_vector_env
 from ludory.envs.views.sb3 import GameVecEnv, to_sb3
 from ludory.errors import NotResetError, OptionError
 
@@ -164,3 +171,59 @@ def test_maskable_ppo_learns_on_it(game: Game) -> None:
     assert len(model.ep_info_buffer) > 0
     mean, _ = evaluate_policy(model, env, n_eval_episodes=8, warn=True)
     assert game.facts.min_return <= mean <= game.facts.max_return
+
+
+def test_make_vec_env_takes_our_ids_and_finds_the_masks() -> None:
+    env = make_vec_env("HanabiTiny2P-v0", n_envs=2, seed=3, env_kwargs={"observation": "minimal"})
+    spec = make_game("HanabiTiny2P-v0", observation="minimal").facts.observation
+    assert env.reset().shape == (2, *spec.shape)
+    assert is_masking_supported(env)
+    for _ in range(30):
+        masks = get_action_masks(env)
+        _, _, dones, infos = env.step(masks.argmax(1))
+        for row in np.flatnonzero(dones):
+            assert "illegal_action" not in infos[row]
+            assert infos[row]["episode"]["r"] == infos[row]["returns"][0]
+
+
+@pytest.mark.parametrize("id", ["HanabiTiny2P-v0", "ludory:HanabiTiny2P-v0", "Arena2P-v0"])
+def test_check_env_accepts_our_ids(id: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # most of what it finds is a warning
+        check_env(gym.make(id))
+
+
+@pytest.mark.parametrize("batched", [False, True], ids=["make_vec_env", "to_sb3"])
+def test_vec_normalize_scales_observations_and_rewards_and_keeps_the_masks(tiny: Game, batched: bool) -> None:
+    plain = to_sb3(GameVectorEnv(tiny, N)) if batched else make_vec_env("HanabiTiny2P-v0", n_envs=N)
+    env = VecNormalize(plain, norm_obs_keys=None, clip_obs=5.0)
+    env.seed(1)
+    observations = env.reset()
+    assert observations.dtype == np.float32
+    for _ in range(60):
+        masks = get_action_masks(env)
+        assert masks.shape == (N, 8)
+        observations, _, dones, infos = env.step(masks.argmax(1))
+    assert np.abs(observations).max() <= 5
+    assert env.obs_rms.count > 200
+    assert env.ret_rms.var > 0
+    assert all("terminal_observation" in infos[row] for row in np.flatnonzero(dones))
+    model = MaskablePPO("MlpPolicy", env, n_steps=16, batch_size=32, n_epochs=1, policy_kwargs={"net_arch": [8]})
+    assert model.learn(128).num_timesteps == 128
+
+
+@pytest.mark.parametrize("kind", [EvalCallback, MaskableEvalCallback])
+def test_eval_callbacks_of_a_model_of_sb3_play_our_ids(kind: type[EvalCallback], tmp_path: Path) -> None:
+    callback = kind(make_vec_env("HanabiTiny2P-v0", n_envs=2), eval_freq=32, n_eval_episodes=4, log_path=str(tmp_path))
+    env = make_vec_env("HanabiTiny2P-v0", n_envs=2, seed=1)
+    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, policy_kwargs={"net_arch": [8]})
+    model.learn(128, callback=callback)
+    assert np.load(tmp_path / "evaluations.npz")["results"].shape == (2, 4)
+    assert 0 <= callback.best_mean_reward <= make_game("HanabiTiny2P-v0").facts.max_return
+
+
+def test_an_environment_of_another_library_is_made_by_its_scheme() -> None:
+    assert make_vec_env(lambda: make_env("gymnasium:CartPole-v1"), n_envs=2).reset().shape == (2, 4)
+    env = VecNormalize(to_sb3(make_vector_env("gymnasium:CartPole-v1", num_envs=3)))
+    assert env.reset().shape == (3, 4)
+    assert env.step(np.zeros(3, np.int64))[1].shape == (3,)

@@ -18,6 +18,8 @@ from ludory.envs import (
     kernel,
 )
 
+HEAPS, LARGEST = 3, 5
+
 
 @kernel
 def largest_heap(state):
@@ -68,7 +70,7 @@ def observe(state, i, seat, out):
             out[heap * largest + k] = 1
 
 
-def make_game(heaps: int = 3, largest: int = 5) -> Game:
+def make_game(heaps: int = HEAPS, largest: int = LARGEST) -> Game:
     """Nim with `heaps` heaps of at most `largest` sticks."""
     size = heaps * largest
     facts = GameFacts(
