@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
+from tyro.conf import Positional, arg
+
+from ludory.cli.common.options import Flag, Folder
+from ludory.cli.common.parser import parse
 from ludory.visible import visible
 
 if TYPE_CHECKING:
@@ -21,22 +24,32 @@ FROZEN = 20
 """Frozen players shown, the newest; `--json` has all."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Options:
+    """Show how far a league is, from its event log; it may be running.
+
+    Example: ludory league status runs/league
+    """
+
+    folder: Annotated[Folder, Positional, arg(metavar="DIR")]
+    """Folder of the league."""
+    json: Flag = False
+    """Print one JSON object, for programs."""
+
+
 def status(argv: list[str]) -> int:
     """Print the state of a league; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="ludory league status", description="How far a league is.")
-    parser.add_argument("folder", type=Path, metavar="DIR")
-    parser.add_argument("--json", action="store_true", help="for programs")
-    arguments = parser.parse_args(argv)
+    chosen = parse(_Options, argv, "league status")
     from ludory.algorithms.league.log.events import read_events, standing
     from ludory.algorithms.league.log.recorded import recorded_config
     from ludory.algorithms.league.log.state import fold
 
-    events = standing(read_events(arguments.folder))
-    config = recorded_config(events, arguments.folder)
+    events = standing(read_events(chosen.folder))
+    config = recorded_config(events, chosen.folder)
     # Games are most of a long log, and nothing here depends on who won them.
     state = fold([event for event in events if event.type not in ("assigned", "result", "evaluated")], config.decay)
     found = _summary(events, state, config)
-    if arguments.json:
+    if chosen.json:
         print(json.dumps(found, indent=2))
     else:
         print(_text(found))

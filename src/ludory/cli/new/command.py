@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from string import Template
+from typing import Literal
 
-from ludory.atomic import atomic_file
+from tyro.conf import Positional
+
+from ludory.cli.common.files import write_text
+from ludory.cli.common.options import Folder
+from ludory.cli.common.parser import parse
 from ludory.errors import OptionError, OutputError
 
 from .templates import SCAFFOLDS, Scaffold
@@ -16,17 +21,24 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*")
 _VERSIONED = re.compile(r".*-v\d+")
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Options:
+    """Write an installable package with one source file and one test.
+
+    Example: ludory new game Race
+    """
+
+    kind: Positional[Literal["game", "agent", "algorithm"]]
+    """What the package offers."""
+    name: Positional[str]
+    """Its name: letters, digits, single dashes."""
+    into: Folder = Path()
+    """Folder to write the package in."""
+
+
 def run(argv: list[str]) -> int:
     """Write the package and say what to type next."""
-    parser = argparse.ArgumentParser(
-        "ludory new", description="Write an installable package with one source file and one test."
-    )
-    parser.add_argument("kind", choices=list(SCAFFOLDS))
-    parser.add_argument("name", help="e.g. Race; letters, digits, dashes")
-    parser.add_argument(
-        "--into", type=Path, default=Path(), metavar="DIR", help="folder to write it in (default: here)"
-    )
-    chosen = parser.parse_args(argv)
+    chosen = parse(_Options, argv, "new")
     folder, id = write_package(SCAFFOLDS[chosen.kind], chosen.name, chosen.into)
     print(f"{folder}: a package with the {chosen.kind} {id!r}. Type next:\n")
     print(f"  cd {folder}\n  python -m pytest\n  pip install --no-deps --editable .\n  ludory list {chosen.kind}s")
@@ -57,6 +69,5 @@ def write_package(scaffold: Scaffold, name: str, into: Path) -> tuple[Path, str]
             f"{folder} is there already; nothing was written. Choose another name, or another folder with --into"
         )
     for file, text in scaffold.files.items():
-        with atomic_file(folder / Template(file).substitute(words), "w") as handle:
-            handle.write(Template(text).substitute(words))
+        write_text(folder / Template(file).substitute(words), Template(text).substitute(words))
     return folder, words["id"]
