@@ -7,9 +7,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ludory.cli.common.options import PlayedGames
 from ludory.visible import visible
 
-from .common.options import Agents, Flag, GameOptions
+from .common.options import Flag
 from .common.parser import parse
 from .common.showing import games_bar, show_table
 
@@ -21,20 +22,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Options(GameOptions):
+class _Options(PlayedGames):
     """Scores of agents with themselves and with each other, on the same games for all.
+
+    A single agent plays all seats; of several, every pair plays --games games.
 
     Example: ludory eval hanabi/iggi hanabi/piers --game Hanabi2P-v0 --games 2000
     """
 
-    agents: Agents
-    """Id, id(option=1) or checkpoint. A single agent plays all seats."""
-    game: str
-    """Id of a game; `ludory list games` shows all."""
-    games: int = 1000
-    """Games of each pair of agents."""
-    seed: int = 0
-    """Seed of the deals, and of agents that draw their moves."""
     crossplay: Flag = False
     """Play every ordered pair of agents (the default for several agents)."""
     no_crossplay: Flag = False

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from tyro.conf import Positional
+from ludory.cli.common.options import FileArgument
 
 from .common.files import check_new, file_with_suffix
 from .common.options import File, GameOptions, Maybe, parse_options
@@ -24,7 +23,7 @@ def run(argv: list[str]) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class _Checkpoint:
-    file: Annotated[File, Positional]
+    file: FileArgument
     """Checkpoint to read."""
     action_order: str = "play_first_bw"
     """How the .pt file numbers actions: play_first_bw (its training), play_first (its search) or ludory."""

@@ -54,6 +54,8 @@ Count = Annotated[int, typed(count, "N")]
 Seconds = Annotated[float, typed(seconds, "SECONDS")]
 File = Annotated[Path, typed(Path, "FILE")]
 Folder = Annotated[Path, typed(Path, "DIR")]
+FileArgument = Annotated[File, Positional]
+FolderArgument = Annotated[Folder, Positional, arg(metavar="DIR")]
 Paths = Annotated[tuple[Path, ...], Positional, arg(metavar="PATH...", help_behavior_hint="")]
 Agents = Annotated[tuple[str, ...], Positional, arg(metavar="AGENT...", help_behavior_hint="")]
 Assignments = Annotated[tuple[str, ...], UseAppendAction, arg(metavar="KEY=VALUE")]
@@ -91,6 +93,20 @@ class GameOptions:
         from ludory.envs.make import make_game
 
         return make_game(id, **parse_options(self.option))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayedGames(GameOptions):
+    """Options of the commands in which agents play many games."""
+
+    agents: Agents
+    """Id, id(option=1) or checkpoint: one for all seats, or one for each."""
+    game: str
+    """Id of a game; `ludory list games` shows all."""
+    games: int = 1000
+    """Number of games."""
+    seed: int = 0
+    """Seed of the deals, and of agents that draw their moves."""
 
 
 def common_fields(chosen: Any, config: Any) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def bins_of(text: str) -> int | tuple[int, int]:
 class SequenceOptions:
     """How recorder files and feedback streams are read; `ludory convert` has the same options."""
 
-    bins: Annotated[int | tuple[int, int] | None, typed(bins_of, "N")] = None
+    bins: Annotated[int | tuple[int, int] | None, typed(bins_of, "N"), arg(help_behavior_hint="")] = None
     """Bins of move and aim: 11, or 5,9 (default: what the files say, else 11)."""
     clamp: Flag = False
     """Clamp actions out of range, for old data."""

@@ -32,9 +32,13 @@ class _Options(GameOptions, SequenceOptions):
     sources: Annotated[tuple[str, ...], Positional, arg(metavar="SOURCE...", help_behavior_hint="")]
     """Files, or one dataset."""
     reader: Annotated[Literal["sparta", "battle-jsonl", "minari", "recorder", "feedback", "ludory"], arg(name="from")]
-    """sparta: logs of a search in Hanabi; battle-jsonl: lines of one player's trajectory each; minari: a folder or id; recorder: ticks of
-    the arena or a game like it (*.jsonl.gz); feedback: of a live client (feedback_stream.jsonl, manifest.jsonl); ludory: a dataset, to be
-    written for others."""
+    """What the sources are.
+    sparta: logs of a search in Hanabi;
+    battle-jsonl: lines of one player's trajectory each;
+    minari: a folder or id;
+    recorder: ticks of the arena or a game like it (*.jsonl.gz);
+    feedback: of a live client (feedback_stream.jsonl, manifest.jsonl);
+    ludory: a dataset, to be written in the format of --to."""
     writer: Annotated[Maybe[Literal["minari", "recorder", "sparta"]], arg(name="to")] = None
     """With --from ludory: minari (the default), recorder files of games of the arena, or a search log of games of Hanabi."""
     out: Annotated[str, arg(metavar="DIR")]

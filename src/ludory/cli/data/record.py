@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from ludory.cli.common.options import Agents, GameOptions
+from ludory.cli.common.options import PlayedGames
 from ludory.cli.common.parser import parse
 from ludory.cli.common.showing import games_bar
 from ludory.errors import OptionError
@@ -20,7 +20,7 @@ LOGS = ("jsonl", "json")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Options(GameOptions):
+class _Options(PlayedGames):
     """Let agents play and write every decision to Parquet files.
 
     A recording that was stopped goes on with the same command.
@@ -28,21 +28,14 @@ class _Options(GameOptions):
     Example: ludory record hanabi/iggi --game Hanabi2P-v0 --games 20000 --out games
     """
 
-    agents: Agents
-    """Id, id(option=1) or checkpoint: one for all seats, or one for each."""
-    game: str
-    """Id of a game; `ludory list games` shows all."""
-    games: int = 1000
-    """Games in all."""
-    seed: int = 0
-    """Seed of the deals, and of agents that draw their moves."""
     out: Annotated[str, arg(metavar="DIR")]
     """Folder of the recording."""
     shard_games: Annotated[int, arg(metavar="N")] = 1000
     """Games in one file."""
     format: Literal["parquet", "recorder", "jsonl", "json"] = "parquet"
-    """What to write beside the Parquet files. recorder, for the arena: DIR/recorder/*.jsonl.gz, one for each seat in each game. jsonl or
-    json, for Hanabi: DIR/sparta_games.jsonl or .json, a search log for distilling."""
+    """What to write beside the Parquet files.
+    recorder, for the arena: DIR/recorder/*.jsonl.gz, one for each seat in each game;
+    jsonl, json, for Hanabi: DIR/sparta_games.jsonl or .json, a search log for distilling."""
 
 
 def run(argv: list[str]) -> int:

@@ -30,8 +30,8 @@ class _Options(GameOptions):
     game: Positional[str] = "Hanabi2P-v0"
     """Id of a game; `ludory list games` shows all."""
     partners: Annotated[tuple[tuple[str, ...], ...], UseAppendAction, arg(name="with", metavar="AGENT...")] = ()
-    """Who takes the other seats: one agent for all of them, or one for each in the order of seats (default: hanabi/iggi in Hanabi, else
-    random)."""
+    """Who takes the other seats: one agent for all of them, or one for each in the order of seats.
+    Default: hanabi/iggi in Hanabi, else random."""
     seat: int = 0
     """Your seat, from 0."""
     seed: Maybe[int] = None

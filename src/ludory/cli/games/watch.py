@@ -53,7 +53,7 @@ class _Options(GameOptions):
     """One agent for all seats, or one for each seat; none for a replay."""
     seed: Maybe[int] = None
     """Seed of the deal (default: a fresh one, which is shown)."""
-    seat: Annotated[int | None, typed(_seat, "all|N")] = None
+    seat: Annotated[int | None, typed(_seat, "all|N"), arg(help_behavior_hint="")] = None
     """Whose view to show (default: all cards face up)."""
     delay: Maybe[Seconds] = None
     """Seconds between moves (default: 0.8 at a terminal, else 0)."""

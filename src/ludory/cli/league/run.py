@@ -6,12 +6,13 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from tyro.conf import Positional, arg
+from tyro.conf import arg
 
 from ludory.cli.common.options import (
     Count,
     Flag,
     Folder,
+    FolderArgument,
     GameOptions,
     Maybe,
     behind_dashes,
@@ -139,7 +140,7 @@ class _Resume:
     Example: ludory league resume runs/league --budget 1e7
     """
 
-    folder: Annotated[Folder, Positional, arg(metavar="DIR")]
+    folder: FolderArgument
     """Folder of the league."""
     budget: Annotated[Maybe[str], arg(metavar="BUDGET")] = None
     """Another budget: agent steps, or minutes with an m."""

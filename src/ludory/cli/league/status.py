@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from tyro.conf import Positional, arg
-
-from ludory.cli.common.options import Flag, Folder
+from ludory.cli.common.options import Flag, FolderArgument
 from ludory.cli.common.parser import parse
 from ludory.visible import visible
 
@@ -31,7 +29,7 @@ class _Options:
     Example: ludory league status runs/league
     """
 
-    folder: Annotated[Folder, Positional, arg(metavar="DIR")]
+    folder: FolderArgument
     """Folder of the league."""
     json: Flag = False
     """Print one JSON object, for programs."""
@@ -98,24 +96,13 @@ def _summary(events: Sequence[Event], state: LeagueState, config: LeagueConfig) 
         "matches": len(results),
         "refused": state.refused,
         "last_matches": [
-            {
-                "home": pairs[result["match"]]["home"],
-                "away": pairs[result["match"]]["away"],
-                "branch": pairs[result["match"]]["branch"],
-                **{name: result["outcome"].count(name[0]) for name in ("wins", "draws", "losses")},
-            }
+            {name: pairs[result["match"]][name] for name in ("home", "away", "branch")}
+            | {name: result["outcome"].count(name[0]) for name in ("wins", "draws", "losses")}
             for result in last
             if result["match"] in pairs
         ],
         "players": [
-            {
-                "id": player.id,
-                "role": player.role,
-                "frozen": player.frozen,
-                "env_steps": player.env_steps,
-                "copies": player.copies,
-                "resets": player.resets,
-            }
+            {name: getattr(player, name) for name in ("id", "role", "frozen", "env_steps", "copies", "resets")}
             for player in state.players
         ],
     }

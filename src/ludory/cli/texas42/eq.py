@@ -36,53 +36,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Weights:
-    """Weights of worlds, by what the others played."""
-
-    posterior: Flag = False
-    """Weigh worlds."""
-    posterior_window: Count = 8
-    """Last plays that count."""
-    posterior_tau: float = 10.0
-    """Temperature, in points."""
-    posterior_mix: float = 0.1
-    """Share of careless plays."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Adaptive:
-    """Draw worlds until the means are sure."""
-
-    adaptive: Flag = False
-    """Do so."""
-    min_samples: Count = 128
-    """Worlds at least."""
-    max_samples: Count = 20_000
-    """Worlds at most."""
-    adaptive_batch_size: Count = 64
-    """Worlds at a time."""
-    sem_threshold: float = 0.5
-    """Largest standard error, in points."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Explore:
-    """Play otherwise than one thinks best."""
-
-    exploration: Literal["greedy", "epsilon_greedy", "boltzmann"] = "greedy"
-    """How tiles are chosen."""
-    epsilon: float = 0.1
-    """Rate of any legal tile."""
-    temperature: float = 2.0
-    """Temperature, in points."""
-    blunder: float = 0.0
-    """Rate of tiles that lose something."""
-    blunder_cap: float = 5.0
-    """But at most so many points."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Options(_Explore, _Adaptive, _Weights, SeedOptions):
+class _Options(SeedOptions):
     """Play hands by E[Q] over worlds solved exactly, and record every decision (schema 2.1).
 
     Example: ludory texas42 eq --seeds 0-9 --out data/eq
@@ -106,6 +60,34 @@ class _Options(_Explore, _Adaptive, _Weights, SeedOptions):
     """Declaration, 0..9 or a name; random: one of the nine that can be called, drawn by the seed (default: seed % 10)."""
     sampler_seed: Count = 0
     """Seed of worlds and exploration."""
+    posterior: Flag = False
+    """Weigh worlds by what the others played."""
+    posterior_window: Count = 8
+    """With --posterior: last plays that count."""
+    posterior_tau: float = 10.0
+    """With --posterior: temperature in points."""
+    posterior_mix: float = 0.1
+    """With --posterior: share of careless plays."""
+    adaptive: Flag = False
+    """Draw worlds until the means are sure."""
+    min_samples: Count = 128
+    """With --adaptive: worlds at least."""
+    max_samples: Count = 20_000
+    """With --adaptive: worlds at most."""
+    adaptive_batch_size: Count = 64
+    """With --adaptive: worlds at a time."""
+    sem_threshold: float = 0.5
+    """With --adaptive: largest standard error, in points."""
+    exploration: Literal["greedy", "epsilon_greedy", "boltzmann"] = "greedy"
+    """How tiles are chosen: the best, sometimes any legal tile, or by a Boltzmann distribution."""
+    epsilon: float = 0.1
+    """With epsilon_greedy: rate of any legal tile."""
+    temperature: float = 2.0
+    """With boltzmann: temperature in points."""
+    blunder: float = 0.0
+    """Rate of tiles that lose something."""
+    blunder_cap: float = 5.0
+    """Points that such a tile loses at most."""
 
 
 def run(argv: list[str]) -> int:

@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from tyro.conf import Positional
+from tyro.conf import arg
 
 from ludory.cli.common.files import check_ending, write_text
-from ludory.cli.common.options import Count, File, Flag, Maybe, Paths
+from ludory.cli.common.options import Count, File, FileArgument, Flag, Maybe, Paths
 from ludory.cli.common.parser import parse
 from ludory.errors import OptionError
 
@@ -45,7 +45,7 @@ class _Analyse:
 
     paths: Paths
     """Records (.safetensors, .pt), or folders."""
-    samples: tuple[Count, ...] = ()
+    samples: Annotated[tuple[Count, ...], arg(help_behavior_hint="")] = ()
     """Draw so many other worlds, and compare the best tile."""
     seed: Count = 0
     """Seed of these worlds."""
@@ -105,9 +105,9 @@ class _Convert:
     Example: ludory texas42 eq-convert hand.safetensors hand.pt
     """
 
-    file: Annotated[File, Positional]
+    file: FileArgument
     """A .safetensors record, or a .pt dictionary."""
-    out: Annotated[File, Positional]
+    out: FileArgument
     """File to write, with the other ending."""
 
 

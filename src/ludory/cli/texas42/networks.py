@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from tyro.conf import Positional, arg
+from tyro.conf import arg
 
 from ludory.cli.common.files import check_ending, check_new, file_with_suffix
-from ludory.cli.common.options import File, Flag, Folder, Maybe
+from ludory.cli.common.options import File, FileArgument, Flag, Folder, Maybe
 from ludory.cli.common.parser import parse
 from ludory.cli.common.showing import show_table
 
@@ -27,7 +27,7 @@ class _Data:
 
 @dataclass(frozen=True, kw_only=True)
 class _Scored(_Data):
-    checkpoint: Annotated[File, Positional]
+    checkpoint: FileArgument
     """Checkpoint of `ludory texas42 train`."""
 
 
@@ -53,7 +53,7 @@ class _Export:
     Example: ludory texas42 export runs/net.ludory --out net.onnx
     """
 
-    checkpoint: Annotated[File, Positional]
+    checkpoint: FileArgument
     """Checkpoint of `ludory texas42 train`."""
     out: Maybe[File] = None
     """File to write (default: the checkpoint with the ending .onnx)."""

@@ -6,13 +6,11 @@ import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-
-from tyro.conf import Positional
+from typing import TYPE_CHECKING, Literal
 
 from ludory.atomic import atomic_file
 from ludory.cli.common.files import check_ending, write_drawing, write_text
-from ludory.cli.common.options import Count, File, Flag, Maybe
+from ludory.cli.common.options import Count, File, FileArgument, Flag, Maybe
 from ludory.cli.common.parser import parse
 from ludory.errors import OptionError
 from ludory.visible import visible
@@ -40,7 +38,7 @@ class _Options:
     Example: ludory texas42 view data/texas42-eq/train/seed_00000042.safetensors --html hand.html
     """
 
-    file: Annotated[File, Positional]
+    file: FileArgument
     """A record of `ludory texas42 eq`."""
     seat: Maybe[Literal[0, 1, 2, 3]] = None
     """Show only this seat's seven decisions."""

@@ -10,11 +10,18 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from tyro.conf import Positional, arg
-
-from ludory.cli.common.options import Assignments, Flag, Folder, GameOptions, Maybe, common_fields, parse_options
+from ludory.cli.common.options import (
+    Assignments,
+    Flag,
+    Folder,
+    FolderArgument,
+    GameOptions,
+    Maybe,
+    common_fields,
+    parse_options,
+)
 from ludory.cli.common.parser import parse, run_job
 from ludory.cli.common.showing import games_bar
 from ludory.visible import visible
@@ -119,7 +126,7 @@ class _Resume(Steps):
     Example: ludory flywheel resume runs/flywheel
     """
 
-    folder: Annotated[Folder, Positional, arg(metavar="DIR")]
+    folder: FolderArgument
     """Folder of the flywheel."""
     turns: Maybe[int] = None
     """Turns in all, instead of those asked for when it began."""
@@ -132,7 +139,7 @@ class _Status:
     Example: ludory flywheel status runs/flywheel
     """
 
-    folder: Annotated[Folder, Positional, arg(metavar="DIR")]
+    folder: FolderArgument
     """Folder of the flywheel."""
     json: Flag = False
     """Print the state as JSON, for programs."""
