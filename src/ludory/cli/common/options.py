@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -40,10 +41,10 @@ def seconds(text: str) -> float:
     Raises:
         ValueError: the text is not a number, or below 0, or not finite.
     """
-    number = float(text)
-    if not 0 <= number < math.inf:
-        raise ValueError("must be a time in seconds, 0 or more")
-    return number
+    with suppress(ValueError):
+        if 0 <= (number := float(text)) < math.inf:
+            return number
+    raise ValueError("must be a time in seconds, 0 or more")
 
 
 T = TypeVar("T")

@@ -38,7 +38,7 @@ def parse(options: type[T], argv: Sequence[str], command: str, default: T | None
 
 
 def parse_known(options: type[T], argv: Sequence[str], command: str) -> tuple[T, list[str]]:
-    """As `parse`, with the arguments that `options` does not know; --help is one of them."""
+    """As `parse`, with the arguments that `options` does not know; there is no --help."""
     import tyro
 
     return tyro.cli(

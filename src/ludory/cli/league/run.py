@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ludory.algorithms.league.run import League
 
 
-def _three(kind: type[int] | type[float]) -> Any:
+def _three(option: str, kind: type[int] | type[float]) -> Any:
     """Annotation of three numbers with commas."""
 
     def read(text: str) -> tuple[float, ...]:
@@ -39,7 +39,7 @@ def _three(kind: type[int] | type[float]) -> Any:
         except ValueError:
             numbers = ()
         if len(numbers) != 3:
-            raise ValueError("must be three numbers with commas, such as 1,1,2")
+            raise OptionError(f"{option} {text}: must be three numbers with commas, such as 1,1,2")
         return numbers
 
     return typed(read, "A,B,C")
@@ -64,11 +64,11 @@ class _Run(GameOptions):
     """Agent steps of all learners (5e6), or minutes (20m)."""
     out: Folder
     """Folder of the league."""
-    roles: Annotated[tuple[int, int, int], _three(int)] = (1, 1, 2)
+    roles: Annotated[tuple[int, int, int], _three("--roles", int)] = (1, 1, 2)
     """Numbers of mains, main exploiters and league exploiters."""
     rules: Literal["paper", "pseudocode"] = "paper"
     """Rules of matchmaking and of copies: those of the paper's text, or of its pseudo-code."""
-    shares: Annotated[tuple[float, float, float], _three(float)] = (0.5, 0.35, 0.15)
+    shares: Annotated[tuple[float, float, float], _three("--shares", float)] = (0.5, 0.35, 0.15)
     """Shares of a main's matches: PFSP, self-play, verification."""
     weighting: Literal["priority", "uniform"] = "priority"
     """How frozen opponents are drawn."""

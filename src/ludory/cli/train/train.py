@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class _Options(GameOptions):
-    """Train an algorithm on a game; its own options follow. Ctrl+C loses nothing.
+    """Train an algorithm on a game. Ctrl+C loses nothing; --help with an ALGORITHM shows its own options, too.
 
     Example: ludory train ppo --env HanabiSmall2P-v0 --timesteps 5e6
     """
@@ -49,8 +49,6 @@ class _Options(GameOptions):
     """Time between checkpoints."""
     progress: Flag = False
     """Show progress even when stderr is not a terminal."""
-    help: Annotated[bool, arg(aliases=["-h"])] = False
-    """Show this, and the options of ALGORITHM if one is named."""
     behind: Suppress[list[str] | None] = None
     recorded: Suppress[Any] = None
 
@@ -77,9 +75,10 @@ def run(argv: list[str]) -> int:
 
         return pipeline(argv[1:])
     own, behind = behind_dashes(argv)
-    chosen, rest = parse_known(_Options, own, "train")
+    typed = [one for one in own if one not in ("-h", "--help")]
+    chosen, rest = parse_known(_Options, typed, "train")
     chosen = dataclasses.replace(chosen, behind=behind)
-    if chosen.help or chosen.algorithm is None:
+    if len(typed) < len(own) or chosen.algorithm is None:
         return _help(chosen.algorithm)
     if chosen.data is not None:
         chosen = _with_header(chosen)
