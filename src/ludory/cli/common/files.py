@@ -19,7 +19,8 @@ def check_ending(option: str, file: Path | None, *endings: str) -> None:
         OptionError: the file has another ending.
     """
     if file is not None and file.suffix.lower() not in endings:
-        raise OptionError(f"{option} {file}: the name must end in {' or '.join(endings)}")
+        allowed = " or ".join(filter(None, (", ".join(endings[:-1]), endings[-1])))
+        raise OptionError(f"{option} {file}: the name must end in {allowed}")
 
 
 def check_new(file: Path) -> None:
