@@ -46,7 +46,7 @@ def test_wrong_input_is_one_line(argv: list[str], said: str, capsys: Capture) ->
 
 
 def test_options_are_read_as_python_values() -> None:
-    from ludory.cli.check import parse_options
+    from ludory.cli.common.options import parse_options
 
     parsed: dict[str, Any] = parse_options(["players=3", "bomb=keep", "terminal_deal=false"])
     assert parsed == {"players": 3, "bomb": "keep", "terminal_deal": False}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ludory.cli import main
-from ludory.cli.new.templates import SCAFFOLDS
+from ludory.cli.new.command import SCAFFOLDS
 
 Capture = pytest.CaptureFixture[str]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import pytest
 
-from ludory.cli.common.options import add_options, parse_options
+from ludory.cli.common.options import GameOptions, parse_options
+from ludory.cli.common.parser import parse
 from ludory.errors import OptionError
 
 
@@ -38,8 +38,6 @@ def test_a_key_comes_once() -> None:
 
 
 def test_the_argument_may_be_repeated() -> None:
-    parser = argparse.ArgumentParser()
-    add_options(parser)
-    chosen = parser.parse_args(["--option", "players=3", "--option", "bomb=keep"])
+    chosen = parse(GameOptions, ["--option", "players=3", "--option", "bomb=keep"], "play")
     assert parse_options(chosen.option) == {"players": 3, "bomb": "keep"}
-    assert parse_options(parser.parse_args([]).option) == {}
+    assert parse_options(parse(GameOptions, [], "play").option) == {}

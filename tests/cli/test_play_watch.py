@@ -9,11 +9,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ludory.cli import play, watch
+from ludory.cli.common.options import seat_names
+from ludory.cli.games import play, watch
 from ludory.data.replay import frames, read_replay
 from ludory.envs.make import make_game
 from ludory.envs.pictures import plain
-from ludory.errors import OptionError, OutputError, ReplayError, UnknownIdError
+from ludory.errors import LudoryError, OptionError, OutputError, ReplayError, UnknownIdError
 
 TINY = "HanabiTiny2P-v0"
 Type = Callable[..., None]
@@ -101,7 +102,7 @@ def test_a_person_is_never_shown_the_own_cards_while_the_game_runs(
     ],
 )
 def test_partners_take_the_seats_in_order(seat: int, partners: list[str], names: list[str]) -> None:
-    assert play.seat_names(3, seat, partners) == names
+    assert seat_names(3, partners, human=seat) == names
 
 
 @pytest.mark.parametrize(
@@ -160,8 +161,8 @@ def test_html_and_svg_are_written_and_named_last(capsys: pytest.CaptureFixture[s
 
 
 def test_one_agent_plays_all_seats() -> None:
-    assert watch.seat_names(3, ["a"]) == ["a", "a", "a"]
-    assert watch.seat_names(3, ["a", "b", "c"]) == ["a", "b", "c"]
+    assert seat_names(3, ["a"]) == ["a", "a", "a"]
+    assert seat_names(3, ["a", "b", "c"]) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +198,6 @@ def test_an_unwritable_file_is_named(tmp_path: Path) -> None:
         watch.run([TINY, "random", "--html", str(tmp_path / "file" / "game.html")])
 
 
-def test_the_seat_is_all_or_a_number(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
+def test_the_seat_is_all_or_a_number() -> None:
+    with pytest.raises(LudoryError, match="'first': must be all or the number of a seat"):
         watch.run([TINY, "random", "--seat", "first"])
-    assert "must be all or the number of a seat" in capsys.readouterr().err

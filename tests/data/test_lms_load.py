@@ -10,7 +10,7 @@ import pytest
 from support.last_man_standing_files import STEP, end, manifest, record, recording, stream, tick
 
 from ludory.cli import main
-from ludory.cli.check_data import bins_of
+from ludory.cli.data.check import bins_of
 from ludory.data.formats.last_man_standing import Reading, UnrollSampler, load_sequences
 from ludory.data.formats.last_man_standing.as_trajectories import as_trajectories
 from ludory.data.shards import write_dataset

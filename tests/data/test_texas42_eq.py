@@ -240,13 +240,13 @@ def test_the_preset_has_the_first_pipelines_defaults_and_what_is_said_besides_wi
     header = read_eq(tmp_path / EqName(7).path).header
     assert (header["posterior"]["window"], header["posterior"]["tau"], header["posterior"]["slip"]) == (2, 0.1, 0.1)
     assert (header["sampler"]["worlds"], header["exploration"]["temperature"]) == (2, 2.0)
-    chosen = texas42_eq._settings(texas42_eq.parse(["--preset", "seed", "--adaptive", "--max-samples", "9000"]))
+    chosen = texas42_eq._settings(texas42_eq.parse_eq(["--preset", "seed", "--adaptive", "--max-samples", "9000"]))
     assert chosen.sampling.worlds == 50
     assert chosen.sampling.adaptive == Adaptive(1000, 5000, 9000, 0.1)
-    assert texas42_eq._settings(texas42_eq.parse(["--adaptive"])).sampling.adaptive == Adaptive()
+    assert texas42_eq._settings(texas42_eq.parse_eq(["--adaptive"])).sampling.adaptive == Adaptive()
     capsys.readouterr()
     assert main([*job[:-2], "old"]) == 2
-    assert "invalid choice: 'old'" in capsys.readouterr().err
+    assert "invalid choice 'old'" in capsys.readouterr().err
 
 
 def test_declarations_may_be_asked_for_or_drawn_by_the_seed(tmp_path, capsys):

@@ -1,58 +1,51 @@
-"""`ludory check`: prove that a game keeps the contract that every view relies on."""
+"""`ludory check`: test that a game keeps the contract that every view relies on."""
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 
-from ludory.errors import OptionError
-from ludory.plugins.spec import parse_value
+from tyro.conf import Positional
 
-from . import check_data
+from .common.options import GameOptions, Maybe
+from .common.parser import parse
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Options(GameOptions):
+    """Test that a game keeps the contract: views agree, seeds repeat, nothing leaks.
+
+    `ludory check data PATH...` sums up files of data instead.
+
+    Example: ludory check HanabiSmall2P-v0 --games 20
+    """
+
+    id: Positional[str]
+    """Id of a game; `ludory list games` shows all."""
+    games: Maybe[int] = None
+    """Games to play for each property."""
+    seed: Maybe[int] = None
+    """Seed of these games."""
 
 
 def run(argv: list[str]) -> int:
-    """Check one game and print every property, or sum up files of data; exit code 1 if one does not hold."""
+    """Check one game and print every property, or sum up files of data; exit code 1 if something is wrong."""
     if argv[:1] == ["data"]:
-        return check_data.run(argv[1:])
-    parser = argparse.ArgumentParser(
-        "ludory check",
-        description="Prove that a game keeps the contract: views agree, seeds repeat, nothing leaks. `ludory check data PATH...` sums up files of data.",
-    )
-    parser.add_argument("id", help="e.g. HanabiSmall2P-v0; `ludory list games` shows all")
-    parser.add_argument(
-        "--option", action="append", default=[], metavar="KEY=VALUE", help="option of the game, may be repeated"
-    )
-    parser.add_argument("--games", type=int, help="games to play for each property")
-    parser.add_argument("--seed", type=int, help="of those games")
-    chosen = parser.parse_args(argv)
+        from .data.check import run as check_data
 
-    from ludory.envs.make import make_game
+        return check_data(argv[1:])
+    chosen = parse(_Options, argv, "check")
+
     from ludory.testing import ConformanceError, check_game
 
-    game = make_game(chosen.id, **parse_options(chosen.option))
-    numbers = {name: value for name in ("games", "seed") if (value := getattr(chosen, name)) is not None}
+    game = chosen.make(chosen.id)
+    given = {name: value for name in ("games", "seed") if (value := getattr(chosen, name)) is not None}
     try:
-        check_game(game, report=_print_property, **numbers)
+        check_game(game, report=_print_property, **given)
     except ConformanceError as error:
         print(f"{game.id} does not keep the contract: {error}")
         return 1
     print(f"{game.id} keeps the contract")
     return 0
-
-
-def parse_options(texts: list[str]) -> dict[str, object]:
-    """{"players": 3} for ["players=3"].
-
-    Raises:
-        OptionError: a text has no "=".
-    """
-    options = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not equals or not key.isidentifier():
-            raise OptionError(f"option {text!r}: must be KEY=VALUE, e.g. players=3")
-        options[key] = parse_value(value)
-    return options
 
 
 def _print_property(name: str, ok: bool, message: str) -> None:

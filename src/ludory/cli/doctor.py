@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -10,6 +9,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +20,9 @@ from ludory import plugins
 from ludory.errors import LudoryError
 from ludory.plugins.requirements import install_command
 from ludory.visible import visible
+
+from .common.options import Flag
+from .common.parser import parse
 
 TINY_GAME = "HanabiTiny2P-v0"
 LARGE_CACHE = 500 * 2**20
@@ -36,11 +39,20 @@ class Finding(NamedTuple):
     cure: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Options:
+    """Check what works on this machine, and say what to do about the rest.
+
+    Example: ludory doctor
+    """
+
+    json: Flag = False
+    """Print one JSON object, for programs."""
+
+
 def run(argv: list[str]) -> int:
-    """Print one line for each thing looked at; exit code 1 if something is broken."""
-    parser = argparse.ArgumentParser("ludory doctor", description="Say what works on this machine and what does not.")
-    parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
-    as_json = parser.parse_args(argv).json
+    """Print one line for each check; exit code 1 if something is broken."""
+    as_json = parse(_Options, argv, "doctor").json
     findings = []
     for finding in examine():
         findings.append(finding)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ludory.cli.common.games_bar import games_bar
-from ludory.cli.common.options import add_options, parse_options
+from ludory.cli.common.options import PlayedGames
 from ludory.visible import visible
+
+from .common.options import Flag
+from .common.parser import parse
+from .common.showing import games_bar, show_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,18 +21,34 @@ if TYPE_CHECKING:
     from ludory.agents.evaluation.evaluation_result import Estimate, EvaluationResult
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Options(PlayedGames):
+    """Scores of agents with themselves and with each other, on the same games for all.
+
+    A single agent plays all seats; of several, every pair plays --games games.
+
+    Example: ludory eval hanabi/iggi hanabi/piers --game Hanabi2P-v0 --games 2000
+    """
+
+    crossplay: Flag = False
+    """Play every ordered pair of agents (the default for several agents)."""
+    no_crossplay: Flag = False
+    """The agents are a team, one per seat."""
+    rotate: Flag = False
+    """Of a team: play every deal once with each agent in each seat, and show means per agent."""
+    json: Flag = False
+    """Print one JSON object, for programs."""
+
+
 def run(argv: list[str]) -> int:
     """Evaluate one agent in all seats, a team, or every pair of several agents on the same games."""
-    chosen = _parser().parse_args(argv)
-
-    from rich.console import Console
+    chosen = parse(_Options, argv, "eval")
 
     from ludory.agents.evaluation.cross_play import cross_play
     from ludory.agents.evaluation.evaluate import evaluate
-    from ludory.envs.make import make_game
 
-    game = make_game(chosen.game, **parse_options(chosen.option))
-    pairs = chosen.crossplay if chosen.crossplay is not None else len(chosen.agents) > 1
+    game = chosen.make(chosen.game)
+    pairs = not chosen.no_crossplay and (chosen.crossplay or len(chosen.agents) > 1)
     total = chosen.games * (len(chosen.agents) ** 2 if pairs else game.facts.players if chosen.rotate else 1)
     with games_bar(total, shown=not chosen.json) as progress:
         arguments: dict[str, Any] = {"games": chosen.games, "seed": chosen.seed, "progress": progress}
@@ -39,37 +58,11 @@ def run(argv: list[str]) -> int:
             found = evaluate(chosen.agents, game, rotate=chosen.rotate, **arguments)
     if chosen.json:
         print(json.dumps({"options": dict(game.options)} | _as_json(found), indent=2))
-    else:
-        console = Console(markup=False, highlight=False)
-        console.print(_table(found))
-        for line in _leads(found):
-            console.print(line)
+        return 0
+    show_table(_table(found))
+    for line in _leads(found):
+        show_table(line)
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "ludory eval", description="Scores of agents with themselves and with each other, on the same games for all."
-    )
-    parser.add_argument(
-        "agents", nargs="+", metavar="AGENT", help="id, id(option=1) or checkpoint; one: it plays all seats"
-    )
-    parser.add_argument("--game", required=True, help="e.g. Hanabi2P-v0; `ludory list games` shows all")
-    add_options(parser)
-    parser.add_argument("--games", type=int, default=1000, help="games of each pair (default 1000)")
-    parser.add_argument(
-        "--seed", type=int, default=0, help="of the deals, and of agents that draw their moves (default 0)"
-    )
-    parser.add_argument(
-        "--crossplay",
-        action=argparse.BooleanOptionalAction,
-        help="every ordered pair of agents (default for several); --no-crossplay: the agents are a team, one per seat",
-    )
-    parser.add_argument(
-        "--rotate", action="store_true", help="of a team: every deal once with each agent in each seat, means per agent"
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
-    return parser
 
 
 def _as_json(found: EvaluationResult | CrossPlay) -> dict[str, Any]:

@@ -2,78 +2,85 @@
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+from dataclasses import dataclass
 
-from ludory.cli.common.options import add_options, file_with_suffix, parse_options
-from ludory.errors import OptionError
+from ludory.cli.common.options import FileArgument
+
+from .common.files import check_new, file_with_suffix
+from .common.options import File, GameOptions, Maybe, parse_options
+from .common.parser import parse, run_job
+
+JOBS = {
+    "import-gru": ("hanabi:import_gru", "turn a checkpoint of HIKARU's PPO-GRU into one of Ludory"),
+    "export-gru": ("hanabi:export_gru", "turn a checkpoint of Ludory into one of HIKARU's PPO-GRU"),
+}
 
 
 def run(argv: list[str]) -> int:
     """Do one of the jobs; returns the exit code."""
-    parser = argparse.ArgumentParser("ludory hanabi", description="Jobs that only Hanabi has.")
-    jobs = parser.add_subparsers(dest="job", required=True)
-    _add_import(jobs.add_parser("import-gru", help="turn a checkpoint of HIKARU's PPO-GRU into one of Ludory"))
-    _add_export(jobs.add_parser("export-gru", help="turn a checkpoint of Ludory into one of HIKARU's PPO-GRU"))
-    chosen = parser.parse_args(argv)
-    return {"import-gru": _import_gru, "export-gru": _export_gru}[chosen.job](chosen)
+    return run_job("hanabi", "Jobs that only Hanabi has.", JOBS, argv)
 
 
-def _add_import(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Turn a checkpoint of HIKARU's PPO-GRU (torch.save) into one of Ludory. Nothing in the file is executed."
-    )
-    parser.add_argument("file", type=Path, help="what torch.save wrote")
-    _add_order(parser)
-    parser.add_argument("--observation", help="what it saw: card_knowledge, minimal, seer or v0_belief")
-    parser.add_argument("--env", default="Hanabi2P-v0", help="id of the Hanabi that it plays (default Hanabi2P-v0)")
-    add_options(parser)
-    parser.add_argument("--out", type=Path, help="file to write (default: FILE with the ending .ludory)")
+@dataclass(frozen=True, kw_only=True)
+class _Checkpoint:
+    file: FileArgument
+    """Checkpoint to read."""
+    action_order: str = "play_first_bw"
+    """How the .pt file numbers actions: play_first_bw (its training), play_first (its search) or ludory."""
+    out: Maybe[File] = None
+    """File to write (default: FILE with the other ending)."""
 
 
-def _add_export(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Turn a checkpoint of Ludory with a hanabi_gru network into one of HIKARU's PPO-GRU: torch.save of "
-        "{'model': state dict}, which torch.load reads with weights_only=True."
-    )
-    parser.add_argument("file", type=Path, help="a checkpoint (.ludory)")
-    _add_order(parser)
-    parser.add_argument("--out", type=Path, help="file to write (default: FILE with the ending .pt)")
+@dataclass(frozen=True, kw_only=True)
+class _Import(GameOptions, _Checkpoint):
+    """Turn a checkpoint of HIKARU's PPO-GRU (torch.save) into one of Ludory (.ludory). Nothing in the file is executed.
+
+    Example: ludory hanabi import-gru ckpt.pt --observation card_knowledge
+    """
+
+    observation: Maybe[str] = None
+    """What the network sees: card_knowledge, minimal, seer or v0_belief."""
+    env: str = "Hanabi2P-v0"
+    """Id of the Hanabi that it plays."""
 
 
-def _add_order(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--action-order",
-        default="play_first_bw",
-        help="how the .pt numbers actions: play_first_bw (default: its training), play_first (its search) or ludory",
-    )
+@dataclass(frozen=True, kw_only=True)
+class _Export(_Checkpoint):
+    """Turn a checkpoint of Ludory with a hanabi_gru network into one of HIKARU's PPO-GRU (.pt).
+
+    The file is written by torch.save of {'model': state dict}, which torch.load reads with weights_only=True.
+
+    Example: ludory hanabi export-gru runs/gru.ludory
+    """
 
 
-def _export_gru(arguments: argparse.Namespace) -> int:
-    out = (arguments.out or arguments.file).with_suffix(".pt")
-    if out.exists():
-        raise OptionError(f"{out} exists; name another file with --out")
+def export_gru(argv: list[str]) -> int:
+    """Write a .pt file; returns the exit code."""
+    chosen = parse(_Export, argv, "hanabi export-gru")
+    out = (chosen.out or chosen.file).with_suffix(".pt")
+    check_new(out)
     from ludory.agents.networks.import_hanabi_gru import export_hanabi_gru
     from ludory.algorithms.make import load
 
-    model = load(arguments.file)
-    written = export_hanabi_gru(model.policy, model.game, out, arguments.action_order)
+    model = load(chosen.file)
+    written = export_hanabi_gru(model.policy, model.game, out, chosen.action_order)
     seen = model.game.facts.observation.name
     print(
-        f"{out}: {len(written)} tensors for {model.game.id} with observation {seen}, actions as {arguments.action_order}"
+        f"{out}: {len(written)} tensors for {model.game.id} with observation {seen}, actions as {chosen.action_order}"
     )
     return 0
 
 
-def _import_gru(arguments: argparse.Namespace) -> int:
-    out = file_with_suffix("--out", arguments.out or arguments.file, ".ludory")
-    if out.exists():
-        raise OptionError(f"{out} exists; name another file with --out")
+def import_gru(argv: list[str]) -> int:
+    """Write a .ludory file and say what to type next; returns the exit code."""
+    chosen = parse(_Import, argv, "hanabi import-gru")
+    out = file_with_suffix("--out", chosen.out or chosen.file, ".ludory")
+    check_new(out)
     from ludory.agents.networks.import_hanabi_gru import import_hanabi_gru
     from ludory.algorithms.ppo import PPO
 
-    options = parse_options(arguments.option)
-    found = import_hanabi_gru(arguments.file, arguments.action_order, arguments.observation, arguments.env, **options)
+    options = parse_options(chosen.option)
+    found = import_hanabi_gru(chosen.file, chosen.action_order, chosen.observation, chosen.env, **options)
     model = PPO(found.spec, found.game)
     model.policy.load_state_dict(found.policy.state_dict())
     model.save(out)

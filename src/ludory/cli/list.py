@@ -1,4 +1,4 @@
-"""`ludory list`: what there is, by id. No plugin's code is imported."""
+"""`ludory list`: what is installed, by id. No plugin's code is imported."""
 
 from __future__ import annotations
 
@@ -23,9 +23,12 @@ KINDS: dict[str, Registry[Any]] = {
 
 def run(argv: list[str]) -> int:
     """Print ids, summaries and the packages that they come from."""
-    parser = argparse.ArgumentParser("ludory list", description="Show what is installed, plugins included.")
-    parser.add_argument("kind", nargs="?", choices=list(KINDS), help="default: everything")
-    parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
+    # Not by `common.parser`: its library takes longer to import than all that is done here.
+    parser = argparse.ArgumentParser(
+        "ludory list", description="Show what is installed, plugins included.", epilog="Example: ludory list games"
+    )
+    parser.add_argument("kind", nargs="?", choices=list(KINDS), help="what to show (default: everything)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, for programs")
     chosen = parser.parse_args(argv)
     kinds = [chosen.kind] if chosen.kind else list(KINDS)
     if chosen.json:
@@ -43,9 +46,9 @@ def _descriptions(kind: str) -> list[Description]:
 
 
 def _rows(kind: str) -> list[dict[str, Any]]:
-    told = [{"arguments": _arguments(one.id)} if kind == "networks" else {} for one in _descriptions(kind)]
     return [
-        one._asdict() | {"fixed": dict(one.fixed)} | more for one, more in zip(_descriptions(kind), told, strict=True)
+        one._asdict() | {"fixed": dict(one.fixed)} | ({"arguments": _arguments(one.id)} if kind == "networks" else {})
+        for one in _descriptions(kind)
     ]
 
 

@@ -1,1 +1,1 @@
-"""What commands share: dispatch, options, errors as one line."""
+"""What commands share: dispatch, parsing, options, files, what is shown, errors as one line."""

@@ -1,26 +1,65 @@
-"""`--option KEY=VALUE` of the commands that make a game."""
+"""Types of options, and the options that several commands have."""
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from tyro.conf import Positional, UseAppendAction, arg
 
 from ludory.errors import OptionError
 from ludory.plugins.spec import parse_value
 
+from .parser import typed
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Give `parser` the argument `--option`, to be read by `parse_options`."""
-    parser.add_argument(
-        "--option",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="option of the game, may be repeated; e.g. --option players=3",
-    )
+if TYPE_CHECKING:
+    from ludory.envs.game import Game
+
+
+def count(text: str) -> int:
+    """2000000 for "2e6", "2_000_000" or "2,000,000".
+
+    Raises:
+        ValueError: the text is not a finite number.
+    """
+    try:
+        number = float(text.replace("_", "").replace(",", ""))
+    except ValueError as error:
+        raise ValueError("must be a number, such as 5000 or 5e6") from error
+    if not math.isfinite(number):
+        raise ValueError("must be a finite number")
+    return int(number)
+
+
+def seconds(text: str) -> float:
+    """0.5 for "0.5".
+
+    Raises:
+        ValueError: the text is not a number, or below 0, or not finite.
+    """
+    with suppress(ValueError):
+        if 0 <= (number := float(text)) < math.inf:
+            return number
+    raise ValueError("must be a time in seconds, 0 or more")
+
+
+T = TypeVar("T")
+Maybe = Annotated[T | None, arg(help_behavior_hint="")]
+"""May be left out; the help does not show its default."""
+Flag = Annotated[bool, arg(help_behavior_hint="")]
+Count = Annotated[int, typed(count, "N")]
+Seconds = Annotated[float, typed(seconds, "SECONDS")]
+File = Annotated[Path, typed(Path, "FILE")]
+Folder = Annotated[Path, typed(Path, "DIR")]
+FileArgument = Annotated[File, Positional]
+FolderArgument = Annotated[Folder, Positional, arg(metavar="DIR")]
+Paths = Annotated[tuple[Path, ...], Positional, arg(metavar="PATH...", help_behavior_hint="")]
+Agents = Annotated[tuple[str, ...], Positional, arg(metavar="AGENT...", help_behavior_hint="")]
+Assignments = Annotated[tuple[str, ...], UseAppendAction, arg(metavar="KEY=VALUE")]
 
 
 def parse_options(texts: Sequence[str]) -> dict[str, Any]:
@@ -43,52 +82,72 @@ def parse_options(texts: Sequence[str]) -> dict[str, Any]:
     return options
 
 
-def count(text: str) -> int:
-    """2000000 for "2e6", "2_000_000" or "2,000,000".
+@dataclass(frozen=True, kw_only=True)
+class GameOptions:
+    """Options of the game, for the commands that make one."""
+
+    option: Assignments = ()
+    """Option of the game, e.g. --option players=3."""
+
+    def make(self, id: str) -> Game:
+        """The game `id` with these options."""
+        from ludory.envs.make import make_game
+
+        return make_game(id, **parse_options(self.option))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayedGames(GameOptions):
+    """Options of the commands in which agents play many games."""
+
+    agents: Agents
+    """Id, id(option=1) or checkpoint: one for all seats, or one for each."""
+    game: str
+    """Id of a game; `ludory list games` shows all."""
+    games: int = 1000
+    """Number of games."""
+    seed: int = 0
+    """Seed of the deals, and of agents that draw their moves."""
+
+
+def common_fields(chosen: Any, config: Any) -> dict[str, Any]:
+    """What the options `chosen` say of the fields of the dataclass `config`, by name."""
+    names = {field.name for field in fields(chosen)}
+    return {field.name: getattr(chosen, field.name) for field in fields(config) if field.name in names}
+
+
+def seat_names(players: int, agents: Sequence[str], human: int | None = None) -> list[str]:
+    """The agent of every seat, "human" in the seat `human` if that is not None.
 
     Raises:
-        ValueError: it is no number, or one without end.
+        OptionError: there is no such seat, or neither one agent nor one for each seat.
     """
-    number = float(text.replace("_", "").replace(",", ""))
-    if not math.isfinite(number):
-        raise ValueError(f"{text} is not finite")
-    return int(number)
-
-
-def seconds(text: str) -> float:
-    """0.5 for "0.5".
-
-    Raises:
-        ValueError: it is no number, below 0, or without end.
-    """
-    number = float(text)
-    if not 0 <= number < math.inf:
-        raise ValueError(f"{text} is no time to wait")
-    return number
-
-
-def file_with_suffix(option: str, file: Path, suffix: str) -> Path:
-    """`file` with the ending `suffix`.
-
-    Raises:
-        OptionError: it is no name of a file, such as "" or "..".
-    """
-    try:
-        return file.with_suffix(suffix)
-    except ValueError as error:
-        raise OptionError(f"{option} {str(file)!r}: name a file, such as runs/model{suffix}") from error
+    if human is None:
+        free, wrong = (
+            players,
+            f"got {len(agents)} agents for {players} seats: name one for all seats, or one for each, e.g. random",
+        )
+    else:
+        if not 0 <= human < players:
+            raise OptionError(f"--seat {human}: this game has the seats 0 to {players - 1}")
+        free = players - 1
+        wrong = (
+            f"--with names {len(agents)} agents, but {free} seats are free: name one for all of them, or one for each"
+        )
+    if len(agents) not in (1, free):
+        raise OptionError(wrong)
+    names = list(agents) * free if len(agents) == 1 else list(agents)
+    return names if human is None else [*names[:human], "human", *names[human:]]
 
 
 def behind_dashes(argv: list[str]) -> tuple[list[str], list[str]]:
-    """What stands before and behind `--`."""
+    """The arguments before and after `--`."""
     place = argv.index("--") if "--" in argv else len(argv)
     return argv[:place], argv[place + 1 :]
 
 
 def learner_options(command: str, learner: str, argv: list[str]) -> dict[str, Any]:
-    """Fields of the config of the algorithm `learner` that differ from their defaults, from options behind `--`."""
-    import dataclasses
-
+    """Fields of the config of the algorithm `learner` that differ from their defaults, from the arguments after `--`."""
     import tyro
 
     from ludory.plugins import algorithms
@@ -98,6 +157,6 @@ def learner_options(command: str, learner: str, argv: list[str]) -> dict[str, An
     plain = kind()
     return {
         field.name: getattr(config, field.name)
-        for field in dataclasses.fields(kind)
+        for field in fields(kind)
         if getattr(config, field.name) != getattr(plain, field.name)
     }

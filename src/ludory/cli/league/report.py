@@ -2,24 +2,49 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
 
+from tyro.conf import Positional, arg
+
+from ludory.cli.common.options import File, Folder, Maybe
+from ludory.cli.common.parser import parse
 from ludory.errors import OptionError
 from ludory.plugins.requirements import install_command
 from ludory.visible import visible
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Options:
+    """Write ratings, equilibria and curves of a league, from the games that it played; nothing is played here.
+
+    Instead of DIR, three options name the files of a league of the program that Ludory began with.
+
+    Example: ludory league report runs/league
+    """
+
+    folder: Annotated[Maybe[Folder], Positional, arg(metavar="DIR")] = None
+    """Folder of `ludory league run --out`."""
+    out: Maybe[Folder] = None
+    """Folder of the report (default: DIR/report)."""
+    league_state: Maybe[File] = None
+    """An older league's league_state.json."""
+    matches: Maybe[File] = None
+    """Its matches.jsonl."""
+    output: Maybe[File] = None
+    """JSON file to write."""
+
+
 def report(argv: list[str]) -> int:
     """Write the report of a league, or of the two files of a league of old."""
-    parser = _parser()
-    chosen = parser.parse_args(argv)
-    old = (chosen.league_state, chosen.matches, chosen.output)
-    if chosen.folder is not None and not any(old):
+    chosen = parse(_Options, argv, "league report")
+    state, matches, output = chosen.league_state, chosen.matches, chosen.output
+    if chosen.folder is not None and not (state or matches or output):
         return _report(chosen.folder, chosen.out or chosen.folder / "report")
-    if chosen.folder is None and all(old):
-        return _seed_report(*old)
+    if chosen.folder is None and state and matches and output:
+        return _seed_report(state, matches, output)
     raise OptionError("name the folder of a league, or all three of --league-state, --matches and --output")
 
 
@@ -32,20 +57,6 @@ def tell_what_is_missing() -> None:
             f"Type: {command}",
             flush=True,
         )
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "ludory league report",
-        description="Ratings, equilibria and curves of a league, from the games that it played; nothing is played here.",
-    )
-    parser.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="folder of `ludory league run --out`")
-    parser.add_argument("--out", type=Path, help="folder of the report (default DIR/report)")
-    old = parser.add_argument_group("a league of the program that Ludory began with, instead of DIR")
-    old.add_argument("--league-state", type=Path, metavar="FILE", help="its league_state.json")
-    old.add_argument("--matches", type=Path, metavar="FILE", help="its matches.jsonl")
-    old.add_argument("--output", type=Path, metavar="FILE", help="JSON file to write")
-    return parser
 
 
 def _report(folder: Path, out: Path) -> int:

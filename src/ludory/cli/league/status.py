@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ludory.cli.common.options import Flag, FolderArgument
+from ludory.cli.common.parser import parse
 from ludory.visible import visible
 
 if TYPE_CHECKING:
@@ -21,22 +22,32 @@ FROZEN = 20
 """Frozen players shown, the newest; `--json` has all."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Options:
+    """Show how far a league is, from its event log; it may be running.
+
+    Example: ludory league status runs/league
+    """
+
+    folder: FolderArgument
+    """Folder of the league."""
+    json: Flag = False
+    """Print one JSON object, for programs."""
+
+
 def status(argv: list[str]) -> int:
     """Print the state of a league; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="ludory league status", description="How far a league is.")
-    parser.add_argument("folder", type=Path, metavar="DIR")
-    parser.add_argument("--json", action="store_true", help="for programs")
-    arguments = parser.parse_args(argv)
+    chosen = parse(_Options, argv, "league status")
     from ludory.algorithms.league.config import recorded_config
     from ludory.algorithms.league.log.events import read_events, standing
     from ludory.algorithms.league.log.state import fold
 
-    events = standing(read_events(arguments.folder))
-    config = recorded_config(events, arguments.folder)
+    events = standing(read_events(chosen.folder))
+    config = recorded_config(events, chosen.folder)
     # Games are most of a long log, and nothing here depends on who won them.
     state = fold([event for event in events if event.type not in ("assigned", "result", "evaluated")], config.decay)
     found = _summary(events, state, config)
-    if arguments.json:
+    if chosen.json:
         print(json.dumps(found, indent=2))
     else:
         print(_text(found))
@@ -85,24 +96,13 @@ def _summary(events: Sequence[LeagueEvent], state: LeagueState, config: LeagueCo
         "matches": len(results),
         "refused": state.refused,
         "last_matches": [
-            {
-                "home": pairs[result["match"]]["home"],
-                "away": pairs[result["match"]]["away"],
-                "branch": pairs[result["match"]]["branch"],
-                **{name: result["outcome"].count(name[0]) for name in ("wins", "draws", "losses")},
-            }
+            {name: pairs[result["match"]][name] for name in ("home", "away", "branch")}
+            | {name: result["outcome"].count(name[0]) for name in ("wins", "draws", "losses")}
             for result in last
             if result["match"] in pairs
         ],
         "players": [
-            {
-                "id": player.id,
-                "role": player.role,
-                "frozen": player.frozen,
-                "env_steps": player.env_steps,
-                "copies": player.copies,
-                "resets": player.resets,
-            }
+            {name: getattr(player, name) for name in ("id", "role", "frozen", "env_steps", "copies", "resets")}
             for player in state.players
         ],
     }

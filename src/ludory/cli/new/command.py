@@ -2,61 +2,87 @@
 
 from __future__ import annotations
 
-import argparse
 import re
+from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from string import Template
+from typing import Literal
 
-from ludory.atomic import atomic_file
+from tyro.conf import Positional
+
+from ludory.cli.common.files import write_text
+from ludory.cli.common.options import Folder
+from ludory.cli.common.parser import parse
 from ludory.errors import OptionError, OutputError
-
-from .templates import SCAFFOLDS, Scaffold
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*")
 _VERSIONED = re.compile(r".*-v\d+")
 
 
+Kind = Literal["game", "agent", "algorithm"]
+SCAFFOLDS: dict[Kind, tuple[str, str]] = {
+    "game": ("-v0", "make_game"),
+    "agent": ("", "make"),
+    "algorithm": ("-v1", "${class_name}"),
+}
+"""What is added to the name to make the id, and what the entry point names; the files are in `templates/`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Options:
+    """Write an installable package with one source file and one test.
+
+    Example: ludory new game Race
+    """
+
+    kind: Positional[Kind]
+    """What the package offers: game, agent or algorithm."""
+    name: Positional[str]
+    """Its name: letters, digits, single dashes."""
+    into: Folder = Path()
+    """Folder to write the package in."""
+
+
 def run(argv: list[str]) -> int:
     """Write the package and say what to type next."""
-    parser = argparse.ArgumentParser(
-        "ludory new", description="Write an installable package with one source file and one test."
-    )
-    parser.add_argument("kind", choices=list(SCAFFOLDS))
-    parser.add_argument("name", help="e.g. Race; letters, digits, dashes")
-    parser.add_argument(
-        "--into", type=Path, default=Path(), metavar="DIR", help="folder to write it in (default: here)"
-    )
-    chosen = parser.parse_args(argv)
-    folder, id = write_package(SCAFFOLDS[chosen.kind], chosen.name, chosen.into)
+    chosen = parse(_Options, argv, "new")
+    folder, id = write_package(chosen.kind, chosen.name, chosen.into)
     print(f"{folder}: a package with the {chosen.kind} {id!r}. Type next:\n")
     print(f"  cd {folder}\n  python -m pytest\n  pip install --no-deps --editable .\n  ludory list {chosen.kind}s")
     return 0
 
 
-def write_package(scaffold: Scaffold, name: str, into: Path) -> tuple[Path, str]:
-    """Write the files of `scaffold` for `name` to a new folder in `into`; returns that folder and the id.
+def write_package(kind: Kind, name: str, into: Path) -> tuple[Path, str]:
+    """Write the package of a `kind` for `name` to a new folder in `into`; returns that folder and the id.
 
     Raises:
         OptionError: the name cannot be part of an id and of a module's name.
-        OutputError: the folder is there already or cannot be written.
+        OutputError: the folder exists or cannot be written.
     """
     if not _NAME.fullmatch(name) or _VERSIONED.fullmatch(name):
         raise OptionError(f"name {name!r}: must be letters, digits and single dashes, without a version, e.g. Race")
     dashed = name.lower().replace("_", "-")
-    module = f"ludory_{dashed.replace('-', '_')}"
+    version, attribute = SCAFFOLDS[kind]
     words = {
         "name": name,
-        "id": f"{name}{scaffold.version}",
+        "kind": kind,
+        "id": f"{name}{version}",
         "distribution": f"ludory-{dashed}",
-        "module": module,
+        "module": f"ludory_{dashed.replace('-', '_')}",
         "class_name": "".join(part[0].upper() + part[1:] for part in re.split("[-_]", name)),
     }
+    words["attribute"] = Template(attribute).substitute(words)
     folder = into / words["distribution"]
     if folder.exists():
         raise OutputError(
             f"{folder} is there already; nothing was written. Choose another name, or another folder with --into"
         )
-    for file, text in scaffold.files.items():
-        with atomic_file(folder / Template(file).substitute(words), "w") as handle:
-            handle.write(Template(text).substitute(words))
+    for file, template in (
+        ("pyproject.toml", "pyproject.toml"),
+        (f"{words['module']}.py", f"{kind}.py"),
+        (f"test_{words['module']}.py", f"test_{kind}.py"),
+    ):
+        text = (files(__package__) / "templates" / f"{template}.txt").read_text(encoding="utf-8")
+        write_text(folder / file, Template(text).substitute(words))
     return folder, words["id"]

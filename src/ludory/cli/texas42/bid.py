@@ -2,28 +2,62 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from ludory.atomic import atomic_file
+from tyro.conf import UseAppendAction, arg
+
+from ludory.cli.common.files import check_ending, write_drawing
+from ludory.cli.common.options import File, Flag, Maybe
+from ludory.cli.common.parser import parse, typed
 from ludory.errors import OptionError
 
-from .words import declaration, hand
+from .words import Hand, declaration
 
 if TYPE_CHECKING:
     from ludory.agents.texas42.bidding.make_probability import Chances
 
-MODES = ("calibrated", "mapped", "rollout", "double_dummy")
-DRAWN = (".svg", ".png", ".pdf")
+Mode = Literal["calibrated", "mapped", "rollout", "double_dummy"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Options:
+    """Show how likely a hand makes each bid, and which hands it loses.
+
+    Example: ludory texas42 bid --hand "6-4,5-5,4-2,3-1,2-0,1-1,0-0" --poster hand.svg
+    """
+
+    hand: Hand
+    """Hand of the bidder, "6-4,5-5,4-2,3-1,2-0,1-1,0-0"."""
+    decl: Annotated[int | None, typed(declaration, "DECL"), arg(aliases=["--trump"])] = None
+    """One declaration only, 0..9 or a name (default: all)."""
+    mode: Mode = "rollout"
+    """How to find out; rollout plays with hidden hands."""
+    beside: UseAppendAction[tuple[Mode, ...]] = ()
+    """Another way, shown beside it."""
+    samples: int = 50
+    """Hands for each declaration (50: interval +-0.13)."""
+    worlds: int = 10
+    """Worlds of each decision of a rollout."""
+    seed: int = 0
+    """Seed of the deals."""
+    json: Flag = False
+    """Print one JSON list, for programs."""
+    poster: Maybe[File] = None
+    """Write one page too: .svg, or .png and .pdf with Pillow."""
+    investigate: Flag = False
+    """Show hands that ended below --below, trick by trick."""
+    below: Annotated[int, arg(metavar="B")] = 30
+    """Points that were needed."""
+    show: Annotated[int, arg(metavar="N")] = 3
+    """Show so many of these hands."""
 
 
 def run(argv: list[str]) -> int:
     """Print what the hand can bid; returns the exit code."""
-    chosen = _parser().parse_args(argv)
-    if chosen.poster and chosen.poster.suffix.lower() not in DRAWN:
-        raise OptionError(f"--poster {chosen.poster}: the name must end in {', '.join(DRAWN)}")
+    chosen = parse(_Options, argv, "texas42 bid")
+    check_ending("--poster", chosen.poster, ".svg", ".png", ".pdf")
     if chosen.samples < 1 or chosen.worlds < 1:
         raise OptionError("--samples and --worlds: must be at least 1")
 
@@ -45,40 +79,14 @@ def run(argv: list[str]) -> int:
     found = [_chances(mode, held, decls, chosen) for mode in modes]
     print(json.dumps([_as_json(one) for one in found], indent=2) if chosen.json else "\n\n".join(map(_table, found)))
     if chosen.poster:
-        _write_poster(chosen.poster, found)
+        from ludory.web.texas42_poster import poster
+
+        write_drawing(chosen.poster, poster(found[0], found[1:]), 2)
+        print(f"The poster is in {chosen.poster}")
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "ludory texas42 bid", description="How likely a hand makes each bid, and which it loses."
-    )
-    parser.add_argument("--hand", type=hand, required=True, help='of the bidder, "6-4,5-5,4-2,3-1,2-0,1-1,0-0"')
-    parser.add_argument(
-        "--decl", "--trump", type=declaration, help="one declaration only, 0..9 or a name (default: all)"
-    )
-    parser.add_argument("--mode", choices=MODES, default="rollout", help="how (default rollout: hidden hands, played)")
-    parser.add_argument(
-        "--beside", choices=MODES, action="append", default=[], help="another way beside it; may be repeated"
-    )
-    parser.add_argument(
-        "--samples", type=int, default=50, help="hands for each declaration (default 50: interval +-0.13)"
-    )
-    parser.add_argument("--worlds", type=int, default=10, help="worlds of each decision of a rollout (default 10)")
-    parser.add_argument("--seed", type=int, default=0, help="of the deals (default 0)")
-    parser.add_argument("--json", action="store_true", help="one JSON list, for programs")
-    parser.add_argument(
-        "--poster", type=Path, metavar="FILE", help="write one page too: .svg, or .png and .pdf with Pillow"
-    )
-    parser.add_argument(
-        "--investigate", action="store_true", help="show hands that ended below --below, trick by trick"
-    )
-    parser.add_argument("--below", type=int, default=30, metavar="B", help="points that were needed (default 30)")
-    parser.add_argument("--show", type=int, default=3, metavar="N", help="so many of them (default 3)")
-    return parser
-
-
-def _chances(mode: str, held: int, decls: tuple[int, ...], chosen: argparse.Namespace) -> Chances:
+def _chances(mode: str, held: int, decls: tuple[int, ...], chosen: _Options) -> Chances:
     from ludory.agents.texas42.bidding.make_probability import double_dummy, rollout
 
     if mode == "calibrated":
@@ -144,22 +152,7 @@ def _as_json(one: Chances) -> dict[str, Any]:
     }
 
 
-def _write_poster(file: Path, found: list[Chances]) -> None:
-    from ludory.charts.drawing import as_image, as_svg
-    from ludory.web.texas42_poster import poster
-
-    drawing = poster(found[0], found[1:])
-    if file.suffix.lower() == ".svg":
-        with atomic_file(file, "w") as handle:
-            handle.write(as_svg(drawing))
-    else:
-        image = as_image(drawing, 2)
-        with atomic_file(file) as handle:
-            image.save(handle, "PDF" if file.suffix.lower() == ".pdf" else "PNG", resolution=192)
-    print(f"The poster is in {file}")
-
-
-def _investigate(chosen: argparse.Namespace, held: int) -> int:
+def _investigate(chosen: _Options, held: int) -> int:
     """Play the contract and show the hands that failed."""
     if chosen.decl is None or not 1 <= chosen.below <= 42:
         raise OptionError("--investigate needs --decl, and --below from 1 to 42 (e.g. --decl sixes --below 42)")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
 
+from ludory.cli.common.options import Paths
+from ludory.cli.common.parser import parse
 from ludory.errors import DataError
 from ludory.visible import visible
 
@@ -12,16 +14,23 @@ ENDINGS = (".parquet", ".safetensors")
 """Of shards, labels and tables of bids; of recorded hands."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Options:
+    """Read files of Texas 42 from end to end and compare them with what their names say.
+
+    Shards and labels must be whole, in order and consistent, and their roots are solved again; recorded hands and tables of bids must be
+    whole and legal.
+
+    Example: ludory texas42 check data/texas42-labels
+    """
+
+    paths: Paths
+    """Files, or folders of them."""
+
+
 def run(argv: list[str]) -> int:
     """Check files and folders; returns the exit code, 1 if something is wrong."""
-    parser = argparse.ArgumentParser(
-        "ludory texas42 check",
-        description="Read files of Texas 42 from end to end: shards and labels whole, in order, consistent, their roots solved anew; recorded hands "
-        "and tables of bids whole and legal.",
-    )
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files, or folders of them")
-    chosen = parser.parse_args(argv)
-
+    chosen = parse(_Options, argv, "texas42 check")
     files = [file for path in chosen.paths for file in _files(path)]
     wrong = rows = 0
     for file in files:

@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from .words import declaration, hand, seeds
+from ludory.cli.common.options import Flag, Maybe
+from ludory.cli.common.parser import parse
+
+from .words import Decl, Hand, Seeds
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Options:
+    """Exact values with all hands open: Team 0's points minus Team 1's.
+
+    Example: ludory texas42 solve --seeds 0 --decl sixes
+    """
+
+    seeds: Seeds = range(1)
+    """Seeds of the deals."""
+    decl: Maybe[Decl] = None
+    """Declaration, 0..9 or a name such as sixes (default: seed % 10)."""
+    leader: Literal[0, 1, 2, 3] = 0
+    """Seat that leads."""
+    hand: Maybe[Hand] = None
+    """Hand of seat 0, "6-6,6-5,..."; seeds then deal the other three hands."""
+    json: Flag = False
+    """Print one JSON list, for programs."""
 
 
 def run(argv: list[str]) -> int:
     """Print the values; returns the exit code."""
-    chosen = _parser().parse_args(argv)
+    chosen = parse(_Options, argv, "texas42 solve")
 
     from ludory.agents.texas42.solver.solver import Solver, positions
     from ludory.data.formats.texas42.names import check_seed, marginalised_deal
@@ -37,20 +59,6 @@ def run(argv: list[str]) -> int:
         )
     print(json.dumps(found, indent=2) if chosen.json else "\n\n".join(map(_text, found)))
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "ludory texas42 solve", description="Exact values with all hands open: Team 0's points minus Team 1's."
-    )
-    parser.add_argument("--seeds", type=seeds, default=range(1), metavar="N[-M]", help="of the deals (default 0)")
-    parser.add_argument(
-        "--decl", type=declaration, help="declaration, 0..9 or a name such as sixes (default: seed %% 10)"
-    )
-    parser.add_argument("--leader", type=int, choices=range(4), default=0, help="seat that leads (default 0)")
-    parser.add_argument("--hand", type=hand, help='of seat 0, "6-6,6-5,..."; seeds then deal the other three hands')
-    parser.add_argument("--json", action="store_true", help="one JSON list, for programs")
-    return parser
 
 
 def _text(one: dict[str, Any]) -> str:

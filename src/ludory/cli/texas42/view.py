@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ludory.atomic import atomic_file
-from ludory.cli.common.options import count
+from ludory.cli.common.files import check_ending, write_drawing, write_text
+from ludory.cli.common.options import Count, File, FileArgument, Flag, Maybe
+from ludory.cli.common.parser import parse
 from ludory.errors import OptionError
 from ludory.visible import visible
 
@@ -26,23 +28,47 @@ KEYS = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Options:
+    """See a recorded hand, decision by decision.
+
+    At a terminal, keys lead through it: Enter or n next, p previous, g N go to, j X next q-gap above X, w worlds, s K solve world K, a all
+    hands, q quit.
+
+    Example: ludory texas42 view data/texas42-eq/train/seed_00000042.safetensors --html hand.html
+    """
+
+    file: FileArgument
+    """A record of `ludory texas42 eq`."""
+    seat: Maybe[Literal[0, 1, 2, 3]] = None
+    """Show only this seat's seven decisions."""
+    decision: Maybe[Count] = None
+    """Decision to begin with, 0..27; also the one that --picture shows."""
+    all_hands: Flag = False
+    """Also show what the seat to move does not see."""
+    html: Maybe[File] = None
+    """Write one page to step through, and show nothing here."""
+    gif: Maybe[File] = None
+    """Write an animated GIF (needs Pillow)."""
+    fps: float = 1.0
+    """Pictures a second of the GIF."""
+    picture: Maybe[File] = None
+    """Write one decision: .svg, or .png with Pillow."""
+
+
 def run(argv: list[str]) -> int:
     """Show or write a record; returns the exit code."""
-    chosen = _parser().parse_args(argv)
+    chosen = parse(_Options, argv, "texas42 view")
 
     from ludory.data.formats.texas42.eq_records import read_eq
 
-    for option, file, endings in (
-        ("--html", chosen.html, (".html", ".htm")),
-        ("--gif", chosen.gif, (".gif",)),
-        ("--picture", chosen.picture, (".svg", ".png")),
-    ):
-        if file and file.suffix.lower() not in endings:
-            raise OptionError(f"{option} {file}: the name must end in {' or '.join(endings)}")
+    check_ending("--html", chosen.html, ".html", ".htm")
+    check_ending("--gif", chosen.gif, ".gif")
+    check_ending("--picture", chosen.picture, ".svg", ".png")
     game = read_eq(chosen.file)
-    written = [_write_page(game, chosen)] if chosen.html else []
-    written += [_write_gif(game, chosen)] if chosen.gif else []
-    written += [_write_picture(game, chosen)] if chosen.picture else []
+    written = [_write_page(game, chosen.html, chosen.seat)] if chosen.html else []
+    written += [_write_gif(game, chosen.gif, chosen)] if chosen.gif else []
+    written += [_write_picture(game, chosen.picture, chosen)] if chosen.picture else []
     for line in written:
         print(visible(line))
     if not written:
@@ -50,29 +76,12 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "ludory texas42 view", description="See a recorded hand, decision by decision. Keys: " + KEYS + "."
-    )
-    parser.add_argument("file", type=Path, help="a record of `ludory texas42 eq`")
-    parser.add_argument("--seat", type=int, choices=range(4), help="only this seat's seven decisions")
-    parser.add_argument("--decision", type=count, metavar="N", help="begin here, 0..27; which one --picture shows")
-    parser.add_argument("--all-hands", action="store_true", help="show what the seat to move does not see, too")
-    parser.add_argument(
-        "--html", type=Path, metavar="FILE", help="write one page to step through, and show nothing here"
-    )
-    parser.add_argument("--gif", type=Path, metavar="FILE", help="write an animated GIF (needs Pillow)")
-    parser.add_argument("--fps", type=float, default=1.0, help="pictures a second of the GIF (default 1)")
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="write one decision: .svg, or .png with Pillow")
-    return parser
-
-
-def _wanted(game: EqGame, chosen: argparse.Namespace) -> list[int]:
+def _wanted(game: EqGame, chosen: _Options) -> list[int]:
     """Numbers of the decisions of the seat asked for."""
     return [k for k, seat in enumerate(game.columns["seat"]) if chosen.seat in (None, int(seat))]
 
 
-def _start(chosen: argparse.Namespace, wanted: list[int]) -> int:
+def _start(chosen: _Options, wanted: list[int]) -> int:
     """Place in `wanted` to begin at."""
     if chosen.decision is None:
         return 0
@@ -81,15 +90,14 @@ def _start(chosen: argparse.Namespace, wanted: list[int]) -> int:
     return wanted.index(chosen.decision)
 
 
-def _write_page(game: EqGame, chosen: argparse.Namespace) -> str:
+def _write_page(game: EqGame, file: Path, seat: int | None) -> str:
     from ludory.web.texas42_page import eq_page
 
-    with atomic_file(chosen.html, "w") as handle:
-        handle.write(eq_page(game, chosen.seat))
-    return f"The page is in {chosen.html}; open it in a browser"
+    write_text(file, eq_page(game, seat))
+    return f"The page is in {file}; open it in a browser"
 
 
-def _write_gif(game: EqGame, chosen: argparse.Namespace) -> str:
+def _write_gif(game: EqGame, file: Path, chosen: _Options) -> str:
     from ludory.charts.drawing import as_image
     from ludory.data.formats.texas42.eq_view import decisions
     from ludory.web.texas42_frames import frame
@@ -98,32 +106,24 @@ def _write_gif(game: EqGame, chosen: argparse.Namespace) -> str:
         raise OptionError(f"--fps {chosen.fps}: must be above 0")
     wanted, decl = _wanted(game, chosen), int(game.header["decl_id"])
     images = [as_image(frame(view, decl, chosen.all_hands)) for view, _ in decisions(game) if view.number in wanted]
-    with atomic_file(chosen.gif) as handle:
+    with atomic_file(file) as handle:
         pause = round(1000 / chosen.fps)
         images[0].save(handle, "GIF", save_all=True, append_images=images[1:], duration=pause, loop=0)
-    return f"The animation, {len(images)} pictures, is in {chosen.gif}"
+    return f"The animation, {len(images)} pictures, is in {file}"
 
 
-def _write_picture(game: EqGame, chosen: argparse.Namespace) -> str:
-    from ludory.charts.drawing import as_image, as_svg
+def _write_picture(game: EqGame, file: Path, chosen: _Options) -> str:
     from ludory.data.formats.texas42.eq_view import decisions
     from ludory.web.texas42_frames import frame
 
     wanted = _wanted(game, chosen)
     number = wanted[_start(chosen, wanted)]
     view = next(view for view, _ in decisions(game) if view.number == number)
-    drawing = frame(view, int(game.header["decl_id"]), chosen.all_hands)
-    if chosen.picture.suffix.lower() == ".svg":
-        with atomic_file(chosen.picture, "w") as handle:
-            handle.write(as_svg(drawing))
-    else:
-        image = as_image(drawing)
-        with atomic_file(chosen.picture) as handle:
-            image.save(handle, "PNG")
-    return f"The picture is in {chosen.picture}"
+    write_drawing(file, frame(view, int(game.header["decl_id"]), chosen.all_hands))
+    return f"The picture is in {file}"
 
 
-def _show(game: EqGame, chosen: argparse.Namespace) -> None:
+def _show(game: EqGame, chosen: _Options) -> None:
     """All decisions, or one after another if somebody is there to ask for them."""
     from ludory.data.formats.texas42.eq_view import decisions, outcome
     from ludory.envs.pictures import show

@@ -1,20 +1,19 @@
-"""How jobs of Texas 42 read tiles, hands and declarations from the command line."""
+"""Hands, declarations and ranges of seeds, as they are typed."""
 
 from __future__ import annotations
 
-import argparse
+from typing import Annotated, Literal
 
+from ludory.cli.common.parser import typed
 from ludory.envs.texas42.tiles import DECLARATIONS, NELLO_HIGH, parse_tile
 from ludory.errors import OptionError
-
-RANDOM = "random"
 
 
 def declaration(text: str) -> int:
     """6 for "sixes" or "6": one of the ten declarations that are played for points.
 
     Raises:
-        argparse.ArgumentTypeError: there is no such declaration.
+        OptionError: there is no such declaration.
     """
     names = DECLARATIONS[:NELLO_HIGH]
     name = text.strip().lower().replace("-", " ")
@@ -22,37 +21,32 @@ def declaration(text: str) -> int:
         return int(name)
     if name in names:
         return names.index(name)
-    raise argparse.ArgumentTypeError(f"{text!r}: must be 0..{len(names) - 1} or one of {', '.join(names)}")
+    raise OptionError(f"declaration {text!r}: must be 0..{len(names) - 1} or one of {', '.join(names)}")
 
 
-def declaration_or_random(text: str) -> int | str:
+def declaration_or_random(text: str) -> int | Literal["random"]:
     """As `declaration`, or "random".
 
     Raises:
-        argparse.ArgumentTypeError: there is no such declaration.
+        OptionError: there is no such declaration.
     """
-    if text.strip().lower() == RANDOM:
-        return RANDOM
+    if text.strip().lower() == "random":
+        return "random"
     try:
         return declaration(text)
-    except argparse.ArgumentTypeError as error:
-        raise argparse.ArgumentTypeError(f"{error}, or {RANDOM}") from error
+    except OptionError as error:
+        raise OptionError(f"{error}, or random") from error
 
 
 def hand(text: str) -> tuple[int, ...]:
     """Seven tile ids, ascending, from "6-4,5-5,4-2,3-1,2-0,1-1,0-0".
 
     Raises:
-        argparse.ArgumentTypeError: these are not seven different tiles.
+        OptionError: these are not seven different tiles.
     """
-    try:
-        tiles = sorted({parse_tile(part) for part in text.split(",")})
-    except OptionError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+    tiles = sorted({parse_tile(part) for part in text.split(",")})
     if len(tiles) != 7 or text.count(",") != 6:
-        raise argparse.ArgumentTypeError(
-            f"{text!r}: a hand has seven different tiles, such as 6-4,5-5,4-2,3-1,2-0,1-1,0-0"
-        )
+        raise OptionError(f"hand {text!r}: must be seven different tiles, such as 6-4,5-5,4-2,3-1,2-0,1-1,0-0")
     return tuple(tiles)
 
 
@@ -60,12 +54,18 @@ def seeds(text: str) -> range:
     """The seeds 0..99 for "0-99", 7 for "7".
 
     Raises:
-        argparse.ArgumentTypeError: this is no such range.
+        OptionError: this is no such range.
     """
     first, dash, last = text.partition("-")
     if first.isdecimal() and (last.isdecimal() if dash else not last):
         found = range(int(first), int(last or first) + 1)
         if found:
             return found
-        raise argparse.ArgumentTypeError(f"{text!r}: {first} is above {last}; the smaller seed comes first")
-    raise argparse.ArgumentTypeError(f"{text!r}: must be a seed, such as 7, or a range, such as 0-99")
+        raise OptionError(f"seeds {text!r}: {first} is above {last}; the smaller seed comes first")
+    raise OptionError(f"seeds {text!r}: must be a seed, such as 7, or a range, such as 0-99")
+
+
+Decl = Annotated[int, typed(declaration, "DECL")]
+DeclOrRandom = Annotated[int | Literal["random"], typed(declaration_or_random, "DECL")]
+Hand = Annotated[tuple[int, ...], typed(hand, "TILES")]
+Seeds = Annotated[range, typed(seeds, "N[-M]")]

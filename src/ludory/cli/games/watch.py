@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from ludory.atomic import atomic_file
-from ludory.cli.common.options import add_options, parse_options, seconds
-from ludory.cli.common.outcome import outcome
+from tyro.conf import Positional, arg
+
+from ludory.cli.common.files import write_text
+from ludory.cli.common.options import File, GameOptions, Maybe, Seconds, seat_names
+from ludory.cli.common.parser import parse, typed
+from ludory.cli.common.showing import outcome
 from ludory.errors import OptionError
 from ludory.visible import visible
 
@@ -29,9 +32,44 @@ DELAY = 0.8
 CLEAR = "\x1b[2J\x1b[H"
 
 
+def _seat(text: str) -> int | None:
+    if text == "all":
+        return None
+    if not text.isdecimal():
+        raise ValueError("must be all or the number of a seat")
+    return int(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Options(GameOptions):
+    """Watch agents play a game, or a recorded one.
+
+    Example: ludory watch Hanabi2P-v0 hanabi/iggi --html game.html
+    """
+
+    game: Positional[str]
+    """Id of a game, or a replay file (.json)."""
+    agents: Annotated[tuple[str, ...], Positional, arg(metavar="AGENT...", help_behavior_hint="")] = ()
+    """One agent for all seats, or one for each seat; none for a replay."""
+    seed: Maybe[int] = None
+    """Seed of the deal (default: a fresh one, which is shown)."""
+    seat: Annotated[int | None, typed(_seat, "all|N"), arg(help_behavior_hint="")] = None
+    """Whose view to show (default: all cards face up)."""
+    delay: Maybe[Seconds] = None
+    """Seconds between moves (default: 0.8 at a terminal, else 0)."""
+    html: Maybe[File] = None
+    """Write a page with the whole game instead of showing it here."""
+    svg: Maybe[File] = None
+    """Write one picture instead of showing the game here."""
+    move: Annotated[Maybe[int], arg(metavar="N")] = None
+    """Which picture --svg writes: the one after N moves (default: the last)."""
+    replay: Maybe[File] = None
+    """Write the game to FILE (JSON); watch it later by this name."""
+
+
 def run(argv: list[str]) -> int:
     """Show a game move by move; with --html or --svg, write that instead and say where it is."""
-    chosen = _parser().parse_args(argv)
+    chosen = parse(_Options, argv, "watch")
     if Path(chosen.game).is_file() or chosen.game.endswith(".json"):
         _watch_replay(chosen)
     else:
@@ -39,32 +77,7 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("ludory watch", description="Watch agents play a game, or a recorded one.")
-    parser.add_argument("game", help="id of a game, or a replay file (.json)")
-    parser.add_argument("agents", nargs="*", metavar="agent", help="one agent for all seats, or one for each seat")
-    parser.add_argument("--seed", type=int, help="of the deal; a fresh one is drawn and shown without it")
-    add_options(parser)
-    parser.add_argument("--seat", type=_seat, metavar="all|N", help="whose view; default all: cards face up")
-    parser.add_argument("--delay", type=seconds, help=f"seconds between moves (default {DELAY} at a terminal, else 0)")
-    parser.add_argument("--html", metavar="FILE", help="write a page with the whole game instead of showing it here")
-    parser.add_argument("--svg", metavar="FILE", help="write one picture instead of showing the game here")
-    parser.add_argument(
-        "--move", type=int, metavar="N", help="which picture --svg writes: after N moves (default: the last)"
-    )
-    parser.add_argument("--replay", metavar="FILE", help="write the game to FILE (JSON); watch it later by this name")
-    return parser
-
-
-def _seat(text: str) -> int | None:
-    if text == "all":
-        return None
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r}: must be all or the number of a seat")
-    return int(text)
-
-
-def _watch_replay(chosen: argparse.Namespace) -> None:
+def _watch_replay(chosen: _Options) -> None:
     from ludory.data.replay import read_replay
     from ludory.envs.make import make_game
 
@@ -78,13 +91,12 @@ def _watch_replay(chosen: argparse.Namespace) -> None:
     _write(chosen, replay, game)
 
 
-def _watch_agents(chosen: argparse.Namespace) -> None:
+def _watch_agents(chosen: _Options) -> None:
     from ludory.agents.make import make_agent
     from ludory.data.playthrough import Playthrough
     from ludory.data.replay import as_replay
-    from ludory.envs.make import make_game
 
-    game = make_game(chosen.game, **parse_options(chosen.option))
+    game = chosen.make(chosen.game)
     _check_seat(chosen.seat, game)
     names = seat_names(game.facts.players, chosen.agents)
     playthrough = Playthrough(game, [make_agent(name, game) for name in names], chosen.seed)
@@ -96,19 +108,6 @@ def _watch_agents(chosen: argparse.Namespace) -> None:
             _animate(game, names, _live(playthrough), chosen)
     finally:
         _write(chosen, as_replay(playthrough, names), game)
-
-
-def seat_names(players: int, agents: Sequence[str]) -> list[str]:
-    """The agent of every seat.
-
-    Raises:
-        OptionError: neither one agent nor one for each seat.
-    """
-    if len(agents) not in (1, players):
-        raise OptionError(
-            f"got {len(agents)} agents for {players} seats: name one for all seats, or one for each, e.g. random"
-        )
-    return list(agents) * players if len(agents) == 1 else list(agents)
 
 
 def _check_seat(seat: int | None, game: Game) -> None:
@@ -128,7 +127,7 @@ def _again(replay: Replay) -> Iterator[Position]:
     return zip(frames(replay), [None, *replay.moves], strict=True)
 
 
-def _animate(game: Game, names: Sequence[str], positions: Iterator[Position], chosen: argparse.Namespace) -> None:
+def _animate(game: Game, names: Sequence[str], positions: Iterator[Position], chosen: _Options) -> None:
     from ludory.data.playthrough import move_words
     from ludory.envs.pictures import show, text_picture
 
@@ -140,7 +139,7 @@ def _animate(game: Game, names: Sequence[str], positions: Iterator[Position], ch
         time.sleep(delay)
 
 
-def _write(chosen: argparse.Namespace, replay: Replay, game: Game) -> None:
+def _write(chosen: _Options, replay: Replay, game: Game) -> None:
     from ludory.data.replay import write_replay
 
     print(f"{replay.game}, seed {replay.seed}. {outcome(game.facts, replay)}")
@@ -148,12 +147,12 @@ def _write(chosen: argparse.Namespace, replay: Replay, game: Game) -> None:
         write_replay(chosen.replay, replay)
         print(f"The replay is in {visible(chosen.replay)}; watch it with `ludory watch {visible(chosen.replay)}`")
     if chosen.svg:
-        _write_text(chosen.svg, _picture(game, replay, chosen.move, chosen.seat))
+        write_text(chosen.svg, _picture(game, replay, chosen.move, chosen.seat))
         print(f"The picture is in {chosen.svg}")
     if chosen.html:
         from ludory.web.replay_page import replay_html
 
-        _write_text(chosen.html, replay_html(replay, chosen.seat))
+        write_text(chosen.html, replay_html(replay, chosen.seat))
         print(f"The page is in {chosen.html}; open it in a browser")
 
 
@@ -167,8 +166,3 @@ def _picture(game: Game, replay: Replay, move: int | None, seat: int | None) -> 
         raise OptionError(f"{game.id} draws no SVG pictures; leave --svg out")
     engine = next(islice(frames(replay), number, None))
     return game.svg(engine.state, 0, seat)
-
-
-def _write_text(file: str, text: str) -> None:
-    with atomic_file(file, "w") as handle:
-        handle.write(text)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
-from ludory.cli.common.games_bar import games_bar
-from ludory.cli.common.options import add_options, parse_options
+from tyro.conf import arg
+
+from ludory.cli.common.options import PlayedGames
+from ludory.cli.common.parser import parse
+from ludory.cli.common.showing import games_bar
 from ludory.errors import OptionError
 
 RECORDER = "recorder"
@@ -15,16 +19,34 @@ LOGS = ("jsonl", "json")
 """Formats of a search log of Hanabi."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Options(PlayedGames):
+    """Let agents play and write every decision to Parquet files.
+
+    A recording that was stopped goes on with the same command.
+
+    Example: ludory record hanabi/iggi --game Hanabi2P-v0 --games 20000 --out games
+    """
+
+    out: Annotated[str, arg(metavar="DIR")]
+    """Folder of the recording."""
+    shard_games: Annotated[int, arg(metavar="N")] = 1000
+    """Games in one file."""
+    format: Literal["parquet", "recorder", "jsonl", "json"] = "parquet"
+    """What to write beside the Parquet files.
+    recorder, for the arena: DIR/recorder/*.jsonl.gz, one for each seat in each game;
+    jsonl, json, for Hanabi: DIR/sparta_games.jsonl or .json, a search log for distilling."""
+
+
 def run(argv: list[str]) -> int:
     """Play, or go on with a recording; returns the exit code."""
-    chosen = _parser().parse_args(argv)
+    chosen = parse(_Options, argv, "record")
 
     from ludory.agents.evaluation.record import record
     from ludory.algorithms.running.interrupt import exit_code, stop_on_interrupt
     from ludory.data.shards import MANIFEST, shard_file
-    from ludory.envs.make import make_game
 
-    game = make_game(chosen.game, **parse_options(chosen.option))
+    game = chosen.make(chosen.game)
     if chosen.format == RECORDER and game.facts.name != "Arena":
         raise OptionError(
             f"--format {RECORDER} is for the arena, got {chosen.game}; leave it out, or name Arena2P-v0 or another"
@@ -84,29 +106,3 @@ def _write_log(folder: str, form: str) -> str:
         manifest = read_manifest(folder)
         records = write_sparta_log(file, manifest.header, recorded_games(Path(folder), manifest), form)  # type: ignore[arg-type]
     return f"{records:,} records in {file}"
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "ludory record",
-        description="Let agents play and write every decision to Parquet files. A recording that was stopped goes on with the same command.",
-    )
-    parser.add_argument(
-        "agents", nargs="+", metavar="AGENT", help="id, id(option=1) or checkpoint: one for all seats, or one for each"
-    )
-    parser.add_argument("--game", required=True, help="e.g. Hanabi2P-v0; `ludory list games` shows all")
-    add_options(parser)
-    parser.add_argument("--games", type=int, default=1000, help="how many in all (default 1000)")
-    parser.add_argument(
-        "--seed", type=int, default=0, help="of the deals, and of agents that draw their moves (default 0)"
-    )
-    parser.add_argument("--out", required=True, metavar="DIR", help="folder of the recording")
-    parser.add_argument("--shard-games", type=int, default=1000, metavar="N", help="games in one file (default 1000)")
-    parser.add_argument(
-        "--format",
-        choices=("parquet", RECORDER, *LOGS),
-        default="parquet",
-        help=f"{RECORDER}: of the arena, beside the Parquet files also DIR/{RECORDER}/*.jsonl.gz, one for each seat in each game; "
-        "jsonl, json: of Hanabi, beside the Parquet files also DIR/sparta_games.jsonl or .json, a search log for distilling",
-    )
-    return parser

@@ -1,0 +1,58 @@
+"""What commands show at the terminal: progress, tables, how a game ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ludory.data.replay import Replay
+    from ludory.envs.game import GameFacts
+
+
+class GamesPerSecond(ProgressColumn):
+    """The rate over the last half minute, so that games of an earlier run soon count no more."""
+
+    def render(self, task: Task) -> Text:
+        """The rate; empty before there is one."""
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:,.0f} games/s" if speed >= 10 else f"{speed:.2f} games/s")
+
+
+@contextmanager
+def games_bar(total: int, shown: bool = True, title: str = "games") -> Iterator[Callable[[int], None]]:
+    """A progress bar on stderr, hidden when that is not a terminal; yields a function that adds to the number of finished games."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        GamesPerSecond(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not (shown and console.is_terminal)) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda games: bar.advance(task, games)
+
+
+def show_table(table: RenderableType) -> None:
+    """Print a table; brackets in its texts are not markup."""
+    Console(markup=False, highlight=False).print(table)
+
+
+def outcome(facts: GameFacts, replay: Replay) -> str:
+    """Number of moves and return, such as "Finished after 62 moves, return 19."; each seat's return where they may differ."""
+    state = "Finished" if replay.finished else "Left"
+    if facts.reward == "shared":
+        returns = f"return {replay.returns[0]:g}"
+    else:
+        returns = "returns " + ", ".join(f"seat {seat}: {value:g}" for seat, value in enumerate(replay.returns))
+    moves = len(replay.moves)
+    return f"{state} after {moves} move{'' if moves == 1 else 's'}, {returns}."

@@ -1,0 +1,1 @@
+"""`ludory record`, `convert` and `check data`: recorded games."""

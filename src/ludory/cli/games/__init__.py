@@ -1,0 +1,1 @@
+"""`ludory play` and `ludory watch`: one game at this terminal."""

@@ -1,0 +1,1 @@
+"""`ludory train`, `train pipeline` and `flywheel`."""

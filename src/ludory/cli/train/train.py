@@ -1,0 +1,241 @@
+"""`ludory train`: train an algorithm on a game, with the model in one file."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tyro.conf import Positional, Suppress, arg
+
+from ludory.cli.common.files import file_with_suffix
+from ludory.cli.common.options import Count, File, Flag, Folder, GameOptions, Maybe, behind_dashes, learner_options
+from ludory.cli.common.parser import parse, parse_known
+from ludory.errors import OptionError, UnknownIdError
+
+if TYPE_CHECKING:
+    from ludory.algorithms.running.folder_lock import FileLock
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Options(GameOptions):
+    """Train an algorithm on a game. Ctrl+C loses nothing; --help with an ALGORITHM shows its own options, too.
+
+    Example: ludory train ppo --env HanabiSmall2P-v0 --timesteps 5e6
+    """
+
+    algorithm: Positional[Maybe[str]] = None
+    """Id of an algorithm, see `ludory list algorithms`; or pipeline."""
+    env: Maybe[str] = None
+    """Id of a game, see `ludory list games`; with --data that of the recorded games."""
+    data: Maybe[Folder] = None
+    """Recorded games to learn from, as --dataset; the game is theirs, and need not be installed."""
+    policy: str = "auto"
+    """Network, see `ludory list networks`, e.g. "gru(memory_size=128)"; auto: the algorithm's choice, mostly mlp."""
+    timesteps: Maybe[Count] = None
+    """Decisions in all, made or read (default: 2,000,000; with a dataset those of all epochs)."""
+    minutes: Maybe[float] = None
+    """Stop after so many minutes, even if timesteps are left."""
+    out: Maybe[File] = None
+    """File of the model (default: runs/ALGORITHM-GAME.ludory)."""
+    resume: Flag = False
+    """Go on with the run in --out, if there is one."""
+    save_every: Annotated[float, arg(metavar="SECONDS")] = 60.0
+    """Time between checkpoints."""
+    progress: Flag = False
+    """Show progress even when stderr is not a terminal."""
+    behind: Suppress[list[str] | None] = None
+    recorded: Suppress[Any] = None
+
+    @property
+    def file(self) -> Path:
+        """Where the model is written."""
+        if self.out is not None:
+            return file_with_suffix("--out", self.out, ".ludory")
+        return Path("runs") / f"{self.algorithm}-{self.env}.ludory".replace(":", "-").replace("/", "-")
+
+    def game(self) -> Any:
+        """The game of --env, or of the data."""
+        if self.recorded is None:
+            return self.make(self.env or "")
+        from ludory.algorithms.offline.algorithm import game_of_data
+
+        return game_of_data(self.recorded)
+
+
+def run(argv: list[str]) -> int:
+    """Train, or go on with a run; returns the exit code."""
+    if argv[:1] == ["pipeline"]:
+        from .pipeline import pipeline
+
+        return pipeline(argv[1:])
+    own, behind = behind_dashes(argv)
+    typed = [one for one in own if one not in ("-h", "--help")]
+    chosen, rest = parse_known(_Options, typed, "train")
+    chosen = dataclasses.replace(chosen, behind=behind)
+    if len(typed) < len(own) or chosen.algorithm is None:
+        return _help(chosen.algorithm)
+    if chosen.data is not None:
+        chosen = _with_header(chosen)
+        rest = ["--dataset", str(chosen.data), *rest]
+    from ludory.algorithms.running.train_to_file import training_lock
+
+    with training_lock(chosen.file) as lock:  # before the file is read: it is as whoever held the lock left it
+        return _train(chosen, rest, lock)
+
+
+def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
+    from ludory.algorithms.running.interrupt import exit_code
+    from ludory.algorithms.running.train_to_file import train_to_file
+
+    model = _model(chosen, rest)
+    file, timesteps = chosen.file, chosen.timesteps or model.planned_timesteps
+    if model.num_timesteps >= timesteps:
+        longer = "--timesteps" if chosen.timesteps or not hasattr(model.config, "num_epochs") else "--num-epochs"
+        print(f"{file} has {model.num_timesteps:,} timesteps already; ask for more with {longer}")
+        return 0
+    with _log_on_stderr():
+        interrupted = train_to_file(
+            model,
+            timesteps,
+            file,
+            save_every=chosen.save_every,
+            minutes=chosen.minutes,
+            progress_bar=sys.stderr.isatty() or chosen.progress,
+            lock=lock,
+        )
+    again = (
+        f"; go on with `ludory train {chosen.algorithm} --env {model.game.id} --out {file} --resume`"
+        if interrupted
+        else ""
+    )
+    folder = getattr(model.config, "checkpoint_dir", None)
+    kept = f", checkpoints and logs in {folder}" if folder else ""
+    print(
+        f"{'interrupted' if interrupted else 'trained'}: {model.num_timesteps:,} timesteps, model in {file}{kept}{again}"
+    )
+    return exit_code(interrupted) if interrupted else 0
+
+
+class _StderrLines(logging.Handler):
+    """One line on stderr per message, above a progress bar."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message."""
+        print(f"ludory: {record.getMessage()}", file=sys.stderr)
+
+
+@contextmanager
+def _log_on_stderr() -> Iterator[None]:
+    """Show what algorithms log about a run, such as which of two implementations it takes."""
+    log, handler = logging.getLogger("ludory"), _StderrLines()
+    before = log.level
+    log.setLevel(logging.INFO)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
+
+
+def _help(algorithm: str | None) -> int:
+    with suppress(SystemExit):
+        parse(_Options, ["--help"], "train")
+    if algorithm is None:
+        print("\nName an algorithm to see its own options: ludory train ppo --help")
+        return 0
+    import tyro
+
+    from ludory.plugins import algorithms
+
+    print()
+    tyro.cli(algorithms.load(algorithm).config_class, prog=f"ludory train {algorithm}", args=["--help"])
+    return 0
+
+
+def _with_header(chosen: _Options) -> _Options:
+    """Without `--env`, the game is that of the data."""
+    from ludory.plugins import algorithms
+
+    if "dataset" not in algorithms.load(chosen.algorithm or "").config_class.__dataclass_fields__:
+        raise OptionError(
+            f"--data {chosen.data}: {chosen.algorithm} plays games of its own; `ludory train bc` learns from recorded ones"
+        )
+    if chosen.env is not None or (chosen.out and chosen.resume):
+        return chosen
+    from ludory.data.dataset import header_at
+
+    header = header_at(chosen.data or "")
+    if chosen.option:
+        raise OptionError(f"--option {chosen.option[0]}: the options are those of the recorded games; leave it out")
+    return dataclasses.replace(chosen, env=header.game, recorded=header)
+
+
+def _model(chosen: _Options, rest: list[str]) -> Any:
+    """The model of --out, or a new one."""
+    from ludory.algorithms.running.rank import is_first_process
+    from ludory.plugins import algorithms
+
+    kind = algorithms.load(chosen.algorithm or "")
+    file = chosen.file
+    if file.exists() and (chosen.resume or is_first_process()):
+        if not chosen.resume:
+            raise OptionError(f"{file} exists; add --resume to go on with it, or name another file with --out")
+        model = kind.load(file)
+        changes = _allowed_changes(chosen, model, _config(kind, chosen, rest, model.config))
+        return kind.load(file, **changes) if changes else model
+    if chosen.env is None:
+        raise UnknownIdError(
+            "--env is missing: name a game, see `ludory list games`; or recorded games to learn from, with --data"
+        )
+    game = chosen.game()
+    suited = kind.suited_to(game)
+    config = _config(kind, chosen, rest, kind.config_class(**suited))
+    if suited:
+        told = ", ".join(f"{name}={config[name]}" for name in suited)
+        print(f"{chosen.algorithm} for {game.name}: {told}", flush=True)
+    if "checkpoint_dir" in config:
+        config["checkpoint_dir"] = config["checkpoint_dir"] or str(chosen.file.with_suffix(""))
+    return kind(chosen.policy, game, **config)
+
+
+def _config(kind: Any, chosen: _Options, rest: list[str], default: Any) -> dict[str, Any]:
+    """Fields of the algorithm's config; options behind `--` are those of the learner that it lets learn."""
+    import tyro
+
+    name, behind = chosen.algorithm, chosen.behind
+    config = tyro.cli(kind.config_class, prog=f"ludory train {name}", args=rest, default=default)
+    if behind and not hasattr(config, "learner_options"):
+        raise OptionError(
+            f"{' '.join(behind)}: options behind -- are for algorithms with a learner, such as league; leave the -- out"
+        )
+    fields = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
+    if behind:
+        fields["learner_options"] = learner_options(f"ludory train {name}", fields["learner"], behind)
+    return fields
+
+
+def _allowed_changes(chosen: _Options, model: Any, config: dict[str, Any]) -> dict[str, Any]:
+    """A resumed run goes on as it began: another game or option is a mistake, not a wish, except where the algorithm allows it."""
+    changes = {name: value for name, value in config.items() if getattr(model.config, name) != value}
+    for name, value in changes.items():
+        if name not in model.changeable:
+            raise OptionError(
+                f"{chosen.file} was trained with {name}={getattr(model.config, name)!r}, not {value!r}; "
+                "leave the options out, or name another file with --out"
+            )
+    if chosen.env is None or (model.game.recorded is not None and chosen.env == model.game.id):
+        return changes
+    game = chosen.game()
+    if (game.id, dict(game.options)) != (model.game.id, dict(model.game.options)):
+        raise OptionError(
+            f"{chosen.file} was trained on {model.game.id} with options {dict(model.game.options)}, "
+            f"not {game.id} with {dict(game.options)}; name another file with --out"
+        )
+    return changes
