@@ -6,9 +6,10 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from ludory.errors import OptionError
+from ludory.limits import OneOf, PositiveInt, check_limits
 
 C = TypeVar("C", bound="LearnerConfig")
 Options = TypeVar("Options")
@@ -22,7 +23,7 @@ class LearnerConfig:
     """Of the games, the weights and all draws."""
     device: str = "cpu"
     """"cpu" or "cuda", for the games and the network."""
-    precision: str = "32"
+    precision: Annotated[str, OneOf("32", "bf16")] = "32"
     """"32", or "bf16": matrix products of the network in bfloat16."""
     compile: bool = False
     """Let torch.compile fuse the network; pays on CUDA, after a minute of compiling."""
@@ -35,12 +36,16 @@ class LearnerConfig:
     separate_value: bool = False
     """Give the value function hidden layers of its own, as Stable-Baselines3 does."""
 
+    def __post_init__(self) -> None:
+        """Check the limits of all fields; a subclass with checks of its own calls this first."""
+        check_limits(self)
+
 
 @dataclass(frozen=True, slots=True)
 class AlgorithmConfig(LearnerConfig):
     """Where and with whom an algorithm plays, and its network."""
 
-    num_envs: int = 1024
+    num_envs: PositiveInt = 1024
     """Games played side by side."""
     seats: str = "auto"
     """Seats that learn: "all" (self-play where rewards differ), a seat number, or "auto": all under a shared reward, else 0."""
@@ -61,6 +66,7 @@ def make_options(kind: type[Options], values: Mapping[str, Any]) -> Options:
         if name not in known:
             raise OptionError(f"{kind.__name__} has no option {name!r}; it has {', '.join(known)}")
     options = kind(**values)
+    check_limits(options)  # also where a subclass has a `__post_init__` that does not
     for name in known:
         number = getattr(options, name)
         if isinstance(number, int | float) and not -(2**63) <= number < 2**63 and number != math.inf:
@@ -75,8 +81,4 @@ def make_config(kind: type[C], values: Mapping[str, Any]) -> C:
         OptionError: unknown name or a number out of range.
     """
     config = make_options(kind, values)
-    if isinstance(config, AlgorithmConfig) and config.num_envs < 1:
-        raise OptionError(f"num_envs={config.num_envs}: must be at least 1")
-    if config.precision not in ("32", "bf16"):
-        raise OptionError(f"precision={config.precision!r}: must be '32' or 'bf16'")
     return dataclasses.replace(config, hidden=tuple(config.hidden))

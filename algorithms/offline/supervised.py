@@ -31,7 +31,7 @@ from ludory.algorithms.running.progress import Progress
 from ludory.algorithms.running.rank import is_first_process
 from ludory.algorithms.running.training_logs import make_loggers, quiet_lightning
 from ludory.algorithms.schedule import linear
-from ludory.errors import OptionError
+from ludory.limits import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from .supervised_module import SupervisedModule
 
@@ -45,53 +45,36 @@ class SupervisedConfig(LearnerConfig):
 
     dataset: Annotated[str | None, arg(aliases=("--data",))] = None
     """Folder or file of what is learnt from."""
-    learning_rate: float = 1e-4
+    learning_rate: PositiveFloat = 1e-4
     """Step size of AdamW."""
     final_learning_rate: float | None = None
     """Step size at the end of the last epoch, approached linearly; none: it stays."""
-    weight_decay: float = 0.01
+    weight_decay: NonNegativeFloat = 0.01
     """Of AdamW."""
-    num_epochs: int = 10
+    num_epochs: PositiveInt = 10
     """Passes over the training data."""
-    batch_size: int = 64
+    batch_size: PositiveInt = 64
     """Decisions per gradient step (and device); networks with memory take whole games of about as many decisions."""
-    max_grad_norm: float = 1.0
+    max_grad_norm: PositiveFloat = 1.0
     """Maximum gradient norm."""
-    patience: int | None = None
+    patience: PositiveInt | None = None
     """Stop after so many epochs without a smaller validation loss."""
     checkpoint_dir: str | None = None
     """Folder of best, epoch_N, last and final .ludory and of the logs; none: nothing is written while learning."""
-    save_every: Annotated[int, arg(name="save-every-epochs")] = 1
+    save_every: Annotated[NonNegativeInt, arg(name="save-every-epochs")] = 1
     """Epochs between epoch_N files; 0: none."""
-    save_every_minutes: float = 5.0
+    save_every_minutes: PositiveFloat = 5.0
     """Between writings of last.ludory within an epoch."""
-    log_every: int = 100
+    log_every: PositiveInt = 100
     """Gradient steps between lines in the logs."""
     use_wandb: bool = False
     """Log to Weights & Biases too."""
     accelerator: str = "auto"
     """As Lightning names them; "auto": what `device` says."""
-    devices: int = 1
+    devices: PositiveInt = 1
     """How many of them; every one takes its own batches."""
     strategy: str = "auto"
     """As Lightning names them, e.g. "ddp"; with value_coef=0 "ddp_find_unused_parameters_true"."""
-
-    def __post_init__(self) -> None:
-        """Check ranges.
-
-        Raises:
-            OptionError: naming the field, the value and the range.
-        """
-        for name in ("num_epochs", "batch_size", "log_every", "devices", "patience"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise OptionError(f"{name}={value}: must be at least 1")
-        for name in ("learning_rate", "max_grad_norm", "save_every_minutes"):
-            if not getattr(self, name) > 0:
-                raise OptionError(f"{name}={getattr(self, name)}: must be greater than 0")
-        for name in ("weight_decay", "save_every"):
-            if not getattr(self, name) >= 0:
-                raise OptionError(f"{name}={getattr(self, name)}: must be at least 0")
 
 
 class SupervisedAlgorithm(Algorithm):

@@ -62,7 +62,6 @@ def _run(argv: list[str]) -> int:
     chosen = parser.parse_args(argv)
     from ludory.algorithms.flywheel.config import FlywheelConfig
     from ludory.algorithms.flywheel.machine import start_flywheel
-    from ludory.algorithms.flywheel.plan import plan
     from ludory.algorithms.flywheel.state import FlywheelState
 
     names = ("env", "blueprint", "search", "learner", "policy", "games", "eval_games", "confidence", "turns", "seed")
@@ -72,7 +71,7 @@ def _run(argv: list[str]) -> int:
         learner_options=parse_options(chosen.learner_option),
     )
     if chosen.dry_run:
-        print(plan(chosen.out, FlywheelState(config, config.blueprint)))
+        print(FlywheelState(config, config.blueprint).plan(chosen.out))
         return 0
     return turn(start_flywheel(config, chosen.out), chosen.once)
 
@@ -83,14 +82,13 @@ def _resume(argv: list[str]) -> int:
     parser.add_argument("--turns", type=int, help="in all, instead of those asked for when it began")
     add_ways(parser)
     chosen = parser.parse_args(argv)
-    from ludory.algorithms.flywheel.machine import resume_flywheel
-    from ludory.algorithms.flywheel.plan import plan
-    from ludory.algorithms.flywheel.state import read_state
+    from ludory.algorithms.flywheel.machine import Flywheel
+    from ludory.algorithms.flywheel.state import FlywheelState
 
     if chosen.dry_run:
-        print(plan(chosen.folder, read_state(chosen.folder)))
+        print(FlywheelState.read(chosen.folder).plan(chosen.folder))
         return 0
-    return turn(resume_flywheel(chosen.folder, chosen.turns), chosen.once)
+    return turn(Flywheel.resume(chosen.folder, chosen.turns), chosen.once)
 
 
 def add_ways(parser: argparse.ArgumentParser) -> None:
@@ -106,15 +104,15 @@ def turn(flywheel: Turns[Any], once: bool) -> int:
     def on_step(flywheel: Turns[Any]) -> None:
         state = flywheel.state
         if state.step == state.steps[0] and state.history:
-            print(flywheel.line(state.history[-1]), flush=True)
+            print(state.history[-1].summary(), flush=True)
         if not state.finished and not once:
-            print(flywheel.plan(), file=sys.stderr, flush=True)
+            print(flywheel.state.plan(flywheel.folder), file=sys.stderr, flush=True)
 
     def bar(step: str, games: int) -> AbstractContextManager[Callable[[int], None]]:
         return games_bar(games, title=step)
 
     if not flywheel.state.finished:
-        print(flywheel.plan(), file=sys.stderr, flush=True)
+        print(flywheel.state.plan(flywheel.folder), file=sys.stderr, flush=True)
     with flywheel, stop_on_interrupt(flywheel.stop) as received:
         whole = flywheel.run(once, on_step, bar if sys.stderr.isatty() else None)
     state = flywheel.state
@@ -129,15 +127,14 @@ def _status(argv: list[str]) -> int:
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--json", action="store_true", help="the state, for programs")
     chosen = parser.parse_args(argv)
-    from ludory.algorithms.flywheel.plan import line, plan
-    from ludory.algorithms.flywheel.state import STATE, read_state
+    from ludory.algorithms.flywheel.state import STATE, FlywheelState
     from ludory.reading import read_json
 
-    state = read_state(chosen.folder)
+    state = FlywheelState.read(chosen.folder)
     if chosen.json:
         print(json.dumps(read_json(chosen.folder / STATE), indent=1))
         return 0
     for turn in state.history:
-        print(line(turn))
-    print(plan(chosen.folder, state))
+        print(turn.summary())
+    print(state.plan(chosen.folder))
     return 0

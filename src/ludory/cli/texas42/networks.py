@@ -214,7 +214,7 @@ def _run_flywheel(parser: argparse.ArgumentParser, argv: list[str]) -> int:
 
     config = oracle.OracleFlywheelConfig(**chosen)
     if dry_run:
-        print(oracle.plan(out, oracle.OracleFlywheelState(config, oracle.FIRST)))
+        print(oracle.OracleFlywheelState(config, oracle.FIRST).plan(out))
         return 0
     return turn(oracle.start_oracle_flywheel(config, out), once)
 
@@ -230,9 +230,9 @@ def _resume_flywheel(parser: argparse.ArgumentParser, argv: list[str]) -> int:
     from ludory.algorithms.texas42.oracle import flywheel as oracle
 
     if chosen.dry_run:
-        print(oracle.plan(chosen.folder, oracle.OracleFlywheelState.read(chosen.folder)))
+        print(oracle.OracleFlywheelState.read(chosen.folder).plan(chosen.folder))
         return 0
-    return turn(oracle.resume_oracle_flywheel(chosen.folder, chosen.turns), chosen.once)
+    return turn(oracle.OracleFlywheel.resume(chosen.folder, chosen.turns), chosen.once)
 
 
 def _show_flywheel(parser: argparse.ArgumentParser, argv: list[str]) -> int:
@@ -247,8 +247,8 @@ def _show_flywheel(parser: argparse.ArgumentParser, argv: list[str]) -> int:
         print((chosen.folder / state.file).read_text(encoding="utf-8"), end="")
         return 0
     for one in state.history:
-        print(oracle.line(one))
-    print(oracle.plan(chosen.folder, state))
+        print(one.summary())
+    print(state.plan(chosen.folder))
     return 0
 
 
