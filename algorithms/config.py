@@ -82,3 +82,8 @@ def make_config(kind: type[C], values: Mapping[str, Any]) -> C:
     """
     config = make_options(kind, values)
     return dataclasses.replace(config, hidden=tuple(config.hidden))
+
+
+def linear(start: float, end: float | None, done: float) -> float:
+    """A value that goes from `start` to `end` as `done` goes from 0 to 1; `start` where `end` is None."""
+    return start if end is None else start + (end - start) * done

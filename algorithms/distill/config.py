@@ -11,7 +11,7 @@ from ludory.algorithms.offline.algorithm import OfflineConfig
 from ludory.errors import OptionError
 from ludory.limits import AtLeast, Fraction, MoreThan, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
-from .loss import Weights
+from .loss import DistillWeights
 
 SEED: dict[str, Any] = {
     "seq_len": 1,
@@ -105,10 +105,10 @@ class DistillConfig(OfflineConfig):
             object.__setattr__(self, name, value)
 
     @property
-    def weights(self) -> Weights:
-        """Of the parts of the loss."""
+    def weights(self) -> DistillWeights:
+        """Weights of the parts of the loss."""
         move = (0.1 if self.init_from or self.teacher else 1.0) if self.lambda_move is None else self.lambda_move
-        return Weights(
+        return DistillWeights(
             move,
             self.lambda_value,
             self.lambda_entropy,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Literal
 
 from rich.console import RenderableType
@@ -17,9 +18,10 @@ from ludory.agents.networks.import_hanabi_gru import ImportedPolicy, import_hana
 from ludory.agents.networks.import_sb3 import is_sb3_file
 from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.learner import MaybeCallback, game_of
-from ludory.algorithms.offline.algorithm import OfflineAlgorithm, game_for, paths_of
+from ludory.algorithms.offline.algorithm import OfflineAlgorithm, game_for, paths_of, report_skipped
 from ludory.algorithms.running.checkpoint import read_header, saved_policy, weights_hash
-from ludory.algorithms.running.rank import is_first_process
+from ludory.algorithms.running.folder_lock import is_first_process
+from ludory.algorithms.running.progress import figures_table
 from ludory.algorithms.sampling.teacher import Teacher
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.game import Game
@@ -28,10 +30,20 @@ from ludory.errors import DataError, LudoryError, OptionError
 
 from .config import DistillConfig
 from .module import EXTRAS, DistillModule
-from .report import beside, epoch_table, told
-from .source import as_dataset, check_convention, fingerprint, is_log, temporary
+from .report import beside, told
+from .source import as_dataset, check_convention, fingerprint, is_log
 
 TORCH_FILES = (".pt", ".pth")
+COLUMNS = {
+    "loss": "loss",
+    "nll": "nll",
+    "accuracy": "accuracy",
+    "override_accuracy": "overrides",
+    "kept_accuracy": "kept",
+    "agreement": "blueprint",
+    "explained_variance": "expl. var",
+}
+"""Metric -> title in the table of an epoch."""
 
 
 class Distill(OfflineAlgorithm):
@@ -123,7 +135,7 @@ class Distill(OfflineAlgorithm):
     @cached_property
     def _folder(self) -> Path:
         """The recording; of search logs a copy that lasts as long as this object."""
-        self._copy = temporary()
+        self._copy = TemporaryDirectory(prefix="ludory-distill-")
         folder = as_dataset(self.config, self.game, Path(self._copy.name))
         found = fingerprint(self.config)
         if self._recorded not in (None, found):
@@ -134,7 +146,8 @@ class Distill(OfflineAlgorithm):
         self._recorded = found
         return folder
 
-    def _split(self, name: Literal["train", "val"]) -> TrajectoryDataset:
+    def read_split(self, name: Literal["train", "val"]) -> TrajectoryDataset:
+        """As `OfflineAlgorithm.read_split`, from the recording or a copy of the search logs."""
         config = self.config
         data = TrajectoryDataset(
             self._folder,
@@ -147,13 +160,15 @@ class Distill(OfflineAlgorithm):
         )
         self.check_data(data, ignored=("bomb",))
         check_convention(dict(data.header.options), self.game)
+        if name == "train":
+            report_skipped(data)
         return data
 
     def make_module(self) -> DistillModule:
         """What Lightning trains."""
-        blueprint, learner = self._learn_from_teacher(), (self.optimizer, self.config)
+        data = self.training_data, self.validation_data
         return DistillModule(
-            self.game, self.policy, blueprint, *learner, self.training_data, self.validation_data, self
+            self._learn_from_teacher(), self.game, self.policy, self.optimizer, self.config, *data, self
         )
 
     @property
@@ -163,7 +178,10 @@ class Distill(OfflineAlgorithm):
 
     def epoch_report(self, metrics: Mapping[str, float]) -> RenderableType:
         """Figures of training and validation."""
-        return epoch_table(self.position.epoch, self.config.num_epochs, metrics)
+        title = f"{self.epoch_title}, {metrics['time/fps']:,.0f} samples/s"
+        prefixes = {"train": "train/", "validation": "val/"}
+        rows = {row: [metrics.get(prefix + column) for column in COLUMNS] for row, prefix in prefixes.items()}
+        return figures_table(title, COLUMNS.values(), rows)
 
     def learn(
         self,

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ludory.agents.networks.layers.distribution import MaskedHeads
+from ludory.algorithms.offline.batches import weighted_mean
 
 MOST_ERRORS = 5.0
 """Standard errors of advantage beyond which the weight of an override does not grow."""
@@ -28,8 +29,8 @@ class Targets(NamedTuple):
     searched: Tensor  # (m,) bool, False for a partner's move
 
 
-class Weights(NamedTuple):
-    """Of the parts of the loss; see `DistillConfig`."""
+class DistillWeights(NamedTuple):
+    """Weights of the parts of the loss, as in `DistillConfig`."""
 
     move: float
     value: float
@@ -103,7 +104,7 @@ def _log_odds(policy: MaskedHeads, base: Tensor) -> Tensor:
     return logits - logits.gather(1, base)
 
 
-def imitation_weights(targets: Targets, weights: Weights) -> Tensor:
+def imitation_weights(targets: Targets, weights: DistillWeights) -> Tensor:
     """(m,) 1, on partners' moves `partner`, on overrides `override` * (1 + `advantage` * advantage in standard errors, at most 5)."""
     changed, action = overrides(targets), targets.actions[:, None]
     gain = (targets.q - targets.q.gather(1, base_actions(targets)[:, None])).gather(1, action).squeeze(1)
@@ -120,7 +121,7 @@ def partner_weights(targets: Targets, partner: float) -> Tensor:
 
 
 def distill_loss(
-    policy: MaskedHeads, values: Tensor, targets: Targets, weights: Weights, blueprint: MaskedHeads | None = None
+    policy: MaskedHeads, values: Tensor, targets: Targets, weights: DistillWeights, blueprint: MaskedHeads | None = None
 ) -> Terms:
     """The loss of m decisions.
 
@@ -150,13 +151,8 @@ def distill_loss(
         (from_q, targets.weights * has_q),
         (from_blueprint, partner_weights(targets, weights.partner) * kept * (blueprint is not None)),
     )
-    total = weights.move * mean(*terms.policy) - weights.entropy * mean(*terms.entropy)
+    total = weights.move * weighted_mean(*terms.policy) - weights.entropy * weighted_mean(*terms.entropy)
     for part, weight in ((terms.value, weights.value), (terms.q, weights.q), (terms.kl, weights.kl)):
         if weight:
-            total = total + weight * mean(*part)
+            total = total + weight * weighted_mean(*part)
     return terms._replace(total=total)
-
-
-def mean(rows: Tensor, weights: Tensor) -> Tensor:
-    """Mean of rows (m,) by weights (m,); 0 where all weights are 0."""
-    return (rows * weights).sum() / weights.sum().clamp(min=torch.finfo(rows.dtype).tiny)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import sys
-import tempfile
 from pathlib import Path
 
 from ludory.data.formats.sparta.log import read_sparta_log
@@ -78,8 +77,3 @@ def fingerprint(config: DistillConfig) -> str:
                 while block := handle.read(1 << 20):
                     digest.update(block)
     return digest.hexdigest()
-
-
-def temporary() -> tempfile.TemporaryDirectory[str]:
-    """A folder that goes with the process."""
-    return tempfile.TemporaryDirectory(prefix="ludory-distill-")

@@ -46,7 +46,7 @@ class Advantages(NamedTuple):
     returns: Tensor
 
 
-class VTrace(NamedTuple):
+class VTraceReturns(NamedTuple):
     """Corrected values `vs` and policy-gradient advantages, [T, B]."""
 
     vs: Tensor
@@ -225,7 +225,7 @@ def vtrace(
     pg_rho_bar: float | None = 1.0,
     pg_lambda: bool = False,
     allow_c_above_rho: bool = False,
-) -> VTrace:
+) -> VTraceReturns:
     """V-trace (arXiv 1802.01561, eq. 1, with lambda).
 
     Args:
@@ -256,7 +256,7 @@ def vtrace(
     if pg_lambda:
         later = lam * later + (1 - lam) * frame.successor
     target = frame.rewards + frame.discount * later
-    return VTrace(vs, torch.where(frame.valid, policy * (target - frame.values), 0))
+    return VTraceReturns(vs, torch.where(frame.valid, policy * (target - frame.values), 0))
 
 
 def upgo(steps: Steps, log_rhos: Tensor, *, gamma: float | Tensor) -> Advantages:

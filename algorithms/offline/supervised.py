@@ -9,9 +9,10 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from time import monotonic, perf_counter
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
@@ -23,17 +24,16 @@ from tyro.conf import arg
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.config import LearnerConfig
+from ludory.algorithms.config import LearnerConfig, linear
 from ludory.algorithms.learner import MaybeCallback
-from ludory.algorithms.running.optimiser_state import load_adam, save_adam
-from ludory.algorithms.running.position import Position, restored
+from ludory.algorithms.running.checkpoint import load_adam, save_adam
+from ludory.algorithms.running.folder_lock import is_first_process
 from ludory.algorithms.running.progress import Progress
-from ludory.algorithms.running.rank import is_first_process
 from ludory.algorithms.running.training_logs import make_loggers, quiet_lightning
-from ludory.algorithms.schedule import linear
+from ludory.errors import DataError
 from ludory.limits import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
-from .supervised_module import SupervisedModule
+from .supervised_module import Position, SupervisedModule
 
 PRECISIONS = {"32": "32-true", "bf16": "bf16-mixed"}
 """Ludory's name of a precision -> Lightning's."""
@@ -78,7 +78,11 @@ class SupervisedConfig(LearnerConfig):
 
 
 class SupervisedAlgorithm(Algorithm):
-    """A learner without games, whose timesteps are samples; subclasses write `make_module`, `num_samples` and `epoch_report`."""
+    """A learner without games, whose timesteps are samples.
+
+    Subclasses write `make_module`, `read_split`, `num_samples` and `epoch_report`. A dataset is opened when the algorithm is made (so that a wrong
+    one is refused at once), that of a loaded model when it learns.
+    """
 
     config_class: ClassVar[type[SupervisedConfig]] = SupervisedConfig
     inputs: ClassVar[tuple[str, ...]] = ("init_from", "dataset")
@@ -100,10 +104,44 @@ class SupervisedAlgorithm(Algorithm):
     def num_samples(self) -> int:
         """Decisions of an epoch."""
 
-    @property
     @abstractmethod
-    def has_validation(self) -> bool:
-        """Whether something is held out."""
+    def read_split(self, name: Literal["train", "val"]) -> Any:
+        """A split of the dataset.
+
+        Raises:
+            OptionError: no dataset is named.
+            DataError: it is damaged, foreign or empty.
+        """
+
+    def data_size(self, data: Any) -> Any:
+        """The size of a split, as the checkpoint keeps it."""
+        return len(data)
+
+    @cached_property
+    def training_data(self) -> Any:
+        """The training split.
+
+        Raises:
+            DataError: damaged, foreign or empty; or of another size than when the run began.
+        """
+        data = self.read_split("train")
+        size = self.data_size(data)
+        if self._seen_before not in (None, size):
+            raise DataError(
+                f"{self.config.dataset}: the run began on {self._seen_before}, the training split now has {size}; "
+                "a run goes on with the data that it began with: begin a new one with init_from="
+            )
+        return data
+
+    @cached_property
+    def validation_data(self) -> Any:
+        """The validation split; None: nothing is held out."""
+        return self.read_split("val")
+
+    @property
+    def epoch_title(self) -> str:
+        """The number of the finished epoch, for a table's title."""
+        return f"epoch {self.position.epoch} of {self.config.num_epochs}"
 
     @abstractmethod
     def epoch_report(self, metrics: Mapping[str, float]) -> RenderableType:
@@ -121,18 +159,26 @@ class SupervisedAlgorithm(Algorithm):
         return save_adam(self.optimizer)
 
     def restore_training_state(self, state: dict[str, Tensor]) -> None:
-        """Take up AdamW's moments."""
+        """Restore AdamW's moments."""
         load_adam(self.optimizer, state)
 
+    def _open_source(self) -> None:
+        self._seen_before: Any = None
+        if self.config.dataset is not None:
+            self.training_data, self.validation_data  # noqa: B018  # opened and checked
+
     def _source_header(self) -> dict[str, Any]:
-        return {"position": self.position.numbers()}
+        opened = "training_data" in self.__dict__
+        data = self.data_size(self.training_data) if opened else self._seen_before
+        return {"position": self.position.numbers(), "data": data}
 
     def _source_tensors(self) -> dict[str, dict[str, Tensor]]:
         return {"position": self.position.tensors()}
 
     def _restore_source(self, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> bool:
+        self._seen_before = header["data"]
         named = {name.removeprefix("position/"): tensor for name, tensor in tensors.items()}
-        self.position = restored(header["position"], named)
+        self.position = Position.restored(header["position"], named)
         return True
 
     def save(self, file: str | Path) -> None:
@@ -173,7 +219,7 @@ class SupervisedAlgorithm(Algorithm):
         """
         if reset_num_timesteps:
             self.num_timesteps, self.position = 0, Position()
-        self._planned, self._validates = self.planned_timesteps, self.has_validation
+        self._planned, self._validates = self.planned_timesteps, self.validation_data is not None
         self._total_timesteps = self._planned if total_timesteps is None else min(total_timesteps, self._planned)
         self._ends_early = self._total_timesteps < self._planned
         self._callbacks, self._told = self._callback(callback), True

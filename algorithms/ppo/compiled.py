@@ -118,7 +118,7 @@ class CompiledUpdate:
         self.steps += 1
         moments = self.moments, self.squares, self.steps
         norm: float = adam_step(
-            self.weights, gradient, *moments, group["lr"], group["betas"], group["eps"], self.config.max_grad_norm
+            self.weights, gradient, *moments, group["lr"], *group["betas"], group["eps"], self.config.max_grad_norm
         )
         return norm
 

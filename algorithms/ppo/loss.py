@@ -10,8 +10,8 @@ from torch import Tensor
 from ludory.agents.networks.layers.distribution import MaskedHeads
 
 
-class Decisions(NamedTuple):
-    """A minibatch of decisions, [m] in any order or [L, S] in sequences; H heads."""
+class PPOMinibatch(NamedTuple):
+    """Decisions of a minibatch, [m] in any order or [L, S] in sequences; H heads."""
 
     actions: Tensor  # [..., H]
     log_probs: Tensor  # [..., H], of the policy that acted
@@ -51,12 +51,12 @@ class Loss(Protocol):
     """`ppo_loss`, or another loss with its arguments."""
 
     def __call__(
-        self, policy: MaskedHeads, values: Tensor, decisions: Decisions, coefficients: Coefficients
+        self, policy: MaskedHeads, values: Tensor, decisions: PPOMinibatch, coefficients: Coefficients
     ) -> PPOLoss:
         """The loss of some decisions. Losses of the parts of a minibatch must add up to that of the whole."""
 
 
-def ppo_loss(policy: MaskedHeads, values: Tensor, decisions: Decisions, coefficients: Coefficients) -> PPOLoss:
+def ppo_loss(policy: MaskedHeads, values: Tensor, decisions: PPOMinibatch, coefficients: Coefficients) -> PPOLoss:
     """Clipped policy gradient, squared error of the value, entropy, and KL to a teacher where there is one.
 
     `kernels.py` holds a compiled twin of this function with the hash of its code. When the function changes, the twin is not run

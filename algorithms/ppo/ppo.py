@@ -14,12 +14,12 @@ from ludory.agents.networks.fast.compiled_mlp import can_compile
 from ludory.agents.networks.layers.distribution import MaskedHeads
 from ludory.agents.networks.layers.encoders import scale_inputs
 from ludory.algorithms.algorithm import Algorithm
+from ludory.algorithms.config import linear
 from ludory.algorithms.losses.returns import affine_scan
-from ludory.algorithms.running.optimiser_state import load_adam, save_adam
+from ludory.algorithms.running.checkpoint import load_adam, save_adam
 from ludory.algorithms.sampling.privileged import load_value, make_privileged_value, save_value
 from ludory.algorithms.sampling.rollout import Rollout, by_seat
 from ludory.algorithms.sampling.running_moments import RunningMoments
-from ludory.algorithms.schedule import linear
 from ludory.envs.game import Game
 from ludory.errors import OptionError
 
@@ -27,7 +27,7 @@ from . import loss as definition
 from .compiled import CompiledUpdate, is_twin_of
 from .config import PPOConfig
 from .defaults import LONE_TIMESTEPS, suited_to
-from .loss import Coefficients, Decisions, Loss, PPOLoss
+from .loss import Coefficients, Loss, PPOLoss, PPOMinibatch
 from .torch_update import TorchUpdate
 
 LOG = logging.getLogger("ludory.ppo")
@@ -71,7 +71,7 @@ class PPO(Algorithm):
         lone = self.game.kernels is None and self.game.facts.players == 1
         return LONE_TIMESTEPS if lone else super().planned_timesteps
 
-    def loss(self, policy: MaskedHeads, values: Tensor, decisions: Decisions, coefficients: Coefficients) -> PPOLoss:
+    def loss(self, policy: MaskedHeads, values: Tensor, decisions: PPOMinibatch, coefficients: Coefficients) -> PPOLoss:
         """What is minimised: `ppo_loss`. A subclass that overrides it learns by PyTorch, without the compiled twin."""
         return definition.ppo_loss(policy, values, decisions, coefficients)
 

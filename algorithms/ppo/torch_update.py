@@ -16,7 +16,7 @@ from ludory.algorithms.sampling.privileged import check_seen
 from ludory.algorithms.sampling.rollout import Rollout
 
 from .config import PPOConfig
-from .loss import Coefficients, Decisions, Loss, PPOLoss, ppo_loss
+from .loss import Coefficients, Loss, PPOLoss, PPOMinibatch, ppo_loss
 
 Columns = dict[str, Tensor]
 """Parts of a rollout by name: [n, ...] decisions in any order, or [L, S, ...] sequences."""
@@ -93,9 +93,9 @@ class TorchUpdate:
             batch["memory"] = self.memory[order].unsqueeze(0)
         valid, advantages = batch.pop("valid"), batch["advantages"]
         batch["weights"] = valid.float() / valid.sum().clamp(min=1)
-        known = advantages[valid]
-        if self.config.normalize_advantage and len(known) > 1:
-            batch["advantages"] = (advantages - known.mean()) / (known.std() + 1e-8)
+        chosen = advantages[valid]
+        if self.config.normalize_advantage and len(chosen) > 1:
+            batch["advantages"] = (advantages - chosen.mean()) / (chosen.std() + 1e-8)
         return batch
 
     def losses(self, batch: Columns, start: int, stop: int) -> PPOLoss:
@@ -104,15 +104,15 @@ class TorchUpdate:
         part = {name: column.narrow(self.axis, start, stop - start) for name, column in batch.items()}
         output = self._network(part)
         mask = unpack(part["masks"], sum(self.policy.head_sizes)).bool()
-        lessons = part.get("teacher_logits")
-        decisions = Decisions(
+        teacher_logits = part.get("teacher_logits")
+        decisions = PPOMinibatch(
             part["actions"],
             part["log_probs"],
             part["advantages"],
             part["returns"],
             part["weights"],
             part.get("used"),
-            None if lessons is None else self.policy.distribution(lessons, mask),
+            None if teacher_logits is None else self.policy.distribution(teacher_logits, mask),
         )
         coefficients = Coefficients(config.clip_range, config.vf_coef, self.ent_coef, config.kl_coef, self.value_scale)
         return self.loss(self.policy.distribution(output.logits, mask), output.values, decisions, coefficients)

@@ -15,6 +15,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
+from torch.optim import Adam
 
 from ludory.agents.networks.build import PolicySpec, parse_policy
 from ludory.atomic import atomic_file
@@ -25,6 +26,8 @@ from .checkpoint_header import CHECKSUMS, checksum_of, damaged, finished_header,
 
 KEY = "ludory"
 """Where a safetensors file has the header."""
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+"""Adam's state of a parameter."""
 
 
 class Checkpoint(NamedTuple):
@@ -113,3 +116,19 @@ def weights_hash(weights: Mapping[str, Tensor]) -> str:
         digest.update(f"{name} {str(tensor.dtype).removeprefix('torch.')} {tuple(tensor.shape)}".encode())
         digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
+
+
+def save_adam(optimizer: Adam) -> dict[str, Tensor]:
+    """Adam's moments as named tensors, one per parameter and moment; empty before the first step."""
+    states = optimizer.state_dict()["state"]
+    return {f"adam/{index}/{name}": state[name] for index, state in states.items() for name in MOMENTS}
+
+
+def load_adam(optimizer: Adam, tensors: dict[str, Tensor]) -> None:
+    """Restore what `save_adam` returned; other tensors are ignored."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, tensor in tensors.items():
+        if key.startswith("adam/"):
+            _, index, name = key.split("/")
+            state.setdefault(int(index), {})[name] = tensor
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})

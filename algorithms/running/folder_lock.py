@@ -1,4 +1,4 @@
-"""`FolderLock`, `FileLock`: one folder or one file, one process."""
+"""`FolderLock`, `FileLock`: one folder or one file, one process; and which process of a run writes files."""
 
 from __future__ import annotations
 
@@ -106,3 +106,10 @@ def _described(holder: str) -> str:
         return f"process {found['pid']} on {found['host']}"
     except (ValueError, KeyError, TypeError, RecursionError):
         return "another process"
+
+
+def is_first_process() -> bool:
+    """Whether this is the only or the first process of a run, by the environment variables of launchers (torchrun, Lightning)."""
+    if "RANK" in os.environ:
+        return int(os.environ["RANK"]) == 0
+    return all(int(os.environ.get(name, 0)) == 0 for name in ("LOCAL_RANK", "NODE_RANK"))

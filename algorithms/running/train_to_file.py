@@ -13,9 +13,8 @@ from stable_baselines3.common.logger import CSVOutputFormat, Logger
 
 from ludory.algorithms.learner import Learner
 
-from .folder_lock import FileLock
+from .folder_lock import FileLock, is_first_process
 from .interrupt import stop_on_interrupt
-from .rank import is_first_process
 
 
 class _SaveByClock(BaseCallback):

@@ -92,7 +92,7 @@ class Sampler:
 
     def state(self) -> dict[str, Tensor]:
         """Running sums and memories of unfinished games, of other players too; with the engine's state, all that a resumed run needs."""
-        known = {
+        parts = {
             "returns": torch.from_numpy(self._returns),
             "lengths": torch.from_numpy(self._lengths),
             "fresh": self._fresh,
@@ -101,7 +101,7 @@ class Sampler:
             "previous": self.player.previous,
             "teacher_previous": self.teacher.previous,
         }
-        return {name: tensor for name, tensor in known.items() if tensor is not None} | self.lanes.state()
+        return {name: tensor for name, tensor in parts.items() if tensor is not None} | self.lanes.state()
 
     def restore(self, state: dict[str, Tensor]) -> None:
         """Restore what `state` returned; where players of other seats cannot go on with their games, the next rollout starts new ones."""
@@ -154,9 +154,9 @@ class Sampler:
             starts = self._fresh[games, seats]
             self._fresh[self.lanes.movers(seats)] = False
             output = self.player.step(observation, games, seats)
-            lesson = None if teacher is None else self.teacher.step(observation, games, seats).logits
-            known = None if self.critic is None else self.lanes.critic()
-            values = output.values if known is None else self._judge(known)
+            teacher_logits = None if teacher is None else self.teacher.step(observation, games, seats).logits
+            critic_input = None if self.critic is None else self.lanes.critic()
+            values = output.values if critic_input is None else self._critic_values(critic_input)
             previous = self.player.told(games, seats)
             actions, log_probs = policy.draw(output.logits, mask, generator)
             joint = self.lanes.joint(policy.playable(actions))
@@ -167,7 +167,7 @@ class Sampler:
             recorded = self._recorded(rewards if self._shaping is None else rewards + self._shaping.gains(rewards))
             ended.append(self._close(np.flatnonzero(on_host(self.lanes.over())), on_host(rewards)))
             decision = observation, pack_bits(mask), actions, log_probs, values, cuts, recorded
-            extras = valid, lesson, used, known, previous, decided
+            extras = valid, teacher_logits, used, critic_input, previous, decided
             moves.append(_Moves(*decision, terminated, truncated, seats.clone(), starts, *extras))
             observation = self.lanes.observe()
             if on_step is not None and not on_step():
@@ -176,16 +176,16 @@ class Sampler:
         columns = _Moves(*(None if c[0] is None else torch.stack(c) for c in zip(*moves, strict=True)))  # type: ignore[arg-type]
         return self._assemble(columns, last, memory), _stats(ended)
 
-    def _judge(self, known: Tensor) -> Tensor:
+    def _critic_values(self, critic_input: Tensor) -> Tensor:
         assert self.critic is not None
-        with precise(known.device, self.player.precision):
-            values: Tensor = self.critic(known)
+        with precise(critic_input.device, self.player.precision):
+            values: Tensor = self.critic(critic_input)
         return values.float()
 
     def _values(self, observation: Tensor, games: Tensor, seats: Tensor, lanes: Tensor | None = None) -> Tensor:
         """Values of the decisions to come, of all lanes or of some."""
         if self.critic is not None:
-            return self._judge(self.lanes.critic(lanes))
+            return self._critic_values(self.lanes.critic(lanes))
         return self.player.peek(observation, games, seats).values
 
     def _cut_values(self, rows: Any, like: Tensor) -> Tensor:
@@ -205,7 +205,7 @@ class Sampler:
 
     def _value_of_seat(self, seat: int, rows: Any, games: Tensor) -> Tensor:
         if self.critic is not None:
-            return self._judge(self.lanes.critic_of_seat(seat, rows))
+            return self._critic_values(self.lanes.critic_of_seat(seat, rows))
         return self.player.peek(self.lanes.observe_seat(seat, rows), games, torch.full_like(games, seat)).values
 
     def _assemble(self, moves: _Moves, last: Tensor, memory: Tensor | None) -> Rollout:

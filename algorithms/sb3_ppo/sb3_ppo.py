@@ -19,8 +19,7 @@ from ludory.agents.networks.build import PolicySpec, parse_policy
 from ludory.agents.networks.import_sb3 import copy_weights, is_sb3_file, network_of, read_sb3
 from ludory.agents.networks.policies.mlp import MlpPolicy
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.running.checkpoint import read_checkpoint, read_header
-from ludory.algorithms.running.optimiser_state import load_adam, save_adam
+from ludory.algorithms.running.checkpoint import load_adam, read_checkpoint, read_header, save_adam
 from ludory.algorithms.sampling.teacher import policy_of
 from ludory.envs.views.gymnasium_vector import make_vector_env
 from ludory.envs.views.sb3 import GameVecEnv, to_sb3

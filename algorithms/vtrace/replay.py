@@ -18,7 +18,7 @@ class _Stored:
     version: int
 
 
-class Drawn(NamedTuple):
+class ReplaySample(NamedTuple):
     """Columns of one rollout, and the version of the weights that sampled them."""
 
     rollout: Rollout
@@ -46,7 +46,7 @@ class SequenceReplay:
         while len(self._stored) > self.rollouts:
             self._leave(self._stored.pop(0))
 
-    def draw(self, columns: int, version: int, generator: torch.Generator) -> Drawn | None:
+    def draw(self, columns: int, version: int, generator: torch.Generator) -> ReplaySample | None:
         """Up to `columns` columns of one rollout, the least used first, at random among equals; None when all are used up."""
         for stored in [stored for stored in self._stored if version - stored.version > self.max_lag]:
             self._stored.remove(stored)
@@ -64,7 +64,7 @@ class SequenceReplay:
         drawn = columns_of(stored.rollout, chosen.to(stored.rollout.starts.device))
         if (stored.uses >= self.reuse).all():
             stored.rollout = None
-        return Drawn(drawn, stored.version)
+        return ReplaySample(drawn, stored.version)
 
     @property
     def full(self) -> bool:

@@ -16,7 +16,7 @@ from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.losses.actor_critic import actor_critic_loss
 from ludory.algorithms.losses.returns import Steps
-from ludory.algorithms.running.optimiser_state import load_adam, save_adam
+from ludory.algorithms.running.checkpoint import load_adam, save_adam
 from ludory.algorithms.running.threads import precise
 from ludory.algorithms.sampling.privileged import load_value, make_privileged_value, save_value, values_of
 from ludory.algorithms.sampling.rollout import Rollout, by_seat, seat_index
@@ -53,8 +53,8 @@ class VTrace(Algorithm):
 
     def training_state(self) -> dict[str, Tensor]:
         """Adam's moments, the privileged value, the number of steps, and sequences that are still to be used."""
-        known = {"version": torch.tensor(self.version)}
-        return save_adam(self.optimizer) | save_value(self.value) | known | self.replay.state()
+        steps = {"version": torch.tensor(self.version)}
+        return save_adam(self.optimizer) | save_value(self.value) | steps | self.replay.state()
 
     def restore_training_state(self, state: dict[str, Tensor]) -> None:
         """Restore what `training_state` returned."""
@@ -110,8 +110,8 @@ class VTrace(Algorithm):
         config, values = self.config, output.values.float()
         mask = unpack(rollout.masks, self.game.facts.num_actions).bool()
         policy = self.policy.distribution(output.logits, mask)
-        lessons = rollout.teacher_logits
-        teacher = None if lessons is None else self.policy.distribution(lessons, mask)
+        teacher_logits = rollout.teacher_logits
+        teacher = None if teacher_logits is None else self.policy.distribution(teacher_logits, mask)
         steps = replayed_steps(rollout, values.detach())
         used = rollout.used
         head_mask = torch.ones_like(rollout.log_probs, dtype=torch.bool) if used is None else used

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from ludory.agents.networks.policies.domino import DominoTransformer
 
 from .data import OracleData, stored_batches
-from .tally import PLAYERS, Tally, added, no_tally, scores, tally
+from .tally import PLAYERS, OracleTally, added, no_tally, scores, tally
 
 ROWS = 2048
 
 
 @torch.no_grad()
-def score_network(network: DominoTransformer, data: OracleData) -> Tally:
+def score_network(network: DominoTransformer, data: OracleData) -> OracleTally:
     """The tally of all states."""
     network.eval()
     device, counted = next(network.parameters()).device, no_tally()
@@ -41,7 +41,7 @@ def regrets(network: DominoTransformer, data: OracleData) -> NDArray[np.float64]
     return np.concatenate(found)
 
 
-def as_json(counted: Tally) -> dict[str, Any]:
+def as_json(counted: OracleTally) -> dict[str, Any]:
     """Scores of everything, by decision and by declaration, for each of `PLAYERS`."""
     return {
         player: {

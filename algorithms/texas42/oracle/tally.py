@@ -50,7 +50,7 @@ the deals of seeds 900..928, declaration seed % 10. Their sum is 0.626; in the o
 COUNTED = ("n", "q_error", "value_error", "accuracy", "ceiling")
 
 
-class Tally(NamedTuple):
+class OracleTally(NamedTuple):
     """Sums; tallies of parts add up to that of the whole, part by part."""
 
     gaps: Tensor
@@ -60,14 +60,14 @@ class Tally(NamedTuple):
     1 / number of best tiles."""
 
 
-def no_tally() -> Tally:
+def no_tally() -> OracleTally:
     """Zeros."""
     gaps = torch.zeros(len(PLAYERS), DECISIONS, DECLARATIONS, GAPS, dtype=torch.float64)
-    return Tally(gaps, torch.zeros(len(COUNTED), DECISIONS, DECLARATIONS, dtype=torch.float64))
+    return OracleTally(gaps, torch.zeros(len(COUNTED), DECISIONS, DECLARATIONS, dtype=torch.float64))
 
 
 @torch.no_grad()
-def tally(q: Tensor, value: Tensor, batch: OracleBatch) -> Tally:
+def tally(q: Tensor, value: Tensor, batch: OracleBatch) -> OracleTally:
     """What is counted of a batch; q (m, 7) in points or logits, value (m,) in parts of 42."""
     legal, exact = batch.legal, torch.where(batch.legal, batch.q, -torch.inf)
     regret = (
@@ -94,15 +94,15 @@ def tally(q: Tensor, value: Tensor, batch: OracleBatch) -> Tally:
     hits = chosen[:, 0] == best.int().argmax(-1)
     columns = ones, errors, (42 * value.float() - batch.value).abs(), hits, 1 / best.sum(-1)
     sums = [torch.bincount(place, column.double(), DECISIONS * DECLARATIONS).reshape(shape) for column in columns]
-    return Tally(gaps.cpu(), torch.stack(sums).cpu())
+    return OracleTally(gaps.cpu(), torch.stack(sums).cpu())
 
 
-def added(one: Tally, other: Tally) -> Tally:
+def added(one: OracleTally, other: OracleTally) -> OracleTally:
     """The tally of both parts."""
-    return Tally(one.gaps + other.gaps, one.sums + other.sums)
+    return OracleTally(one.gaps + other.gaps, one.sums + other.sums)
 
 
-def scores(counted: Tally, player: int = 0, by: str = "all") -> list[dict[str, float]]:
+def scores(counted: OracleTally, player: int = 0, by: str = "all") -> list[dict[str, float]]:
     """Scores by name: of everything (one), or "decision" (28) or "declaration" (10).
 
     q_gap: mean regret in points, with q_gap_p99 and q_gap_max; q_gap_states (not by decision): the same weighted as the states that deals can

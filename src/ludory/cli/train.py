@@ -176,7 +176,7 @@ def _file(arguments: argparse.Namespace) -> Path:
 
 def _model(arguments: argparse.Namespace, rest: list[str]) -> Any:
     """The model of --out, or a new one."""
-    from ludory.algorithms.running.rank import is_first_process
+    from ludory.algorithms.running.folder_lock import is_first_process
     from ludory.plugins import algorithms
 
     kind = algorithms.load(arguments.algorithm)

@@ -191,7 +191,7 @@ from dataclasses import dataclass
 import torch
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.config import AlgorithmConfig
-from ludory.algorithms.running.optimiser_state import load_adam, save_adam
+from ludory.algorithms.running.checkpoint import load_adam, save_adam
 from ludory.algorithms.sampling.rollout import minibatches
 from torch import Tensor
 from torch.nn.functional import mse_loss
