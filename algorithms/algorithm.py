@@ -17,8 +17,7 @@ from ludory.agents.networks.build import PolicySpec, build_policy, complete, par
 from ludory.agents.networks.import_sb3 import copy_weights, is_sb3_file, read_sb3
 from ludory.agents.networks.policy import Policy, numpy_to_bits
 from ludory.agents.neural import NeuralAgent
-from ludory.algorithms.running.checkpoint import read_checkpoint, saved_policy, write_checkpoint
-from ludory.algorithms.running.checkpoint_folder import write_folder
+from ludory.algorithms.running.checkpoint import read_checkpoint, saved_policy, write_checkpoint, write_folder
 from ludory.algorithms.running.divergence import check_finite, check_savable
 from ludory.algorithms.sampling.lanes import Lanes, make_lanes
 from ludory.algorithms.sampling.privileged import save_value
@@ -34,7 +33,7 @@ from ludory.errors import CheckpointError, OptionError, SnapshotError
 from ludory.plugins import algorithms, networks
 
 from .config import AlgorithmConfig, LearnerConfig, make_config
-from .learner import Learner, game_of, needed_game, saved_game
+from .learner import Learner, game_to_load, needed_game
 
 
 class Algorithm(Learner):
@@ -321,18 +320,7 @@ class Algorithm(Learner):
             CheckpointError: damaged, foreign, of another algorithm or another game.
         """
         header, tensors = read_checkpoint(file)
-        if header.get("algorithm") != cls.id:
-            raise CheckpointError(
-                f"{file}: written by {header.get('algorithm')!r}, this is {cls.id!r}; use ludory.load(file)"
-            )
-        saved = header["env"]
-        if env is None and not saved["id"]:
-            raise CheckpointError(f"{file}: trained on an environment without an id; type load(file, env=...) with it")
-        game = saved_game(file, header) if env is None else game_of(env)
-        if (game.id, dict(game.options)) != (saved["id"], saved["options"]):
-            raise CheckpointError(
-                f"{file}: trained on {saved['id']} with options {saved['options']}, got {game.id} with options {dict(game.options)}"
-            )
+        game = game_to_load(cls, file, header, env)
         config = {**header["config"], **changes}
         model = cls(saved_policy(file, header), game, **{**config, **dict.fromkeys(cls.inputs)})
         model.config = dataclasses.replace(model.config, **{name: config.get(name) for name in cls.inputs})

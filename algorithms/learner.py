@@ -227,6 +227,27 @@ def needed_game(env: Any, id: str) -> Game:
     return game_of(env)
 
 
+def game_to_load(cls: type[Learner], file: str | Path, header: Mapping[str, Any], env: Any) -> Game:
+    """The game with which `cls.load` restores what has this header: `env`, or if it is None the saved game.
+
+    Raises:
+        CheckpointError: the header is of another learner or another game, or the game cannot be made here.
+    """
+    if header.get("algorithm") != cls.id:
+        raise CheckpointError(
+            f"{file}: written by {header.get('algorithm')!r}, this is {cls.id!r}; use ludory.load(file)"
+        )
+    saved = header["env"]
+    if env is None and not saved["id"]:
+        raise CheckpointError(f"{file}: trained on an environment without an id; type load(file, env=...) with it")
+    game = saved_game(file, header) if env is None else game_of(env)
+    if (game.id, dict(game.options)) != (saved["id"], saved["options"]):
+        raise CheckpointError(
+            f"{file}: trained on {saved['id']} with options {saved['options']}, got {game.id} with options {dict(game.options)}"
+        )
+    return game
+
+
 def saved_game(file: str | Path, header: Mapping[str, Any]) -> Game:
     """The game of a checkpoint's header, by id and options; of recorded games that are not installed, what the header tells.
 

@@ -17,8 +17,7 @@ from ludory.algorithms.league.log.events import FILE, EventLog, read_events, sta
 from ludory.algorithms.league.log.recorded import START, TEACHER, recorded_config, with_copies
 from ludory.algorithms.league.log.state import LeagueState
 from ludory.algorithms.league.log.state_snapshots import folded, write_state
-from ludory.algorithms.running.checkpoint import read_header
-from ludory.algorithms.running.checkpoint_header import LIBRARIES
+from ludory.algorithms.running.checkpoint import LIBRARIES, read_header
 from ludory.algorithms.running.folder_lock import FolderLock
 from ludory.algorithms.running.threads import one_thread
 from ludory.algorithms.sampling.teacher import load_teacher

@@ -1,12 +1,37 @@
-"""Options of PPO; names as in Stable-Baselines3 where it has them."""
+"""Options of PPO, named as in Stable-Baselines3 where it has them; other defaults for games whose rules run elsewhere."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from ludory.algorithms.config import AlgorithmConfig
+from ludory.envs.game import Game
 from ludory.limits import Fraction, NonNegativeFloat, OneOf, PositiveFloat, PositiveInt
+
+LONE_TIMESTEPS = 150_000
+"""Default length of a training run in a game of one seat."""
+LONE: dict[str, Any] = {
+    "num_envs": 16,
+    "n_steps": 128,
+    "batch_size": 256,
+    "n_epochs": 8,
+    "learning_rate": 1e-3,
+    "final_learning_rate": 0.0,
+    "ent_coef": 0.0,
+    "hidden": (64, 64),
+    "activation": "tanh",
+    "separate_value": True,
+}
+"""For one seat with rewards at every step, as classic control has them."""
+TABLE: dict[str, Any] = {
+    "num_envs": 64,
+    "n_steps": 64,
+    "batch_size": 1024,
+    "n_epochs": 4,
+    "seats": "all",
+}
+"""For several seats: self-play, or one policy in all seats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +83,20 @@ class PPOConfig(AlgorithmConfig):
 
     normalize_rewards: bool = False
     """Divide rewards by the running deviation of discounted returns; scores are counted without it."""
+
+
+def suited_to(game: Game) -> dict[str, Any]:
+    """Fields of `PPOConfig` with other defaults for `game`; none for games with kernels."""
+    if game.kernels is not None:
+        return {}
+    facts = game.facts
+    fields = dict(LONE if facts.players == 1 else TABLE)
+    if facts.observation.dtype == "float32":
+        fields["normalize_observations"] = True
+    if facts.box is not None:
+        fields["normalize_rewards"] = True
+    count = getattr(game.engine, "num_envs", None)
+    if count is not None:  # environments that were handed in: as many steps in all
+        fields["n_steps"] = max(fields["n_steps"], fields["n_steps"] * fields["num_envs"] // count)
+        fields["num_envs"] = count
+    return fields

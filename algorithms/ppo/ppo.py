@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
+from typing_extensions import Self
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.agents.networks.fast.compiled_mlp import can_compile
@@ -19,14 +20,12 @@ from ludory.algorithms.losses.returns import affine_scan
 from ludory.algorithms.running.checkpoint import load_adam, save_adam
 from ludory.algorithms.sampling.privileged import load_value, make_privileged_value, save_value
 from ludory.algorithms.sampling.rollout import Rollout, by_seat
-from ludory.algorithms.sampling.running_moments import RunningMoments
 from ludory.envs.game import Game
 from ludory.errors import OptionError
 
 from . import loss as definition
 from .compiled import CompiledUpdate, is_twin_of
-from .config import PPOConfig
-from .defaults import LONE_TIMESTEPS, suited_to
+from .config import LONE_TIMESTEPS, PPOConfig, suited_to
 from .loss import Coefficients, Loss, PPOLoss, PPOMinibatch
 from .torch_update import TorchUpdate
 
@@ -62,7 +61,7 @@ class PPO(Algorithm):
 
     @classmethod
     def suited_to(cls, game: Game) -> dict[str, Any]:
-        """Other defaults for games whose rules run elsewhere, which are slow and often pay at every step; see `defaults`."""
+        """Other defaults for games whose rules run elsewhere, which are slow and often give a reward at every step."""
         return suited_to(game)
 
     @property
@@ -125,10 +124,7 @@ class PPO(Algorithm):
         if config.normalize_observations:  # after the passes: ratios are those of the networks that played
             self.observation_moments.update(rollout.observations)
             scale_inputs(self.policy, self.observation_moments.mean, self.observation_moments.deviation)
-        if len(stats.returns):
-            metrics["rollout/ep_rew_mean"] = float(stats.returns.mean())
-            metrics["rollout/ep_len_mean"] = float(stats.lengths.mean())
-        return metrics
+        return metrics | stats.metrics()
 
     def _with_normal_rewards(self, rollout: Rollout) -> Rollout:
         """Rewards divided by the deviation of discounted returns, each counted from the end of its game or of the rollout."""
@@ -201,3 +197,44 @@ def _explained_variance(rollout: Rollout, returns: Tensor) -> float:
     if rollout.learnt is not None:
         errors, targets = errors[rollout.learnt], targets[rollout.learnt]
     return float(1 - errors.var() / (targets.var() + 1e-8))
+
+
+class RunningMoments:
+    """Running mean and standard deviation of each entry (Chan et al. 1979), in float64 on the CPU.
+
+    Args:
+        size: entries of a value; 0: values are numbers.
+    """
+
+    def __init__(self, size: int = 0) -> None:
+        self.count = 0.0
+        self.mean, self.squares = (torch.zeros(max(1, size), dtype=torch.float64) for _ in range(2))
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> Self:
+        """The moments that returned `tensor`."""
+        moments = cls(tensor.shape[1])
+        moments.count, moments.mean, moments.squares = float(tensor[0, 0]), tensor[1].clone(), tensor[2].clone()
+        return moments
+
+    def tensor(self) -> Tensor:
+        """(3, size) float64."""
+        return torch.stack([torch.full_like(self.mean, self.count), self.mean, self.squares])
+
+    def update(self, values: Tensor) -> None:
+        """Add values, (..., size); numbers may have any shape."""
+        wide = values.detach().double().cpu().reshape(-1, len(self.mean))
+        if not len(wide):
+            return
+        mean, squares = wide.mean(0), (wide - wide.mean(0)).square().sum(0)
+        total, gap = self.count + len(wide), mean - self.mean
+        self.squares = self.squares + squares + gap * gap * self.count * len(wide) / total
+        self.mean = self.mean + gap * len(wide) / total
+        self.count = total
+
+    @property
+    def deviation(self) -> Tensor:
+        """(size,) standard deviation, at least 1e-4; 1 before two values were seen."""
+        if self.count < 2:
+            return torch.ones_like(self.mean)
+        return (self.squares / self.count).sqrt().clamp(min=1e-4)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from typing_extensions import Self
 
 from ludory.agents.networks.build import PolicySpec
-from ludory.algorithms.learner import Learner, game_of, saved_game
+from ludory.algorithms.learner import Learner, game_to_load
 from ludory.atomic import atomic_file, cannot_write
 from ludory.envs.game import Game
 from ludory.errors import CheckpointError, OptionError, OutputError
@@ -159,15 +159,7 @@ class FolderLearner(Learner):
         """
         folder = Path(file)
         head = cls.read_head(folder)
-        if head["algorithm"] != cls.id:
-            raise CheckpointError(
-                f"{file}: written by {head['algorithm']!r}, this is {cls.id!r}; use ludory.load(file)"
-            )
-        game, saved = saved_game(file, head) if env is None else game_of(env), head["env"]
-        if (game.id, dict(game.options)) != (saved["id"], saved["options"]):
-            raise CheckpointError(
-                f"{file}: learns {saved['id']} with options {saved['options']}, got {game.id} with options {dict(game.options)}"
-            )
+        game = game_to_load(cls, file, head, env)
         fixed = [name for name in changes if name not in cls.changeable]
         if fixed:
             raise OptionError(f"{file}: {', '.join(fixed)} cannot change; begin a new run")

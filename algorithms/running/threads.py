@@ -72,7 +72,7 @@ def backward(
         with one_thread():
             parts = run_parts(part, count, rows_per_thread=rows_per_thread)
     for index, parameter in enumerate(parameters):
-        own = [part for gradients, _ in parts if (part := gradients[index]) is not None]
+        own = [one for gradients, _ in parts if (one := gradients[index]) is not None]
         # Fused optimisers walk parameter and gradient side by side in memory.
         parameter.grad = sum(own[1:], start=own[0]).contiguous() if own else None
     return sum((found for _, found in parts[1:]), start=parts[0][1])

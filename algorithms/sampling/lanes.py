@@ -20,7 +20,9 @@ OTHERS = "others/"
 
 
 class Lanes(Protocol):
-    """What a sampler asks of the decisions of one policy: N games, P seats, A = sum of the head sizes.
+    """The decisions of one policy, as a sampler sees them: N games, P seats, A = sum of the head sizes.
+
+    Classes that inherit from it get defaults for lanes that never change and have nobody else to ask.
 
     A step is: `observe`, `legal`, `seats`, `alive`, then `joint`, `used`, `play`, then `ends`, `over`, `close` and `start`.
     """
@@ -38,19 +40,21 @@ class Lanes(Protocol):
         """(lanes,) int64: the game of each lane."""
 
     def begin(self) -> None:
-        """A rollout begins: the lanes stay the same until the next call."""
+        """Called at the start of a rollout; the lanes stay the same until the next call. By default they never change."""
 
     def seats(self) -> Tensor:
         """(lanes,) int64: who decides."""
 
     def movers(self, seats: Tensor) -> Any:
-        """Index into (N, P): the seats that move in this step, given those of the lanes."""
+        """Index into (N, P): the seats that move in this step, given those of the lanes; by default these."""
+        return self.games, seats
 
     def observe(self, lanes: Tensor | None = None) -> Tensor:
         """What the deciding seats see: bits (lanes, bytes) or floats (lanes, size); of some lanes only."""
 
     def typical(self, observation: Tensor) -> Tensor:
         """Observations like those to come, given those of all lanes; compiled networks adapt to them."""
+        return observation
 
     def observe_seat(self, seat: int, rows: Any) -> Tensor:
         """What `seat` sees in the games `rows`."""
@@ -65,13 +69,16 @@ class Lanes(Protocol):
         """(lanes, A) bool."""
 
     def alive(self) -> Tensor | None:
-        """(lanes,) bool, the lane has a decision to make; None: all have."""
+        """(lanes,) bool, the lane has a decision to make; None, the default: all have."""
+        return None
 
     def decided(self) -> Tensor | None:
-        """(lanes,) bool, the lane's seat must act now; None: as `alive` says. Ask before `play`."""
+        """(lanes,) bool, the lane's seat must act now; None, the default: as `alive` says. Called before `play`."""
+        return None
 
     def joint(self, actions: Tensor) -> Tensor:
-        """The actions of all seats that move at once, given those of the lanes (lanes, H)."""
+        """The actions of all seats that move at once, given those of the lanes (lanes, H); by default nobody else moves."""
+        return actions
 
     def used(self, joint: Tensor) -> Tensor | None:
         """(lanes, H) bool, the heads whose value has an effect; None: all have in this game. Ask before `play`."""
@@ -93,9 +100,10 @@ class Lanes(Protocol):
 
     def memory(self, memory: Tensor) -> Tensor:
         """A copy of the memory (N, P, size) with which a rollout begins, as `Rollout.memory`."""
+        return memory.clone()
 
     def close(self, rows: Array, returns: Array, lengths: Array) -> None:
-        """The games `rows` ended with these returns of the policy after so many of its steps."""
+        """Called when the games `rows` ended with these returns of the policy after so many of its steps."""
 
     def listen(self, listener: Listener | None) -> None:
         """Tell `listener` every move of games in which seats take turns, before it is applied; None: nobody."""
@@ -104,13 +112,15 @@ class Lanes(Protocol):
         """Start new games in `rows` (default all)."""
 
     def state(self) -> dict[str, Tensor]:
-        """What other players know and draw from, by name."""
+        """State of other players and their generators, by name; by default there are none."""
+        return {}
 
     def restore(self, state: Mapping[str, Tensor]) -> bool:
-        """Restore the state that `state` returned, among other entries; False if games must start anew."""
+        """Restore what `state` returned, among other entries; returns False if games must start anew."""
+        return True
 
 
-class EngineLanes:
+class EngineLanes(Lanes):
     """What lanes share that read one engine: a lane per game, and nobody else to ask."""
 
     own_rewards = False
@@ -129,20 +139,9 @@ class EngineLanes:
         """As `Lanes.games`."""
         return self._games
 
-    def begin(self) -> None:
-        """As `Lanes.begin`: the lanes never change."""
-
     def seats(self) -> Tensor:
         """As `Lanes.seats`: whose turn it is."""
         return torch.as_tensor(self.engine.to_move).long()
-
-    def movers(self, seats: Tensor) -> Any:
-        """As `Lanes.movers`: the deciding seats."""
-        return self.games, seats
-
-    def typical(self, observation: Tensor) -> Tensor:
-        """As `Lanes.typical`."""
-        return observation
 
     def observe_seat(self, seat: int, rows: Any) -> Tensor:
         """As `Lanes.observe_seat`."""
@@ -161,18 +160,6 @@ class EngineLanes:
         seen = torch.as_tensor(self.engine.critic(seat, rows, packed=bits))
         return seen if bits else seen.float()
 
-    def alive(self) -> Tensor | None:
-        """As `Lanes.alive`: all have."""
-        return None
-
-    def decided(self) -> Tensor | None:
-        """As `Lanes.decided`: in turns, the seat to move decides."""
-        return None
-
-    def joint(self, actions: Tensor) -> Tensor:
-        """As `Lanes.joint`: nobody else moves."""
-        return actions
-
     def rewards(self, rewards: Tensor) -> Tensor:
         """As `Lanes.rewards`."""
         return rewards if self.own_rewards else rewards[:, self.reward_seat]
@@ -181,24 +168,9 @@ class EngineLanes:
         """As `Lanes.results`."""
         return rewards[:, self.reward_seat]
 
-    def memory(self, memory: Tensor) -> Tensor:
-        """As `Lanes.memory`."""
-        return memory.clone()
-
-    def close(self, rows: Array, returns: Array, lengths: Array) -> None:
-        """As `Lanes.close`: nobody asks."""
-
     def listen(self, listener: Listener | None) -> None:
         """As `Lanes.listen`."""
         self._listener = listener
-
-    def state(self) -> dict[str, Tensor]:
-        """As `Lanes.state`: there are no other players."""
-        return {}
-
-    def restore(self, state: Mapping[str, Tensor]) -> bool:
-        """As `Lanes.restore`."""
-        return True
 
 
 class SideLanes(EngineLanes):

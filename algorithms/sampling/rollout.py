@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -100,25 +100,16 @@ class Minibatch(NamedTuple):
     returns: Tensor  # [...]
 
 
-def flat_columns(rollout: Rollout, advantages: Tensor, returns: Tensor) -> list[Tensor]:
-    """The columns of a `Minibatch` over all decisions, other rows left out; masks stay bits."""
-    flat, learnt = [part.flatten(0, 1) for part in (*rollout[:5], advantages, returns)], rollout.learnt
-    return flat if learnt is None else [part[learnt.flatten()] for part in flat]
-
-
-def minibatch(flat: Sequence[Tensor], rows: Tensor, num_actions: int) -> Minibatch:
-    """Some rows of `flat_columns`."""
-    observations, masks, *rest = (part[rows] for part in flat)
-    return Minibatch(observations, unpack(masks, num_actions).bool(), *rest)
-
-
 def minibatches(
     rollout: Rollout, advantages: Tensor, returns: Tensor, num_actions: int, size: int, generator: torch.Generator
 ) -> Iterator[Minibatch]:
     """All decisions once, shuffled, in batches of `size` (the last one may be smaller)."""
-    flat = flat_columns(rollout, advantages, returns)
+    flat, learnt = [part.flatten(0, 1) for part in (*rollout[:5], advantages, returns)], rollout.learnt
+    if learnt is not None:
+        flat = [part[learnt.flatten()] for part in flat]
     for rows in torch.randperm(len(flat[0]), generator=generator, device=flat[0].device).split(size):
-        yield minibatch(flat, rows, num_actions)
+        observations, masks, *rest = (part[rows] for part in flat)
+        yield Minibatch(observations, unpack(masks, num_actions).bool(), *rest)
 
 
 class SeatIndex(NamedTuple):

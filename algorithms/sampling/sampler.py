@@ -26,6 +26,13 @@ class EpisodeStats(NamedTuple):
     returns: np.ndarray[Any, Any]  # (games,) return of the learner's seat
     lengths: np.ndarray[Any, Any]  # (games,) moves of the learner
 
+    def metrics(self) -> dict[str, float]:
+        """Mean return and length, under the names of Stable-Baselines3; empty if no game ended."""
+        if not len(self.returns):
+            return {}
+        means = float(self.returns.mean()), float(self.lengths.mean())
+        return dict(zip(("rollout/ep_rew_mean", "rollout/ep_len_mean"), means, strict=True))
+
 
 class _Moves(NamedTuple):
     """What one step of all lanes leaves behind; stacked over time at the end."""

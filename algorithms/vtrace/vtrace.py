@@ -88,10 +88,7 @@ class VTrace(Algorithm):
         metrics = {f"train/{name}": value / max(1, count) for name, value in sums.items()}
         metrics |= faults
         metrics["train/dropped_sequences"] = float(self.replay.dropped)
-        if len(stats.returns):
-            metrics["rollout/ep_rew_mean"] = float(stats.returns.mean())
-            metrics["rollout/ep_len_mean"] = float(stats.lengths.mean())
-        return metrics
+        return metrics | stats.metrics()
 
     def update(self, rollout: Rollout) -> dict[str, float]:
         """One gradient step on sequences of any age; returns what the step was made of."""

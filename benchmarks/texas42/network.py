@@ -21,8 +21,8 @@ from ludory.algorithms.running.interrupt import SIGNALS, exit_code, raise_interr
 from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.algorithms.texas42.oracle import Texas42Oracle
 from ludory.algorithms.texas42.oracle.data import OracleData, read_split
-from ludory.algorithms.texas42.oracle.evaluate import as_json, score_network
 from ludory.algorithms.texas42.oracle.report import tally_tables
+from ludory.algorithms.texas42.oracle.tally import as_json, score_network
 from ludory.benchmarks.harness.machine import origin
 from ludory.benchmarks.harness.result_file import write_result
 from ludory.data.formats.texas42.labels import SEEDS

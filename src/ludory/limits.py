@@ -79,7 +79,7 @@ NonNegativeFloat: TypeAlias = Annotated[float, AtLeast(0)]
 Fraction: TypeAlias = Annotated[float, Between(0, 1)]
 
 
-def check_limits(config: Any) -> None:
+def check_limits(config: object) -> None:
     """Check all annotated fields of a dataclass; called by its `__post_init__`.
 
     Raises:

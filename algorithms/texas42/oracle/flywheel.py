@@ -29,9 +29,8 @@ from ludory.errors import OptionError
 from ludory.limits import PositiveFloat, Whole, check_limits
 
 from .data import OracleData, read_split
-from .evaluate import regrets, score_network
 from .oracle import Texas42Oracle, open_network
-from .tally import scores
+from .tally import regrets, score_network, scores
 
 LABELS, FIRST, POLICY, SCORES = "labels", "start.ludory", "policy.ludory", "scores.json"
 """In the folder: labels of all turns, and a copy of the network that it began with; of each turn: what it learnt, and its scores."""

@@ -13,7 +13,6 @@ from ludory.algorithms.flywheel import turns
 from ludory.algorithms.running.checkpoint import read_checkpoint
 from ludory.algorithms.texas42.oracle import Texas42Oracle, flywheel
 from ludory.algorithms.texas42.oracle.data import read_split
-from ludory.algorithms.texas42.oracle.evaluate import regrets, score_network
 from ludory.algorithms.texas42.oracle.flywheel import (
     POLICY,
     OracleFlywheel,
@@ -25,7 +24,7 @@ from ludory.algorithms.texas42.oracle.flywheel import (
     turn_names,
 )
 from ludory.algorithms.texas42.oracle.oracle import open_network
-from ludory.algorithms.texas42.oracle.tally import scores
+from ludory.algorithms.texas42.oracle.tally import regrets, score_network, scores
 from ludory.cli import main
 from ludory.data.formats.texas42.names import split_of
 from ludory.errors import OptionError, OutputError

@@ -36,8 +36,8 @@ def evaluate(argv: list[str]) -> int:
 
     from rich.console import Console
 
-    from ludory.algorithms.texas42.oracle.evaluate import as_json
     from ludory.algorithms.texas42.oracle.report import tally_tables
+    from ludory.algorithms.texas42.oracle.tally import as_json
 
     _, counted = _scored(chosen, chosen.split)
     if chosen.json:
@@ -88,7 +88,7 @@ def promote(argv: list[str]) -> int:
     chosen = parser.parse_args(argv)
 
     from ludory.algorithms.texas42.oracle.catalogue import promote as keep
-    from ludory.algorithms.texas42.oracle.evaluate import as_json
+    from ludory.algorithms.texas42.oracle.tally import as_json
 
     model, counted = _scored(chosen, "val")
     states = int(counted.sums[0].sum())
@@ -265,8 +265,8 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 def _scored(chosen: argparse.Namespace, split: Any) -> tuple[Any, Any]:
     """The model and its tally."""
     from ludory.algorithms.texas42.oracle.data import read_split
-    from ludory.algorithms.texas42.oracle.evaluate import score_network
     from ludory.algorithms.texas42.oracle.oracle import open_network
+    from ludory.algorithms.texas42.oracle.tally import score_network
 
     model = open_network(chosen.checkpoint)
     return model, score_network(model.policy, read_split(chosen.data, split, chosen.per_decision, 0))
