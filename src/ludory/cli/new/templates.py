@@ -189,10 +189,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
-from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.config import AlgorithmConfig
-from ludory.algorithms.running.checkpoint import load_adam, save_adam
-from ludory.algorithms.sampling.rollout import minibatches
+from ludory.algorithms import Algorithm, AlgorithmConfig, load_adam, minibatches, save_adam
 from torch import Tensor
 from torch.nn.functional import mse_loss
 
@@ -243,7 +240,7 @@ class ${class_name}(Algorithm):
         return save_adam(self.optimizer)
 
     def restore_training_state(self, state: dict[str, Tensor]) -> None:
-        """Take it up again."""
+        """Restore it."""
         load_adam(self.optimizer, state)
 '''
 
