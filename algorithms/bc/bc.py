@@ -35,7 +35,7 @@ class BC(OfflineAlgorithm):
         return (USED,) if self.config.used_heads_only else ()
 
     def make_module(self) -> BCModule:
-        """What Lightning trains."""
+        """The module that Lightning trains."""
         learner = self.policy, self.optimizer, self.config
         return BCModule(self.game, *learner, self.training_data, self.validation_data, self)
 

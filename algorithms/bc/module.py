@@ -37,7 +37,7 @@ class BCModule(TrajectoryModule):
         position.sums = full_tally(position.sums, len(self.policy.head_sizes))
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """The mean loss, with its gradient.
+        """The mean loss, with gradient.
 
         Raises:
             TrainingError: it is not finite.

@@ -40,7 +40,7 @@ class DistillConfig(OfflineConfig):
     batch_size: PositiveInt = 1024
     """Decisions per gradient step (and device); with sequences whole games of about as many decisions."""
     weight_decay: NonNegativeFloat = 0.0
-    """Of AdamW; 0 is Adam."""
+    """Weight decay of AdamW; 0 is Adam."""
     max_grad_norm: PositiveFloat = 0.5
     """Maximum gradient norm."""
     lambda_move: Annotated[float, AtLeast(0, ", or none")] | None = None
@@ -48,17 +48,17 @@ class DistillConfig(OfflineConfig):
     lambda_value: NonNegativeFloat = 0.5
     """Weight of the squared error of the value against the return."""
     lambda_entropy: NonNegativeFloat = 1e-3
-    """Weight of the entropy, taken off."""
+    """Weight of the entropy bonus."""
     override_weight: NonNegativeFloat = 1.0
-    """Weight of decisions in which the search left the blueprint; the others have 1."""
+    """Weight of decisions in which the search left the blueprint's move; the others have 1."""
     advantage_weight: NonNegativeFloat = 0.0
     """More weight of these for every standard error of advantage, up to 5: override_weight * (1 + advantage_weight * advantage / error)."""
     partner_weight: NonNegativeFloat = 0.0
     """Weight of the moves of seats that did not search, which are the blueprint's, where the data say so."""
     discount: Fraction = 1.0
-    """Of the returns, for each move of the game."""
+    """Discount of the returns, per move of the game."""
     seq_len: Annotated[int, AtLeast(1, ", or none for whole games")] | None = None
-    """Decisions of a seat after which the memory is emptied; none: only at the start of a game; 1: every decision alone, shuffled."""
+    """Decisions of a seat after which the memory is reset; none: only at the start of a game; 1: single decisions, shuffled."""
     lambda_q: NonNegativeFloat = 1.0
     """Weight of the squared error of tau * (log-odds of the actions, beyond the blueprint's) against their advantages."""
     tau: Annotated[float, MoreThan(0, " points")] = 0.2
@@ -70,17 +70,17 @@ class DistillConfig(OfflineConfig):
     mode: Literal["ludory", "seed"] = "ludory"
     """seed: as HIKARU's trainer: seq_len 1, nothing of Q and the blueprint, all games for training."""
     action_order: Literal["ludory", "play_first", "play_first_bw"] | None = None
-    """Of the ids in search logs; none: what the log says, else ludory."""
+    """Order of the action ids in search logs; none: as the log says, else ludory."""
     ckpt_action_order: Literal["play_first_bw", "play_first", "ludory"] = "play_first_bw"
-    """Of the ids in a .pt."""
+    """Order of the action ids in a .pt."""
     bomb: Literal["zero", "keep"] | None = None
-    """How rewards in search logs count a bomb; none: what the log says, else keep."""
+    """How rewards in search logs count a bomb; none: as the log says, else keep."""
     allow_truncated: bool = False
-    """Take games of search logs without an end as cut off; nothing is learnt of their returns."""
+    """Accept games of search logs without an end as truncated; their returns are not learnt."""
     eval_games: NonNegativeInt = 1000
-    """Games on new decks at the end, beside the blueprint on the same decks; 0: none."""
+    """Games on new decks at the end, played by the network and by the blueprint; 0: none."""
     eval_against: str | None = None
-    """Agent to set beside; none: init_from, else the blueprint that the recording names."""
+    """Agent to compare with; none: init_from, else the blueprint that the recording names."""
 
     def __post_init__(self) -> None:
         """Check limits; put the values of `mode="seed"` in place.

@@ -47,12 +47,12 @@ COLUMNS = {
 
 
 class Distill(OfflineAlgorithm):
-    """Distilling; see `DistillConfig` for its options.
+    """Distils a search into a network, with the options of `DistillConfig`.
 
-    The network is that of `init_from`, else the one named, else `hanabi_gru`; what comes out can be the blueprint of the next search.
+    The network is that of `init_from`, else the one named, else `hanabi_gru`; the result can be the blueprint of the next search.
 
     Attributes:
-        evaluation: scores on new decks, once all epochs are over.
+        evaluation: scores on new decks, after the last epoch.
     """
 
     id = "distill-v1"
@@ -114,7 +114,7 @@ class Distill(OfflineAlgorithm):
         """Make the optimiser.
 
         Raises:
-            OptionError: the game's moves are not what a search log has.
+            OptionError: a search log cannot hold the game's moves.
         """
         facts = self.game.facts
         if facts.simultaneous or len(facts.heads) > 1:
@@ -134,7 +134,7 @@ class Distill(OfflineAlgorithm):
 
     @cached_property
     def _folder(self) -> Path:
-        """The recording; of search logs a copy that lasts as long as this object."""
+        """The recording, or a copy of the search logs that exists as long as this object."""
         self._copy = TemporaryDirectory(prefix="ludory-distill-")
         folder = as_dataset(self.config, self.game, Path(self._copy.name))
         found = fingerprint(self.config)
@@ -165,7 +165,7 @@ class Distill(OfflineAlgorithm):
         return data
 
     def make_module(self) -> DistillModule:
-        """What Lightning trains."""
+        """The module that Lightning trains."""
         data = self.training_data, self.validation_data
         return DistillModule(
             self._learn_from_teacher(), self.game, self.policy, self.optimizer, self.config, *data, self
@@ -190,7 +190,7 @@ class Distill(OfflineAlgorithm):
         progress_bar: bool = False,
         reset_num_timesteps: bool = True,
     ) -> Self:
-        """As `OfflineAlgorithm.learn`; after the last epoch also play on new decks, beside the blueprint."""
+        """As `OfflineAlgorithm.learn`; after the last epoch the network and the blueprint play new decks."""
         self._check_rival()
         super().learn(total_timesteps, callback, progress_bar, reset_num_timesteps)
         if self.finished and self.config.eval_games and not self._stopping and is_first_process():
@@ -198,7 +198,7 @@ class Distill(OfflineAlgorithm):
         return self
 
     def _check_rival(self) -> None:
-        """Before the work, not after it."""
+        """Make the agent to compare with once, so that errors show before the training."""
         name = self.config.eval_against
         if name and self.config.eval_games and Path(name).suffix not in TORCH_FILES:
             make_agent(name, self.game)
@@ -228,7 +228,7 @@ class Distill(OfflineAlgorithm):
             self._save_as("final")
 
     def _recorded_blueprint(self, name: str | None) -> str | None:
-        """The blueprint that a recording names, if it can be made here: its checkpoint may be gone."""
+        """The blueprint that a recording names, if it can still be made."""
         try:
             return name if name and make_agent(name, self.game) else None
         except LudoryError:

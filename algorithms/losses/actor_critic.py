@@ -1,7 +1,8 @@
 """`actor_critic_loss`: the loss of V-trace and of league learners, and the only place where it is written down.
 
-V-trace and UPGO policy gradients, value, KL to a teacher, entropy. Written over heads: an unused head (`head_mask` False) adds 0 to log-ratios and to every term. Every mean divides by the number
-of valid rows. Head groups: "joint" is one ratio for all heads, "split" one per head, so that a head that moved is clipped alone.
+V-trace and UPGO policy gradients, value, KL to a teacher, entropy. An unused head (`head_mask` False) adds 0 to log-ratios and to every
+term. Every mean divides by the number of valid rows. Groups of heads: "joint" is one ratio for all heads, "split" one per head, so that each
+head is clipped by itself.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ class LossWeights:
     gamma: Fraction = 1.0
     """Discount."""
     lam: Fraction = 0.8
-    """Of the value target, TD(lambda)."""
+    """Lambda of the value target, TD(lambda)."""
     vtrace_lam: Fraction = 1.0
-    """Of V-trace's trace."""
+    """Lambda of V-trace's trace."""
     rho_bar: NonNegativeFloat = 1.0
     """Clips the ratio in V-trace's temporal differences."""
     c_bar: NonNegativeFloat = 1.0

@@ -1,4 +1,4 @@
-"""`OfflineAlgorithm`: learns from recorded decisions instead of games of its own; its timesteps are samples."""
+"""`OfflineAlgorithm`: learns from recorded decisions instead of playing; its timesteps are samples."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class OfflineConfig(SupervisedConfig):
     split_ratio: tuple[float, float, float] = (0.9, 0.05, 0.05)
     """Shares of the games for training, validation and test."""
     split_seed: int = 0
-    """Another number splits the games otherwise."""
+    """Seed of the split."""
     skip_bad: bool = False
-    """Leave damaged rows out, and say how many, instead of stopping."""
+    """Skip damaged rows and report their number instead of stopping."""
     augment: bool = False
-    """Rename every batch by a symmetry of the game, such as Hanabi's colours; for players who treat all names alike."""
+    """Apply a random symmetry of the game to every batch, such as a permutation of Hanabi's colours."""
 
 
 def game_for(env: Any, dataset: Any) -> Any:
-    """`env`; where it is None, or the id of a game that is not installed, the game of the recorded games.
+    """`env`, or the game of the dataset where `env` is None or the id of a game that is not installed.
 
     Args:
         env: as `Algorithm` takes it.
@@ -68,7 +68,7 @@ def _is_known(id: str) -> bool:
 
 
 def game_of_data(header: TrajectoryHeader) -> Game:
-    """The game of recorded games: as it is installed, else as much of it as the header tells.
+    """The game of recorded games: the installed one, else as much as the header describes.
 
     Raises:
         OptionError, PluginError: the game is installed, but not with these options, or its package is broken.
@@ -85,7 +85,7 @@ class OfflineAlgorithm(SupervisedAlgorithm):
 
     config_class: ClassVar[type[OfflineConfig]] = OfflineConfig
     extras: tuple[str, ...] = ()
-    """Extra columns that are wanted of a dataset, where it has them."""
+    """Extra columns to read from a dataset that has them."""
     config: Any
 
     def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
@@ -131,10 +131,10 @@ class OfflineAlgorithm(SupervisedAlgorithm):
         return data
 
     def check_data(self, data: TrajectoryDataset, ignored: Collection[str] = ()) -> None:
-        """Refuse what is not of the algorithm's game; `ignored`: options of the game that may differ.
+        """Check that a dataset is of the algorithm's game; `ignored`: options of the game that may differ.
 
         Raises:
-            DataError: naming both.
+            DataError: it is of another game.
         """
         header = data.header
         recorded, wanted = (

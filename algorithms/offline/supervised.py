@@ -1,4 +1,4 @@
-"""`SupervisedAlgorithm`: learns from stored decisions by epochs, on Lightning, with checkpoints of Ludory's own."""
+"""`SupervisedAlgorithm`: learns from stored decisions in epochs, on Lightning, with Ludory's own checkpoints."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ PRECISIONS = {"32": "32-true", "bf16": "bf16-mixed"}
 
 @dataclass(frozen=True, slots=True)
 class SupervisedConfig(LearnerConfig):
-    """Where the decisions are, and how often they are gone through."""
+    """The stored decisions, and the passes over them."""
 
     dataset: Annotated[str | None, arg(aliases=("--data",))] = None
-    """Folder or file of what is learnt from."""
+    """Folder or file to learn from."""
     learning_rate: PositiveFloat = 1e-4
     """Step size of AdamW."""
     final_learning_rate: float | None = None
     """Step size at the end of the last epoch, approached linearly; none: it stays."""
     weight_decay: NonNegativeFloat = 0.01
-    """Of AdamW."""
+    """Weight decay of AdamW."""
     num_epochs: PositiveInt = 10
     """Passes over the training data."""
     batch_size: PositiveInt = 64
@@ -60,21 +60,21 @@ class SupervisedConfig(LearnerConfig):
     patience: PositiveInt | None = None
     """Stop after so many epochs without a smaller validation loss."""
     checkpoint_dir: str | None = None
-    """Folder of best, epoch_N, last and final .ludory and of the logs; none: nothing is written while learning."""
+    """Folder of best, epoch_N, last and final .ludory and of the logs; none: nothing is written during training."""
     save_every: Annotated[NonNegativeInt, arg(name="save-every-epochs")] = 1
     """Epochs between epoch_N files; 0: none."""
     save_every_minutes: PositiveFloat = 5.0
-    """Between writings of last.ludory within an epoch."""
+    """Minutes between two writes of last.ludory within an epoch."""
     log_every: PositiveInt = 100
     """Gradient steps between lines in the logs."""
     use_wandb: bool = False
     """Log to Weights & Biases too."""
     accelerator: str = "auto"
-    """As Lightning names them; "auto": what `device` says."""
+    """Lightning's name of the accelerator; "auto": as `device` says."""
     devices: PositiveInt = 1
-    """How many of them; every one takes its own batches."""
+    """Number of devices; each takes its own batches."""
     strategy: str = "auto"
-    """As Lightning names them, e.g. "ddp"; with value_coef=0 "ddp_find_unused_parameters_true"."""
+    """Lightning's name of the strategy, e.g. "ddp"; with value_coef=0 "ddp_find_unused_parameters_true"."""
 
 
 class SupervisedAlgorithm(Algorithm):
@@ -97,7 +97,7 @@ class SupervisedAlgorithm(Algorithm):
 
     @abstractmethod
     def make_module(self) -> SupervisedModule:
-        """What Lightning trains."""
+        """The module that Lightning trains."""
 
     @property
     @abstractmethod
@@ -145,7 +145,7 @@ class SupervisedAlgorithm(Algorithm):
 
     @abstractmethod
     def epoch_report(self, metrics: Mapping[str, float]) -> RenderableType:
-        """What is shown after an epoch."""
+        """The report printed after an epoch."""
 
     def setup(self) -> None:
         """Make the optimiser."""
@@ -182,7 +182,7 @@ class SupervisedAlgorithm(Algorithm):
         return True
 
     def save(self, file: str | Path) -> None:
-        """As `Algorithm.save`; of several processes the first one writes."""
+        """As `Algorithm.save`; only the first of several processes writes."""
         if is_first_process():
             super().save(file)
 
@@ -193,7 +193,7 @@ class SupervisedAlgorithm(Algorithm):
 
     @property
     def finished(self) -> bool:
-        """Whether all epochs are over, or patience is."""
+        """Whether all epochs are done, or patience has run out."""
         patience, position = self.config.patience, self.position
         return position.epoch >= self.config.num_epochs or (patience is not None and position.stale >= patience)
 
@@ -204,13 +204,13 @@ class SupervisedAlgorithm(Algorithm):
         progress_bar: bool = False,
         reset_num_timesteps: bool = True,
     ) -> Self:
-        """Train for `num_epochs` epochs, or fewer if patience or the timesteps end before.
+        """Train for `num_epochs` epochs, or until patience or the timesteps run out.
 
         Args:
-            total_timesteps: samples at most; None: those of all epochs.
+            total_timesteps: maximum number of samples; None: those of all epochs.
             callback: of Stable-Baselines3: one, a list, or a function (locals, globals) -> bool; called after every batch.
             progress_bar: show rate and time left.
-            reset_num_timesteps: count epochs from 0; False goes on where the run stopped, as after `load`.
+            reset_num_timesteps: count epochs from 0; False: continue where the run stopped, as after `load`.
 
         Raises:
             DataError: the dataset is missing, of another game, damaged, changed since the run began, or a split is empty.
@@ -265,7 +265,7 @@ class SupervisedAlgorithm(Algorithm):
         )
 
     def before_batch(self) -> bool:
-        """Save by the clock; False if the run is to end here."""
+        """Save by the clock; returns False if the run must end here."""
         self._tell_callbacks()
         self._callbacks.on_rollout_start()
         if monotonic() - self._saved >= 60 * self.config.save_every_minutes:
@@ -277,11 +277,11 @@ class SupervisedAlgorithm(Algorithm):
         return not (self._stopping or (self._ends_early and self.num_timesteps >= self._total_timesteps))
 
     def learning_rate_at(self, done: float) -> float:
-        """Step size when the share `done` of all samples has been learnt from."""
+        """Step size after the share `done` of all samples."""
         return linear(self.config.learning_rate, self.config.final_learning_rate, done)
 
     def after_batch(self, samples: int, loss: float) -> None:
-        """Count samples and show the progress."""
+        """Count samples and show progress."""
         self.num_timesteps += samples
         self._told = False
         rate = (self.num_timesteps - self._before) / (perf_counter() - self._started)
@@ -290,7 +290,7 @@ class SupervisedAlgorithm(Algorithm):
             self._to_loggers({"train/batch_loss": loss, "time/fps": rate})
 
     def after_epoch(self, metrics: Mapping[str, float]) -> None:
-        """Go on to the next epoch: log, show the report, save."""
+        """Finish the epoch: log, print the report, save."""
         better = self.position.next_epoch(metrics.get("val/loss"))
         self._tell_callbacks()
         self._callbacks.on_rollout_end()
@@ -304,7 +304,7 @@ class SupervisedAlgorithm(Algorithm):
         self._trainer.should_stop = self.finished
 
     def _tell_callbacks(self) -> None:
-        """Callbacks hear of a batch only between batches, or behind the epoch's validation: what they save can be resumed exactly."""
+        """Run callbacks only between batches or after validation, where what they save can be resumed exactly."""
         if not self._told and not self._callbacks.on_step():
             self._stopping = True
         self._told = True
@@ -328,28 +328,28 @@ class SupervisedAlgorithm(Algorithm):
 
 @contextmanager
 def _own_random_state(device: torch.device) -> Iterator[None]:
-    """Leave the caller's generators as they were."""
+    """Keep the state of the caller's generators."""
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         yield
 
 
 class _OwnSigterm(Callback):
-    """Keeps SIGTERM with whoever handles it: Lightning would break off in the middle of a validation."""
+    """Keeps the handler of SIGTERM: Lightning would stop in the middle of a validation."""
 
     def __init__(self) -> None:
         self._handler = signal.getsignal(signal.SIGTERM)
 
     def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
-        """Lightning puts its own handler in place before this hook (2.6: after `on_fit_start`), and the earlier one back at the end."""
+        """Lightning installs its own handler before this hook (2.6: after `on_fit_start`) and restores the earlier one at the end."""
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self._handler)
 
 
 @contextmanager
 def _plain_interrupt() -> Iterator[None]:
-    """Let signals arrive as they were sent: Lightning turns both into exits, and leaves Ctrl+C switched off.
+    """Deliver signals unchanged: Lightning turns both into exits and leaves Ctrl+C disabled.
 
-    A SIGTERM before `_OwnSigterm` is heard has asked this run to stop, too; Lightning then breaks off behind the first batch.
+    A SIGTERM before `_OwnSigterm` takes effect also stops this run; Lightning then ends after the first batch.
     """
     before = signal.getsignal(signal.SIGINT)
     try:

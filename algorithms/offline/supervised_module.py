@@ -88,7 +88,7 @@ class Course(Protocol):
 
 
 class Batches:
-    """An iterable that Lightning starts anew for every epoch."""
+    """An iterable that Lightning restarts in every epoch."""
 
     def __init__(self, start: Callable[[], Iterator[Any]]) -> None:
         self._start = start
@@ -247,7 +247,7 @@ class TrajectoryModule(SupervisedModule):
 
 
 def seed_draws(seed: int, device: torch.device) -> None:
-    """Seed the generators that layers such as dropout draw from; `torch.manual_seed` does so for every device, in 4 milliseconds."""
+    """Seed the generators of layers such as dropout; `torch.manual_seed` would seed all devices and take 4 milliseconds."""
     torch.default_generator.manual_seed(seed)
     if device.type == "cuda":
         torch.cuda.manual_seed(seed)

@@ -51,13 +51,13 @@ class PPOConfig(AlgorithmConfig):
     gamma: Fraction = 0.99
     """Discount."""
     discount_per: Annotated[str, OneOf("decision", "step")] = "decision"
-    """What the discount counts where a seat waits: its own "decision"s, or every "step" of the game."""
+    """What the discount counts where a seat waits: its own "decision"s, or each "step" of the game."""
     gae_lambda: Fraction = 0.95
     """Mixes one-step (0) and Monte Carlo (1) advantages."""
     clip_range: PositiveFloat = 0.2
-    """How far the probability ratio may move from 1."""
+    """Clipping range of the probability ratio."""
     normalize_advantage: bool = True
-    """Scale the advantages of a batch to mean 0, deviation 1."""
+    """Scale the advantages of a batch to mean 0 and standard deviation 1."""
     ent_coef: NonNegativeFloat = 0.01
     """Weight of the entropy bonus."""
     final_ent_coef: float | None = None
@@ -67,22 +67,22 @@ class PPOConfig(AlgorithmConfig):
     max_grad_norm: PositiveFloat = 0.5
     """Maximum gradient norm."""
     target_kl: float | None = None
-    """Stop the passes of an iteration when the policy moved further than 1.5 times this."""
+    """Stop the passes of an iteration when the approximate KL exceeds 1.5 times this."""
     teacher: str | None = None
     """Checkpoint of a policy to stay close to; of any algorithm, with the same observations and actions."""
     kl_coef: NonNegativeFloat = 0.1
     """Weight of KL(teacher to policy), where there is a teacher."""
     privileged_value: bool = False
-    """Learn the value by a network of its own that sees the whole game, hidden things too; the policy does not."""
+    """Learn the value with a separate network that sees the whole game, including hidden information; the policy does not."""
     normalize_values: bool = False
-    """Divide errors of the value by the running deviation of returns."""
+    """Divide errors of the value by the running standard deviation of returns."""
     normalize_observations: bool = False
-    """Scale float observations by their running mean and deviation; not what a privileged value sees."""
+    """Scale float observations by their running mean and standard deviation; not the input of a privileged value."""
     compiled: bool | None = None
-    """Learn by the compiled twin of the loss: multi-layer perceptrons over bits, on the CPU; none: wherever it applies."""
+    """Use the compiled twin of the loss: multi-layer perceptrons over bits, on the CPU; none: wherever it applies."""
 
     normalize_rewards: bool = False
-    """Divide rewards by the running deviation of discounted returns; scores are counted without it."""
+    """Divide rewards by the running standard deviation of discounted returns; scores are not scaled."""
 
 
 def suited_to(game: Game) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class PPOMinibatch(NamedTuple):
 
 
 class Coefficients(NamedTuple):
-    """How the terms are weighed, at this point of the run; see `PPOConfig`."""
+    """Weights of the terms at the current point of the run, as in `PPOConfig`."""
 
     clip_range: float
     vf_coef: float
@@ -36,7 +36,7 @@ class Coefficients(NamedTuple):
 
 
 class PPOLoss(NamedTuple):
-    """Scalars, named as in Stable-Baselines3's logs; the first one carries the gradient that is followed."""
+    """Scalars, named as in Stable-Baselines3's logs; the first carries the gradient."""
 
     loss: Tensor
     policy_gradient_loss: Tensor
@@ -53,19 +53,19 @@ class Loss(Protocol):
     def __call__(
         self, policy: MaskedHeads, values: Tensor, decisions: PPOMinibatch, coefficients: Coefficients
     ) -> PPOLoss:
-        """The loss of some decisions. Losses of the parts of a minibatch must add up to that of the whole."""
+        """The loss of some decisions. The losses of the parts of a minibatch must add up to the loss of the whole."""
 
 
 def ppo_loss(policy: MaskedHeads, values: Tensor, decisions: PPOMinibatch, coefficients: Coefficients) -> PPOLoss:
     """Clipped policy gradient, squared error of the value, entropy, and KL to a teacher where there is one.
 
-    `kernels.py` holds a compiled twin of this function with the hash of its code. When the function changes, the twin is not run
-    any more, until it says the same and names the new hash.
+    `kernels.py` holds a compiled twin of this function with the hash of its code. When the function changes, the twin no longer runs,
+    until it is brought in line and names the new hash.
 
     Args:
         policy: the current distribution over logits [..., A].
         values: [...] of the current network.
-        decisions: what was done, and what came of it.
+        decisions: actions, advantages and returns.
         coefficients: weights of the terms.
 
     Source: arXiv 1707.06347, equations 7 and 9; `approx_kl` is the estimator k3 of http://joschu.net/blog/kl-approx.html.

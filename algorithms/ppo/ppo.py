@@ -1,4 +1,4 @@
-"""The learner of PPO."""
+"""`PPO`: the learner of proximal policy optimisation."""
 
 from __future__ import annotations
 
@@ -33,12 +33,11 @@ LOG = logging.getLogger("ludory.ppo")
 
 
 class PPO(Algorithm):
-    """Clipped policy gradient on fresh data; see `PPOConfig` for its options.
+    """Clipped policy gradient on fresh data, with the options of `PPOConfig`.
 
-    Networks with memory are trained through time over the decisions that each seat made in a rollout, from the memory with which
-    it came in.
+    Networks with memory are trained through time over the decisions of each seat in a rollout, from the seat's memory at its start.
 
-    To learn from another loss, override `loss` in a subclass, or pass one. A checkpoint does not hold it: pass it to `load` again.
+    To use another loss, override `loss` in a subclass or pass a function. A checkpoint does not contain it: pass it to `load` again.
 
     Args:
         policy, env, config: as `Algorithm`.
@@ -66,12 +65,12 @@ class PPO(Algorithm):
 
     @property
     def planned_timesteps(self) -> int:
-        """How long to train where nobody says."""
+        """Default length of a training run."""
         lone = self.game.kernels is None and self.game.facts.players == 1
         return LONE_TIMESTEPS if lone else super().planned_timesteps
 
     def loss(self, policy: MaskedHeads, values: Tensor, decisions: PPOMinibatch, coefficients: Coefficients) -> PPOLoss:
-        """What is minimised: `ppo_loss`. A subclass that overrides it learns by PyTorch, without the compiled twin."""
+        """The loss: `ppo_loss`. A subclass that overrides it runs on PyTorch, without the compiled twin."""
         return definition.ppo_loss(policy, values, decisions, coefficients)
 
     def setup(self) -> None:
@@ -127,7 +126,7 @@ class PPO(Algorithm):
         return metrics | stats.metrics()
 
     def _with_normal_rewards(self, rollout: Rollout) -> Rollout:
-        """Rewards divided by the deviation of discounted returns, each counted from the end of its game or of the rollout."""
+        """Rewards divided by the standard deviation of discounted returns, each up to the end of its game or of the rollout."""
         goes_on = ~(rollout.terminated | rollout.truncated)
         discounted = affine_scan(rollout.rewards, self.config.gamma * goes_on.float())
         self.reward_moments.update(discounted if rollout.learnt is None else discounted[rollout.learnt])
@@ -150,7 +149,7 @@ class PPO(Algorithm):
         return TorchUpdate(self.policy, self.optimizer, self.config, *targets, self.value, self.loss)
 
     def _reason_for_pytorch(self, rollout: Rollout) -> str:
-        """Why the compiled twin is not run; empty if it is."""
+        """Why the compiled twin cannot run; empty if it can."""
         reasons = {
             "compiled=False": self.config.compiled is False,
             "this run has a loss of its own": type(self).loss is not PPO.loss or "loss" in vars(self),
@@ -168,7 +167,7 @@ class PPO(Algorithm):
         return next((reason for reason, holds in reasons.items() if holds), "")
 
     def _passes(self, update: CompiledUpdate | TorchUpdate) -> dict[str, float]:
-        """Step along minibatches of everything, `n_epochs` times; returns the mean losses."""
+        """Gradient steps on minibatches, `n_epochs` passes over the rollout; returns the mean losses."""
         config, done = self.config, 1 - self.progress_remaining
         for group in self.optimizer.param_groups:
             group["lr"] = linear(config.learning_rate, config.final_learning_rate, done)

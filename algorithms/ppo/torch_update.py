@@ -23,7 +23,7 @@ Columns = dict[str, Tensor]
 
 
 class TorchUpdate:
-    """`gradient` over units of the rollout, then `step`, as often as wanted. A unit is a decision, or a sequence with memory.
+    """Alternates `gradient` over units of the rollout and `step`. A unit is a decision, or with memory a sequence.
 
     Args:
         policy: what learns.
@@ -31,12 +31,12 @@ class TorchUpdate:
         config: coefficients.
         rollout: with one seat per column if the policy is recurrent.
         advantages, returns: [T, B].
-        value_scale: deviation that errors of the value are divided by.
-        value: privileged value that learns in place of the policy's own.
-        loss: what is differentiated.
+        value_scale: standard deviation that errors of the value are divided by.
+        value: privileged value that learns instead of the policy's own.
+        loss: the loss.
 
     Raises:
-        OptionError: the rollout has not what the privileged value sees.
+        OptionError: the rollout lacks the input of the privileged value.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class TorchUpdate:
         return backward(lambda start, stop: self.losses(batch, start, stop), rows, self.parameters, per_thread)
 
     def step(self) -> Tensor:
-        """Move the weights along the gradient that was taken; returns its norm before it is shortened."""
+        """Take a step along the gradient; returns its norm before clipping."""
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm)
         self.optimizer.step()
         return norm
@@ -99,7 +99,7 @@ class TorchUpdate:
         return batch
 
     def losses(self, batch: Columns, start: int, stop: int) -> PPOLoss:
-        """What units start to stop of a minibatch contribute to its loss."""
+        """The contribution of units start to stop to the loss of a minibatch."""
         config = self.config
         part = {name: column.narrow(self.axis, start, stop - start) for name, column in batch.items()}
         output = self._network(part)

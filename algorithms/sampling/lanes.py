@@ -16,7 +16,7 @@ from ludory.envs.seats.table import Listener, tell_of_moves
 from ludory.errors import OptionError
 
 OTHERS = "others/"
-"""Prefix of what players of other seats remember."""
+"""Prefix of the state of players of other seats."""
 
 
 class Lanes(Protocol):
@@ -31,9 +31,9 @@ class Lanes(Protocol):
     engine: Engine
     facts: GameFacts
     own_rewards: bool
-    """True if every seat has a reward of its own: `play` then returns (N, P) for N lanes."""
+    """Whether every seat has its own reward; `play` then returns (N, P) for N lanes."""
     generator: torch.Generator | None
-    """What opponents draw from that have no generator of their own; the sampler sets it before it plays."""
+    """Generator of opponents without their own; the sampler sets it before it plays."""
 
     @property
     def games(self) -> Tensor:
@@ -43,24 +43,24 @@ class Lanes(Protocol):
         """Called at the start of a rollout; the lanes stay the same until the next call. By default they never change."""
 
     def seats(self) -> Tensor:
-        """(lanes,) int64: who decides."""
+        """(lanes,) int64: the deciding seat."""
 
     def movers(self, seats: Tensor) -> Any:
         """Index into (N, P): the seats that move in this step, given those of the lanes; by default these."""
         return self.games, seats
 
     def observe(self, lanes: Tensor | None = None) -> Tensor:
-        """What the deciding seats see: bits (lanes, bytes) or floats (lanes, size); of some lanes only."""
+        """Observations of the deciding seats: bits (lanes, bytes) or floats (lanes, size); of all lanes or some."""
 
     def typical(self, observation: Tensor) -> Tensor:
         """Observations like those to come, given those of all lanes; compiled networks adapt to them."""
         return observation
 
     def observe_seat(self, seat: int, rows: Any) -> Tensor:
-        """What `seat` sees in the games `rows`."""
+        """Observations of `seat` in the games `rows`."""
 
     def critic(self, lanes: Tensor | None = None) -> Tensor:
-        """What a value function of the deciding seats may see in training: bits (lanes, bytes) or floats (lanes, size)."""
+        """Input of a privileged value of the deciding seats: bits (lanes, bytes) or floats (lanes, size)."""
 
     def critic_of_seat(self, seat: int, rows: Any) -> Tensor:
         """As `critic`, of `seat` in the games `rows`."""
@@ -81,22 +81,22 @@ class Lanes(Protocol):
         return actions
 
     def used(self, joint: Tensor) -> Tensor | None:
-        """(lanes, H) bool, the heads whose value has an effect; None: all have in this game. Ask before `play`."""
+        """(lanes, H) bool, the heads whose value has an effect; None: all have in this game. Called before `play`."""
 
     def play(self, joint: Tensor) -> Array:
-        """Play what `joint` returned; returns rewards (N, P) up to the policy's next decision."""
+        """Play the actions that `joint` returned; returns rewards (N, P) up to the policy's next decision."""
 
     def ends(self) -> tuple[Tensor, Tensor]:
-        """(lanes,) bool each: what the lane plays is terminated, is truncated."""
+        """(lanes,) bool each: the lane's game is terminated, is truncated."""
 
     def over(self) -> Array:
-        """(N,) bool, games to start anew."""
+        """(N,) bool, games to restart."""
 
     def rewards(self, rewards: Tensor) -> Tensor:
-        """(lanes,) of (N, P): what each lane learns from; all of them where rewards are own."""
+        """(lanes,) of (N, P): the reward of each lane; all of them if `own_rewards`."""
 
     def results(self, rewards: Array) -> Array:
-        """(N,) of (N, P): what counts as the result of the policy."""
+        """(N,) of (N, P): the rewards that count as the result of the policy."""
 
     def memory(self, memory: Tensor) -> Tensor:
         """A copy of the memory (N, P, size) with which a rollout begins, as `Rollout.memory`."""
@@ -106,7 +106,7 @@ class Lanes(Protocol):
         """Called when the games `rows` ended with these returns of the policy after so many of its steps."""
 
     def listen(self, listener: Listener | None) -> None:
-        """Tell `listener` every move of games in which seats take turns, before it is applied; None: nobody."""
+        """Call `listener` with every move of games in which seats take turns, before it is applied; None: no listener."""
 
     def start(self, rows: Array | None = None) -> None:
         """Start new games in `rows` (default all)."""
@@ -121,7 +121,7 @@ class Lanes(Protocol):
 
 
 class EngineLanes(Lanes):
-    """What lanes share that read one engine: a lane per game, and nobody else to ask."""
+    """Base of lanes that read one engine, with a lane per game."""
 
     own_rewards = False
     generator: torch.Generator | None = None
@@ -215,7 +215,7 @@ class SideLanes(EngineLanes):
         return self.policy_seats.play(played(joint))
 
     def ends(self) -> tuple[Tensor, Tensor]:
-        """As `Lanes.ends`, never both. A game of a lone seat that is out starts anew."""
+        """As `Lanes.ends`, never both. A game whose only learning seat is out restarts."""
         terminated, truncated = map(torch.as_tensor, self.policy_seats.ends())
         return terminated, truncated & ~terminated
 

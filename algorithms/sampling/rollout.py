@@ -1,4 +1,4 @@
-"""What a sampler hands to a learner: T decisions of B lanes side by side, time-major."""
+"""`Rollout`: what a sampler returns to a learner, T decisions of B lanes, time-major."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Rollout(NamedTuple):
     rewards: Tensor  # [T, B] float32
     terminated: Tensor  # [T, B] bool
     truncated: Tensor  # [T, B] bool
-    seats: Tensor  # [T, B] int64, who decided
+    seats: Tensor  # [T, B] int64, the seat that decided
     starts: Tensor  # [T, B] bool, the seat's first row of its game
     valid: Tensor | None = None  # [T, B] bool, False on padding; None: all are decisions
     memory: Tensor | None = (
@@ -40,7 +40,7 @@ class Rollout(NamedTuple):
     decided: Tensor | None = None  # [T, B] bool, False where the seat waited; None: every valid row is a decision
 
     def steps(self) -> Steps:
-        """What returns are computed from; `returns.close_holes` joins the decisions of seats that wait."""
+        """The input of the functions in `returns`; `close_holes` joins the decisions of seats that wait."""
         return Steps(self.rewards, self.values, self.next_values, self.terminated, self.truncated, self.valid)
 
     def gae(self, *, gamma: float, lam: float, discount_per: str = "decision") -> Advantages:
@@ -54,11 +54,11 @@ class Rollout(NamedTuple):
         return acting_rows(self.valid, self.decided)
 
     def faults(self) -> dict[str, float]:
-        """Numbers to log where seats wait: `unclaimed_rewards` is a fault of the game."""
+        """Metrics where seats wait: `unclaimed_rewards` points to a fault of the game."""
         return {} if self.decided is None else {"rollout/unclaimed_rewards": float(self.unclaimed_rewards())}
 
     def unclaimed_rewards(self) -> int:
-        """Rewards other than 0 that came before a seat's first decision of a game, so that no decision is paid them."""
+        """Number of rewards other than 0 before a seat's first decision of a game, which no decision receives."""
         if self.decided is None:
             return 0
         valid = torch.ones_like(self.decided) if self.valid is None else self.valid
@@ -153,7 +153,7 @@ def by_seat(rollout: Rollout, players: int, *others: Tensor) -> tuple[Rollout, l
 
 
 def _gathered(rollout: Rollout, index: SeatIndex) -> Rollout:
-    """What is known of each decision, seat by seat; without `valid` and `memory`."""
+    """The columns of each decision, seat by seat; without `valid` and `memory`."""
     parts = rollout._replace(valid=None, memory=None)
     return Rollout(*(None if part is None else index.gather(part) for part in parts))  # type: ignore[arg-type]
 
@@ -161,9 +161,9 @@ def _gathered(rollout: Rollout, index: SeatIndex) -> Rollout:
 def own_rewards(rollout: Rollout, rewards: Tensor, cut_values: Tensor, players: int) -> Rollout:
     """One column per (column, seat) of a game in which every seat has its own reward.
 
-    A decision's reward is all that its seat gets up to its next decision; it is terminated (or truncated) when the game ends
-    before that. A seat's last decision of a column, whose successor is not known yet, is not `valid`: it only gives the value of
-    its predecessor's successor.
+    A decision's reward is the sum of its seat's rewards up to its next decision; it is terminated (or truncated) if the game ends
+    before that. A seat's last decision of a column, whose successor is not known yet, is not `valid`: it only provides the value
+    for its predecessor.
 
     Args:
         rollout: `rewards`, `next_values` are not read.
@@ -195,12 +195,12 @@ def own_rewards(rollout: Rollout, rewards: Tensor, cut_values: Tensor, players: 
     terminated, truncated = of_seat(joined.terminated), of_seat(joined.truncated)
     values = index.gather(rollout.values)
     following = torch.cat([values[1:], values[-1:]])
-    known = torch.cat([index.valid[1:], torch.zeros_like(index.valid[:1])]) | terminated | truncated
+    followed = torch.cat([index.valid[1:], torch.zeros_like(index.valid[:1])]) | terminated | truncated
     return _gathered(rollout, index)._replace(
         next_values=torch.where(truncated, of_seat(joined.next_values), following),
         rewards=of_seat(joined.rewards),
         terminated=terminated,
         truncated=truncated,
-        valid=index.valid & known,
+        valid=index.valid & followed,
         memory=None if rollout.memory is None else rollout.memory.flatten(0, 1),
     )

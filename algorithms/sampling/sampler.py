@@ -1,4 +1,4 @@
-"""Plays games with a policy and records every decision. Observations go from the engine to the network as bits, on its device."""
+"""`Sampler`: plays games with a policy and records every decision. Observations go from the engine to the network as bits, on its device."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class EpisodeStats(NamedTuple):
 
 
 class _Moves(NamedTuple):
-    """What one step of all lanes leaves behind; stacked over time at the end."""
+    """Records of one step of all lanes; stacked over time at the end."""
 
     observations: Tensor
     masks: Tensor
@@ -57,16 +57,16 @@ class _Moves(NamedTuple):
 
 
 class Sampler:
-    """Runs a batch of games from the side of one policy.
+    """Plays a batch of games with one policy.
 
     Args:
-        lanes: which decisions are the policy's.
+        lanes: the policy's decisions.
         precision: "32" or "bf16", of the network's arithmetic.
-        shaping: rewards for progress, to learn from; returns of games do not know of them.
+        shaping: training rewards for progress; returns of games do not include them.
     """
 
     critic: PrivilegedValue | None = None
-    """A value function that takes the place of the policy's own; rollouts then have what it saw."""
+    """A value function that replaces the policy's own; rollouts then contain its input."""
 
     def __init__(self, lanes: Lanes, precision: str = "32", shaping: Shaping | None = None) -> None:
         self.lanes, self.engine, self._shaping = lanes, lanes.engine, shaping
@@ -89,16 +89,16 @@ class Sampler:
 
     @property
     def decisions_per_step(self) -> int:
-        """Timesteps of the last step of all games: its lanes, but for those of seats that are out or wait."""
+        """Timesteps of the last step of all games: its lanes without those of seats that are out or wait."""
         return self._decisions
 
     @property
     def last_step(self) -> dict[str, Any]:
-        """What callbacks may ask of the last step: `dones` (N,) bool, the game ended."""
+        """For callbacks: `dones` (N,) bool, the game ended in the last step."""
         return {"dones": self._lengths == 0}
 
     def state(self) -> dict[str, Tensor]:
-        """Running sums and memories of unfinished games, of other players too; with the engine's state, all that a resumed run needs."""
+        """Running sums and memories of unfinished games, including other players'; with the engine's state, all that a resumed run needs."""
         parts = {
             "returns": torch.from_numpy(self._returns),
             "lengths": torch.from_numpy(self._lengths),
@@ -111,7 +111,7 @@ class Sampler:
         return {name: tensor for name, tensor in parts.items() if tensor is not None} | self.lanes.state()
 
     def restore(self, state: dict[str, Tensor]) -> None:
-        """Restore what `state` returned; where players of other seats cannot go on with their games, the next rollout starts new ones."""
+        """Restore what `state` returned; if players of other seats cannot continue their games, the next rollout starts new ones."""
         if not self.lanes.restore(state):
             return
         self._returns, self._lengths = state["returns"].numpy().copy(), state["lengths"].numpy().copy()
@@ -133,8 +133,8 @@ class Sampler:
     ) -> tuple[Rollout | None, EpisodeStats]:
         """Play `steps` decisions in every lane.
 
-        `on_step` is called after each; when it gives False, sampling stops and there is no rollout. A `teacher` sees the same
-        decisions, with a memory of its own; the rollout then has its logits.
+        `on_step` is called after each; if it returns False, sampling stops and there is no rollout. A `teacher` sees the same
+        decisions with its own memory; the rollout then contains its logits.
         """
         told = [network for network in (policy, teacher) if network is not None and network.uses_previous]
         self.lanes.listen(self._notice if told else None)
@@ -232,7 +232,7 @@ class Sampler:
         return self.lanes.rewards(every)
 
     def _close(self, done: Any, rewards: Any) -> tuple[Any, Any]:
-        """Start the next game where one ended; returns returns and lengths of those that did."""
+        """Start the next game where one ended; returns the returns and lengths of the ended games."""
         self._returns += self.lanes.results(rewards)
         self._lengths += 1
         ended = self._returns[done], self._lengths[done]

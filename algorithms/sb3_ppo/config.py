@@ -22,7 +22,7 @@ class SB3PPOConfig(AlgorithmConfig):
     separate_value: bool = True
     """The value function has hidden layers of its own; Stable-Baselines3 has nothing else."""
     masked: bool = True
-    """True: MaskablePPO. False: PPO, for games without illegal actions; in others it loses a game by each of them."""
+    """True: MaskablePPO. False: PPO, for games without illegal actions; in other games an illegal action loses the game."""
     learning_rate: PositiveFloat = 3e-4
     """Step size of Adam."""
     anneal_learning_rate: bool = False
@@ -38,9 +38,9 @@ class SB3PPOConfig(AlgorithmConfig):
     gae_lambda: Fraction = 0.95
     """Mixes one-step (0) and Monte Carlo (1) advantages."""
     clip_range: PositiveFloat = 0.2
-    """How far the probability ratio may move from 1."""
+    """Clipping range of the probability ratio."""
     normalize_advantage: bool = True
-    """Scale the advantages of a batch to mean 0, deviation 1."""
+    """Scale the advantages of a batch to mean 0 and standard deviation 1."""
     ent_coef: float = 0.0
     """Weight of the entropy bonus."""
     vf_coef: float = 0.5
@@ -48,7 +48,7 @@ class SB3PPOConfig(AlgorithmConfig):
     max_grad_norm: PositiveFloat = 0.5
     """Maximum gradient norm."""
     target_kl: float | None = None
-    """Stop the passes of an iteration when the policy moved further than 1.5 times this."""
+    """Stop the passes of an iteration when the approximate KL exceeds 1.5 times this."""
 
     def __post_init__(self) -> None:
         """Check limits, and what Stable-Baselines3 cannot do.

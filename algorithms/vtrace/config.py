@@ -38,19 +38,19 @@ class VTraceConfig(AlgorithmConfig, LossWeights):
     batch_columns: PositiveInt = 512
     """Sequences per gradient step."""
     reuse: PositiveInt = 2
-    """How often every sequence is used."""
+    """Number of times that each sequence is used."""
     replay_rollouts: PositiveInt = 1
     """Rollouts that sequences are drawn from; more make the data older and more mixed."""
     max_lag: NonNegativeInt = 1000
-    """Sequences sampled by weights more gradient steps ago than this are dropped."""
+    """Sequences sampled more gradient steps ago than this are dropped."""
     discount_per: Annotated[str, OneOf("decision", "step")] = "decision"
-    """What the discount counts where a seat waits: its own "decision"s, or every "step" of the game."""
+    """What the discount counts where a seat waits: its own "decision"s, or each "step" of the game."""
     ratios: Annotated[str, OneOf("split", "joint")] = "split"
     """"split": a ratio per head, or "joint": one for the whole action."""
     privileged_value: bool = False
-    """Learn the value by a network of its own that sees the whole game, hidden things too; the policy does not."""
+    """Learn the value with a separate network that sees the whole game, including hidden information; the policy does not."""
     value_warm_up: NonNegativeInt = 0
-    """Timesteps at the start in which only the privileged value learns, so that the policy is not led by a value that knows nothing yet."""
+    """Timesteps at the start in which only the privileged value learns, so that an untrained value does not mislead the policy."""
     teacher: str | None = None
     """Checkpoint of a frozen policy to stay close to; its weights' SHA-256 is kept in every checkpoint."""
 

@@ -1,4 +1,4 @@
-"""What recorded hands say of E[Q] itself: how far tiles lie apart, how sure the means are, how often the best tile hangs on the sample."""
+"""Statistics of E[Q] in recorded hands: how far tiles lie apart, how certain the means are, how often the best tile depends on the sample."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ READERS: dict[str, Callable[[Path], EqGame]] = {".safetensors": read_eq, ".pt": 
 
 
 class Resample(NamedTuple):
-    """What other samples of as many worlds say of the decisions of a hand; (28,), NaN where there is no choice or all worlds were solved."""
+    """The decisions of a hand under other samples of worlds; (28,), NaN where there is no choice or all worlds were solved."""
 
     changed: NDArray[np.float64]
     """1 where another tile than the record's is best."""
@@ -35,7 +35,7 @@ class Resample(NamedTuple):
 
 
 class DecisionFigures(NamedTuple):
-    """Of each decision of some hands, (n,) each; NaN where a figure has no meaning."""
+    """Figures of each decision of some hands, (n,) each; NaN where a figure has no meaning."""
 
     trick: NDArray[np.int64]
     """0..6"""
@@ -58,7 +58,7 @@ class DecisionFigures(NamedTuple):
     error: NDArray[np.float64]
     """Mean of the tile played minus the points that the hand then brought."""
     within: NDArray[np.float64]
-    """1 where that is at most one deviation of the tile's value over worlds; NaN where there is none."""
+    """1 where that is at most one standard deviation of the tile's value over worlds; NaN where that is 0."""
     mode: NDArray[np.int64]
     q_gap: NDArray[np.float64]
 
@@ -139,7 +139,7 @@ def analyse(games: Iterable[EqGame], samples: Sequence[int] = (), key: int = 0) 
 
     Args:
         games: recorded hands.
-        samples: numbers of worlds; other worlds, so many, are drawn for each decision, and it is counted how often another tile is the best.
+        samples: numbers of worlds to draw anew for each decision, to count how often another tile is best.
         key: of these draws.
 
     Raises:
@@ -197,14 +197,14 @@ def _figures(rows: DecisionFigures, among: NDArray[np.bool_], drawn: Mapping[int
 
 
 def _mean(values: NDArray[np.float64]) -> float | None:
-    """Of the numbers among them; None if there is none."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else None
+    """Mean of the values that are not NaN; None if there is none."""
+    present = values[~np.isnan(values)]
+    return float(present.mean()) if len(present) else None
 
 
 def _quantile(values: NDArray[np.float64], share: int) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(np.percentile(known, share)) if len(known) else None
+    present = values[~np.isnan(values)]
+    return float(np.percentile(present, share)) if len(present) else None
 
 
 def read_records(paths: Iterable[Path]) -> Iterator[EqGame]:

@@ -1,6 +1,6 @@
 """The oracle's flywheel: label new seeds, fine-tune the best network on all labels so far, score it on golden seeds, keep it if it is better.
 
-Golden seeds are of the validation split and the same in every turn. Seeds of the test split are never read.
+The golden seeds belong to the validation split and are the same in every turn. Seeds of the test split are never read.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from .oracle import Texas42Oracle, open_network
 from .tally import regrets, score_network, scores
 
 LABELS, FIRST, POLICY, SCORES = "labels", "start.ludory", "policy.ludory", "scores.json"
-"""In the folder: labels of all turns, and a copy of the network that it began with; of each turn: what it learnt, and its scores."""
+"""Files in the folder: labels of all turns, and a copy of the first network; in a turn's folder: the network that it learnt, and its scores."""
 
 
 @dataclass(frozen=True, slots=True)
 class OracleFlywheelConfig:
-    """Which seeds, how they are labelled and learnt from, and when a network is better.
+    """The seeds, how they are labelled and learnt from, and when a network is better.
 
     Raises:
         OptionError: naming the field, the value and what is allowed.
@@ -162,7 +162,7 @@ class OracleFlywheel(Turns[OracleFlywheelState]):
         return self.folder / self.state.blueprint
 
     def _label(self) -> OracleFlywheelState | None:
-        """Files that are there stay; other processes may make some of them, with `ludory texas42 labels`."""
+        """Existing files stay; other processes may make some of them with `ludory texas42 labels`."""
         config = self.state.config
         names = [*golden_names(config), *turn_names(config, self.state.turn)]
         check = CheckLabels(config.labels)
@@ -243,7 +243,7 @@ class OracleFlywheel(Turns[OracleFlywheelState]):
 
 
 def _ignored(number: int) -> None:
-    """`fill` asks for no number."""
+    """`fill` takes functions without a result."""
 
 
 def golden_names(config: OracleFlywheelConfig) -> list[LabelsName]:

@@ -1,4 +1,4 @@
-"""The learner from the oracle of Texas 42."""
+"""`Texas42Oracle`: learns exact values of Texas 42 with open hands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GAME = "Texas42Play-v0"
 
 
 class Texas42Oracle(SupervisedAlgorithm):
-    """A network that learns exact values with open hands; see `Texas42OracleConfig` for its options.
+    """A network that learns exact values with open hands, with the options of `Texas42OracleConfig`.
 
     It reads tokens of states instead of observations, so it has no `predict`; as an agent it draws worlds and averages.
     """
@@ -56,7 +56,7 @@ class Texas42Oracle(SupervisedAlgorithm):
         return read_split(config.dataset, name, config.per_decision, config.sampler_seed)
 
     def make_module(self) -> OracleModule:
-        """What Lightning trains."""
+        """The module that Lightning trains."""
         return OracleModule(self.policy, self.optimizer, self.config, self.training_data, self.validation_data, self)
 
     @property
@@ -65,7 +65,7 @@ class Texas42Oracle(SupervisedAlgorithm):
         return len(self.training_data.state)
 
     def learning_rate_at(self, done: float) -> float:
-        """Up at first, then along a half cosine."""
+        """Linear warm-up, then a half cosine."""
         first, last, warmup = self.config.learning_rate, self.config.final_learning_rate, self.config.warmup
         if done < warmup:
             return first * max(done / warmup, 0.01)
@@ -76,7 +76,7 @@ class Texas42Oracle(SupervisedAlgorithm):
         return epoch_table(self.epoch_title, metrics)
 
     def predict(self, *args: Any, **kwargs: Any) -> Any:
-        """Not for this network.
+        """Not supported.
 
         Raises:
             OptionError: always.
