@@ -37,7 +37,11 @@ class LearnerConfig:
     """Separate hidden layers for the value function, as in Stable-Baselines3."""
 
     def __post_init__(self) -> None:
-        """Check the limits of all fields; a subclass with checks of its own calls this first."""
+        """Check the limits of all fields; a subclass with checks of its own calls this first.
+
+        Raises:
+            OptionError: naming the field, the value and what is allowed.
+        """
         check_limits(self)
 
 

@@ -28,11 +28,6 @@ class BCConfig(OfflineConfig):
     """Imitate a head only where its value had an effect, in recordings that say so (the arena's `used`); False: everywhere."""
 
     def __post_init__(self) -> None:
-        """Check limits.
-
-        Raises:
-            OptionError: naming the field, the value and what is allowed.
-        """
         OfflineConfig.__post_init__(self)
         if self.patience is not None and self.split_ratio[1] == 0:
             raise OptionError(

@@ -83,11 +83,6 @@ class DistillConfig(OfflineConfig):
     """Agent to compare with; none: init_from, else the blueprint that the recording names."""
 
     def __post_init__(self) -> None:
-        """Check limits; put the values of `mode="seed"` in place.
-
-        Raises:
-            OptionError: naming the field, the value and what is allowed.
-        """
         if isinstance(self.dataset, str):
             object.__setattr__(self, "dataset", (self.dataset,))
         elif self.dataset is not None:

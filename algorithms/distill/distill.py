@@ -171,11 +171,6 @@ class Distill(OfflineAlgorithm):
             self._learn_from_teacher(), self.game, self.policy, self.optimizer, self.config, *data, self
         )
 
-    @property
-    def num_samples(self) -> int:
-        """Decisions of an epoch."""
-        return len(self.training_data)
-
     def epoch_report(self, metrics: Mapping[str, float]) -> RenderableType:
         """Figures of training and validation."""
         title = f"{self.epoch_title}, {metrics['time/fps']:,.0f} samples/s"

@@ -80,7 +80,7 @@ class SupervisedConfig(LearnerConfig):
 class SupervisedAlgorithm(Algorithm):
     """A learner without games, whose timesteps are samples.
 
-    Subclasses write `make_module`, `read_split`, `num_samples` and `epoch_report`. A dataset is opened when the algorithm is made (so that a wrong
+    Subclasses write `make_module`, `read_split` and `epoch_report`. A dataset is opened when the algorithm is made (so that a wrong
     one is refused at once), that of a loaded model when it learns.
     """
 
@@ -100,9 +100,9 @@ class SupervisedAlgorithm(Algorithm):
         """The module that Lightning trains."""
 
     @property
-    @abstractmethod
     def num_samples(self) -> int:
         """Decisions of an epoch."""
+        return len(self.training_data)
 
     @abstractmethod
     def read_split(self, name: Literal["train", "val"]) -> Any:

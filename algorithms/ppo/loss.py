@@ -17,9 +17,7 @@ class PPOMinibatch(NamedTuple):
     log_probs: Tensor  # [..., H], of the policy that acted
     advantages: Tensor  # [...], scaled already where the config asks for it
     returns: Tensor  # [...]
-    weights: (
-        Tensor  # [...], of the decisions in the mean: they sum to 1 over the minibatch, 0 on rows without a decision
-    )
+    weights: Tensor  # [...], of the decisions in means: their sum is 1, 0 on rows without a decision
     used: Tensor | None = None  # [..., H] bool, heads that had an effect; None: all
     teacher: MaskedHeads | None = None  # a frozen policy over the same legal masks
 

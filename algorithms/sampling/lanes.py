@@ -168,6 +168,14 @@ class EngineLanes(Lanes):
         """As `Lanes.results`."""
         return rewards[:, self.reward_seat]
 
+    def over(self) -> Array:
+        """As `Lanes.over`."""
+        return self.engine.terminated | self.engine.truncated
+
+    def start(self, rows: Array | None = None) -> None:
+        """As `Lanes.start`."""
+        self.engine.reset(rows)
+
     def listen(self, listener: Listener | None) -> None:
         """As `Lanes.listen`."""
         self._listener = listener
@@ -268,20 +276,12 @@ class SelfPlayLanes(EngineLanes):
         terminated = torch.as_tensor(self.engine.terminated)
         return terminated, torch.as_tensor(self.engine.truncated) & ~terminated
 
-    def over(self) -> Array:
-        """As `Lanes.over`."""
-        return self.engine.terminated | self.engine.truncated
-
     def play(self, joint: Tensor) -> Array:
         """As `Lanes.play`: the rewards of this move."""
         moves = played(joint)
         tell_of_moves(self._listener, self.engine, moves)
         self.engine.step(moves)
         return self.engine.rewards
-
-    def start(self, rows: Array | None = None) -> None:
-        """As `Lanes.start`."""
-        self.engine.reset(rows)
 
 
 class SimultaneousLanes(EngineLanes):
@@ -337,10 +337,6 @@ class SimultaneousLanes(EngineLanes):
         truncated = torch.as_tensor(self.engine.truncated).repeat_interleave(self.facts.players)
         return terminated, truncated & ~terminated
 
-    def over(self) -> Array:
-        """As `Lanes.over`."""
-        return self.engine.terminated | self.engine.truncated
-
     def rewards(self, rewards: Tensor) -> Tensor:
         """As `Lanes.rewards`."""
         return rewards.flatten()
@@ -356,10 +352,6 @@ class SimultaneousLanes(EngineLanes):
         """As `Lanes.play`: the rewards of this move."""
         self.engine.step(self._cube(joint))
         return self.engine.rewards
-
-    def start(self, rows: Array | None = None) -> None:
-        """As `Lanes.start`."""
-        self.engine.reset(rows)
 
 
 def on_engine(actions: Tensor) -> Array:

@@ -28,15 +28,11 @@ class Rollout(NamedTuple):
     seats: Tensor  # [T, B] int64, the seat that decided
     starts: Tensor  # [T, B] bool, the seat's first row of its game
     valid: Tensor | None = None  # [T, B] bool, False on padding; None: all are decisions
-    memory: Tensor | None = (
-        None  # (B, size) before the first decision, or (B, P, size) where a column holds several seats
-    )
+    memory: Tensor | None = None  # (B, size) at the start, or (B, P, size) where a column holds several seats
     teacher_logits: Tensor | None = None  # [T, B, A]
     used: Tensor | None = None  # [T, B, H] bool, heads whose value mattered; None: all did
     critic: Tensor | None = None  # [T, B, bytes] uint8 bits or [T, B, size] float32, what a privileged value saw
-    previous: Tensor | None = (
-        None  # [T, B, P] int64, last move of each seat, the deciding one first, as networks are told it
-    )
+    previous: Tensor | None = None  # [T, B, P] int64, last move of each seat, the deciding one first
     decided: Tensor | None = None  # [T, B] bool, False where the seat waited; None: every valid row is a decision
 
     def steps(self) -> Steps:

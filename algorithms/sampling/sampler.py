@@ -34,28 +34,6 @@ class EpisodeStats(NamedTuple):
         return dict(zip(("rollout/ep_rew_mean", "rollout/ep_len_mean"), means, strict=True))
 
 
-class _Moves(NamedTuple):
-    """Records of one step of all lanes; stacked over time at the end."""
-
-    observations: Tensor
-    masks: Tensor
-    actions: Tensor
-    log_probs: Tensor
-    values: Tensor
-    cut_values: Tensor
-    rewards: Tensor
-    terminated: Tensor
-    truncated: Tensor
-    seats: Tensor
-    starts: Tensor
-    valid: Tensor | None
-    teacher_logits: Tensor | None
-    used: Tensor | None
-    critic: Tensor | None
-    previous: Tensor | None
-    decided: Tensor | None
-
-
 class Sampler:
     """Plays a batch of games with one policy.
 
@@ -144,7 +122,7 @@ class Sampler:
             if teacher is not None:
                 self.teacher.expect(teacher)
             self.start()
-        moves: list[_Moves] = []
+        moves: list[dict[str, Tensor | None]] = []
         ended: list[tuple[Any, Any]] = []
         self.lanes.begin()
         games, observation = self.lanes.games, self.lanes.observe()
@@ -173,15 +151,32 @@ class Sampler:
             cuts = self._cut_values(on_host(games[truncated].unique()), values)
             recorded = self._recorded(rewards if self._shaping is None else rewards + self._shaping.gains(rewards))
             ended.append(self._close(np.flatnonzero(on_host(self.lanes.over())), on_host(rewards)))
-            decision = observation, pack_bits(mask), actions, log_probs, values, cuts, recorded
-            extras = valid, teacher_logits, used, critic_input, previous, decided
-            moves.append(_Moves(*decision, terminated, truncated, seats.clone(), starts, *extras))
+            moves.append(
+                {
+                    "observations": observation,
+                    "masks": pack_bits(mask),
+                    "actions": actions,
+                    "log_probs": log_probs,
+                    "values": values,
+                    "cut_values": cuts,
+                    "rewards": recorded,
+                    "terminated": terminated,
+                    "truncated": truncated,
+                    "seats": seats.clone(),
+                    "starts": starts,
+                    "valid": valid,
+                    "teacher_logits": teacher_logits,
+                    "used": used,
+                    "critic": critic_input,
+                    "previous": previous,
+                    "decided": decided,
+                }
+            )
             observation = self.lanes.observe()
             if on_step is not None and not on_step():
                 return None, _stats(ended)
         last = self._values(observation, games, self.lanes.seats())
-        columns = _Moves(*(None if c[0] is None else torch.stack(c) for c in zip(*moves, strict=True)))  # type: ignore[arg-type]
-        return self._assemble(columns, last, memory), _stats(ended)
+        return self._assemble(moves, last, memory), _stats(ended)
 
     def _critic_values(self, critic_input: Tensor) -> Tensor:
         assert self.critic is not None
@@ -215,16 +210,22 @@ class Sampler:
             return self._critic_values(self.lanes.critic_of_seat(seat, rows))
         return self.player.peek(self.lanes.observe_seat(seat, rows), games, torch.full_like(games, seat)).values
 
-    def _assemble(self, moves: _Moves, last: Tensor, memory: Tensor | None) -> Rollout:
-        following = torch.cat([moves.values[1:], last.unsqueeze(0)])
-        decisions = moves.observations, moves.masks, moves.actions, moves.log_probs, moves.values
-        ends = moves.terminated, moves.truncated, moves.seats, moves.starts, moves.valid
-        extras = memory, moves.teacher_logits, moves.used, moves.critic, moves.previous, moves.decided
+    def _assemble(self, moves: list[dict[str, Tensor | None]], last: Tensor, memory: Tensor | None) -> Rollout:
+        columns: dict[str, Any] = {
+            name: None if first is None else torch.stack([move[name] for move in moves])  # type: ignore[misc]
+            for name, first in moves[0].items()
+        }
+        cut_values = columns.pop("cut_values")
+        following = torch.cat([columns["values"][1:], last.unsqueeze(0)])
         if self.lanes.own_rewards:
-            rollout = Rollout(*decisions, following, moves.values, *ends, *extras)
-            return own_rewards(rollout, moves.rewards, moves.cut_values, self.lanes.facts.players)
-        next_values = torch.where(moves.truncated, moves.cut_values, following)
-        return Rollout(*decisions, next_values, moves.rewards, *ends, *extras)
+            rewards, columns["rewards"] = (
+                columns["rewards"],
+                columns["values"],
+            )  # [N, P] for N lanes: no column of a rollout
+            rollout = Rollout(**columns, next_values=following, memory=memory)
+            return own_rewards(rollout, rewards, cut_values, self.lanes.facts.players)
+        next_values = torch.where(columns["truncated"], cut_values, following)
+        return Rollout(**columns, next_values=next_values, memory=memory)
 
     def _recorded(self, rewards: Any) -> Tensor:
         """(lanes,), or (N, P) where rewards are own."""

@@ -51,11 +51,6 @@ class SB3PPOConfig(AlgorithmConfig):
     """Stop the passes of an iteration when the approximate KL exceeds 1.5 times this."""
 
     def __post_init__(self) -> None:
-        """Check limits, and what Stable-Baselines3 cannot do.
-
-        Raises:
-            OptionError: naming the field, the value and what is allowed.
-        """
         AlgorithmConfig.__post_init__(self)
         if not self.separate_value:
             raise OptionError("separate_value=False: networks of Stable-Baselines3 share no layers; leave it out")

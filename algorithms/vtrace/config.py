@@ -55,11 +55,6 @@ class VTraceConfig(AlgorithmConfig, LossWeights):
     """Checkpoint of a frozen policy to stay close to; its weights' SHA-256 is kept in every checkpoint."""
 
     def __post_init__(self) -> None:
-        """Check limits.
-
-        Raises:
-            OptionError: naming the field, the value and what is allowed.
-        """
         AlgorithmConfig.__post_init__(self)
         if self.value_warm_up and not self.privileged_value:
             raise OptionError(

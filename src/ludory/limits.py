@@ -6,10 +6,12 @@ A field that is None is not checked. The aliases below are the usual cases.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import fields
 from functools import cache
+from inspect import get_annotations
 from types import UnionType
-from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 
 from .errors import OptionError
 
@@ -93,10 +95,13 @@ def check_limits(config: object) -> None:
 
 @cache
 def _limits(kind: type) -> tuple[tuple[str, Limit], ...]:
-    hints = get_type_hints(kind, include_extras=True)
+    hints: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        with suppress(NameError):  # a third party's class may use names that only type checkers import
+            hints |= get_annotations(base, eval_str=True)
     found = []
     for field in fields(kind):
-        hint = hints[field.name]
+        hint = hints.get(field.name)
         for part in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
             found += [(field.name, limit) for limit in getattr(part, "__metadata__", ()) if isinstance(limit, Limit)]
     return tuple(found)

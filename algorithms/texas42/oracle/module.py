@@ -17,10 +17,7 @@ from ludory.algorithms.offline.supervised_module import Course, SupervisedModule
 from .config import Texas42OracleConfig
 from .data import OracleBatch, OracleData, shuffled_batches, stored_batches
 from .loss import oracle_loss
-from .tally import PLAYERS, OracleTally, added, no_tally, scores, tally
-
-VALIDATION_ROWS = 2048
-"""States of a validation batch."""
+from .tally import PLAYERS, ROWS, OracleTally, added, no_tally, scores, tally
 
 
 class OracleModule(SupervisedModule):
@@ -55,7 +52,7 @@ class OracleModule(SupervisedModule):
 
     def validation_batches(self) -> Iterator[OracleBatch]:
         """All validation states in stored order."""
-        batches = stored_batches(self._validation, VALIDATION_ROWS, self.policy.tokens_version)
+        batches = stored_batches(self._validation, ROWS, self.policy.tokens_version)
         return islice(batches, self.global_rank, None, self.trainer.world_size)
 
     def samples_in(self, batch: OracleBatch) -> int:
