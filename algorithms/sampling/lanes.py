@@ -41,6 +41,7 @@ class Lanes(Protocol):
 
     def begin(self) -> None:
         """Called at the start of a rollout; the lanes stay the same until the next call. By default they never change."""
+        return
 
     def seats(self) -> Tensor:
         """(lanes,) int64: the deciding seat."""
@@ -104,6 +105,7 @@ class Lanes(Protocol):
 
     def close(self, rows: Array, returns: Array, lengths: Array) -> None:
         """Called when the games `rows` ended with these returns of the policy after so many of its steps."""
+        return
 
     def listen(self, listener: Listener | None) -> None:
         """Call `listener` with every move of games in which seats take turns, before it is applied; None: no listener."""

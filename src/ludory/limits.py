@@ -87,7 +87,7 @@ def check_limits(config: object) -> None:
     Raises:
         OptionError: a field breaks its limit; the error names the field, the value and the limit.
     """
-    for name, limit in _limits(type(config)):
+    for name, limit in _limits(type(config)):  # type: ignore[arg-type]  # classes are hashable
         value = getattr(config, name)
         if value is not None and not limit.holds(value):
             raise OptionError(f"{name}={value!r}: {limit.rule}")
