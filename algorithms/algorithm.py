@@ -1,4 +1,4 @@
-"""`Algorithm`: a learner with a policy and games of its own."""
+"""`Algorithm`: a learner with its own policy and games."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ from ludory.errors import CheckpointError, OptionError, SnapshotError
 from ludory.plugins import algorithms, networks
 
 from .config import AlgorithmConfig, LearnerConfig, make_config
-from .learner import Learner, game_of, needed_game, saved_game
+from .learner import Learner, game_to_load, needed_game
 
 
 class Algorithm(Learner):
     """A learner with its policy and its games.
 
-    Subclasses name `id` and `config_class` and write `setup` and `iterate` (or `learn` itself); what must survive a resume beside the weights
+    Subclasses define `id`, `config_class`, `setup` and `iterate` (or `learn` itself). State beside the weights that must survive a resume
     goes through `training_state` and `restore_training_state`.
 
     Args:
-        policy: network by name, with arguments where wanted: "gru(memory_size=128)"; "auto" for the algorithm's default.
+        policy: name of a network, with arguments if needed, such as "gru(memory_size=128)"; "auto": the algorithm's default.
         env: game id, `Game`, or an environment of Gymnasium, PettingZoo or Stable-Baselines3: an object, a class or function that
-            makes one, a list of these, or a vector environment.
+            returns one, a list of these, or a vector environment.
         **config: fields of `config_class`.
     """
 
     config_class: ClassVar[type[LearnerConfig]] = AlgorithmConfig
     inputs: ClassVar[tuple[str, ...]] = ("init_from",)
-    """Fields of the config that name what a new run reads; a loaded model does without."""
+    """Fields of the config that name inputs of a new run; a loaded model does not read them."""
     teacher_weight: ClassVar[str | None] = None
-    """Field of the config that weighs closeness to the policy in `config.teacher`; None: it learns without a teacher."""
+    """Field of the config with the weight of the KL to the policy in `config.teacher`; None: the algorithm has no teacher."""
     saves_folder: ClassVar[bool] = False
-    """Whether a checkpoint is a folder, with what `write_files` writes, instead of one file."""
+    """Whether a checkpoint is a folder, with the files that `write_files` writes, instead of one file."""
     continuous: ClassVar[bool] = False
-    """True if it learns continuous actions, too."""
+    """Whether it also learns continuous actions."""
 
     def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
         game = needed_game(env, self.id)
@@ -87,14 +87,14 @@ class Algorithm(Learner):
         self.setup()
 
     def _start_from(self, file: str) -> None:
-        """Take the weights of a checkpoint, or of a model's .zip of Stable-Baselines3."""
+        """Load the weights of a checkpoint, or of a .zip of Stable-Baselines3."""
         if is_sb3_file(file):
             copy_weights(file, read_sb3(file), self.policy, self.game.id)
         else:
             take_weights(self.policy, file, *read_checkpoint(file), self.game)
 
     def _learn_from_teacher(self) -> Policy | None:
-        """The frozen policy that the config names, if it names one; the same weights in every part of a run.
+        """The frozen policy that the config names, if any; its weights are the same in every part of a run.
 
         Raises:
             CheckpointError: it cannot be read, or has changed since the run began.
@@ -118,16 +118,16 @@ class Algorithm(Learner):
         return load_teacher(file, self.game, self.device)
 
     def _policy_wishes(self) -> dict[str, Any]:
-        """Arguments of the network that the config names."""
+        """Arguments of the network that come from the config."""
         config = self.config
         return {"hidden": config.hidden, "activation": config.activation, "separate_value": config.separate_value}
 
     @abstractmethod
     def setup(self) -> None:
-        """Make optimisers and whatever else training needs; called once, after the policy is built."""
+        """Make optimisers and other state of the training; called once, after the policy is built."""
 
     def _open_source(self) -> None:
-        """Open what the algorithm learns from: games played by a sampler."""
+        """Open the source of data: games played by a sampler."""
         config = self.config
         self.engine: Engine = make_engine(self.game, config.num_envs, device=config.device, seed=config.seed)
         shaping = Shaping.of(self.game, self.engine, config.shaping)
@@ -136,7 +136,7 @@ class Algorithm(Learner):
         )
 
     def sample_from(self, lanes: Lanes) -> None:
-        """Learn from the decisions of other `lanes` of the engine, such as games against opponents that a league assigns."""
+        """Replace the sampler's lanes, for example by games against the opponents that a league assigns."""
         critic, shaping = self.sampler.critic, Shaping.of(self.game, self.engine, self.config.shaping)
         self.sampler = Sampler(lanes, self.config.precision, shaping)
         self.sampler.critic = critic
@@ -152,18 +152,18 @@ class Algorithm(Learner):
         return self.sampler.last_step
 
     def training_state(self) -> dict[str, Tensor]:
-        """Tensors beside weights, games and random state that a resumed run needs."""
+        """Further tensors that a resumed run needs, beside weights, games and random state."""
         return {}
 
     def restore_training_state(self, state: dict[str, Tensor]) -> None:
         """Restore what `training_state` returned."""
 
     def check_learnt(self, metrics: Mapping[str, float]) -> None:
-        """As `Learner.check_learnt`: metrics and weights."""
+        """As `Learner.check_learnt`; checks metrics and weights."""
         check_finite(metrics, self._learning_weights())
 
     def _learning_weights(self) -> dict[str, Tensor]:
-        """Of all networks that learn, by name."""
+        """Weights of all networks that learn, by name."""
         value = getattr(self, "value", None)
         return self.policy.state_dict() | ({} if value is None else save_value(value))
 
@@ -180,15 +180,15 @@ class Algorithm(Learner):
         """Actions for one observation (*shape) or a batch (m, *shape), and the state after them.
 
         Args:
-            observation: as the game's views give it.
+            observation: as the game's views return it.
             state: memory of recurrent policies, as returned before.
-            episode_start: (m,) bool; where true, `state` starts anew.
-            deterministic: most probable action instead of a draw.
-            action_masks: (m, A) or (A,) bool; None: everything is allowed.
-            seat: who decides, one seat or (m,) of them; only for networks that want to know, such as hanabi_gru.
+            episode_start: (m,) bool; where true, `state` is reset.
+            deterministic: return the most probable action instead of a sample.
+            action_masks: (m, A) or (A,) bool; None: all actions are legal.
+            seat: the deciding seat, one or (m,); only for networks that take it as input, such as hanabi_gru.
 
         Raises:
-            OptionError: an observation of another shape; or the network wants to know its seat, or the moves of all seats, which only
+            OptionError: the observation has another shape; or the network needs its seat, or the moves of all seats, which only
                 an agent sees (`as_agent()`).
         """
         if self.policy.uses_previous:
@@ -223,7 +223,7 @@ class Algorithm(Learner):
         return (chosen[0] if single else chosen), output.memory
 
     def _fresh_memory(self, memory: Tensor | None, starts: Any) -> Tensor | None:
-        """`memory` (m, size), anew in the rows where `starts` (m,) is true."""
+        """`memory` (m, size), reset in the rows where `starts` (m,) is true."""
         if memory is None or starts is None:
             return memory
         initial = self.policy.initial_memory(len(memory))
@@ -235,7 +235,7 @@ class Algorithm(Learner):
         return NeuralAgent(self.policy, self.id, deterministic, self.config.seed)
 
     def save(self, file: str | Path) -> None:
-        """Write everything that goes on from here: weights, optimiser, games, random state. Atomic. One file, or a folder where the class says so.
+        """Write everything that a resumed run needs: weights, optimiser, games, random state. Atomic. One file, or a folder if `saves_folder`.
 
         Raises:
             TrainingError: weights are not finite; a file written before stays as it is.
@@ -244,7 +244,7 @@ class Algorithm(Learner):
         self._write(file, self._header() | self._source_header(), self._tensors())
 
     def save_policy(self, file: str | Path) -> None:
-        """Write the network alone, for playing; `load` gives a model that learns on with a fresh optimiser and fresh games.
+        """Write the network alone, for playing; `load` returns a model that continues with a fresh optimiser and new games.
 
         Raises:
             TrainingError: weights are not finite; a file written before stays as it is.
@@ -261,16 +261,16 @@ class Algorithm(Learner):
             write_checkpoint(file, header, tensors)
 
     def write_files(self, folder: Path) -> None:
-        """Write into the folder of a checkpoint what is no tensor of the run; only of classes with `saves_folder`."""
+        """Write further files into the folder of a checkpoint; only for classes with `saves_folder`."""
 
     def read_files(self, folder: Path) -> None:
-        """Restore what `write_files` wrote; the checksums have been compared."""
+        """Restore what `write_files` wrote; checksums have been checked."""
 
     def restore(self, file: str | Path) -> None:
-        """Go on, in this very object, where `save` was called: weights, optimiser, games, random state.
+        """Restore the state that `save` wrote in this object: weights, optimiser, games, random state.
 
         Raises:
-            CheckpointError: damaged, foreign, or of a network that does not fit.
+            CheckpointError: damaged, not a checkpoint of Ludory, or of a network that does not fit.
         """
         self._restore(file, *read_checkpoint(file))
 
@@ -286,11 +286,11 @@ class Algorithm(Learner):
         } | self._packages()
 
     def _recorded_game(self) -> dict[str, Any]:
-        """What is known of a game whose rules are not installed."""
+        """The description of a game whose rules are not installed."""
         return {"recorded": header_to_json(header_of(self.game))} if self.game.recorded is not None else {}
 
     def _packages(self) -> dict[str, Any]:
-        """The packages of third parties that the file needs, where it needs any."""
+        """Third-party packages that the file needs."""
         needed = {
             "game": package_of(self.game),
             "network": networks.package_of(self.policy_spec.id),
@@ -310,29 +310,18 @@ class Algorithm(Learner):
 
     @classmethod
     def load(cls, file: str | Path, env: Any = None, **changes: Any) -> Self:
-        """A model that goes on where `save` was called.
+        """Return a model that continues where `save` was called.
 
         Args:
             file: checkpoint.
-            env: only needed for games that are not registered; must be the game of the checkpoint.
+            env: the game of the checkpoint; only needed if it is not registered.
             **changes: config fields to change, e.g. device.
 
         Raises:
-            CheckpointError: damaged, foreign, of another algorithm or another game.
+            CheckpointError: damaged, not a checkpoint, or of another algorithm or game.
         """
         header, tensors = read_checkpoint(file)
-        if header.get("algorithm") != cls.id:
-            raise CheckpointError(
-                f"{file}: written by {header.get('algorithm')!r}, this is {cls.id!r}; use ludory.load(file)"
-            )
-        saved = header["env"]
-        if env is None and not saved["id"]:
-            raise CheckpointError(f"{file}: trained on an environment without an id; type load(file, env=...) with it")
-        game = saved_game(file, header) if env is None else game_of(env)
-        if (game.id, dict(game.options)) != (saved["id"], saved["options"]):
-            raise CheckpointError(
-                f"{file}: trained on {saved['id']} with options {saved['options']}, got {game.id} with options {dict(game.options)}"
-            )
+        game = game_to_load(cls, file, header, env)
         config = {**header["config"], **changes}
         model = cls(saved_policy(file, header), game, **{**config, **dict.fromkeys(cls.inputs)})
         model.config = dataclasses.replace(model.config, **{name: config.get(name) for name in cls.inputs})
@@ -364,7 +353,7 @@ class Algorithm(Learner):
         return {"sampler": self.sampler.state(), "games": games}
 
     def _restore_source(self, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> bool:
-        """Take up the games where they were; False if there are none, or another number of them."""
+        """Restore the games; returns False if there are none, or another number of them."""
         if not header["sampling"] or len(tensors["games/to_move"]) != self.engine.num_games:
             return False
         self.engine.load_fields({name: tensor.numpy() for name, tensor in _group(tensors, "games").items()})

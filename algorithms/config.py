@@ -6,9 +6,10 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from ludory.errors import OptionError
+from ludory.limits import OneOf, PositiveInt, check_limits
 
 C = TypeVar("C", bound="LearnerConfig")
 Options = TypeVar("Options")
@@ -16,52 +17,61 @@ Options = TypeVar("Options")
 
 @dataclass(frozen=True, slots=True)
 class LearnerConfig:
-    """The network of an algorithm, and where it computes."""
+    """The network of an algorithm, and its device."""
 
     seed: int = 0
-    """Of the games, the weights and all draws."""
+    """Seed of the games, the weights and all random numbers."""
     device: str = "cpu"
     """"cpu" or "cuda", for the games and the network."""
-    precision: str = "32"
+    precision: Annotated[str, OneOf("32", "bf16")] = "32"
     """"32", or "bf16": matrix products of the network in bfloat16."""
     compile: bool = False
-    """Let torch.compile fuse the network; pays on CUDA, after a minute of compiling."""
+    """Compile the network with torch.compile; worthwhile on CUDA, and takes a minute."""
     init_from: str | None = None
-    """Checkpoint whose network the training starts from; of any algorithm, or a .zip of Stable-Baselines3, with the same layers."""
+    """Checkpoint whose network the training starts from: of any algorithm, or a .zip of Stable-Baselines3, with the same layers."""
     hidden: tuple[int, ...] = ()
     """Width of each hidden layer; empty: the network's own default."""
     activation: str = ""
     """"relu" or "tanh"; empty: the network's own default."""
     separate_value: bool = False
-    """Give the value function hidden layers of its own, as Stable-Baselines3 does."""
+    """Separate hidden layers for the value function, as in Stable-Baselines3."""
+
+    def __post_init__(self) -> None:
+        """Check the limits of all fields; a subclass with checks of its own calls this first.
+
+        Raises:
+            OptionError: naming the field, the value and what is allowed.
+        """
+        check_limits(self)
 
 
 @dataclass(frozen=True, slots=True)
 class AlgorithmConfig(LearnerConfig):
-    """Where and with whom an algorithm plays, and its network."""
+    """The games of an algorithm, and its network."""
 
-    num_envs: int = 1024
+    num_envs: PositiveInt = 1024
     """Games played side by side."""
     seats: str = "auto"
     """Seats that learn: "all" (self-play where rewards differ), a seat number, or "auto": all under a shared reward, else 0."""
     others: str = "random"
     """Agent in the other seats when one seat learns."""
     shaping: float = 0.0
-    """Reward in training for a unit of the game's own progress, such as damage in the arena; scores are never counted with it."""
+    """Training reward per unit of the game's progress, such as damage in the arena; scores do not include it."""
 
 
 def make_options(kind: type[Options], values: Mapping[str, Any]) -> Options:
-    """Options of any learner, a dataclass of `kind`, from keyword arguments.
+    """Make the options of a learner, a dataclass of type `kind`, from keyword arguments.
 
     Raises:
-        OptionError: unknown name or a number out of range.
+        OptionError: an unknown name, or a number out of range.
     """
-    known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]  # a dataclass
+    names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]  # a dataclass
     for name in values:
-        if name not in known:
-            raise OptionError(f"{kind.__name__} has no option {name!r}; it has {', '.join(known)}")
+        if name not in names:
+            raise OptionError(f"{kind.__name__} has no option {name!r}; it has {', '.join(names)}")
     options = kind(**values)
-    for name in known:
+    check_limits(options)  # also where a subclass has a `__post_init__` that does not
+    for name in names:
         number = getattr(options, name)
         if isinstance(number, int | float) and not -(2**63) <= number < 2**63 and number != math.inf:
             raise OptionError(f"{name}={number:.3g}: must be a number between -2^63 and 2^63")
@@ -69,14 +79,15 @@ def make_options(kind: type[Options], values: Mapping[str, Any]) -> Options:
 
 
 def make_config(kind: type[C], values: Mapping[str, Any]) -> C:
-    """A config of `kind` from keyword arguments.
+    """Make a config of type `kind` from keyword arguments.
 
     Raises:
-        OptionError: unknown name or a number out of range.
+        OptionError: an unknown name, or a number out of range.
     """
     config = make_options(kind, values)
-    if isinstance(config, AlgorithmConfig) and config.num_envs < 1:
-        raise OptionError(f"num_envs={config.num_envs}: must be at least 1")
-    if config.precision not in ("32", "bf16"):
-        raise OptionError(f"precision={config.precision!r}: must be '32' or 'bf16'")
     return dataclasses.replace(config, hidden=tuple(config.hidden))
+
+
+def linear(start: float, end: float | None, done: float) -> float:
+    """A value that goes from `start` to `end` as `done` goes from 0 to 1; `start` where `end` is None."""
+    return start if end is None else start + (end - start) * done

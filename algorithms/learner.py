@@ -1,4 +1,4 @@
-"""`Learner`: what everything that learns is to its user; shaped like Stable-Baselines3's algorithms, so that its callbacks work."""
+"""`Learner`: the interface of everything that learns; like that of Stable-Baselines3's algorithms, so that its callbacks work."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ MaybeCallback = BaseCallback | Callable[[dict[str, Any], dict[str, Any]], bool] 
 
 
 class Learner(ABC):
-    """Something that learns a game in steps, tells how far it is, can be stopped, saved and gone on with.
+    """Learns a game in steps, reports progress, and can be stopped, saved and resumed.
 
-    It knows of no policy, engine or tensor: `Algorithm` adds these; a league and a flywheel let other learners learn.
-    Subclasses name `id` and `config_class` and write `iterate` (or `learn` itself), `save` and `load`.
+    It has no policy, engine or tensors: `Algorithm` adds these; a league and a flywheel run other learners.
+    Subclasses define `id`, `config_class`, `iterate` (or `learn` itself), `save` and `load`.
 
     Args:
-        game: what is learnt.
+        game: the game to learn.
         config: an instance of `config_class`.
     """
 
@@ -50,13 +50,13 @@ class Learner(ABC):
 
     @classmethod
     def suited_to(cls, game: Game) -> dict[str, Any]:
-        """Fields of the config whose defaults are others for this game."""
+        """Fields of the config with other defaults for this game."""
         return {}
 
     def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
-        """Learn once; returns numbers to log, None when `on_step` asked to stop.
+        """Run one iteration; returns metrics to log, or None if `on_step` returned False.
 
-        `on_step` is called after every step; it counts `step_timesteps` and asks the callbacks.
+        `on_step` must be called after every step; it counts `step_timesteps` and runs the callbacks.
         """
         raise NotImplementedError(f"{type(self).__name__} needs iterate()")
 
@@ -67,11 +67,11 @@ class Learner(ABC):
 
     @property
     def last_step(self) -> dict[str, Any]:
-        """What callbacks may ask of the last step."""
+        """Local variables of the last step, for callbacks."""
         return {}
 
     def check_learnt(self, metrics: Mapping[str, float]) -> None:  # noqa: B027
-        """Refuse what an iteration learnt, given its `metrics`.
+        """Check what an iteration learnt, given its `metrics`.
 
         Raises:
             TrainingError: it is not finite.
@@ -79,7 +79,7 @@ class Learner(ABC):
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """What is held while `learn` runs, such as the lock of a folder."""
+        """A context around `learn`, which may hold the lock of a folder."""
         yield
 
     def learn(
@@ -89,13 +89,13 @@ class Learner(ABC):
         progress_bar: bool = False,
         reset_num_timesteps: bool = True,
     ) -> Self:
-        """Train until `total_timesteps` were made (whole iterations): decisions of an algorithm that plays.
+        """Train for `total_timesteps`, rounded up to whole iterations; for algorithms that play, a timestep is a decision.
 
         Args:
             total_timesteps: over all games.
             callback: of Stable-Baselines3: one, a list, or a function (locals, globals) -> bool.
             progress_bar: show rate and time left.
-            reset_num_timesteps: count from 0; False goes on counting, as after `load`.
+            reset_num_timesteps: count from 0; False: continue counting, as after `load`.
 
         Raises:
             TrainingError: a loss, a gradient or a weight is not finite after an iteration.
@@ -115,7 +115,7 @@ class Learner(ABC):
         return self
 
     def stop(self) -> None:
-        """End `learn` before its next iteration; what was learnt can be saved and gone on with exactly."""
+        """End `learn` before its next iteration, where the state can be saved and resumed exactly."""
         self._stopping = True
 
     def _iteration(self, callbacks: BaseCallback, progress: Progress) -> bool:
@@ -153,16 +153,16 @@ class Learner(ABC):
 
     @property
     def planned_timesteps(self) -> int:
-        """How long to train where nobody says."""
+        """Default length of a training run."""
         return 2_000_000
 
     @property
     def progress_remaining(self) -> float:
-        """Share of the training still to come, 1 at the start."""
+        """Remaining share of the training, 1 at the start."""
         return 1.0 - min(1.0, self.num_timesteps / max(1, self._total_timesteps))
 
     def get_env(self) -> Any:
-        """As many games as it trains on, of their own, as a Stable-Baselines3 `VecEnv`, for callbacks that ask for one."""
+        """A Stable-Baselines3 `VecEnv` of separate games, as many as it trains on, for callbacks that need one."""
         from ludory.envs.views.gymnasium_vector import make_vector_env
         from ludory.envs.views.sb3 import to_sb3
 
@@ -171,11 +171,11 @@ class Learner(ABC):
         return self._env
 
     def get_vec_normalize_env(self) -> None:
-        """None: observations are not normalised (asked by Stable-Baselines3's callbacks)."""
+        """None: observations are not normalised (called by Stable-Baselines3's callbacks)."""
         return
 
     def dump_logs(self) -> None:
-        """Write what was logged since the last time (asked by Stable-Baselines3's callbacks)."""
+        """Write what was logged since the last call (called by Stable-Baselines3's callbacks)."""
         self.logger.dump(self.num_timesteps)
 
     def set_logger(self, logger: Logger) -> None:
@@ -184,30 +184,30 @@ class Learner(ABC):
 
     @abstractmethod
     def save(self, file: str | Path) -> None:
-        """Write everything that goes on from here.
+        """Write everything that a resumed run needs.
 
         Raises:
-            TrainingError: it is not finite; what was written before stays as it is.
+            TrainingError: weights are not finite; an earlier file stays as it is.
             OutputError: the place cannot be written to.
         """
 
     @classmethod
     @abstractmethod
     def load(cls, file: str | Path, env: Any = None, **changes: Any) -> Self:
-        """The learner that goes on where `save` was called.
+        """Return a learner that continues where `save` was called.
 
         Args:
             file: what `save` wrote.
-            env: only needed for games that are not registered; must be the game that was saved.
+            env: the saved game; only needed if it is not registered.
             **changes: config fields to change.
 
         Raises:
-            CheckpointError: damaged, foreign, of another learner or another game.
+            CheckpointError: damaged, not a checkpoint, or of another learner or game.
         """
 
 
 def game_of(env: Any) -> Game:
-    """The game behind an id, a `Game`, one of Ludory's environments, or whatever `game_of_object` takes."""
+    """The game of an id, a `Game`, one of Ludory's environments, or anything that `game_of_object` accepts."""
     game = env if isinstance(env, type) else getattr(getattr(env, "unwrapped", env), "game", env)
     if isinstance(game, str | Game):
         return make_game(game)
@@ -220,15 +220,36 @@ def needed_game(env: Any, id: str) -> Game:
     """As `game_of`, for the learner `id`.
 
     Raises:
-        OptionError: there is none.
+        OptionError: `env` is None.
     """
     if env is None:
         raise OptionError(f"{id} needs env=: a game id such as 'Hanabi2P-v0' (`ludory list games`)")
     return game_of(env)
 
 
+def game_to_load(cls: type[Learner], file: str | Path, header: Mapping[str, Any], env: Any) -> Game:
+    """The game with which `cls.load` restores what has this header: `env`, or if it is None the saved game.
+
+    Raises:
+        CheckpointError: the header is of another learner or another game, or the game cannot be made here.
+    """
+    if header.get("algorithm") != cls.id:
+        raise CheckpointError(
+            f"{file}: written by {header.get('algorithm')!r}, this is {cls.id!r}; use ludory.load(file)"
+        )
+    saved = header["env"]
+    if env is None and not saved["id"]:
+        raise CheckpointError(f"{file}: trained on an environment without an id; type load(file, env=...) with it")
+    game = saved_game(file, header) if env is None else game_of(env)
+    if (game.id, dict(game.options)) != (saved["id"], saved["options"]):
+        raise CheckpointError(
+            f"{file}: trained on {saved['id']} with options {saved['options']}, got {game.id} with options {dict(game.options)}"
+        )
+    return game
+
+
 def saved_game(file: str | Path, header: Mapping[str, Any]) -> Game:
-    """The game of a checkpoint's header, by id and options; of recorded games that are not installed, what the header tells.
+    """The game of a checkpoint's header, by id and options; for recorded games that are not installed, the description in the header.
 
     Raises:
         CheckpointError: it cannot be made here.

@@ -15,16 +15,16 @@ from .learner import Learner
 
 
 def make_algorithm(id: str, env: Any, policy: str | PolicySpec = "auto", **config: Any) -> Algorithm:
-    """The algorithm of an id, ready to learn on `env`; a name without version (`ppo`) means its newest one.
+    """Make an algorithm that learns on `env`; a name without a version (`ppo`) means the newest version.
 
     Args:
         id: e.g. "ppo" or "ppo-v1".
         env: id of a game, a `Game`, or an environment: see `Algorithm`.
-        policy: network by name; "auto" takes the one that suits the game.
+        policy: name of a network; "auto": the default for the game.
         config: fields of the algorithm's config.
 
     Returns:
-        An `Algorithm`; "league" and "flywheel", which let others learn, are a `Learner`, without a policy and an engine of their own.
+        An `Algorithm`; "league" and "flywheel", which run other learners, return a `Learner` without a policy and an engine.
 
     Raises:
         UnknownIdError: naming the nearest ids.
@@ -37,10 +37,10 @@ def make_algorithm(id: str, env: Any, policy: str | PolicySpec = "auto", **confi
 
 
 def load(file: str | Path, env: Any = None) -> Algorithm:
-    """What `Learner.save` wrote, a file or a folder; its header says which algorithm reads it. Returns as `make_algorithm`.
+    """Load what `Learner.save` wrote, a file or a folder; returns as `make_algorithm`.
 
     Raises:
-        CheckpointError: the file is unreadable or foreign, or its algorithm is not installed.
+        CheckpointError: the file is unreadable or not a checkpoint, or its algorithm is not installed.
     """
     kind: Any = _learner(saved_class(file), str(file))
     loaded: Algorithm = kind.load(file, env)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ludory
-from ludory.algorithms.flywheel.state import read_state
+from ludory.algorithms.flywheel.state import FlywheelState
 from ludory.algorithms.league.exploitation import read_exploitations
 from ludory.algorithms.league.player_files import open_league
 from ludory.benchmarks.faults.formats import FORMATS, plain
@@ -52,7 +52,7 @@ def _exploiters() -> Any:
 
 
 def _wheel() -> Any:
-    return [(one.policy, one.policy_score, one.promoted) for one in read_state(OLD / "wheel").history]
+    return [(one.policy, one.policy_score, one.promoted) for one in FlywheelState.read(OLD / "wheel").history]
 
 
 def contents() -> dict[str, Callable[[], Any]]:

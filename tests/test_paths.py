@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ludory.algorithms.flywheel.config import FlywheelConfig
-from ludory.algorithms.flywheel.state import STATE, FlywheelState, read_state
+from ludory.algorithms.flywheel.state import STATE, FlywheelState
 from ludory.algorithms.texas42.oracle.catalogue import FILE, FORMAT, list_cards
 from ludory.errors import CheckpointError, DataError
 from ludory.paths import path_inside
@@ -50,8 +50,8 @@ def test_a_catalogue_names_files_of_its_folder(folder: Path) -> None:
 
 def test_a_flywheel_names_files_of_its_folder(folder: Path) -> None:
     FlywheelState(FlywheelConfig(env="HanabiTiny2P-v0", blueprint="hanabi/smartbot"), "blueprint.ludory").write(folder)
-    assert read_state(folder).blueprint == "blueprint.ludory"
+    assert FlywheelState.read(folder).blueprint == "blueprint.ludory"
     content = json.loads((folder / STATE).read_text())
     (folder / STATE).write_text(json.dumps({**content, "blueprint": "../foreign.ludory"}))
     with pytest.raises(DataError, match="must be a file inside"):
-        read_state(folder)
+        FlywheelState.read(folder)

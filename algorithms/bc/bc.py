@@ -1,22 +1,26 @@
-"""The learner of behaviour cloning."""
+"""`BC`: the learner of behaviour cloning."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import ClassVar
 
-from rich.console import RenderableType
+from rich.console import Group
 
 from ludory.algorithms.offline.algorithm import OfflineAlgorithm
+from ludory.algorithms.running.progress import figures_table
 from ludory.data.columns import USED
 
 from .config import BCConfig
 from .module import BCModule
-from .table import epoch_table
+
+COLUMNS = ("loss", "nll", "accuracy", "top3")
+ROWS = {"train": "train/", "validation": "val/", "class prior": "val/prior_", "uniform": "val/uniform_"}
+"""Title and prefix of the metrics."""
 
 
 class BC(OfflineAlgorithm):
-    """Behaviour cloning; see `BCConfig` for its options.
+    """Behaviour cloning, with the options of `BCConfig`.
 
     Networks without memory learn from shuffled decisions, networks with memory from whole games, with gradients through time.
     """
@@ -27,11 +31,11 @@ class BC(OfflineAlgorithm):
 
     @property
     def extras(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Which heads had an effect, unless all are to count."""
+        """The column that says which heads had an effect, unless all heads count."""
         return (USED,) if self.config.used_heads_only else ()
 
     def make_module(self) -> BCModule:
-        """What Lightning trains."""
+        """The module that Lightning trains."""
         learner = self.policy, self.optimizer, self.config
         return BCModule(self.game, *learner, self.training_data, self.validation_data, self)
 
@@ -40,6 +44,16 @@ class BC(OfflineAlgorithm):
         """Decisions of an epoch."""
         return min(len(self.training_data), self.config.max_samples or len(self.training_data))
 
-    def epoch_report(self, metrics: Mapping[str, float]) -> RenderableType:
-        """The policy beside the class prior and uniform play."""
-        return epoch_table(self.position.epoch, self.config.num_epochs, metrics)
+    def epoch_report(self, metrics: Mapping[str, float]) -> Group:
+        """A row each for training, validation and, on the validation games, the class prior and uniform play.
+
+        The accuracies of several heads stand in a second table, with a row for each head.
+        """
+        title = f"{self.epoch_title}, {metrics['time/fps']:,.0f} samples/s"
+        rows = {row: [metrics.get(prefix + column) for column in COLUMNS] for row, prefix in ROWS.items()}
+        tables = [figures_table(title, COLUMNS, rows)]
+        heads = sorted(name.removeprefix("val/accuracy_") for name in metrics if name.startswith("val/accuracy_"))
+        if len(heads) > 1:
+            rows = {head: [metrics.get(f"{prefix}accuracy_{head}") for prefix in ROWS.values()] for head in heads}
+            tables.append(figures_table("accuracy by head, where it has an effect", ROWS, rows))
+        return Group(*tables)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from ludory.algorithms.offline.algorithm import OfflineConfig
 from ludory.errors import OptionError
+from ludory.limits import Below, NonNegativeFloat, PositiveInt
 
 
 @dataclass(frozen=True, slots=True)
 class BCConfig(OfflineConfig):
     """Behaviour cloning: supervised imitation of recorded decisions."""
 
-    label_smoothing: float = 0.1
+    label_smoothing: Annotated[float, Below(0, 1)] = 0.1
     """Share of the target that is spread evenly over the legal values."""
-    value_coef: float = 0.0
+    value_coef: NonNegativeFloat = 0.0
     """Weight of the squared error of the value against the return."""
-    entropy_coef: float = 0.0
+    entropy_coef: NonNegativeFloat = 0.0
     """Weight of the entropy bonus."""
-    max_samples: int | None = None
+    max_samples: PositiveInt | None = None
     """Learn from this many decisions only (whole games with memory), the same ones in every epoch."""
     min_return: float | None = None
     """Imitate only decisions after which a seat still gets at least this much, such as those of winners; values are learnt from all."""
@@ -26,19 +28,7 @@ class BCConfig(OfflineConfig):
     """Imitate a head only where its value had an effect, in recordings that say so (the arena's `used`); False: everywhere."""
 
     def __post_init__(self) -> None:
-        """Check ranges.
-
-        Raises:
-            OptionError: naming the field, the value and the range.
-        """
         OfflineConfig.__post_init__(self)
-        if self.max_samples is not None and self.max_samples < 1:
-            raise OptionError(f"max_samples={self.max_samples}: must be at least 1")
-        for name in ("value_coef", "entropy_coef"):
-            if not getattr(self, name) >= 0:
-                raise OptionError(f"{name}={getattr(self, name)}: must be at least 0")
-        if not 0 <= self.label_smoothing < 1:
-            raise OptionError(f"label_smoothing={self.label_smoothing}: must lie in [0, 1)")
         if self.patience is not None and self.split_ratio[1] == 0:
             raise OptionError(
                 f"patience={self.patience} needs validation games, split_ratio={self.split_ratio} has none"

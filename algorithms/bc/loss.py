@@ -69,8 +69,3 @@ def _spread(policy: MaskedHeads) -> Tensor:
     """(m, H): cross-entropy against the uniform distribution over legal values."""
     uniform = MaskedHeads(torch.zeros(policy.mask.shape, device=policy.mask.device), policy.mask, policy.sizes)
     return policy.kl_from(uniform) + uniform.entropy()
-
-
-def weighted_mean(rows: Tensor, weights: Tensor) -> Tensor:
-    """Mean of rows (m,) by weights (m,); 0 where all weights are 0."""
-    return (rows * weights).sum() / weights.sum().clamp(min=torch.finfo(weights.dtype).tiny)

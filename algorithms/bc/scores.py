@@ -1,7 +1,8 @@
-"""How well logits predict recorded actions, and the two baselines that need no network."""
+"""How well logits predict recorded actions, the two baselines that need no network, and weighted means of all these."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -9,7 +10,10 @@ from torch import Tensor
 
 from ludory.agents.networks.layers.distribution import MaskedHeads
 
-from .loss import summed
+from .loss import LossTerms, summed
+
+TERMS = ("loss", "value_loss", "entropy")
+SCORES = ("nll", "accuracy", "top3")
 
 
 class Scores(NamedTuple):
@@ -67,3 +71,38 @@ def _ranks(logits: Tensor, mask: Tensor, actions: Tensor, sizes: tuple[int, ...]
         below = torch.arange(part.shape[-1], device=part.device) < action
         ranks.append(((part > own) | ((part == own) & below)).sum(-1))
     return torch.stack(ranks, -1)
+
+
+def tally_size(heads: int) -> int:
+    """Number of entries in a `tally` of that many heads."""
+    return 1 + len(TERMS) + len(SCORES) + 2 * heads
+
+
+def tally(terms: LossTerms, scores: Scores, weights: Tensor) -> Tensor:
+    """Weighted sums over m decisions, (7 + 2 H,) float64 on the CPU.
+
+    They are the sums of the weights, of `TERMS`, of `SCORES`, of each head's correct values where it is in use, and of each head's use.
+    """
+    columns = torch.stack([torch.ones_like(weights), terms.total, terms.value, terms.entropy], -1)
+    rows = torch.cat([columns, scores.columns()], -1).detach().cpu().double()
+    return (rows * weights.cpu().double().unsqueeze(-1)).sum(0)
+
+
+def full_tally(sums: Tensor, heads: int) -> Tensor:
+    """The tally of a checkpoint; older checkpoints have no entries for the use of heads, because all heads counted."""
+    return torch.cat([sums, sums[:1].expand(heads)]) if sums.shape == (tally_size(heads) - heads,) else sums
+
+
+def means(prefix: str, sums: Tensor, heads: Sequence[str]) -> dict[str, float]:
+    """Means of a `tally` by name; with several heads also the accuracy of each where it is in use, and how often it is in use."""
+    named = {name: value / sums[0] for name, value in zip((*TERMS, *SCORES), sums[1:], strict=False)}
+    if len(heads) > 1:
+        right, used = sums[-2 * len(heads) :].chunk(2)
+        named |= {f"accuracy_{head}": right[k] / used[k] for k, head in enumerate(heads)}
+        named |= {f"used_{head}": used[k] / sums[0] for k, head in enumerate(heads)}
+    return {f"{prefix}{name}": float(value) for name, value in named.items()}
+
+
+def score_means(prefix: str, sums: Tensor) -> dict[str, float]:
+    """Means of `SCORES` of a `tally` by name."""
+    return {name: value for name, value in means(prefix, sums, ()).items() if name.removeprefix(prefix) in SCORES}

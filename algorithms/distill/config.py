@@ -9,8 +9,9 @@ from tyro.conf import arg
 
 from ludory.algorithms.offline.algorithm import OfflineConfig
 from ludory.errors import OptionError
+from ludory.limits import AtLeast, Fraction, MoreThan, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
-from .loss import Weights
+from .loss import DistillWeights
 
 SEED: dict[str, Any] = {
     "seq_len": 1,
@@ -32,61 +33,56 @@ class DistillConfig(OfflineConfig):
     """Folder of `ludory record`, or one or more search logs (.jsonl or .json)."""
     init_from: Annotated[str | None, arg(aliases=("--ckpt",))] = None
     """Checkpoint to start from, the blueprint: of ludory, or a .pt of HIKARU's HanabiGRUPolicy."""
-    learning_rate: Annotated[float, arg(aliases=("--lr",))] = 3e-5
+    learning_rate: Annotated[PositiveFloat, arg(aliases=("--lr",))] = 3e-5
     """Step size of Adam."""
-    num_epochs: Annotated[int, arg(aliases=("--epochs",))] = 1
+    num_epochs: Annotated[PositiveInt, arg(aliases=("--epochs",))] = 1
     """Passes over the training games."""
-    batch_size: int = 1024
+    batch_size: PositiveInt = 1024
     """Decisions per gradient step (and device); with sequences whole games of about as many decisions."""
-    weight_decay: float = 0.0
-    """Of AdamW; 0 is Adam."""
-    max_grad_norm: float = 0.5
+    weight_decay: NonNegativeFloat = 0.0
+    """Weight decay of AdamW; 0 is Adam."""
+    max_grad_norm: PositiveFloat = 0.5
     """Maximum gradient norm."""
-    lambda_move: float | None = None
+    lambda_move: Annotated[float, AtLeast(0, ", or none")] | None = None
     """Weight of the cross-entropy to the moves; none: 0.1 with a blueprint network (init_from or teacher), which `lambda_q` improves, else 1."""
-    lambda_value: float = 0.5
+    lambda_value: NonNegativeFloat = 0.5
     """Weight of the squared error of the value against the return."""
-    lambda_entropy: float = 1e-3
-    """Weight of the entropy, taken off."""
-    override_weight: float = 1.0
-    """Weight of decisions in which the search left the blueprint; the others have 1."""
-    advantage_weight: float = 0.0
+    lambda_entropy: NonNegativeFloat = 1e-3
+    """Weight of the entropy bonus."""
+    override_weight: NonNegativeFloat = 1.0
+    """Weight of decisions in which the search left the blueprint's move; the others have 1."""
+    advantage_weight: NonNegativeFloat = 0.0
     """More weight of these for every standard error of advantage, up to 5: override_weight * (1 + advantage_weight * advantage / error)."""
-    partner_weight: float = 0.0
+    partner_weight: NonNegativeFloat = 0.0
     """Weight of the moves of seats that did not search, which are the blueprint's, where the data say so."""
-    discount: float = 1.0
-    """Of the returns, for each move of the game."""
-    seq_len: int | None = None
-    """Decisions of a seat after which the memory is emptied; none: only at the start of a game; 1: every decision alone, shuffled."""
-    lambda_q: float = 1.0
+    discount: Fraction = 1.0
+    """Discount of the returns, per move of the game."""
+    seq_len: Annotated[int, AtLeast(1, ", or none for whole games")] | None = None
+    """Decisions of a seat after which the memory is reset; none: only at the start of a game; 1: single decisions, shuffled."""
+    lambda_q: NonNegativeFloat = 1.0
     """Weight of the squared error of tau * (log-odds of the actions, beyond the blueprint's) against their advantages."""
-    tau: float = 0.2
+    tau: Annotated[float, MoreThan(0, " points")] = 0.2
     """Points of the game that a search must have found, on average, for each nat that the policy leaves the blueprint."""
-    lambda_kl: float = 0.1
+    lambda_kl: NonNegativeFloat = 0.1
     """Weight of KL from the blueprint to the policy where the search kept the blueprint's move."""
     teacher: str | None = None
     """Checkpoint of the blueprint for `lambda_q` and `lambda_kl`; none: init_from."""
     mode: Literal["ludory", "seed"] = "ludory"
     """seed: as HIKARU's trainer: seq_len 1, nothing of Q and the blueprint, all games for training."""
     action_order: Literal["ludory", "play_first", "play_first_bw"] | None = None
-    """Of the ids in search logs; none: what the log says, else ludory."""
+    """Order of the action ids in search logs; none: as the log says, else ludory."""
     ckpt_action_order: Literal["play_first_bw", "play_first", "ludory"] = "play_first_bw"
-    """Of the ids in a .pt."""
+    """Order of the action ids in a .pt."""
     bomb: Literal["zero", "keep"] | None = None
-    """How rewards in search logs count a bomb; none: what the log says, else keep."""
+    """How rewards in search logs count a bomb; none: as the log says, else keep."""
     allow_truncated: bool = False
-    """Take games of search logs without an end as cut off; nothing is learnt of their returns."""
-    eval_games: int = 1000
-    """Games on new decks at the end, beside the blueprint on the same decks; 0: none."""
+    """Accept games of search logs without an end as truncated; their returns are not learnt."""
+    eval_games: NonNegativeInt = 1000
+    """Games on new decks at the end, played by the network and by the blueprint; 0: none."""
     eval_against: str | None = None
-    """Agent to set beside; none: init_from, else the blueprint that the recording names."""
+    """Agent to compare with; none: init_from, else the blueprint that the recording names."""
 
     def __post_init__(self) -> None:
-        """Check ranges; put the seed's values in place.
-
-        Raises:
-            OptionError: naming the field, the value and the range.
-        """
         if isinstance(self.dataset, str):
             object.__setattr__(self, "dataset", (self.dataset,))
         elif self.dataset is not None:
@@ -94,26 +90,6 @@ class DistillConfig(OfflineConfig):
         if self.mode == "seed":
             self._as_the_seed()
         OfflineConfig.__post_init__(self)
-        for name in (
-            "lambda_value",
-            "lambda_entropy",
-            "lambda_q",
-            "lambda_kl",
-            "override_weight",
-            "advantage_weight",
-            "partner_weight",
-            "eval_games",
-        ):
-            if not getattr(self, name) >= 0:
-                raise OptionError(f"{name}={getattr(self, name)}: must be at least 0")
-        if self.lambda_move is not None and not self.lambda_move >= 0:
-            raise OptionError(f"lambda_move={self.lambda_move}: must be at least 0, or none")
-        if self.seq_len is not None and self.seq_len < 1:
-            raise OptionError(f"seq_len={self.seq_len}: must be at least 1, or none for whole games")
-        if not self.tau > 0:
-            raise OptionError(f"tau={self.tau}: must be greater than 0 points")
-        if not 0 <= self.discount <= 1:
-            raise OptionError(f"discount={self.discount}: must lie in [0, 1]")
 
     def _as_the_seed(self) -> None:
         defaults = {name: DistillConfig.__dataclass_fields__[name].default for name in SEED}
@@ -124,10 +100,10 @@ class DistillConfig(OfflineConfig):
             object.__setattr__(self, name, value)
 
     @property
-    def weights(self) -> Weights:
-        """Of the parts of the loss."""
+    def weights(self) -> DistillWeights:
+        """Weights of the parts of the loss."""
         move = (0.1 if self.init_from or self.teacher else 1.0) if self.lambda_move is None else self.lambda_move
-        return Weights(
+        return DistillWeights(
             move,
             self.lambda_value,
             self.lambda_entropy,

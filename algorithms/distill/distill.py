@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Literal
 
 from rich.console import RenderableType
@@ -17,8 +18,9 @@ from ludory.agents.networks.import_hanabi_gru import ImportedPolicy, import_hana
 from ludory.agents.networks.import_sb3 import is_sb3_file
 from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.learner import MaybeCallback, game_of
-from ludory.algorithms.offline.algorithm import OfflineAlgorithm, game_for, paths_of
-from ludory.algorithms.running.rank import is_first_process
+from ludory.algorithms.offline.algorithm import OfflineAlgorithm, game_for, paths_of, report_skipped
+from ludory.algorithms.running.folder_lock import is_first_process
+from ludory.algorithms.running.progress import figures_table
 from ludory.algorithms.sampling.teacher import Teacher
 from ludory.checkpoints.checkpoint import read_header, weights_hash
 from ludory.data.trajectories import TrajectoryDataset
@@ -28,19 +30,29 @@ from ludory.errors import DataError, LudoryError, OptionError
 
 from .config import DistillConfig
 from .module import EXTRAS, DistillModule
-from .report import beside, epoch_table, told
-from .source import as_dataset, check_convention, fingerprint, is_log, temporary
+from .report import beside, told
+from .source import as_dataset, check_convention, fingerprint, is_log
 
 TORCH_FILES = (".pt", ".pth")
+COLUMNS = {
+    "loss": "loss",
+    "nll": "nll",
+    "accuracy": "accuracy",
+    "override_accuracy": "overrides",
+    "kept_accuracy": "kept",
+    "agreement": "blueprint",
+    "explained_variance": "expl. var",
+}
+"""Metric -> title in the table of an epoch."""
 
 
 class Distill(OfflineAlgorithm):
-    """Distilling; see `DistillConfig` for its options.
+    """Distils a search into a network, with the options of `DistillConfig`.
 
-    The network is that of `init_from`, else the one named, else `hanabi_gru`; what comes out can be the blueprint of the next search.
+    The network is that of `init_from`, else the one named, else `hanabi_gru`; the result can be the blueprint of the next search.
 
     Attributes:
-        evaluation: scores on new decks, once all epochs are over.
+        evaluation: scores on new decks, after the last epoch.
     """
 
     id = "distill-v1"
@@ -102,7 +114,7 @@ class Distill(OfflineAlgorithm):
         """Make the optimiser.
 
         Raises:
-            OptionError: the game's moves are not what a search log has.
+            OptionError: a search log cannot hold the game's moves.
         """
         facts = self.game.facts
         if facts.simultaneous or len(facts.heads) > 1:
@@ -122,8 +134,8 @@ class Distill(OfflineAlgorithm):
 
     @cached_property
     def _folder(self) -> Path:
-        """The recording; of search logs a copy that lasts as long as this object."""
-        self._copy = temporary()
+        """The recording, or a copy of the search logs that exists as long as this object."""
+        self._copy = TemporaryDirectory(prefix="ludory-distill-")
         folder = as_dataset(self.config, self.game, Path(self._copy.name))
         found = fingerprint(self.config)
         if self._recorded not in (None, found):
@@ -134,7 +146,8 @@ class Distill(OfflineAlgorithm):
         self._recorded = found
         return folder
 
-    def _split(self, name: Literal["train", "val"]) -> TrajectoryDataset:
+    def read_split(self, name: Literal["train", "val"]) -> TrajectoryDataset:
+        """As `OfflineAlgorithm.read_split`, from the recording or a copy of the search logs."""
         config = self.config
         data = TrajectoryDataset(
             self._folder,
@@ -147,23 +160,23 @@ class Distill(OfflineAlgorithm):
         )
         self.check_data(data, ignored=("bomb",))
         check_convention(dict(data.header.options), self.game)
+        if name == "train":
+            report_skipped(data)
         return data
 
     def make_module(self) -> DistillModule:
-        """What Lightning trains."""
-        blueprint, learner = self._learn_from_teacher(), (self.optimizer, self.config)
+        """The module that Lightning trains."""
+        data = self.training_data, self.validation_data
         return DistillModule(
-            self.game, self.policy, blueprint, *learner, self.training_data, self.validation_data, self
+            self._learn_from_teacher(), self.game, self.policy, self.optimizer, self.config, *data, self
         )
-
-    @property
-    def num_samples(self) -> int:
-        """Decisions of an epoch."""
-        return len(self.training_data)
 
     def epoch_report(self, metrics: Mapping[str, float]) -> RenderableType:
         """Figures of training and validation."""
-        return epoch_table(self.position.epoch, self.config.num_epochs, metrics)
+        title = f"{self.epoch_title}, {metrics['time/fps']:,.0f} samples/s"
+        prefixes = {"train": "train/", "validation": "val/"}
+        rows = {row: [metrics.get(prefix + column) for column in COLUMNS] for row, prefix in prefixes.items()}
+        return figures_table(title, COLUMNS.values(), rows)
 
     def learn(
         self,
@@ -172,7 +185,7 @@ class Distill(OfflineAlgorithm):
         progress_bar: bool = False,
         reset_num_timesteps: bool = True,
     ) -> Self:
-        """As `OfflineAlgorithm.learn`; after the last epoch also play on new decks, beside the blueprint."""
+        """As `OfflineAlgorithm.learn`; after the last epoch the network and the blueprint play new decks."""
         self._check_rival()
         super().learn(total_timesteps, callback, progress_bar, reset_num_timesteps)
         if self.finished and self.config.eval_games and not self._stopping and is_first_process():
@@ -180,7 +193,7 @@ class Distill(OfflineAlgorithm):
         return self
 
     def _check_rival(self) -> None:
-        """Before the work, not after it."""
+        """Make the agent to compare with once, so that errors show before the training."""
         name = self.config.eval_against
         if name and self.config.eval_games and Path(name).suffix not in TORCH_FILES:
             make_agent(name, self.game)
@@ -210,7 +223,7 @@ class Distill(OfflineAlgorithm):
             self._save_as("final")
 
     def _recorded_blueprint(self, name: str | None) -> str | None:
-        """The blueprint that a recording names, if it can be made here: its checkpoint may be gone."""
+        """The blueprint that a recording names, if it can still be made."""
         try:
             return name if name and make_agent(name, self.game) else None
         except LudoryError:

@@ -1,4 +1,4 @@
-"""What a network learns from a search: its moves, its estimates, the returns, and the blueprint where that was kept."""
+"""`distill_loss`: the loss of distilling a search: its moves, its estimates, the returns, and KL from the blueprint where its move was kept."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import torch
 from torch import Tensor
 
 from ludory.agents.networks.layers.distribution import MaskedHeads
+from ludory.algorithms.offline.batches import weighted_mean
 
 MOST_ERRORS = 5.0
 """Standard errors of advantage beyond which the weight of an override does not grow."""
 MOST_POINTS, LEAST_ERROR = 5.0, 0.25
-"""Advantages are cut off at so many points, and none is thought surer than that."""
+"""Limit of advantages, and the smallest standard error assumed, in points."""
 
 
 class Targets(NamedTuple):
-    """Of m decisions with A actions. NaN where nothing is known, also in all of a column that a log does not have."""
+    """Recorded targets of m decisions with A actions; NaN where a value is missing, also in whole columns that a log lacks."""
 
     actions: Tensor  # (m,) int64
     returns: Tensor  # (m,)
@@ -28,8 +29,8 @@ class Targets(NamedTuple):
     searched: Tensor  # (m,) bool, False for a partner's move
 
 
-class Weights(NamedTuple):
-    """Of the parts of the loss; see `DistillConfig`."""
+class DistillWeights(NamedTuple):
+    """Weights of the parts of the loss, as in `DistillConfig`."""
 
     move: float
     value: float
@@ -43,7 +44,7 @@ class Weights(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """`total` () carries the gradient; beside it rows (m,), each with the weights (m,) by which it is averaged."""
+    """The loss `total` () with gradient, and the rows (m,) of its terms with the weights (m,) of their means."""
 
     total: Tensor
     policy: tuple[Tensor, Tensor]
@@ -54,20 +55,20 @@ class Terms(NamedTuple):
 
 
 def overrides(targets: Targets) -> Tensor:
-    """(m,) bool: the search chose another action than the blueprint's, which is known."""
+    """(m,) bool: the blueprint's action is known, and the search chose another."""
     return targets.blueprint.isfinite() & (targets.blueprint != targets.actions)
 
 
 def base_actions(targets: Targets) -> Tensor:
-    """(m,) int64: the action from which advantages are counted: the blueprint's, or the chosen one where that is not known."""
+    """(m,) int64: the action that advantages are relative to: the blueprint's, or the chosen one where that is unknown."""
     return torch.where(targets.blueprint.isfinite(), targets.blueprint.nan_to_num(), targets.actions.float()).long()
 
 
 def advantages(targets: Targets) -> tuple[Tensor, Tensor]:
     """(m, A) differences of `q` to that of `base_actions`, at most `MOST_POINTS`, and their weights.
 
-    A weight is 1 / (error^2 + `LEAST_ERROR`^2), 0 for what was not tried and for the base action. An action whose error is not known, in a
-    row where others' are, had too few rollouts and counts as not tried.
+    A weight is 1 / (error^2 + `LEAST_ERROR`^2), 0 for actions that were not tried and for the base action. An action without an error, in a
+    row where others have one, had too few rollouts and counts as not tried.
     """
     base = base_actions(targets)[:, None]
     difference = (targets.q - targets.q.gather(1, base)).clamp(-MOST_POINTS, MOST_POINTS)
@@ -103,7 +104,7 @@ def _log_odds(policy: MaskedHeads, base: Tensor) -> Tensor:
     return logits - logits.gather(1, base)
 
 
-def imitation_weights(targets: Targets, weights: Weights) -> Tensor:
+def imitation_weights(targets: Targets, weights: DistillWeights) -> Tensor:
     """(m,) 1, on partners' moves `partner`, on overrides `override` * (1 + `advantage` * advantage in standard errors, at most 5)."""
     changed, action = overrides(targets), targets.actions[:, None]
     gain = (targets.q - targets.q.gather(1, base_actions(targets)[:, None])).gather(1, action).squeeze(1)
@@ -120,7 +121,7 @@ def partner_weights(targets: Targets, partner: float) -> Tensor:
 
 
 def distill_loss(
-    policy: MaskedHeads, values: Tensor, targets: Targets, weights: Weights, blueprint: MaskedHeads | None = None
+    policy: MaskedHeads, values: Tensor, targets: Targets, weights: DistillWeights, blueprint: MaskedHeads | None = None
 ) -> Terms:
     """The loss of m decisions.
 
@@ -130,9 +131,9 @@ def distill_loss(
     Args:
         policy: over logits (m, A), one head.
         values: (m,).
-        targets: what was recorded.
-        weights: of the parts.
-        blueprint: of the network that the search started from, where it was one.
+        targets: the recorded targets.
+        weights: weights of the terms.
+        blueprint: distribution of the network that the search started from, if it was one.
     """
     nll = -policy.log_prob(targets.actions[:, None]).squeeze(1)
     imitated = imitation_weights(targets, weights)
@@ -150,13 +151,8 @@ def distill_loss(
         (from_q, targets.weights * has_q),
         (from_blueprint, partner_weights(targets, weights.partner) * kept * (blueprint is not None)),
     )
-    total = weights.move * mean(*terms.policy) - weights.entropy * mean(*terms.entropy)
+    total = weights.move * weighted_mean(*terms.policy) - weights.entropy * weighted_mean(*terms.entropy)
     for part, weight in ((terms.value, weights.value), (terms.q, weights.q), (terms.kl, weights.kl)):
         if weight:
-            total = total + weight * mean(*part)
+            total = total + weight * weighted_mean(*part)
     return terms._replace(total=total)
-
-
-def mean(rows: Tensor, weights: Tensor) -> Tensor:
-    """Mean of rows (m,) by weights (m,); 0 where all weights are 0."""
-    return (rows * weights).sum() / weights.sum().clamp(min=torch.finfo(rows.dtype).tiny)

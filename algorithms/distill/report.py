@@ -1,4 +1,4 @@
-"""What a run of distilling shows: a table after each epoch, and the network beside its blueprint at the end."""
+"""What a run of distilling reports: figures of its data after each epoch, and scores of the network beside its blueprint at the end."""
 
 from __future__ import annotations
 
@@ -6,48 +6,86 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from rich.table import Table
+import torch
+from torch import Tensor
 
 from ludory.agents.agent import Agent
 from ludory.agents.evaluation.evaluate import evaluate, paired_difference
 from ludory.agents.evaluation.evaluation_result import EvaluationResult
+from ludory.agents.networks.layers.distribution import MaskedHeads
 from ludory.envs.game import Game
 
-COLUMNS = {
-    "loss": "loss",
-    "nll": "nll",
-    "accuracy": "accuracy",
-    "override_accuracy": "overrides",
-    "kept_accuracy": "kept",
-    "agreement": "blueprint",
-    "explained_variance": "expl. var",
-}
-"""Metric -> title."""
+from .loss import Targets, Terms, overrides
+
+FIGURES = (
+    "loss",
+    "nll",
+    "value_loss",
+    "entropy",
+    "q_error",
+    "blueprint_kl",
+    "accuracy",
+    "override_accuracy",
+    "kept_accuracy",
+    "agreement",
+    "overrides",
+    "return",
+    "squared_return",
+)
+"""`accuracy` is how often the most probable move is the recorded one: of all decisions, of those in which the search left the blueprint's
+move, and of those in which it kept it. `agreement` is how often it is the blueprint's; `overrides` how often the search left that."""
 EVALUATION_SEED = 987_654_321
-"""Of the decks of an evaluation, unless a recording has it."""
+"""Seed of the evaluation's decks, unless the recording has the same."""
 
 
-def epoch_table(epoch: int, num_epochs: int, metrics: Mapping[str, float]) -> Table:
-    """Figures of training and validation."""
-    title = f"epoch {epoch} of {num_epochs}, {metrics['time/fps']:,.0f} samples/s"
-    table = Table(title=title, title_justify="left")
-    for column in ("", *COLUMNS.values()):
-        table.add_column(column, justify="right" if column else "left")
-    for name, prefix in (("train", "train/"), ("validation", "val/")):
-        cells = [metrics.get(prefix + column) for column in COLUMNS]
-        if any(cell is not None for cell in cells):
-            table.add_row(name, *("" if cell is None else f"{cell:.4f}" for cell in cells))
-    return table
+def no_sums() -> Tensor:
+    """[2, figures] of no decision."""
+    return torch.zeros(2, len(FIGURES), dtype=torch.float64)
+
+
+def figures(policy: MaskedHeads, values: Tensor, targets: Targets, terms: Terms) -> Tensor:
+    """[2, figures] float64 on the CPU: weighted sums, and sums of the weights."""
+    weights, changed, known = targets.weights, overrides(targets), targets.blueprint.isfinite()
+    best = policy.mode().squeeze(-1)
+    right = (best == targets.actions).float()
+    value_error, value_weights = terms.value
+    parts = (
+        (terms.total.expand(len(weights)), weights),
+        (terms.policy[0], weights),
+        (value_error, value_weights),
+        (terms.entropy[0], weights),
+        terms.q,
+        terms.kl,
+        (right, weights),
+        (right, weights * changed),
+        (right, weights * (known & ~changed)),
+        ((best == targets.blueprint).float(), weights * known),
+        (changed.float(), weights * known),
+        (targets.returns, value_weights),
+        (targets.returns**2, value_weights),
+    )
+    sums = [torch.stack([torch.where(w > 0, rows, 0.0).double() @ w.double(), w.double().sum()]) for rows, w in parts]
+    return torch.stack(sums, -1).detach().cpu()
+
+
+def means(prefix: str, sums: Tensor) -> dict[str, float]:
+    """Figures by name, without those of no decision; `explained_variance` stands for those of the returns."""
+    found = {name: float(total / weight) for name, total, weight in zip(FIGURES, *sums.tolist(), strict=True) if weight}
+    average, squares = found.pop("return", 0.0), found.pop("squared_return", 0.0)
+    variance = squares - average**2
+    if variance > 1e-12:
+        found["explained_variance"] = 1 - found["value_loss"] / variance
+    return {prefix + name: value for name, value in found.items()}
 
 
 def beside(agent: Agent, rival: str | Agent | None, game: Game, games: int, recorded: int | None) -> dict[str, float]:
-    """Scores of one agent in all seats, and of another one, on the same new decks; greedy play.
+    """Scores of an agent in all seats, and of a rival, on the same new decks.
 
     Args:
-        agent: to be judged.
-        rival: to set beside it, if there is one.
-        game: what is played.
-        games: how many.
+        agent: the agent.
+        rival: another agent to compare with; None: nobody.
+        game: the game.
+        games: number of decks.
         recorded: seed of the decks that were learnt from.
     """
     seed = EVALUATION_SEED + (recorded == EVALUATION_SEED)
@@ -71,7 +109,7 @@ def _figures(prefix: str, result: EvaluationResult) -> dict[str, float]:
 
 
 def told(found: Mapping[str, float], rival: str | None, games: int) -> str:
-    """Some lines for people."""
+    """The scores as text."""
     lines = [_line("distilled", "eval/", found)]
     if rival is not None:
         lines += [_line(rival, "eval/blueprint_", found)]

@@ -1,10 +1,9 @@
-"""Where the decisions come from: a recording, or search logs as other programs write them."""
+"""The source of the decisions: a recording, or search logs of other programs."""
 
 from __future__ import annotations
 
 import hashlib
 import sys
-import tempfile
 from pathlib import Path
 
 from ludory.data.formats.sparta.log import read_sparta_log
@@ -16,7 +15,7 @@ from .config import DistillConfig
 
 
 def is_log(path: str) -> bool:
-    """Whether it is a file that is no Parquet file."""
+    """Whether a path is a file other than Parquet."""
     return Path(path).is_file() and Path(path).suffix != ".parquet"
 
 
@@ -25,7 +24,7 @@ def as_dataset(config: DistillConfig, game: Game, folder: Path) -> Path:
 
     Raises:
         OptionError: nothing is named, or several recordings.
-        LogFormatError: a log is not as it must be.
+        LogFormatError: a log is invalid.
     """
     paths = config.dataset or ()
     if not paths:
@@ -53,7 +52,7 @@ def check_convention(recorded: dict[str, object], game: Game) -> None:
     """Refuse rewards under another bomb convention than the game's.
 
     Raises:
-        DataError: naming both, and what to type.
+        DataError: the conventions differ.
     """
     ours, theirs = (str(options.get("bomb", "zero")) for options in (game.options, recorded))
     if game.facts.name == "Hanabi" and ours != theirs:
@@ -78,8 +77,3 @@ def fingerprint(config: DistillConfig) -> str:
                 while block := handle.read(1 << 20):
                     digest.update(block)
     return digest.hexdigest()
-
-
-def temporary() -> tempfile.TemporaryDirectory[str]:
-    """A folder that goes with the process."""
-    return tempfile.TemporaryDirectory(prefix="ludory-distill-")

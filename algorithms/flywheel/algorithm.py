@@ -16,21 +16,20 @@ from ludory.algorithms.running.folder_learner import FolderLearner
 from ludory.errors import OptionError
 
 from .config import FlywheelConfig, FlywheelOptions
-from .machine import Flywheel, resume_flywheel, start_flywheel
-from .plan import blueprint_of
-from .state import STATE, read_state
+from .machine import Flywheel, start_flywheel
+from .state import STATE, FlywheelState
 
 
 class FlywheelLearner(FolderLearner):
     """Search, learn from it, promote what is better, turn after turn; see `FlywheelOptions` for its options.
 
-    A timestep is a turn that is over. `learn` takes single steps of a turn, each on disk in the folder, which
+    A timestep is a finished turn. `learn` runs single steps of a turn, each on disk in the folder, which
     `ludory flywheel status` and `resume` read as well.
 
     Args:
-        policy: network of the player that learns, until a checkpoint is the blueprint.
+        policy: network of the learner, until a checkpoint is the blueprint.
         env: id of a game, or a registered `Game`.
-        folder: of the flywheel; None: where it is first saved, before that a temporary one.
+        folder: of the flywheel; None: a temporary one until it is first saved.
         **config: fields of `FlywheelOptions`, such as blueprint="hanabi/smartbot".
 
     Raises:
@@ -60,7 +59,7 @@ class FlywheelLearner(FolderLearner):
     @contextmanager
     def opened_run(self, total: int) -> Iterator[None]:
         """As `FolderLearner.opened_run`: the flywheel, with `total` turns in all."""
-        with resume_flywheel(self.folder, total) if self.begun else self._begin(total) as flywheel:
+        with Flywheel.resume(self.folder, total) if self.begun else self._begin(total) as flywheel:
             self._flywheel = flywheel
             try:
                 yield
@@ -92,7 +91,7 @@ class FlywheelLearner(FolderLearner):
 
     @property
     def step_timesteps(self) -> int:
-        """Turns that the last step brought to an end: 0 or 1."""
+        """Turns that the last step finished: 0 or 1."""
         return self._turns
 
     @property
@@ -101,21 +100,21 @@ class FlywheelLearner(FolderLearner):
         return self._flywheel is None
 
     def stop(self) -> None:
-        """As `Learner.stop`; the present step is broken off, and gone on with later."""
+        """As `Learner.stop`; the current step is interrupted and resumed later."""
         super().stop()
         if self._flywheel is not None:
             self._flywheel.stop()
 
     def found(self) -> int:
         """As `FolderLearner.found`."""
-        return read_state(self.folder).turn
+        return FlywheelState.read(self.folder).turn
 
     @classmethod
     def begun_elsewhere(cls, folder: Path) -> FlywheelConfig:
         """As `FolderLearner.begun_elsewhere`: by its state."""
-        return read_state(folder).config
+        return FlywheelState.read(folder).config
 
     def as_agent(self) -> Agent:
         """The best player so far."""
-        name = blueprint_of(self.folder, read_state(self.folder)) if self.begun else self.config.blueprint
+        name = FlywheelState.read(self.folder).blueprint_in(self.folder) if self.begun else self.config.blueprint
         return make_agent(name, self.game)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from ludory.errors import OptionError
+from ludory.limits import Whole, check_limits
 from ludory.plugins import algorithms
 
+from .turns import Confidence
+
 BLUEPRINT = "{blueprint}"
-"""What stands in `search` for the player to search from."""
+"""Placeholder in `search` for the player to search from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,33 +28,28 @@ class FlywheelOptions:
     blueprint: str = ""
     """Agent to begin with: a rule bot or a checkpoint."""
     search: str = f"sparta({BLUEPRINT}, rollouts=1000)"
-    """Agent that searches, with {blueprint} where the player stands that it searches from."""
+    """Agent that searches; {blueprint} stands for the player that it searches from."""
     learner: str = "distill"
     """Algorithm that learns from recorded games."""
     learner_options: Mapping[str, Any] = field(default_factory=dict)
     """Fields of its config."""
-    games: int = 1000
-    """Searched games a turn."""
-    eval_games: int = 2000
+    games: Annotated[int, Whole(1)] = 1000
+    """Searched games per turn."""
+    eval_games: Annotated[int, Whole(2)] = 2000
     """Decks on which the new player and the blueprint are compared, new ones every turn."""
-    confidence: float = 0.975
+    confidence: Confidence = 0.975
     """A player takes the blueprint's place if it is better with this confidence (one-sided, paired by deck)."""
-    turns: int = 10
-    """Turns in all."""
-    seed: int = 0
-    """Of everything."""
+    turns: Annotated[int, Whole(1)] = 10
+    """Number of turns."""
+    seed: Annotated[int, Whole(0)] = 0
+    """Seed of everything."""
 
     def __post_init__(self) -> None:
         if self.search.count(BLUEPRINT) != 1:
             raise OptionError(
                 f"search={self.search!r}: must hold {BLUEPRINT} once, such as 'sparta({BLUEPRINT}, rollouts=1000)'"
             )
-        for name, least in (("games", 1), ("eval_games", 2), ("turns", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise OptionError(f"{name}={value!r}: must be an integer of at least {least}")
-        if not 0.5 <= self.confidence < 1:
-            raise OptionError(f"confidence={self.confidence}: must lie in [0.5, 1), such as 0.975")
+        check_limits(self)
         for name in ("dataset", "seed"):
             if name in self.learner_options:
                 raise OptionError(f"learner option {name!r}: the flywheel itself sets it; leave it out")
@@ -77,5 +75,5 @@ class FlywheelConfig(FlywheelOptions):
                 raise OptionError(f"{name}: is missing; name one, such as {example}")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, to make the same config of."""
+        """The fields as plain values."""
         return dataclasses.asdict(self)

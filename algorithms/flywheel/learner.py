@@ -1,4 +1,4 @@
-"""Who learns in a turn of a flywheel."""
+"""The learner of a flywheel's turn."""
 
 from __future__ import annotations
 
@@ -21,23 +21,22 @@ from ludory.plugins import algorithms
 from ludory.plugins.spec import parse_spec
 
 from .config import BLUEPRINT, FlywheelConfig
-from .plan import FIRST, POLICY, blueprint_of, searcher_of
-from .state import FlywheelState
+from .state import FIRST, POLICY, FlywheelState
 
 
 def game_of(state: FlywheelState) -> Game:
-    """What is played."""
+    """The game of the flywheel."""
     return make_game(state.config.env, **state.config.options)
 
 
 def make_learner(folder: Path, state: FlywheelState, dataset: Path | None) -> Algorithm:
-    """A learner at its beginning: from the blueprint's network, if it is one.
+    """A fresh learner; it starts from the blueprint's network if the blueprint is one.
 
     Raises:
         OptionError: its options, or its network, are not allowed.
-        CheckpointError: the blueprint's file is none.
+        CheckpointError: the blueprint's file is not a checkpoint.
     """
-    config, blueprint = state.config, parse_spec(blueprint_of(folder, state))
+    config, blueprint = state.config, parse_spec(state.blueprint_in(folder))
     options = dict(config.learner_options)
     if "eval_games" in algorithms.load(config.learner).config_class.__dataclass_fields__:
         options.setdefault("eval_games", 0)  # the next step compares on decks of its own
@@ -54,7 +53,7 @@ def make_learner(folder: Path, state: FlywheelState, dataset: Path | None) -> Al
 
 
 def with_whole_paths(config: FlywheelConfig) -> FlywheelConfig:
-    """Files that the learner reads by paths that hold in every folder."""
+    """The config with absolute paths of the files that the learner reads."""
     options = {
         name: str(Path(value).resolve()) if name in ("init_from", "teacher") and Path(str(value)).exists() else value
         for name, value in config.learner_options.items()
@@ -63,7 +62,7 @@ def with_whole_paths(config: FlywheelConfig) -> FlywheelConfig:
 
 
 def with_own_blueprint(folder: Path, state: FlywheelState) -> FlywheelState:
-    """A checkpoint as blueprint is copied into the folder: it may be moved, trained on or replaced elsewhere."""
+    """The state with a copy of the blueprint's checkpoint in the folder: the original may be moved, replaced or trained further."""
     spec = parse_spec(state.blueprint)
     if not spec.checkpoint:
         return state
@@ -74,13 +73,13 @@ def with_own_blueprint(folder: Path, state: FlywheelState) -> FlywheelState:
 
 
 def check_players(folder: Path, state: FlywheelState) -> None:
-    """Make searcher and learner once, and a searcher from what is learnt, so that what is wrong shows before hours of search.
+    """Make the searcher and the learner once, and a searcher from what is learnt, so that errors show before hours of search.
 
     Raises:
         LudoryError: as `make_agent` and `make_learner`.
     """
     game, config = game_of(state), state.config
-    make_agent(searcher_of(folder, state), game)
+    make_agent(state.searcher_in(folder), game)
     try:
         learner = make_learner(folder, state, None)
     except TypeError as error:  # a value of another kind than the field's

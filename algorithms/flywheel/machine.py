@@ -1,19 +1,17 @@
-"""`Flywheel`: search, distil, evaluate, promote, turn after turn. Every step can be stopped or killed at any time and is then gone on with."""
+"""`Flywheel`: search, distil, evaluate, promote, turn after turn. Every step can be stopped or killed at any time and resumed later."""
 
 from __future__ import annotations
 
 import json
 import math
 from pathlib import Path
-from statistics import NormalDist
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.evaluation.evaluate import evaluate
 from ludory.agents.evaluation.record import record
-from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.atomic import atomic_file
 from ludory.data.shards import MANIFEST
 from ludory.envs.chance import hash_rows
@@ -23,8 +21,7 @@ from ludory.plugins import algorithms
 
 from .config import FlywheelConfig
 from .learner import check_players, game_of, make_learner, with_own_blueprint, with_whole_paths
-from .plan import POLICY, SCORES, SEARCHED, blueprint_of, line, plan, searcher_of
-from .state import FlywheelState, Turn, read_scores, read_state
+from .state import POLICY, SCORES, SEARCHED, FlywheelState, Turn, read_scores
 from .turns import Turns, check_free
 
 EVAL_AT_ONCE = 250
@@ -34,31 +31,21 @@ FOR_SEARCH, FOR_DECKS = 0, 1
 
 
 class Flywheel(Turns[FlywheelState]):
-    """A flywheel that runs; made by `start_flywheel` or `resume_flywheel`."""
+    """A running flywheel; made by `start_flywheel` or `Flywheel.resume`."""
 
-    def plan(self) -> str:
-        """What the next step does."""
-        return plan(self.folder, self.state)
-
-    def line(self, turn: Turn) -> str:
-        """A turn that is over, for people."""
-        return line(turn)
+    state_class: ClassVar[type[FlywheelState]] = FlywheelState
 
     @property
     def _game(self) -> Game:
         return game_of(self.state)
 
-    @property
-    def _blueprint(self) -> str:
-        return blueprint_of(self.folder, self.state)
-
     def _seed(self, purpose: int) -> int:
-        """Other deals for every turn and purpose."""
+        """A seed for every turn and purpose."""
         turn = 2 * self.state.turn + purpose
         return int(hash_rows(hash_rows(self.state.config.seed, 0), turn)) & 0x7FFFFFFF
 
     def _search(self) -> FlywheelState | None:
-        """Recordings keep every finished game and go on behind the last one."""
+        """A recording keeps every finished game and continues after the last one."""
         config = self.state.config
         with self._shown(config.games) as advance:
 
@@ -66,27 +53,23 @@ class Flywheel(Turns[FlywheelState]):
                 advance(games)
                 return self._stopped
 
-            searcher = searcher_of(self.folder, self.state)
+            searcher = self.state.searcher_in(self.folder)
             found = record(
                 searcher, self._game, config.games, self._file(SEARCHED), self._seed(FOR_SEARCH), progress=after_game
             )
         return self.state.after_step() if found.games == found.of else None
 
     def _distil(self) -> FlywheelState | None:
-        """Checkpoints by the clock; a model that was saved goes on from there."""
+        """A saved model continues where it stopped."""
         file = self._file(POLICY)
         if file.exists():
             model: Any = algorithms.load(self.state.config.learner).load(file)
         else:
             model = make_learner(self.folder, self.state, self._file(SEARCHED))
-        if not model.finished and train_to_file(
-            model, model.planned_timesteps, file, progress_bar=self._bar is not None
-        ):
-            self.stop()
-        return self.state.after_step() if model.finished else None
+        return self._trained(model, file)
 
     def _evaluate(self) -> FlywheelState | None:
-        """Scores of both on the same decks; those played are kept."""
+        """Scores of both players on the same decks; decks already played are kept."""
         file, game, config = self._file(SCORES), self._game, self.state.config
         scores: dict[str, list[float]] = {"policy": [], "blueprint": []}
         if file.exists():
@@ -106,11 +89,12 @@ class Flywheel(Turns[FlywheelState]):
         return self.state.after_step()
 
     def _compared(self, game: Game, decks: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Deck by deck: each in all seats if they share a return, else new players as each team in turn among blueprints.
+        """Scores of policy and blueprint, deck by deck.
 
-        Where there are no teams, one seat is a team.
+        Where seats share a return, each plays all seats. Otherwise the policy plays each team in turn and the blueprint the other seats; in games
+        without teams each seat is a team.
         """
-        policy, blueprint = str(self._file(POLICY)), self._blueprint
+        policy, blueprint = str(self._file(POLICY)), self.state.blueprint_in(self.folder)
         if game.facts.reward == "shared":
             ours, its = (evaluate(one, game, **decks).returns[:, 0] for one in (policy, blueprint))
             return ours, its
@@ -127,7 +111,7 @@ class Flywheel(Turns[FlywheelState]):
         scores = read_scores(self._file(SCORES))
         policy, blueprint = (np.asarray(scores[name], float) for name in ("policy", "blueprint"))
         ahead, stderr = lead(policy - blueprint)
-        lower = ahead - NormalDist().inv_cdf(self.state.config.confidence) * stderr
+        lower = self._lower(ahead, stderr)
         return self.state.after_turn(
             Turn(
                 number=self.state.turn,
@@ -154,7 +138,7 @@ def start_flywheel(config: FlywheelConfig, folder: str | Path) -> Flywheel:
 
     Raises:
         OutputError: the folder holds one already.
-        LudoryError: searcher or learner cannot be made as asked for.
+        LudoryError: the searcher or the learner cannot be made.
     """
     target, state = Path(folder).resolve(), FlywheelState(with_whole_paths(config), config.blueprint)
     check_free(target, state)
@@ -162,14 +146,3 @@ def start_flywheel(config: FlywheelConfig, folder: str | Path) -> Flywheel:
         raise OutputError(f"{target}: holds a recording ({MANIFEST}); name another --out")
     check_players(target, state)
     return Flywheel.begin(target, with_own_blueprint(target, state))
-
-
-def resume_flywheel(folder: str | Path, turns: int | None = None) -> Flywheel:
-    """The flywheel of a folder, where it was; with another number of `turns` in all, where that is given.
-
-    Raises:
-        DataError: there is none, or its state is damaged.
-        OptionError: fewer turns than are over.
-    """
-    target = Path(folder).resolve()
-    return Flywheel.go_on(target, read_state(target), turns)

@@ -1,4 +1,4 @@
-"""What flywheels share: turns of the same steps, a state on disk after each step, and one process for a folder."""
+"""What flywheels share: turns of the same steps, a state on disk after each step, and one process per folder."""
 
 from __future__ import annotations
 
@@ -8,43 +8,48 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from statistics import NormalDist
+from typing import Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from typing_extensions import Self
 
 from ludory.algorithms.running.folder_lock import FolderLock
+from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.atomic import atomic_file
 from ludory.errors import DataError, OptionError, OutputError
+from ludory.limits import Below
 from ludory.paths import path_inside
 from ludory.plugins.spec import parse_spec
 from ludory.reading import check_finite, check_plain, read_json, shown
+from ludory.visible import visible
 
 FORMAT = 1
 Bar = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
-"""Shows progress: given a step's name and how many parts it has, a context in which to tell of parts that came to an end."""
+"""Shows progress: takes a step's name and its number of parts; returns a context whose value is called with the number of parts done."""
+Confidence: TypeAlias = Annotated[float, Below(0.5, 1, ", such as 0.975")]
 
 
 @dataclass(frozen=True, slots=True)
 class TurnsState:
-    """What is done; `blueprint` is the best player so far: an agent by name, or a file relative to the flywheel's folder."""
+    """How far a flywheel is; `blueprint` is the best player so far: an agent by name, or a file relative to the flywheel's folder."""
 
     file: ClassVar[str]
-    """Its name in the folder."""
+    """Name of the state's file in the folder."""
     steps: ClassVar[tuple[str, ...]]
-    """Of a turn, in order."""
+    """Steps of a turn, in order."""
     command: ClassVar[str]
-    """That runs it: `ludory flywheel`."""
+    """Command that runs the flywheel, such as `ludory flywheel`."""
     config_class: ClassVar[type[Any]]
     turn_class: ClassVar[type[Any]]
 
     config: Any
-    """A frozen dataclass with `turns`, how many there are in all, and `to_json`."""
+    """A frozen dataclass with `turns`, how many there are in all, and `confidence`."""
     blueprint: str
     turn: int = 0
     step: str = ""
     """What comes next; "": the first one."""
     history: tuple[Any, ...] = ()
-    """Turns that are over, each with `policy`, what it learnt (a file relative to the folder), and `promoted`."""
+    """Finished turns, each with `policy`, what it learnt (a file relative to the folder), and `promoted`."""
 
     def __post_init__(self) -> None:
         """Fill in the first step.
@@ -57,25 +62,38 @@ class TurnsState:
         if self.turn != len(self.history):
             raise OptionError(f"turn={self.turn!r}: {len(self.history)} turns stand in the history")
 
+    def task(self, folder: Path) -> str:
+        """What the next step of an unfinished flywheel does."""
+        raise NotImplementedError
+
+    def plan(self, folder: Path) -> str:
+        """The next step in words."""
+        if self.finished:
+            return f"all {self.config.turns} turns are over"
+        return f"turn {self.turn + 1} of {self.config.turns}, {self.step}: {visible(self.task(folder))}"
+
+    def turn_file(self, folder: Path, name: str) -> Path:
+        """A file of the current turn."""
+        return folder / f"turn-{self.turn:03d}" / name
+
     @property
     def finished(self) -> bool:
         """Whether all turns are over."""
         return bool(self.turn >= self.config.turns)
 
     def after_step(self) -> Self:
-        """With the next step of this turn to come."""
+        """The state before the next step of this turn."""
         return dataclasses.replace(self, step=self.steps[self.steps.index(self.step) + 1])
 
     def after_turn(self, turn: Any) -> Self:
-        """With the next turn to come."""
+        """The state before the next turn."""
         blueprint = turn.policy if turn.promoted else self.blueprint
         return type(self)(self.config, blueprint, self.turn + 1, self.steps[0], (*self.history, turn))
 
     def write(self, folder: Path) -> None:
-        """Write it, atomically."""
-        plain = dataclasses.asdict(self) | {"config": self.config.to_json()}
+        """Write the state, atomically."""
         with atomic_file(folder / self.file, "w") as handle:
-            json.dump({"format": FORMAT, **plain}, handle, indent=1)
+            json.dump({"format": FORMAT, **dataclasses.asdict(self)}, handle, indent=1)
             handle.write("\n")
 
     @classmethod
@@ -116,14 +134,16 @@ State = TypeVar("State", bound=TurnsState)
 
 
 class Turns(Generic[State]):
-    """A flywheel that runs; a context manager that holds the lock of its folder.
+    """A running flywheel; a context manager that holds the lock of its folder.
 
-    Subclasses have a method `_STEP` for each step of the state: it gives the state after it, or None if it was broken off. What a step has
-    done it finds again, so that every step can be stopped or killed at any time and is then gone on with.
+    Subclasses have a method `_STEP` for each step of the state. It returns the next state, or None if it was interrupted. A step finds what
+    it has done before, so every step can be stopped or killed at any time and continued later.
 
     Raises:
         OutputError: another process runs it.
     """
+
+    state_class: ClassVar[type[TurnsState]]
 
     def __init__(self, folder: Path, state: State) -> None:
         self.folder, self.state = folder, state
@@ -135,7 +155,7 @@ class Turns(Generic[State]):
 
     @classmethod
     def begin(cls, folder: Path, state: State) -> Self:
-        """A new one, with its state on disk.
+        """A new flywheel, with its state on disk.
 
         Raises:
             OutputError: the folder holds one already, or cannot be written to.
@@ -146,13 +166,16 @@ class Turns(Generic[State]):
         return flywheel
 
     @classmethod
-    def go_on(cls, folder: Path, state: State, turns: int | None = None) -> Self:
-        """The one of a folder, whose state was read, where it was; with another number of `turns` in all, where that is given.
+    def resume(cls, folder: str | Path, turns: int | None = None) -> Self:
+        """The flywheel of a folder, where it stopped; `turns` replaces the number of turns in all.
 
         Raises:
+            DataError: there is none, or its state is damaged.
             OptionError: fewer turns than are over.
         """
-        flywheel = cls(folder, state)
+        target = Path(folder).resolve()
+        state: Any = cls.state_class.read(target)
+        flywheel = cls(target, state)
         if turns is not None:
             over = flywheel.state.turn
             if turns < max(over, 1):
@@ -160,7 +183,7 @@ class Turns(Generic[State]):
                 raise OptionError(f"turns={turns}: {over} are over; must be at least that")
             config = dataclasses.replace(flywheel.state.config, turns=turns)
             flywheel.state = dataclasses.replace(flywheel.state, config=config)
-            flywheel.state.write(folder)
+            flywheel.state.write(target)
         return flywheel
 
     def __enter__(self) -> Self:
@@ -178,12 +201,12 @@ class Turns(Generic[State]):
         self._stopped = True
 
     def run(self, once: bool = False, on_step: Callable[[Self], None] | None = None, bar: Bar | None = None) -> bool:
-        """Go on to the end; whether nothing was broken off.
+        """Run to the end; returns whether no step was interrupted.
 
         Args:
-            once: for one step only.
+            once: run one step only.
             on_step: called after each step.
-            bar: shows progress, parts of an earlier run first; None: nothing is shown.
+            bar: shows progress, including parts of an earlier run; None: nothing is shown.
         """
         self._bar = bar
         while not self.state.finished and not self._stopped:
@@ -198,25 +221,29 @@ class Turns(Generic[State]):
                 return True
         return not self._stopped
 
-    def plan(self) -> str:
-        """What the next step does."""
-        raise NotImplementedError
-
-    def line(self, turn: Any) -> str:
-        """A turn that is over, for people."""
-        raise NotImplementedError
-
     def _shown(self, parts: int) -> AbstractContextManager[Callable[[int], None]]:
-        """Progress of the present step."""
+        """Progress of the current step."""
         return self._bar(self.state.step, parts) if self._bar else nullcontext(lambda count: None)
 
     def _file(self, name: str) -> Path:
-        return turn_file(self.folder, self.state, name)
+        return self.state.turn_file(self.folder, name)
+
+    def _trained(self, model: Any, file: Path) -> State | None:
+        """Train `model` to its end in `file`, with checkpoints by the clock."""
+        shown = self._bar is not None
+        if not model.finished and train_to_file(model, model.planned_timesteps, file, progress_bar=shown):
+            self.stop()
+        return self.state.after_step() if model.finished else None
+
+    def _lower(self, ahead: float, stderr: float) -> float:
+        """The one-sided bound that a mean `ahead` exceeds with the confidence of the config."""
+        return ahead - NormalDist().inv_cdf(self.state.config.confidence) * stderr
 
 
-def turn_file(folder: Path, state: TurnsState, name: str) -> Path:
-    """A file of the turn that runs."""
-    return folder / f"turn-{state.turn:03d}" / name
+def verdict(turn: Any, units: str) -> str:
+    """How far the new player of a finished turn is ahead over so many `units`, and whether it was promoted."""
+    promoted = "promoted" if turn.promoted else "not promoted"
+    return f"{turn.ahead:+.3f} ± {turn.stderr:.3f} over {units}, above {turn.lower:+.3f}: {promoted}"
 
 
 def check_free(folder: Path, state: TurnsState) -> None:

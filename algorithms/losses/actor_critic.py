@@ -1,7 +1,8 @@
 """`actor_critic_loss`: the loss of V-trace and of league learners, and the only place where it is written down.
 
-V-trace and UPGO policy gradients, value, KL to a teacher, entropy. Written over heads: an unused head (`head_mask` False) adds 0 to log-ratios and to every term. Every mean divides by the number
-of valid rows. Head groups: "joint" is one ratio for all heads, "split" one per head, so that a head that moved is clipped alone.
+V-trace and UPGO policy gradients, value, KL to a teacher, entropy. An unused head (`head_mask` False) adds 0 to log-ratios and to every
+term. Every mean divides by the number of valid rows. Groups of heads: "joint" is one ratio for all heads, "split" one per head, so that each
+head is clipped by itself.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from torch import Tensor
 
 from ludory.agents.networks.fast.head_terms import head_terms
 from ludory.agents.networks.layers.distribution import MaskedHeads
+from ludory.limits import Fraction, NonNegativeFloat
 
 from .returns import Steps, close_holes
 from .targets import ActorCriticTargets, actor_critic_targets
@@ -24,27 +26,27 @@ from .targets import ActorCriticTargets, actor_critic_targets
 class LossWeights:
     """Coefficients and discounts; defaults suit games with one final reward. A config may inherit them."""
 
-    gamma: float = 1.0
+    gamma: Fraction = 1.0
     """Discount."""
-    lam: float = 0.8
-    """Of the value target, TD(lambda)."""
-    vtrace_lam: float = 1.0
-    """Of V-trace's trace."""
-    rho_bar: float = 1.0
+    lam: Fraction = 0.8
+    """Lambda of the value target, TD(lambda)."""
+    vtrace_lam: Fraction = 1.0
+    """Lambda of V-trace's trace."""
+    rho_bar: NonNegativeFloat = 1.0
     """Clips the ratio in V-trace's temporal differences."""
-    c_bar: float = 1.0
+    c_bar: NonNegativeFloat = 1.0
     """Clips the ratio along V-trace's trace."""
-    pg_rho_bar: float = 1.0
+    pg_rho_bar: NonNegativeFloat = 1.0
     """Clips the ratio of V-trace's policy gradient."""
-    c_pg: float = 1.0
+    c_pg: NonNegativeFloat = 1.0
     """Weight of the V-trace policy gradient."""
-    c_upgo: float = 1.0
+    c_upgo: NonNegativeFloat = 1.0
     """Weight of the UPGO policy gradient."""
-    c_value: float = 10.0
+    c_value: NonNegativeFloat = 10.0
     """Weight of half the squared error of the value."""
-    c_kl: float = 0.02
+    c_kl: NonNegativeFloat = 0.02
     """Weight of KL(teacher to policy), where there is a teacher."""
-    c_entropy: float = 1e-4
+    c_entropy: NonNegativeFloat = 1e-4
     """Weight of the entropy bonus, normalised by the number of legal values."""
 
 

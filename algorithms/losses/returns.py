@@ -46,7 +46,7 @@ class Advantages(NamedTuple):
     returns: Tensor
 
 
-class VTrace(NamedTuple):
+class VTraceReturns(NamedTuple):
     """Corrected values `vs` and policy-gradient advantages, [T, B]."""
 
     vs: Tensor
@@ -75,7 +75,7 @@ class ClosedIndex(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """What all recurrences derive from the inputs."""
+    """Quantities that all recurrences derive from the inputs."""
 
     rewards: Tensor
     values: Tensor
@@ -142,7 +142,7 @@ def close_holes(
 
 
 def join_holes(steps: Steps, decided: Tensor, pace: float = 1.0) -> tuple[Steps, Tensor]:
-    """Give every decision the rewards, the end and the successor's value of the hole behind it; rows stay where they are.
+    """Assign to every decision the rewards, the end and the successor's value of the hole after it; rows stay where they are.
 
     Args:
         steps: [T, B].
@@ -150,7 +150,7 @@ def join_holes(steps: Steps, decided: Tensor, pace: float = 1.0) -> tuple[Steps,
         pace: discount of rewards from one row of a hole to the next.
 
     Returns:
-        Steps, of which only the decisions are `valid`, and the last row [T, B] of the hole behind each of them, or its own row.
+        Steps, of which only the decisions are `valid`, and the last row [T, B] of the hole after each of them, or its own row.
     """
     valid = torch.ones_like(decided) if steps.valid is None else steps.valid
     row = torch.arange(len(decided), device=decided.device).unsqueeze(1).expand_as(decided)
@@ -225,7 +225,7 @@ def vtrace(
     pg_rho_bar: float | None = 1.0,
     pg_lambda: bool = False,
     allow_c_above_rho: bool = False,
-) -> VTrace:
+) -> VTraceReturns:
     """V-trace (arXiv 1802.01561, eq. 1, with lambda).
 
     Args:
@@ -256,7 +256,7 @@ def vtrace(
     if pg_lambda:
         later = lam * later + (1 - lam) * frame.successor
     target = frame.rewards + frame.discount * later
-    return VTrace(vs, torch.where(frame.valid, policy * (target - frame.values), 0))
+    return VTraceReturns(vs, torch.where(frame.valid, policy * (target - frame.values), 0))
 
 
 def upgo(steps: Steps, log_rhos: Tensor, *, gamma: float | Tensor) -> Advantages:
@@ -278,7 +278,7 @@ def upgo(steps: Steps, log_rhos: Tensor, *, gamma: float | Tensor) -> Advantages
 
 
 def normalise(x: Tensor, valid: Tensor | None = None) -> Tensor:
-    """Mean 0 and population deviation 1 over valid entries, 0 elsewhere; 1e-8 is added to the deviation."""
+    """Scale to mean 0 and population standard deviation 1 over valid entries; 0 elsewhere; 1e-8 is added to the standard deviation."""
     chosen = x if valid is None else x[valid]
     if not chosen.numel():
         return torch.zeros_like(x)
@@ -312,10 +312,10 @@ def checked(
 
 
 def check_fraction(name: str, value: float | Tensor) -> None:
-    """Refuse a discount or a lambda, a number or a tensor, outside [0, 1].
+    """Check a discount or a lambda, a number or a tensor.
 
     Raises:
-        ValueError: it is.
+        ValueError: it lies outside [0, 1].
     """
     inside = ((value >= 0) & (value <= 1)).all() if isinstance(value, Tensor) else 0 <= value <= 1
     if not inside:

@@ -1,16 +1,14 @@
-"""`OfflineAlgorithm`: learns from recorded decisions instead of games of its own; its timesteps are samples."""
+"""`OfflineAlgorithm`: learns from recorded decisions instead of playing; its timesteps are samples."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
-
-from torch import Tensor
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.data.dataset import header_at
@@ -30,15 +28,15 @@ class OfflineConfig(SupervisedConfig):
     split_ratio: tuple[float, float, float] = (0.9, 0.05, 0.05)
     """Shares of the games for training, validation and test."""
     split_seed: int = 0
-    """Another number splits the games otherwise."""
+    """Seed of the split."""
     skip_bad: bool = False
-    """Leave damaged rows out, and say how many, instead of stopping."""
+    """Skip damaged rows and report their number instead of stopping."""
     augment: bool = False
-    """Rename every batch by a symmetry of the game, such as Hanabi's colours; for players who treat all names alike."""
+    """Apply a random symmetry of the game to every batch, such as a permutation of Hanabi's colours."""
 
 
 def game_for(env: Any, dataset: Any) -> Any:
-    """`env`; where it is None, or the id of a game that is not installed, the game of the recorded games.
+    """`env`, or the game of the dataset where `env` is None or the id of a game that is not installed.
 
     Args:
         env: as `Algorithm` takes it.
@@ -70,7 +68,7 @@ def _is_known(id: str) -> bool:
 
 
 def game_of_data(header: TrajectoryHeader) -> Game:
-    """The game of recorded games: as it is installed, else as much of it as the header tells.
+    """The game of recorded games: the installed one, else as much as the header describes.
 
     Raises:
         OptionError, PluginError: the game is installed, but not with these options, or its package is broken.
@@ -81,15 +79,13 @@ def game_of_data(header: TrajectoryHeader) -> Game:
 class OfflineAlgorithm(SupervisedAlgorithm):
     """A supervised learner from trajectories.
 
-    A dataset is opened when the algorithm is made (so that another game's is refused at once), of a loaded model when it learns.
-
     Raises:
         DataError: the dataset is of another game, damaged, or a split of it is empty.
     """
 
     config_class: ClassVar[type[OfflineConfig]] = OfflineConfig
     extras: tuple[str, ...] = ()
-    """Extra columns that are wanted of a dataset, where it has them."""
+    """Extra columns to read from a dataset that has them."""
     config: Any
 
     def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
@@ -107,30 +103,17 @@ class OfflineAlgorithm(SupervisedAlgorithm):
             raise OptionError(f"augment: no symmetry of {self.game.id} is known; leave it out")
         super().setup()
 
-    def _open_source(self) -> None:
-        self._seen_before: Mapping[str, int] | None = None
-        if self.config.dataset is not None:
-            self.training_data, self.validation_data  # noqa: B018  # opened and checked
-
-    @cached_property
-    def training_data(self) -> TrajectoryDataset:
-        """The training split."""
-        data = self._split("train")
-        _report(data)
-        size = {"decisions": len(data), "games": data.num_games}
-        if self._seen_before is not None and self._seen_before != size:
-            raise DataError(
-                f"{self.config.dataset}: the run began on {self._seen_before}, the training split now has {size}; "
-                "a run goes on with the data that it began with: begin a new one with init_from="
-            )
-        return data
-
     @cached_property
     def validation_data(self) -> TrajectoryDataset | None:
         """The validation split, other games than the training's; None if its share is 0."""
-        return self._split("val") if self.config.split_ratio[1] else None
+        return self.read_split("val") if self.config.split_ratio[1] else None
 
-    def _split(self, name: Literal["train", "val"]) -> TrajectoryDataset:
+    def data_size(self, data: TrajectoryDataset) -> dict[str, int]:
+        """Decisions and games of a split."""
+        return {"decisions": len(data), "games": data.num_games}
+
+    def read_split(self, name: Literal["train", "val"]) -> TrajectoryDataset:
+        """The split as a `TrajectoryDataset`, checked against the algorithm's game."""
         config = self.config
         if config.dataset is None:
             raise OptionError(f"{self.id} needs dataset=: a folder of trajectories (`ludory record` writes them)")
@@ -143,13 +126,15 @@ class OfflineAlgorithm(SupervisedAlgorithm):
             extras=self.extras,
         )
         self.check_data(data)
+        if name == "train":
+            report_skipped(data)
         return data
 
     def check_data(self, data: TrajectoryDataset, ignored: Collection[str] = ()) -> None:
-        """Refuse what is not of the algorithm's game; `ignored`: options of the game that may differ.
+        """Check that a dataset is of the algorithm's game; `ignored`: options of the game that may differ.
 
         Raises:
-            DataError: naming both.
+            DataError: it is of another game.
         """
         header = data.header
         recorded, wanted = (
@@ -163,24 +148,9 @@ class OfflineAlgorithm(SupervisedAlgorithm):
             )
         header.check_fits(self.game.facts)
 
-    @property
-    def has_validation(self) -> bool:
-        """Whether games are held out."""
-        return self.validation_data is not None
 
-    def _source_header(self) -> dict[str, Any]:
-        data = self._seen_before
-        if self.config.dataset is not None and "training_data" in self.__dict__:
-            data = {"decisions": len(self.training_data), "games": self.training_data.num_games}
-        return super()._source_header() | {"data": data}
-
-    def _restore_source(self, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> bool:
-        self._seen_before = header["data"]
-        return super()._restore_source(header, tensors)
-
-
-def _report(data: TrajectoryDataset, most: int = 10) -> None:
-    """Say what was left out as bad."""
+def report_skipped(data: TrajectoryDataset, most: int = 10) -> None:
+    """Print what was left out as damaged."""
     if data.skipped:
         shown = "".join(f"\n  {problem}" for problem in data.skipped[:most])
         more = f"\n  and {len(data.skipped) - most} more" if len(data.skipped) > most else ""

@@ -1,4 +1,4 @@
-"""Batches of recorded decisions, single ones or whole games, and what a policy says to them."""
+"""Batches of recorded decisions, single ones or whole games, and a policy's outputs for them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Batch = Decisions | Sequences
 T = TypeVar("T")
 
 
-class Said(NamedTuple):
-    """What a policy says to m decisions, beside what was recorded of them."""
+class Predictions(NamedTuple):
+    """A policy's outputs for m decisions, beside what was recorded of them."""
 
     logits: Tensor  # (m, A)
     values: Tensor  # (m,)
@@ -42,7 +42,7 @@ def read_batches(
 
 
 def first_samples(batches: Iterator[Batch], count: int | None) -> Iterator[Batch]:
-    """Batches up to `count` decisions in all; the batch that goes over it is cut, one of whole games is kept whole."""
+    """Batches up to `count` decisions in all; the last batch is cut, unless it holds whole games."""
     left = count
     for batch in batches:
         if left is None:
@@ -55,7 +55,7 @@ def first_samples(batches: Iterator[Batch], count: int | None) -> Iterator[Batch
 
 
 def own_share(batches: Iterator[T], rank: int, world: int) -> Iterator[T]:
-    """Of every `world` batches the one of this process; a last round that is not full is left out, so that all make the same steps."""
+    """Every `world`-th batch, from `rank` on; an incomplete last round is dropped, so that all processes make the same number of steps."""
     while len(group := list(islice(batches, world))) == world:
         yield group[rank]
 
@@ -65,14 +65,14 @@ def num_decisions(batch: Batch) -> int:
     return int(batch.valid.sum()) if isinstance(batch, Sequences) else len(batch.actions)
 
 
-def ask(policy: Policy, batch: Batch, moves: slice | None = None, seq_len: int | None = None) -> Said:
-    """Run the policy over a batch; sequences through time from an empty memory, their padding left out of the answer.
+def ask(policy: Policy, batch: Batch, moves: slice | None = None, seq_len: int | None = None) -> Predictions:
+    """Run the policy over a batch; sequences start from an empty memory, and padding is left out of the result.
 
     Args:
-        policy: to ask.
-        batch: of decisions.
-        moves: where the last moves of all seats stand in `Decisions.extras`, for policies that want to be told.
-        seq_len: the memory is emptied every so many decisions; None: only at the start of a game.
+        policy: the network.
+        batch: decisions.
+        moves: columns of `Decisions.extras` with the last moves of all seats, for policies that take them as input.
+        seq_len: decisions after which the memory is reset; None: only at the start of a game.
     """
     decisions = batch.decisions if isinstance(batch, Sequences) else batch
     told: tuple[Tensor, ...] = ()
@@ -90,10 +90,17 @@ def ask(policy: Policy, batch: Batch, moves: slice | None = None, seq_len: int |
     else:
         logits, values, _ = policy(decisions.observations, None, decisions.seats, *told)
     masks, *rest = recorded
-    return Said(logits, values, unpack(masks, sum(policy.head_sizes)).bool(), *rest)
+    return Predictions(logits, values, unpack(masks, sum(policy.head_sizes)).bool(), *rest)
 
 
-def distribution(policy: Policy, said: Said) -> MaskedHeads:
+def distribution(policy: Policy, predicted: Predictions) -> MaskedHeads:
     """The distribution over actions."""
-    found: MaskedHeads = policy.distribution(said.logits, said.masks)  # offline learners refuse continuous actions
+    found: MaskedHeads = policy.distribution(
+        predicted.logits, predicted.masks
+    )  # offline learners refuse continuous actions
     return found
+
+
+def weighted_mean(rows: Tensor, weights: Tensor) -> Tensor:
+    """Mean of rows (m,) by weights (m,); 0 where all weights are 0."""
+    return (rows * weights).sum() / weights.sum().clamp(min=torch.finfo(weights.dtype).tiny)

@@ -1,4 +1,4 @@
-"""`SupervisedAlgorithm`: learns from stored decisions by epochs, on Lightning, with checkpoints of Ludory's own."""
+"""`SupervisedAlgorithm`: learns from stored decisions in epochs, on Lightning, with Ludory's own checkpoints."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from time import monotonic, perf_counter
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
@@ -23,17 +24,16 @@ from tyro.conf import arg
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.config import LearnerConfig
+from ludory.algorithms.config import LearnerConfig, linear
 from ludory.algorithms.learner import MaybeCallback
+from ludory.algorithms.running.folder_lock import is_first_process
 from ludory.algorithms.running.optimiser_state import load_adam, save_adam
-from ludory.algorithms.running.position import Position, restored
 from ludory.algorithms.running.progress import Progress
-from ludory.algorithms.running.rank import is_first_process
 from ludory.algorithms.running.training_logs import make_loggers, quiet_lightning
-from ludory.algorithms.schedule import linear
-from ludory.errors import OptionError
+from ludory.errors import DataError
+from ludory.limits import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
-from .supervised_module import SupervisedModule
+from .supervised_module import Position, SupervisedModule
 
 PRECISIONS = {"32": "32-true", "bf16": "bf16-mixed"}
 """Ludory's name of a precision -> Lightning's."""
@@ -41,61 +41,48 @@ PRECISIONS = {"32": "32-true", "bf16": "bf16-mixed"}
 
 @dataclass(frozen=True, slots=True)
 class SupervisedConfig(LearnerConfig):
-    """Where the decisions are, and how often they are gone through."""
+    """The stored decisions, and the passes over them."""
 
     dataset: Annotated[str | None, arg(aliases=("--data",))] = None
-    """Folder or file of what is learnt from."""
-    learning_rate: float = 1e-4
+    """Folder or file to learn from."""
+    learning_rate: PositiveFloat = 1e-4
     """Step size of AdamW."""
     final_learning_rate: float | None = None
     """Step size at the end of the last epoch, approached linearly; none: it stays."""
-    weight_decay: float = 0.01
-    """Of AdamW."""
-    num_epochs: int = 10
+    weight_decay: NonNegativeFloat = 0.01
+    """Weight decay of AdamW."""
+    num_epochs: PositiveInt = 10
     """Passes over the training data."""
-    batch_size: int = 64
+    batch_size: PositiveInt = 64
     """Decisions per gradient step (and device); networks with memory take whole games of about as many decisions."""
-    max_grad_norm: float = 1.0
+    max_grad_norm: PositiveFloat = 1.0
     """Maximum gradient norm."""
-    patience: int | None = None
+    patience: PositiveInt | None = None
     """Stop after so many epochs without a smaller validation loss."""
     checkpoint_dir: str | None = None
-    """Folder of best, epoch_N, last and final .ludory and of the logs; none: nothing is written while learning."""
-    save_every: Annotated[int, arg(name="save-every-epochs")] = 1
+    """Folder of best, epoch_N, last and final .ludory and of the logs; none: nothing is written during training."""
+    save_every: Annotated[NonNegativeInt, arg(name="save-every-epochs")] = 1
     """Epochs between epoch_N files; 0: none."""
-    save_every_minutes: float = 5.0
-    """Between writings of last.ludory within an epoch."""
-    log_every: int = 100
+    save_every_minutes: PositiveFloat = 5.0
+    """Minutes between two writes of last.ludory within an epoch."""
+    log_every: PositiveInt = 100
     """Gradient steps between lines in the logs."""
     use_wandb: bool = False
     """Log to Weights & Biases too."""
     accelerator: str = "auto"
-    """As Lightning names them; "auto": what `device` says."""
-    devices: int = 1
-    """How many of them; every one takes its own batches."""
+    """Lightning's name of the accelerator; "auto": as `device` says."""
+    devices: PositiveInt = 1
+    """Number of devices; each takes its own batches."""
     strategy: str = "auto"
-    """As Lightning names them, e.g. "ddp"; with value_coef=0 "ddp_find_unused_parameters_true"."""
-
-    def __post_init__(self) -> None:
-        """Check ranges.
-
-        Raises:
-            OptionError: naming the field, the value and the range.
-        """
-        for name in ("num_epochs", "batch_size", "log_every", "devices", "patience"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise OptionError(f"{name}={value}: must be at least 1")
-        for name in ("learning_rate", "max_grad_norm", "save_every_minutes"):
-            if not getattr(self, name) > 0:
-                raise OptionError(f"{name}={getattr(self, name)}: must be greater than 0")
-        for name in ("weight_decay", "save_every"):
-            if not getattr(self, name) >= 0:
-                raise OptionError(f"{name}={getattr(self, name)}: must be at least 0")
+    """Lightning's name of the strategy, e.g. "ddp"; with value_coef=0 "ddp_find_unused_parameters_true"."""
 
 
 class SupervisedAlgorithm(Algorithm):
-    """A learner without games, whose timesteps are samples; subclasses write `make_module`, `num_samples` and `epoch_report`."""
+    """A learner without games, whose timesteps are samples.
+
+    Subclasses write `make_module`, `read_split` and `epoch_report`. A dataset is opened when the algorithm is made (so that a wrong
+    one is refused at once), that of a loaded model when it learns.
+    """
 
     config_class: ClassVar[type[SupervisedConfig]] = SupervisedConfig
     inputs: ClassVar[tuple[str, ...]] = ("init_from", "dataset")
@@ -110,21 +97,55 @@ class SupervisedAlgorithm(Algorithm):
 
     @abstractmethod
     def make_module(self) -> SupervisedModule:
-        """What Lightning trains."""
+        """The module that Lightning trains."""
 
     @property
-    @abstractmethod
     def num_samples(self) -> int:
         """Decisions of an epoch."""
+        return len(self.training_data)
+
+    @abstractmethod
+    def read_split(self, name: Literal["train", "val"]) -> Any:
+        """A split of the dataset.
+
+        Raises:
+            OptionError: no dataset is named.
+            DataError: it is damaged, foreign or empty.
+        """
+
+    def data_size(self, data: Any) -> Any:
+        """The size of a split, as the checkpoint keeps it."""
+        return len(data)
+
+    @cached_property
+    def training_data(self) -> Any:
+        """The training split.
+
+        Raises:
+            DataError: damaged, foreign or empty; or of another size than when the run began.
+        """
+        data = self.read_split("train")
+        size = self.data_size(data)
+        if self._seen_before not in (None, size):
+            raise DataError(
+                f"{self.config.dataset}: the run began on {self._seen_before}, the training split now has {size}; "
+                "a run goes on with the data that it began with: begin a new one with init_from="
+            )
+        return data
+
+    @cached_property
+    def validation_data(self) -> Any:
+        """The validation split; None: nothing is held out."""
+        return self.read_split("val")
 
     @property
-    @abstractmethod
-    def has_validation(self) -> bool:
-        """Whether something is held out."""
+    def epoch_title(self) -> str:
+        """The number of the finished epoch, for a table's title."""
+        return f"epoch {self.position.epoch} of {self.config.num_epochs}"
 
     @abstractmethod
     def epoch_report(self, metrics: Mapping[str, float]) -> RenderableType:
-        """What is shown after an epoch."""
+        """The report printed after an epoch."""
 
     def setup(self) -> None:
         """Make the optimiser."""
@@ -138,22 +159,30 @@ class SupervisedAlgorithm(Algorithm):
         return save_adam(self.optimizer)
 
     def restore_training_state(self, state: dict[str, Tensor]) -> None:
-        """Take up AdamW's moments."""
+        """Restore AdamW's moments."""
         load_adam(self.optimizer, state)
 
+    def _open_source(self) -> None:
+        self._seen_before: Any = None
+        if self.config.dataset is not None:
+            self.training_data, self.validation_data  # noqa: B018  # opened and checked
+
     def _source_header(self) -> dict[str, Any]:
-        return {"position": self.position.numbers()}
+        opened = "training_data" in self.__dict__
+        data = self.data_size(self.training_data) if opened else self._seen_before
+        return {"position": self.position.numbers(), "data": data}
 
     def _source_tensors(self) -> dict[str, dict[str, Tensor]]:
         return {"position": self.position.tensors()}
 
     def _restore_source(self, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> bool:
+        self._seen_before = header["data"]
         named = {name.removeprefix("position/"): tensor for name, tensor in tensors.items()}
-        self.position = restored(header["position"], named)
+        self.position = Position.restored(header["position"], named)
         return True
 
     def save(self, file: str | Path) -> None:
-        """As `Algorithm.save`; of several processes the first one writes."""
+        """As `Algorithm.save`; only the first of several processes writes."""
         if is_first_process():
             super().save(file)
 
@@ -164,7 +193,7 @@ class SupervisedAlgorithm(Algorithm):
 
     @property
     def finished(self) -> bool:
-        """Whether all epochs are over, or patience is."""
+        """Whether all epochs are done, or patience has run out."""
         patience, position = self.config.patience, self.position
         return position.epoch >= self.config.num_epochs or (patience is not None and position.stale >= patience)
 
@@ -175,13 +204,13 @@ class SupervisedAlgorithm(Algorithm):
         progress_bar: bool = False,
         reset_num_timesteps: bool = True,
     ) -> Self:
-        """Train for `num_epochs` epochs, or fewer if patience or the timesteps end before.
+        """Train for `num_epochs` epochs, or until patience or the timesteps run out.
 
         Args:
-            total_timesteps: samples at most; None: those of all epochs.
+            total_timesteps: maximum number of samples; None: those of all epochs.
             callback: of Stable-Baselines3: one, a list, or a function (locals, globals) -> bool; called after every batch.
             progress_bar: show rate and time left.
-            reset_num_timesteps: count epochs from 0; False goes on where the run stopped, as after `load`.
+            reset_num_timesteps: count epochs from 0; False: continue where the run stopped, as after `load`.
 
         Raises:
             DataError: the dataset is missing, of another game, damaged, changed since the run began, or a split is empty.
@@ -190,7 +219,7 @@ class SupervisedAlgorithm(Algorithm):
         """
         if reset_num_timesteps:
             self.num_timesteps, self.position = 0, Position()
-        self._planned, self._validates = self.planned_timesteps, self.has_validation
+        self._planned, self._validates = self.planned_timesteps, self.validation_data is not None
         self._total_timesteps = self._planned if total_timesteps is None else min(total_timesteps, self._planned)
         self._ends_early = self._total_timesteps < self._planned
         self._callbacks, self._told = self._callback(callback), True
@@ -236,7 +265,7 @@ class SupervisedAlgorithm(Algorithm):
         )
 
     def before_batch(self) -> bool:
-        """Save by the clock; False if the run is to end here."""
+        """Save by the clock; returns False if the run must end here."""
         self._tell_callbacks()
         self._callbacks.on_rollout_start()
         if monotonic() - self._saved >= 60 * self.config.save_every_minutes:
@@ -248,11 +277,11 @@ class SupervisedAlgorithm(Algorithm):
         return not (self._stopping or (self._ends_early and self.num_timesteps >= self._total_timesteps))
 
     def learning_rate_at(self, done: float) -> float:
-        """Step size when the share `done` of all samples has been learnt from."""
+        """Step size after the share `done` of all samples."""
         return linear(self.config.learning_rate, self.config.final_learning_rate, done)
 
     def after_batch(self, samples: int, loss: float) -> None:
-        """Count samples and show the progress."""
+        """Count samples and show progress."""
         self.num_timesteps += samples
         self._told = False
         rate = (self.num_timesteps - self._before) / (perf_counter() - self._started)
@@ -261,7 +290,7 @@ class SupervisedAlgorithm(Algorithm):
             self._to_loggers({"train/batch_loss": loss, "time/fps": rate})
 
     def after_epoch(self, metrics: Mapping[str, float]) -> None:
-        """Go on to the next epoch: log, show the report, save."""
+        """Finish the epoch: log, print the report, save."""
         better = self.position.next_epoch(metrics.get("val/loss"))
         self._tell_callbacks()
         self._callbacks.on_rollout_end()
@@ -275,7 +304,7 @@ class SupervisedAlgorithm(Algorithm):
         self._trainer.should_stop = self.finished
 
     def _tell_callbacks(self) -> None:
-        """Callbacks hear of a batch only between batches, or behind the epoch's validation: what they save can be resumed exactly."""
+        """Run callbacks only between batches or after validation, where what they save can be resumed exactly."""
         if not self._told and not self._callbacks.on_step():
             self._stopping = True
         self._told = True
@@ -299,28 +328,28 @@ class SupervisedAlgorithm(Algorithm):
 
 @contextmanager
 def _own_random_state(device: torch.device) -> Iterator[None]:
-    """Leave the caller's generators as they were."""
+    """Keep the state of the caller's generators."""
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         yield
 
 
 class _OwnSigterm(Callback):
-    """Keeps SIGTERM with whoever handles it: Lightning would break off in the middle of a validation."""
+    """Keeps the handler of SIGTERM: Lightning would stop in the middle of a validation."""
 
     def __init__(self) -> None:
         self._handler = signal.getsignal(signal.SIGTERM)
 
     def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
-        """Lightning puts its own handler in place before this hook (2.6: after `on_fit_start`), and the earlier one back at the end."""
+        """Lightning installs its own handler before this hook (2.6: after `on_fit_start`) and restores the earlier one at the end."""
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self._handler)
 
 
 @contextmanager
 def _plain_interrupt() -> Iterator[None]:
-    """Let signals arrive as they were sent: Lightning turns both into exits, and leaves Ctrl+C switched off.
+    """Deliver signals unchanged: Lightning turns both into exits and leaves Ctrl+C disabled.
 
-    A SIGTERM before `_OwnSigterm` is heard has asked this run to stop, too; Lightning then breaks off behind the first batch.
+    A SIGTERM before `_OwnSigterm` takes effect also stops this run; Lightning then ends after the first batch.
     """
     before = signal.getsignal(signal.SIGINT)
     try:

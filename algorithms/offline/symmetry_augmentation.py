@@ -1,4 +1,4 @@
-"""Recorded decisions under other names: Hanabi's colours, for one, are all alike."""
+"""Recorded decisions under a symmetry of the game, such as a permutation of Hanabi's colours."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ludory.envs.game import Game, GameFacts, Symmetry
 from .batches import Batch
 
 IDS = ("action_blueprint", LAST_MOVES)
-"""Extra columns that hold actions; whatever is no action (none, unknown) stays as it is."""
+"""Extra columns that hold actions; other values (none, unknown) do not change."""
 BY_ACTION = ("q", "q_stderr")
 """Extra columns with a value for each action."""
 
@@ -26,13 +26,13 @@ BY_ACTION = ("q", "q_stderr")
 def rename(
     decisions: Decisions, symmetry: Symmetry, facts: GameFacts, layout: Mapping[str, slice] | None = None
 ) -> Decisions:
-    """The same decisions as if the game's things had the names that `symmetry` gives them.
+    """The decisions under a symmetry.
 
     Args:
-        decisions: of any number.
-        symmetry: the names.
+        decisions: any number of them.
+        symmetry: permutations of actions and observation.
         facts: of the game.
-        layout: where the extra columns stand, if there are any.
+        layout: places of the extra columns, if there are any.
     """
     sources = np.argsort(symmetry.actions)  # column a of the new mask was column sources[a]
     starts = torch.tensor(np.cumsum((0, *facts.head_sizes[:-1])))
@@ -57,13 +57,13 @@ def rename(
 def renamed_batches(
     batches: Iterator[Batch], game: Game, place: tuple[int, ...], first: int, rank: int, layout: Mapping[str, slice]
 ) -> Iterator[Batch]:
-    """Every batch under names of its own, which depend on `place`, its number (from `first` on) and the process only."""
+    """Every batch under its own symmetry, which depends only on `place`, its number (from `first` on) and the process."""
     for number, batch in zip(count(first), batches, strict=False):
         yield renamed(batch, game, (*place, number, rank), layout)
 
 
 def renamed(batch: Batch, game: Game, place: tuple[int, ...], layout: Mapping[str, slice]) -> Batch:
-    """A batch under names drawn by `place`."""
+    """A batch under the symmetry drawn with the seed `place`."""
     assert game.symmetry is not None
     symmetry = game.symmetry(np.random.default_rng(place))
     if isinstance(batch, Sequences):
@@ -72,9 +72,9 @@ def renamed(batch: Batch, game: Game, place: tuple[int, ...], layout: Mapping[st
 
 
 def _renamed_ids(ids: Tensor, actions: NDArray[Any]) -> Tensor:
-    known = (ids >= 0) & (ids < len(actions))  # NaN is neither
+    is_action = (ids >= 0) & (ids < len(actions))  # NaN is neither
     new = torch.from_numpy(actions).to(ids.dtype)[ids.nan_to_num().clamp(0, len(actions) - 1).long()]
-    return torch.where(known, new, ids)
+    return torch.where(is_action, new, ids)
 
 
 def _gather_bits(packed: Tensor, sources: NDArray[Any]) -> Tensor:

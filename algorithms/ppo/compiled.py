@@ -1,7 +1,7 @@
 """`CompiledUpdate`: the twin of `TorchUpdate` with `ppo_loss`, for multi-layer perceptrons over bits on the CPU.
 
-It runs the same update to rounding, without a tensor operation per layer: at batches of 64 it spends its time on arithmetic and not
-on calls. `loss.py` is the definition; `is_twin_of` says whether `kernels.py` still stands for it.
+It computes the same update to rounding, without a tensor operation per layer: at batches of 64 the time goes into arithmetic and not
+into calls. `loss.py` is the definition; `is_twin_of` returns whether `kernels.py` still implements it.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from .config import PPOConfig
 from .kernels import TWIN_OF, adam_step, add_gradient, normalise
 
 ROWS_PER_THREAD = 512
-"""Least rows of a minibatch for another thread: passing them on costs about 50 microseconds."""
+"""Fewest rows of a minibatch per thread: starting a thread's work costs about 50 microseconds."""
 
 
 @cache
 def code_hash(function: Callable[..., Any]) -> str | None:
-    """Hash of a function's code without comments, docstring and layout; None if its source is not at hand."""
+    """Hash of a function's code without comments, docstring and layout; None if its source is not available."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, TypeError, SyntaxError):
@@ -53,7 +53,7 @@ def is_twin_of(definition: Callable[..., Any]) -> bool:
 
 
 class CompiledUpdate:
-    """Takes up weights and Adam's moments, makes steps, and puts them back with `finish`."""
+    """Copies the weights and Adam's moments, takes gradient steps, and writes them back with `finish`."""
 
     def __init__(
         self,
@@ -85,8 +85,8 @@ class CompiledUpdate:
         return [self.optimizer.state[parameter][name] for parameter in self.mlp.parameters()]
 
     def _moment(self, name: str) -> NDArray[np.float32]:
-        known = self._state(name) if self.optimizer.state else [torch.zeros_like(p) for p in self.mlp.parameters()]
-        return self.mlp.pack(known, signed=name == "exp_avg")
+        moments = self._state(name) if self.optimizer.state else [torch.zeros_like(p) for p in self.mlp.parameters()]
+        return self.mlp.pack(moments, signed=name == "exp_avg")
 
     def gradient(self, order: Tensor) -> NDArray[np.float64]:
         """Compute the gradient of the loss over rows `order`; returns the numbers of `PPOLoss`."""
@@ -113,17 +113,17 @@ class CompiledUpdate:
         return np.array([loss, policy, value, entropy, kl, clipped, 0.0])
 
     def step(self) -> float:
-        """Move the weights along the gradient that was taken; returns its norm before it is shortened."""
+        """Take a step along the gradient; returns its norm before clipping."""
         group, gradient = self.optimizer.param_groups[0], self.work[0].gradient
         self.steps += 1
         moments = self.moments, self.squares, self.steps
         norm: float = adam_step(
-            self.weights, gradient, *moments, group["lr"], group["betas"], group["eps"], self.config.max_grad_norm
+            self.weights, gradient, *moments, group["lr"], *group["betas"], group["eps"], self.config.max_grad_norm
         )
         return norm
 
     def finish(self) -> None:
-        """Put weights and moments back."""
+        """Write weights and moments back."""
         self.mlp.unpack(self.weights, self.mlp.parameters())
         if self.steps:
             for parameter in self.mlp.parameters():

@@ -13,7 +13,7 @@ import numpy as np
 from ludory.agents.networks.fast.mlp_kernels import LANES, backward, encode, encoder_gradient, forward
 from ludory.envs.engine.binding.cached_kernel import cached_kernel
 
-TWIN_OF = "7a9657cc55cc158a"
+TWIN_OF = "6a99f133f180300b"
 """Hash of the code of `ppo_loss` that `_loss` stands for, see `compiled.code_hash`."""
 _FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": True}
 _ONE = np.float32(1)
@@ -118,20 +118,20 @@ def _probabilities(mask, at, size, out, p, i):  # type: ignore[no-untyped-def]
 
 
 @cached_kernel(**_FLAGS)
-def adam_step(weights, gradient, moments, squares, step, rate, betas, epsilon, longest):  # type: ignore[no-untyped-def]
-    """One step of Adam (arXiv 1412.6980) with a gradient shortened to `longest`; leaves the gradient zero and gives its norm before."""
+def adam_step(weights, gradient, moments, squares, step, lr, beta1, beta2, eps, max_norm):  # type: ignore[no-untyped-def]
+    """One step of Adam (arXiv 1412.6980) with the gradient clipped to `max_norm`; zeroes the gradient and returns its norm before clipping."""
     norm = np.float32(0)
     for k in range(gradient.shape[0]):
         norm += gradient[k] * gradient[k]
     norm = np.sqrt(norm)
-    shorter = min(_ONE, np.float32(longest / (norm + 1e-6)))
-    first, second = np.float32(betas[0]), np.float32(betas[1])
-    pace = np.float32(rate / (1 - betas[0] ** step))
-    correction, least = np.float32(1 / np.sqrt(1 - betas[1] ** step)), np.float32(epsilon)
+    clip = min(_ONE, np.float32(max_norm / (norm + 1e-6)))
+    decay1, decay2 = np.float32(beta1), np.float32(beta2)
+    step_size = np.float32(lr / (1 - beta1**step))
+    correction, least = np.float32(1 / np.sqrt(1 - beta2**step)), np.float32(eps)
     for k in range(gradient.shape[0]):
-        g = gradient[k] * shorter
-        m = moments[k] + (_ONE - first) * (g - moments[k])
-        v = second * squares[k] + (_ONE - second) * g * g
+        g = gradient[k] * clip
+        m = moments[k] + (_ONE - decay1) * (g - moments[k])
+        v = decay2 * squares[k] + (_ONE - decay2) * g * g
         moments[k], squares[k], gradient[k] = m, v, np.float32(0)
-        weights[k] -= pace * m / (np.sqrt(v) * correction + least)
+        weights[k] -= step_size * m / (np.sqrt(v) * correction + least)
     return norm

@@ -10,22 +10,20 @@ from torch import Tensor
 from ludory.agents.networks.layers.distribution import MaskedHeads
 
 
-class Decisions(NamedTuple):
-    """A minibatch of decisions, [m] in any order or [L, S] in sequences; H heads."""
+class PPOMinibatch(NamedTuple):
+    """Decisions of a minibatch, [m] in any order or [L, S] in sequences; H heads."""
 
     actions: Tensor  # [..., H]
     log_probs: Tensor  # [..., H], of the policy that acted
     advantages: Tensor  # [...], scaled already where the config asks for it
     returns: Tensor  # [...]
-    weights: (
-        Tensor  # [...], of the decisions in the mean: they sum to 1 over the minibatch, 0 on rows without a decision
-    )
+    weights: Tensor  # [...], of the decisions in means: their sum is 1, 0 on rows without a decision
     used: Tensor | None = None  # [..., H] bool, heads that had an effect; None: all
     teacher: MaskedHeads | None = None  # a frozen policy over the same legal masks
 
 
 class Coefficients(NamedTuple):
-    """How the terms are weighed, at this point of the run; see `PPOConfig`."""
+    """Weights of the terms at the current point of the run, as in `PPOConfig`."""
 
     clip_range: float
     vf_coef: float
@@ -36,7 +34,7 @@ class Coefficients(NamedTuple):
 
 
 class PPOLoss(NamedTuple):
-    """Scalars, named as in Stable-Baselines3's logs; the first one carries the gradient that is followed."""
+    """Scalars, named as in Stable-Baselines3's logs; the first carries the gradient."""
 
     loss: Tensor
     policy_gradient_loss: Tensor
@@ -51,21 +49,21 @@ class Loss(Protocol):
     """`ppo_loss`, or another loss with its arguments."""
 
     def __call__(
-        self, policy: MaskedHeads, values: Tensor, decisions: Decisions, coefficients: Coefficients
+        self, policy: MaskedHeads, values: Tensor, decisions: PPOMinibatch, coefficients: Coefficients
     ) -> PPOLoss:
-        """The loss of some decisions. Losses of the parts of a minibatch must add up to that of the whole."""
+        """The loss of some decisions. The losses of the parts of a minibatch must add up to the loss of the whole."""
 
 
-def ppo_loss(policy: MaskedHeads, values: Tensor, decisions: Decisions, coefficients: Coefficients) -> PPOLoss:
+def ppo_loss(policy: MaskedHeads, values: Tensor, decisions: PPOMinibatch, coefficients: Coefficients) -> PPOLoss:
     """Clipped policy gradient, squared error of the value, entropy, and KL to a teacher where there is one.
 
-    `kernels.py` holds a compiled twin of this function with the hash of its code. When the function changes, the twin is not run
-    any more, until it says the same and names the new hash.
+    `kernels.py` holds a compiled twin of this function with the hash of its code. When the function changes, the twin no longer runs,
+    until it is brought in line and names the new hash.
 
     Args:
         policy: the current distribution over logits [..., A].
         values: [...] of the current network.
-        decisions: what was done, and what came of it.
+        decisions: actions, advantages and returns.
         coefficients: weights of the terms.
 
     Source: arXiv 1707.06347, equations 7 and 9; `approx_kl` is the estimator k3 of http://joschu.net/blog/kl-approx.html.

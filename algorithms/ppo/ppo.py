@@ -1,4 +1,4 @@
-"""The learner of PPO."""
+"""`PPO`: the learner of proximal policy optimisation."""
 
 from __future__ import annotations
 
@@ -8,38 +8,36 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
+from typing_extensions import Self
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.agents.networks.fast.compiled_mlp import can_compile
 from ludory.agents.networks.layers.distribution import MaskedHeads
 from ludory.agents.networks.layers.encoders import scale_inputs
 from ludory.algorithms.algorithm import Algorithm
+from ludory.algorithms.config import linear
 from ludory.algorithms.losses.returns import affine_scan
 from ludory.algorithms.running.optimiser_state import load_adam, save_adam
 from ludory.algorithms.sampling.privileged import load_value, make_privileged_value, save_value
 from ludory.algorithms.sampling.rollout import Rollout, by_seat
-from ludory.algorithms.sampling.running_moments import RunningMoments
-from ludory.algorithms.schedule import linear
 from ludory.envs.game import Game
 from ludory.errors import OptionError
 
 from . import loss as definition
 from .compiled import CompiledUpdate, is_twin_of
-from .config import PPOConfig
-from .defaults import LONE_TIMESTEPS, suited_to
-from .loss import Coefficients, Decisions, Loss, PPOLoss
+from .config import LONE_TIMESTEPS, PPOConfig, suited_to
+from .loss import Coefficients, Loss, PPOLoss, PPOMinibatch
 from .torch_update import TorchUpdate
 
 LOG = logging.getLogger("ludory.ppo")
 
 
 class PPO(Algorithm):
-    """Clipped policy gradient on fresh data; see `PPOConfig` for its options.
+    """Clipped policy gradient on fresh data, with the options of `PPOConfig`.
 
-    Networks with memory are trained through time over the decisions that each seat made in a rollout, from the memory with which
-    it came in.
+    Networks with memory are trained through time over the decisions of each seat in a rollout, from the seat's memory at its start.
 
-    To learn from another loss, override `loss` in a subclass, or pass one. A checkpoint does not hold it: pass it to `load` again.
+    To use another loss, override `loss` in a subclass or pass a function. A checkpoint does not contain it: pass it to `load` again.
 
     Args:
         policy, env, config: as `Algorithm`.
@@ -62,17 +60,17 @@ class PPO(Algorithm):
 
     @classmethod
     def suited_to(cls, game: Game) -> dict[str, Any]:
-        """Other defaults for games whose rules run elsewhere, which are slow and often pay at every step; see `defaults`."""
+        """Other defaults for games whose rules run elsewhere, which are slow and often give a reward at every step."""
         return suited_to(game)
 
     @property
     def planned_timesteps(self) -> int:
-        """How long to train where nobody says."""
+        """Default length of a training run."""
         lone = self.game.kernels is None and self.game.facts.players == 1
         return LONE_TIMESTEPS if lone else super().planned_timesteps
 
-    def loss(self, policy: MaskedHeads, values: Tensor, decisions: Decisions, coefficients: Coefficients) -> PPOLoss:
-        """What is minimised: `ppo_loss`. A subclass that overrides it learns by PyTorch, without the compiled twin."""
+    def loss(self, policy: MaskedHeads, values: Tensor, decisions: PPOMinibatch, coefficients: Coefficients) -> PPOLoss:
+        """The loss: `ppo_loss`. A subclass that overrides it runs on PyTorch, without the compiled twin."""
         return definition.ppo_loss(policy, values, decisions, coefficients)
 
     def setup(self) -> None:
@@ -125,13 +123,10 @@ class PPO(Algorithm):
         if config.normalize_observations:  # after the passes: ratios are those of the networks that played
             self.observation_moments.update(rollout.observations)
             scale_inputs(self.policy, self.observation_moments.mean, self.observation_moments.deviation)
-        if len(stats.returns):
-            metrics["rollout/ep_rew_mean"] = float(stats.returns.mean())
-            metrics["rollout/ep_len_mean"] = float(stats.lengths.mean())
-        return metrics
+        return metrics | stats.metrics()
 
     def _with_normal_rewards(self, rollout: Rollout) -> Rollout:
-        """Rewards divided by the deviation of discounted returns, each counted from the end of its game or of the rollout."""
+        """Rewards divided by the standard deviation of discounted returns, each up to the end of its game or of the rollout."""
         goes_on = ~(rollout.terminated | rollout.truncated)
         discounted = affine_scan(rollout.rewards, self.config.gamma * goes_on.float())
         self.reward_moments.update(discounted if rollout.learnt is None else discounted[rollout.learnt])
@@ -154,7 +149,7 @@ class PPO(Algorithm):
         return TorchUpdate(self.policy, self.optimizer, self.config, *targets, self.value, self.loss)
 
     def _reason_for_pytorch(self, rollout: Rollout) -> str:
-        """Why the compiled twin is not run; empty if it is."""
+        """Why the compiled twin cannot run; empty if it can."""
         reasons = {
             "compiled=False": self.config.compiled is False,
             "this run has a loss of its own": type(self).loss is not PPO.loss or "loss" in vars(self),
@@ -172,7 +167,7 @@ class PPO(Algorithm):
         return next((reason for reason, holds in reasons.items() if holds), "")
 
     def _passes(self, update: CompiledUpdate | TorchUpdate) -> dict[str, float]:
-        """Step along minibatches of everything, `n_epochs` times; returns the mean losses."""
+        """Gradient steps on minibatches, `n_epochs` passes over the rollout; returns the mean losses."""
         config, done = self.config, 1 - self.progress_remaining
         for group in self.optimizer.param_groups:
             group["lr"] = linear(config.learning_rate, config.final_learning_rate, done)
@@ -201,3 +196,44 @@ def _explained_variance(rollout: Rollout, returns: Tensor) -> float:
     if rollout.learnt is not None:
         errors, targets = errors[rollout.learnt], targets[rollout.learnt]
     return float(1 - errors.var() / (targets.var() + 1e-8))
+
+
+class RunningMoments:
+    """Running mean and standard deviation of each entry (Chan et al. 1979), in float64 on the CPU.
+
+    Args:
+        size: entries of a value; 0: values are numbers.
+    """
+
+    def __init__(self, size: int = 0) -> None:
+        self.count = 0.0
+        self.mean, self.squares = (torch.zeros(max(1, size), dtype=torch.float64) for _ in range(2))
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> Self:
+        """The moments that returned `tensor`."""
+        moments = cls(tensor.shape[1])
+        moments.count, moments.mean, moments.squares = float(tensor[0, 0]), tensor[1].clone(), tensor[2].clone()
+        return moments
+
+    def tensor(self) -> Tensor:
+        """(3, size) float64."""
+        return torch.stack([torch.full_like(self.mean, self.count), self.mean, self.squares])
+
+    def update(self, values: Tensor) -> None:
+        """Add values, (..., size); numbers may have any shape."""
+        wide = values.detach().double().cpu().reshape(-1, len(self.mean))
+        if not len(wide):
+            return
+        mean, squares = wide.mean(0), (wide - wide.mean(0)).square().sum(0)
+        total, gap = self.count + len(wide), mean - self.mean
+        self.squares = self.squares + squares + gap * gap * self.count * len(wide) / total
+        self.mean = self.mean + gap * len(wide) / total
+        self.count = total
+
+    @property
+    def deviation(self) -> Tensor:
+        """(size,) standard deviation, at least 1e-4; 1 before two values were seen."""
+        if self.count < 2:
+            return torch.ones_like(self.mean)
+        return (self.squares / self.count).sqrt().clamp(min=1e-4)

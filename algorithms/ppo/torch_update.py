@@ -16,14 +16,14 @@ from ludory.algorithms.sampling.privileged import check_seen
 from ludory.algorithms.sampling.rollout import Rollout
 
 from .config import PPOConfig
-from .loss import Coefficients, Decisions, Loss, PPOLoss, ppo_loss
+from .loss import Coefficients, Loss, PPOLoss, PPOMinibatch, ppo_loss
 
 Columns = dict[str, Tensor]
 """Parts of a rollout by name: [n, ...] decisions in any order, or [L, S, ...] sequences."""
 
 
 class TorchUpdate:
-    """`gradient` over units of the rollout, then `step`, as often as wanted. A unit is a decision, or a sequence with memory.
+    """Alternates `gradient` over units of the rollout and `step`. A unit is a decision, or with memory a sequence.
 
     Args:
         policy: what learns.
@@ -31,12 +31,12 @@ class TorchUpdate:
         config: coefficients.
         rollout: with one seat per column if the policy is recurrent.
         advantages, returns: [T, B].
-        value_scale: deviation that errors of the value are divided by.
-        value: privileged value that learns in place of the policy's own.
-        loss: what is differentiated.
+        value_scale: standard deviation that errors of the value are divided by.
+        value: privileged value that learns instead of the policy's own.
+        loss: the loss.
 
     Raises:
-        OptionError: the rollout has not what the privileged value sees.
+        OptionError: the rollout lacks the input of the privileged value.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class TorchUpdate:
         return backward(lambda start, stop: self.losses(batch, start, stop), rows, self.parameters, per_thread)
 
     def step(self) -> Tensor:
-        """Move the weights along the gradient that was taken; returns its norm before it is shortened."""
+        """Take a step along the gradient; returns its norm before clipping."""
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm)
         self.optimizer.step()
         return norm
@@ -93,26 +93,26 @@ class TorchUpdate:
             batch["memory"] = self.memory[order].unsqueeze(0)
         valid, advantages = batch.pop("valid"), batch["advantages"]
         batch["weights"] = valid.float() / valid.sum().clamp(min=1)
-        known = advantages[valid]
-        if self.config.normalize_advantage and len(known) > 1:
-            batch["advantages"] = (advantages - known.mean()) / (known.std() + 1e-8)
+        chosen = advantages[valid]
+        if self.config.normalize_advantage and len(chosen) > 1:
+            batch["advantages"] = (advantages - chosen.mean()) / (chosen.std() + 1e-8)
         return batch
 
     def losses(self, batch: Columns, start: int, stop: int) -> PPOLoss:
-        """What units start to stop of a minibatch contribute to its loss."""
+        """The contribution of units start to stop to the loss of a minibatch."""
         config = self.config
         part = {name: column.narrow(self.axis, start, stop - start) for name, column in batch.items()}
         output = self._network(part)
         mask = unpack(part["masks"], sum(self.policy.head_sizes)).bool()
-        lessons = part.get("teacher_logits")
-        decisions = Decisions(
+        teacher_logits = part.get("teacher_logits")
+        decisions = PPOMinibatch(
             part["actions"],
             part["log_probs"],
             part["advantages"],
             part["returns"],
             part["weights"],
             part.get("used"),
-            None if lessons is None else self.policy.distribution(lessons, mask),
+            None if teacher_logits is None else self.policy.distribution(teacher_logits, mask),
         )
         coefficients = Coefficients(config.clip_range, config.vf_coef, self.ent_coef, config.kl_coef, self.value_scale)
         return self.loss(self.policy.distribution(output.logits, mask), output.values, decisions, coefficients)

@@ -1,4 +1,4 @@
-"""What stops a run that has diverged: losses, gradients and weights have to stay finite."""
+"""Checks that losses, gradients and weights stay finite; they stop a run that has diverged."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ CURE = (
 
 @contextmanager
 def diverging(when: Callable[[], str]) -> Iterator[None]:
-    """Say when it was, and what to try, where a run stops because numbers are not finite.
+    """Add to the error of a diverged run when it happened and what to try.
 
     Raises:
-        TrainingError: the one that was raised, in full.
+        TrainingError: the error of the block, with these additions.
     """
     try:
         yield
@@ -31,10 +31,10 @@ def diverging(when: Callable[[], str]) -> Iterator[None]:
 
 
 def check_finite(metrics: Mapping[str, float], weights: Mapping[str, Tensor]) -> None:
-    """Refuse to go on with losses or gradients, among the `metrics`, or weights that are not finite.
+    """Check that the losses and gradients among the `metrics`, and the weights, are finite.
 
     Raises:
-        TrainingError: naming the first such quantity.
+        TrainingError: naming the first quantity that is not.
     """
     for name, value in metrics.items():
         if name.endswith(("loss", "gradient_norm")) and not math.isfinite(value):
@@ -44,7 +44,7 @@ def check_finite(metrics: Mapping[str, float], weights: Mapping[str, Tensor]) ->
 
 
 def check_savable(file: object, tensors: Mapping[str, Tensor]) -> None:
-    """Refuse to write what could not be gone on with.
+    """Check that what is written can be resumed.
 
     Raises:
         TrainingError: weights or moments of the optimiser are not finite.

@@ -15,24 +15,24 @@ from typing import Any, ClassVar
 from typing_extensions import Self
 
 from ludory.agents.networks.build import PolicySpec
-from ludory.algorithms.learner import Learner, game_of, saved_game
+from ludory.algorithms.learner import Learner, game_to_load
 from ludory.atomic import atomic_file, cannot_write
 from ludory.checkpoints.learner_folder import FILE, FORMAT, read_head
 from ludory.envs.game import Game
-from ludory.errors import CheckpointError, OptionError, OutputError
+from ludory.errors import OptionError, OutputError
 
 
 class FolderLearner(Learner):
     """A learner whose run lives in a folder, such as a league.
 
-    The folder is the one named in `folder=`, else the one that it is first saved to; before that, a temporary one.
-    Between two calls of `learn` nothing is held: another process may go on with the folder.
+    The folder is the one named in `folder=`, else the first one that it is saved to; before that, a temporary one.
+    Between two calls of `learn` nothing is locked: another process may resume the folder.
 
     Args:
-        game: what is learnt; it is made by its id in every process that goes on.
+        game: the game; every process that resumes the run makes it by its id.
         config: an instance of `config_class`.
         policy: network of new players.
-        folder: where everything is written; None: see above.
+        folder: the folder; None: see above.
 
     Raises:
         OptionError: the game has no id.
@@ -66,12 +66,12 @@ class FolderLearner(Learner):
 
     @property
     def begun(self) -> bool:
-        """Whether there is anything to go on with in the folder."""
+        """Whether the folder holds a run."""
         return self._folder is not None and (self._folder / self.mark).exists()
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Hold the folder; the run in it goes on where it was."""
+        """Lock the folder and resume its run."""
         offset = self._done - self.num_timesteps
         self._write_head(self.folder)
         with self.opened_run(offset + self._total_timesteps):
@@ -79,21 +79,21 @@ class FolderLearner(Learner):
 
     @abstractmethod
     def opened_run(self, total: int) -> Any:
-        """A context in which `iterate` works: a new run or that of `folder`, up to `total` timesteps in all."""
+        """A context in which `iterate` works on a new run, or on that of `folder`, up to `total` timesteps in all."""
 
     def counted(self, done: int) -> int:
-        """Timesteps since the run was at `_done`; it is at `done` now."""
+        """Timesteps from `_done` to `done`, which becomes the new `_done`."""
         made, self._done = done - self._done, done
         return made
 
     def save(self, file: str | Path) -> None:
-        """Let the run live in the folder `file`, or copy it there.
+        """Move the run into the folder `file`, or copy it there.
 
-        A run without a folder of its own moves in; of others a copy is made. Nothing is done where the run lives there already:
+        A run without a folder moves in; others are copied. Nothing happens if the run lives there already:
         every iteration is on disk.
 
         Raises:
-            OutputError: there is something else, or the place cannot be written to.
+            OutputError: the folder holds something else, or cannot be written to.
         """
         target = Path(file)
         if self._folder is not None and target.resolve() == self._folder.resolve():
@@ -112,11 +112,11 @@ class FolderLearner(Learner):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing of the folder is held."""
+        """Whether the folder is not in use."""
         return True
 
     def _copy_to(self, target: Path) -> None:
-        """A whole copy, or none."""
+        """Copy the folder, completely or not at all."""
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             place = Path(mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -153,15 +153,7 @@ class FolderLearner(Learner):
         """
         folder = Path(file)
         head = cls.read_head(folder)
-        if head["algorithm"] != cls.id:
-            raise CheckpointError(
-                f"{file}: written by {head['algorithm']!r}, this is {cls.id!r}; use ludory.load(file)"
-            )
-        game, saved = saved_game(file, head) if env is None else game_of(env), head["env"]
-        if (game.id, dict(game.options)) != (saved["id"], saved["options"]):
-            raise CheckpointError(
-                f"{file}: learns {saved['id']} with options {saved['options']}, got {game.id} with options {dict(game.options)}"
-            )
+        game = game_to_load(cls, file, head, env)
         fixed = [name for name in changes if name not in cls.changeable]
         if fixed:
             raise OptionError(f"{file}: {', '.join(fixed)} cannot change; begin a new run")
@@ -174,14 +166,14 @@ class FolderLearner(Learner):
 
     @classmethod
     def read_head(cls, folder: Path) -> dict[str, Any]:
-        """As the function of this name; also of runs that another command began."""
+        """As the function of this name; also for runs that another command began."""
         if (folder / FILE).exists() or not (folder / cls.mark).exists():
             return read_head(folder)
-        known: Any = cls.begun_elsewhere(folder)
+        begun: Any = cls.begun_elsewhere(folder)
         names = [part.name for part in dataclasses.fields(cls.config_class)]
-        config = {name: value for name, value in known.to_json().items() if name in names}
-        game = {"id": known.env, "options": dict(known.options)}
-        return {"algorithm": cls.id, "config": config, "policy": getattr(known, "policy", "auto"), "env": game}
+        config = {name: value for name, value in begun.to_json().items() if name in names}
+        game = {"id": begun.env, "options": dict(begun.options)}
+        return {"algorithm": cls.id, "config": config, "policy": getattr(begun, "policy", "auto"), "env": game}
 
     @classmethod
     @abstractmethod
@@ -190,7 +182,7 @@ class FolderLearner(Learner):
 
     @classmethod
     def read_config(cls, saved: Mapping[str, Any]) -> dict[str, Any]:
-        """Keyword arguments of the constructor from a config as JSON has it."""
+        """Keyword arguments of the constructor from the JSON of a config."""
         return dict(saved)
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""`FolderLock`, `FileLock`: one folder or one file, one process."""
+"""`FolderLock`, `FileLock`: one folder or one file, one process; and which process of a run writes files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Lock:
 
     Args:
         file: of the lock; it names the process that holds it.
-        held: what is locked, and what runs there, for the error.
+        held, what: the locked path, and what runs there, for the error.
 
     Raises:
         OutputError: another process holds it, naming it and its host; or the folder cannot be written to.
@@ -53,7 +53,7 @@ class _Lock:
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(handle.fileno()), self.file.stat()):
                     return handle
-            handle.close()  # who held it took the file away in between: this is a lock that nobody else sees
+            handle.close()  # the holder removed the file in between, so nobody else sees this lock
 
     def __enter__(self) -> Self:
         return self
@@ -62,7 +62,7 @@ class _Lock:
         self.release()
 
     def release(self) -> None:
-        """Let others in."""
+        """Release the lock."""
         self._handle.close()
 
 
@@ -70,8 +70,8 @@ class FolderLock(_Lock):
     """Holds `DIR/lock`.
 
     Args:
-        folder: that only one process may work in.
-        what: it holds, for the error.
+        folder: folder that only one process may work in.
+        what: its content, for the error.
     """
 
     def __init__(self, folder: str | Path, what: str = "league") -> None:
@@ -79,11 +79,11 @@ class FolderLock(_Lock):
 
 
 class FileLock(_Lock):
-    """Holds `.NAME.lock` beside a file, which need not be there yet; nothing of it is left afterwards.
+    """Holds `.NAME.lock` beside a file, which need not exist yet; the lock file is removed afterwards.
 
     Args:
-        file: that only one process may write.
-        what: writes it, for the error.
+        file: file that only one process may write.
+        what: name of the writer, for the error.
     """
 
     def __init__(self, file: str | Path, what: str = "training") -> None:
@@ -92,7 +92,7 @@ class FileLock(_Lock):
         super().__init__(target.with_name(f".{target.name}.lock"), target, what)
 
     def release(self) -> None:
-        """Let others in; folders that were made for the lock alone go, too."""
+        """Release the lock and remove folders that were made for it alone."""
         self.file.unlink(missing_ok=True)
         super().release()
         with suppress(OSError):  # something was written there
@@ -106,3 +106,10 @@ def _described(holder: str) -> str:
         return f"process {found['pid']} on {found['host']}"
     except (ValueError, KeyError, TypeError, RecursionError):
         return "another process"
+
+
+def is_first_process() -> bool:
+    """Whether this is the only or the first process of a run, by the environment variables of launchers (torchrun, Lightning)."""
+    if "RANK" in os.environ:
+        return int(os.environ["RANK"]) == 0
+    return all(int(os.environ.get(name, 0)) == 0 for name in ("LOCAL_RANK", "NODE_RANK"))

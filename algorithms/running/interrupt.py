@@ -1,4 +1,4 @@
-"""A clean stop: the first Ctrl+C or SIGTERM asks, the second one insists."""
+"""A clean stop: the first Ctrl+C or SIGTERM requests it, the second one interrupts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, to be handled wherever Ctrl+C is."""
+    """Raised for SIGTERM; handled wherever Ctrl+C is."""
 
 
 class _Request:
@@ -22,7 +22,7 @@ class _Request:
 
     Args:
         stop: called at the first one.
-        outer: of the block around, which is asked as well; None: there is none.
+        outer: request of the surrounding block, which is called as well; None: there is none.
     """
 
     def __init__(self, stop: Callable[[], None], outer: _Request | None = None) -> None:
@@ -48,7 +48,7 @@ def raise_interrupt(number: int, frame: FrameType | None = None) -> NoReturn:
 
 
 def exit_code(received: int | KeyboardInterrupt) -> int:
-    """What a command returns that a signal ended, as shells count: 130 for Ctrl+C, 143 for SIGTERM.
+    """Exit code of a command that a signal ended, as shells count it: 130 for Ctrl+C, 143 for SIGTERM.
 
     Args:
         received: the signal, or what `raise_interrupt` raised.
@@ -62,7 +62,7 @@ def exit_code(received: int | KeyboardInterrupt) -> int:
 def stop_on_interrupt(stop: Callable[[], None]) -> Iterator[list[int]]:
     """Call `stop` at the first Ctrl+C or SIGTERM; raise KeyboardInterrupt at the second.
 
-    A block within another asks both to stop. Outside the main thread, where Python handles no signals, this does nothing.
+    A nested block stops both. Outside the main thread, where Python handles no signals, this does nothing.
 
     Yields:
         Signals received: empty until the first one.
@@ -78,7 +78,7 @@ def stop_on_interrupt(stop: Callable[[], None]) -> Iterator[list[int]]:
 
 @contextmanager
 def handled_by(handler: Callable[[int, FrameType | None], Any], *numbers: int) -> Iterator[None]:
-    """Let `handler` answer the signals `numbers` (default: both); afterwards, whoever did before. In the main thread only."""
+    """Install `handler` for the signals `numbers` (default: both) and restore the earlier handlers afterwards. Main thread only."""
     before = {number: signal.signal(number, handler) for number in numbers or SIGNALS}
     try:
         yield

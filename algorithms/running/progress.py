@@ -1,17 +1,18 @@
-"""A progress bar with rate and time left."""
+"""What a run shows: a progress bar with rate and time left, and tables of figures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
+from rich.table import Table
 from typing_extensions import Self
 
 
 class Progress:
-    """Shows how far a training run is; does nothing when not `shown`."""
+    """Shows the progress of a training run; does nothing when not `shown`."""
 
     def __init__(self, title: str, total: int, done: int, shown: bool) -> None:
         columns = (
@@ -39,3 +40,17 @@ class Progress:
         reward = metrics.get("rollout/ep_rew_mean")
         note = f"{metrics['time/fps']:,.0f}/s" + ("" if reward is None else f"  return {reward:.2f}")
         self._bar.update(self._task, completed=done, note=note)
+
+
+def figures_table(
+    title: str, columns: Iterable[str], rows: Mapping[str, Sequence[float | None]], first_column: str = ""
+) -> Table:
+    """Figures with four decimals, a row for each name; a missing figure is an empty cell, and a row without figures is left out."""
+    table = Table(title=title, title_justify="left")
+    table.add_column(first_column)
+    for column in columns:
+        table.add_column(column, justify="right")
+    for name, figures in rows.items():
+        if any(figure is not None for figure in figures):
+            table.add_row(name, *("" if figure is None else f"{figure:.4f}" for figure in figures))
+    return table

@@ -13,9 +13,8 @@ from stable_baselines3.common.logger import CSVOutputFormat, Logger
 
 from ludory.algorithms.learner import Learner
 
-from .folder_lock import FileLock
+from .folder_lock import FileLock, is_first_process
 from .interrupt import stop_on_interrupt
-from .rank import is_first_process
 
 
 class _SaveByClock(BaseCallback):
@@ -51,19 +50,19 @@ def train_to_file(
 ) -> int:
     """Train up to `total_timesteps`, counted from the model's own number, with the model saved in `file`.
 
-    The file is written at once (so that a bad place shows before the work), every `save_every` seconds, and at the end;
+    The file is written at the start (so that a path that cannot be written shows at once), every `save_every` seconds, and at the end;
     metrics go to a .csv beside it (-2.csv and so on for the parts of a resumed run). The first Ctrl+C or SIGTERM ends the run after
     the current iteration with everything saved, a second one at once.
 
     Args:
-        algorithm: to train.
-        total_timesteps: decisions to make in all.
-        file: of the checkpoint.
-        save_every: seconds.
-        minutes: stop after so long, even if timesteps are left.
+        algorithm: the learner.
+        total_timesteps: timesteps in all.
+        file: the checkpoint.
+        save_every: seconds between checkpoints.
+        minutes: stop after this time, even if timesteps are left.
         callback: of Stable-Baselines3.
         progress_bar: show rate and time left.
-        lock: of the file, where the caller holds it already, as who reads the file first must; None: taken here.
+        lock: lock of the file if the caller holds it already, as it must to read the file first; None: taken here.
 
     Returns:
         The signal that interrupted the run, 0 if none did.
@@ -89,7 +88,7 @@ def train_to_file(
 
 
 def training_lock(file: str | Path) -> AbstractContextManager[FileLock | None]:
-    """The lock of a model's file; of a run in several processes the first one holds it.
+    """The lock of a model's file; in a run of several processes the first one holds it.
 
     Raises:
         OutputError: another process trains to this file, or the place cannot be written to.

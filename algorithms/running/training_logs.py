@@ -1,4 +1,4 @@
-"""Where metrics go: CSV and TensorBoard in the run's folder, Weights & Biases when asked."""
+"""Loggers of metrics: CSV and TensorBoard in the run's folder, and Weights & Biases on request."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _wandb(folder: str | None, config: dict[str, Any]) -> Logger:
 
 @contextmanager
 def quiet_lightning() -> Iterator[None]:
-    """Keep Lightning's notices to itself: what it advises (more workers, its own progress bar) is not how data comes here."""
+    """Silence Lightning's notices: its advice (more workers, its own progress bar) does not apply here."""
     names = ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero")
     before = {name: logging.getLogger(name).level for name in names}
     for name in names:

@@ -16,11 +16,13 @@ from ludory.envs.seats.table import Listener, tell_of_moves
 from ludory.errors import OptionError
 
 OTHERS = "others/"
-"""Prefix of what players of other seats remember."""
+"""Prefix of the state of players of other seats."""
 
 
 class Lanes(Protocol):
-    """What a sampler asks of the decisions of one policy: N games, P seats, A = sum of the head sizes.
+    """The decisions of one policy, as a sampler sees them: N games, P seats, A = sum of the head sizes.
+
+    Classes that inherit from it get defaults for lanes that never change and have nobody else to ask.
 
     A step is: `observe`, `legal`, `seats`, `alive`, then `joint`, `used`, `play`, then `ends`, `over`, `close` and `start`.
     """
@@ -29,34 +31,37 @@ class Lanes(Protocol):
     engine: Engine
     facts: GameFacts
     own_rewards: bool
-    """True if every seat has a reward of its own: `play` then returns (N, P) for N lanes."""
+    """Whether every seat has its own reward; `play` then returns (N, P) for N lanes."""
     generator: torch.Generator | None
-    """What opponents draw from that have no generator of their own; the sampler sets it before it plays."""
+    """Generator of opponents without their own; the sampler sets it before it plays."""
 
     @property
     def games(self) -> Tensor:
         """(lanes,) int64: the game of each lane."""
 
     def begin(self) -> None:
-        """A rollout begins: the lanes stay the same until the next call."""
+        """Called at the start of a rollout; the lanes stay the same until the next call. By default they never change."""
+        return
 
     def seats(self) -> Tensor:
-        """(lanes,) int64: who decides."""
+        """(lanes,) int64: the deciding seat."""
 
     def movers(self, seats: Tensor) -> Any:
-        """Index into (N, P): the seats that move in this step, given those of the lanes."""
+        """Index into (N, P): the seats that move in this step, given those of the lanes; by default these."""
+        return self.games, seats
 
     def observe(self, lanes: Tensor | None = None) -> Tensor:
-        """What the deciding seats see: bits (lanes, bytes) or floats (lanes, size); of some lanes only."""
+        """Observations of the deciding seats: bits (lanes, bytes) or floats (lanes, size); of all lanes or some."""
 
     def typical(self, observation: Tensor) -> Tensor:
         """Observations like those to come, given those of all lanes; compiled networks adapt to them."""
+        return observation
 
     def observe_seat(self, seat: int, rows: Any) -> Tensor:
-        """What `seat` sees in the games `rows`."""
+        """Observations of `seat` in the games `rows`."""
 
     def critic(self, lanes: Tensor | None = None) -> Tensor:
-        """What a value function of the deciding seats may see in training: bits (lanes, bytes) or floats (lanes, size)."""
+        """Input of a privileged value of the deciding seats: bits (lanes, bytes) or floats (lanes, size)."""
 
     def critic_of_seat(self, seat: int, rows: Any) -> Tensor:
         """As `critic`, of `seat` in the games `rows`."""
@@ -65,53 +70,60 @@ class Lanes(Protocol):
         """(lanes, A) bool."""
 
     def alive(self) -> Tensor | None:
-        """(lanes,) bool, the lane has a decision to make; None: all have."""
+        """(lanes,) bool, the lane has a decision to make; None, the default: all have."""
+        return None
 
     def decided(self) -> Tensor | None:
-        """(lanes,) bool, the lane's seat must act now; None: as `alive` says. Ask before `play`."""
+        """(lanes,) bool, the lane's seat must act now; None, the default: as `alive` says. Called before `play`."""
+        return None
 
     def joint(self, actions: Tensor) -> Tensor:
-        """The actions of all seats that move at once, given those of the lanes (lanes, H)."""
+        """The actions of all seats that move at once, given those of the lanes (lanes, H); by default nobody else moves."""
+        return actions
 
     def used(self, joint: Tensor) -> Tensor | None:
-        """(lanes, H) bool, the heads whose value has an effect; None: all have in this game. Ask before `play`."""
+        """(lanes, H) bool, the heads whose value has an effect; None: all have in this game. Called before `play`."""
 
     def play(self, joint: Tensor) -> Array:
-        """Play what `joint` returned; returns rewards (N, P) up to the policy's next decision."""
+        """Play the actions that `joint` returned; returns rewards (N, P) up to the policy's next decision."""
 
     def ends(self) -> tuple[Tensor, Tensor]:
-        """(lanes,) bool each: what the lane plays is terminated, is truncated."""
+        """(lanes,) bool each: the lane's game is terminated, is truncated."""
 
     def over(self) -> Array:
-        """(N,) bool, games to start anew."""
+        """(N,) bool, games to restart."""
 
     def rewards(self, rewards: Tensor) -> Tensor:
-        """(lanes,) of (N, P): what each lane learns from; all of them where rewards are own."""
+        """(lanes,) of (N, P): the reward of each lane; all of them if `own_rewards`."""
 
     def results(self, rewards: Array) -> Array:
-        """(N,) of (N, P): what counts as the result of the policy."""
+        """(N,) of (N, P): the rewards that count as the result of the policy."""
 
     def memory(self, memory: Tensor) -> Tensor:
         """A copy of the memory (N, P, size) with which a rollout begins, as `Rollout.memory`."""
+        return memory.clone()
 
     def close(self, rows: Array, returns: Array, lengths: Array) -> None:
-        """The games `rows` ended with these returns of the policy after so many of its steps."""
+        """Called when the games `rows` ended with these returns of the policy after so many of its steps."""
+        return
 
     def listen(self, listener: Listener | None) -> None:
-        """Tell `listener` every move of games in which seats take turns, before it is applied; None: nobody."""
+        """Call `listener` with every move of games in which seats take turns, before it is applied; None: no listener."""
 
     def start(self, rows: Array | None = None) -> None:
         """Start new games in `rows` (default all)."""
 
     def state(self) -> dict[str, Tensor]:
-        """What other players know and draw from, by name."""
+        """State of other players and their generators, by name; by default there are none."""
+        return {}
 
     def restore(self, state: Mapping[str, Tensor]) -> bool:
-        """Restore the state that `state` returned, among other entries; False if games must start anew."""
+        """Restore what `state` returned, among other entries; returns False if games must start anew."""
+        return True
 
 
-class EngineLanes:
-    """What lanes share that read one engine: a lane per game, and nobody else to ask."""
+class EngineLanes(Lanes):
+    """Base of lanes that read one engine, with a lane per game."""
 
     own_rewards = False
     generator: torch.Generator | None = None
@@ -129,20 +141,9 @@ class EngineLanes:
         """As `Lanes.games`."""
         return self._games
 
-    def begin(self) -> None:
-        """As `Lanes.begin`: the lanes never change."""
-
     def seats(self) -> Tensor:
         """As `Lanes.seats`: whose turn it is."""
         return torch.as_tensor(self.engine.to_move).long()
-
-    def movers(self, seats: Tensor) -> Any:
-        """As `Lanes.movers`: the deciding seats."""
-        return self.games, seats
-
-    def typical(self, observation: Tensor) -> Tensor:
-        """As `Lanes.typical`."""
-        return observation
 
     def observe_seat(self, seat: int, rows: Any) -> Tensor:
         """As `Lanes.observe_seat`."""
@@ -161,17 +162,13 @@ class EngineLanes:
         seen = torch.as_tensor(self.engine.critic(seat, rows, packed=bits))
         return seen if bits else seen.float()
 
-    def alive(self) -> Tensor | None:
-        """As `Lanes.alive`: all have."""
-        return None
+    def rewards(self, rewards: Tensor) -> Tensor:
+        """As `Lanes.rewards`."""
+        return rewards if self.own_rewards else rewards[:, self.reward_seat]
 
-    def decided(self) -> Tensor | None:
-        """As `Lanes.decided`: in turns, the seat to move decides."""
-        return None
-
-    def joint(self, actions: Tensor) -> Tensor:
-        """As `Lanes.joint`: nobody else moves."""
-        return actions
+    def results(self, rewards: Array) -> Array:
+        """As `Lanes.results`."""
+        return rewards[:, self.reward_seat]
 
     def over(self) -> Array:
         """As `Lanes.over`."""
@@ -181,32 +178,9 @@ class EngineLanes:
         """As `Lanes.start`."""
         self.engine.reset(rows)
 
-    def rewards(self, rewards: Tensor) -> Tensor:
-        """As `Lanes.rewards`."""
-        return rewards if self.own_rewards else rewards[:, self.reward_seat]
-
-    def results(self, rewards: Array) -> Array:
-        """As `Lanes.results`."""
-        return rewards[:, self.reward_seat]
-
-    def memory(self, memory: Tensor) -> Tensor:
-        """As `Lanes.memory`."""
-        return memory.clone()
-
-    def close(self, rows: Array, returns: Array, lengths: Array) -> None:
-        """As `Lanes.close`: nobody asks."""
-
     def listen(self, listener: Listener | None) -> None:
         """As `Lanes.listen`."""
         self._listener = listener
-
-    def state(self) -> dict[str, Tensor]:
-        """As `Lanes.state`: there are no other players."""
-        return {}
-
-    def restore(self, state: Mapping[str, Tensor]) -> bool:
-        """As `Lanes.restore`."""
-        return True
 
 
 class SideLanes(EngineLanes):
@@ -251,7 +225,7 @@ class SideLanes(EngineLanes):
         return self.policy_seats.play(played(joint))
 
     def ends(self) -> tuple[Tensor, Tensor]:
-        """As `Lanes.ends`, never both. A game of a lone seat that is out starts anew."""
+        """As `Lanes.ends`, never both. A game whose only learning seat is out restarts."""
         terminated, truncated = map(torch.as_tensor, self.policy_seats.ends())
         return terminated, truncated & ~terminated
 

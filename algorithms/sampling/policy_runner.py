@@ -1,4 +1,4 @@
-"""`PolicyRunner`: a network that follows a batch of games, with a memory for every seat."""
+"""`PolicyRunner`: a network that plays a batch of games, with a memory for every seat."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ludory.algorithms.running.threads import forward
 
 
 class PolicyRunner:
-    """Runs a policy without gradients and keeps what it remembers.
+    """Runs a policy without gradients and keeps its memories.
 
     Args:
-        games, seats: of the batch.
+        games, seats: numbers of games and seats.
         precision: "32" or "bf16", of the network's arithmetic.
     """
 
     def __init__(self, games: int, seats: int, precision: str = "32") -> None:
         self.games, self.seats, self.precision = games, seats, precision
         self.memory: Tensor | None = None  # (games, seats, size), of recurrent policies
-        self.previous: Tensor | None = None  # (games, seats), last moves, for policies that are told them
+        self.previous: Tensor | None = None  # (games, seats), last moves, for policies that take them
 
     def prepare(self, policy: Policy, like: Tensor) -> None:
-        """Adopt the current weights; `like` holds observations of the kind that follows."""
+        """Use the current weights of `policy`; `like` holds observations like those to come."""
         initial = policy.initial_memory(self.games * self.seats)
         if initial is None:
             self.memory = None
@@ -44,7 +44,7 @@ class PolicyRunner:
             self._run = partial(forward, policy, precision=self.precision)
 
     def expect(self, policy: Policy) -> None:
-        """Keep count of moves from here on, if `policy` wants to be told them; before games start, for `prepare` would miss their first."""
+        """Record moves from now on if `policy` takes them as input; call it before games start, since `prepare` would miss their first moves."""
         self._none = sum(policy.head_sizes)
         if not policy.uses_previous:
             self.previous = None
@@ -66,17 +66,17 @@ class PolicyRunner:
         return output
 
     def told(self, games: Tensor, seats: Tensor) -> Tensor | None:
-        """(lanes, P) last moves, the deciding seat's first; None for policies that are not told."""
+        """(lanes, P) last moves, the deciding seat's first; None for policies that do not take them."""
         return None if self.previous is None else from_seat(self.previous[games], seats)
 
     def observe_action(self, rows: Any, seats: Any, actions: Any) -> None:
-        """Seats are about to play `actions` in the games `rows`."""
+        """Called before seats play `actions` in the games `rows`."""
         if self.previous is not None:
             where = (torch.as_tensor(part, device=self.previous.device) for part in (rows, seats))
             self.previous[tuple(where)] = torch.as_tensor(actions, device=self.previous.device).long()
 
     def reset(self, rows: Any) -> None:
-        """Games `rows` start anew."""
+        """Reset the memories of the games `rows`."""
         if self.memory is not None and self._initial is not None:
             self.memory[torch.as_tensor(rows, device=self.memory.device)] = self._initial
         if self.previous is not None:

@@ -1,4 +1,4 @@
-"""Learners with a privileged value: how it is made, kept and asked."""
+"""The privileged value of a learner: how it is made, saved, restored and evaluated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PREFIX = "privileged_value/"
 
 
 def make_privileged_value(config: Any, facts: GameFacts, device: torch.device) -> PrivilegedValue | None:
-    """The value network of a config with `privileged_value`, None of others; its weights follow from the config's seed."""
+    """The value network of a config with `privileged_value`, else None; the config's seed determines its weights."""
     if not config.privileged_value:
         return None
     with torch.random.fork_rng():
@@ -30,12 +30,12 @@ def make_privileged_value(config: Any, facts: GameFacts, device: torch.device) -
 
 
 def save_value(network: PrivilegedValue | None) -> dict[str, Tensor]:
-    """Its weights by name, for the training state of a checkpoint: nobody needs them to play."""
+    """Its weights by name, for the training state of a checkpoint; playing does not need them."""
     return {} if network is None else {PREFIX + name: tensor for name, tensor in network.state_dict().items()}
 
 
 def load_value(network: PrivilegedValue | None, state: Mapping[str, Tensor]) -> None:
-    """Restore what `save_value` returned; a run that had no privileged value before goes on with a fresh one."""
+    """Restore what `save_value` returned; a run without a privileged value before continues with a fresh one."""
     weights = {name.removeprefix(PREFIX): part for name, part in state.items() if name.startswith(PREFIX)}
     if network is not None and weights:
         network.load_state_dict(weights)
@@ -45,7 +45,7 @@ def values_of(network: PrivilegedValue, rollout: Rollout) -> Tensor:
     """[T, B] values of a rollout's decisions.
 
     Raises:
-        OptionError: who sampled it did not write down what a privileged value sees.
+        OptionError: the rollout lacks the input of a privileged value.
     """
     check_seen(rollout)
     values: Tensor = network(rollout.critic)
@@ -53,10 +53,10 @@ def values_of(network: PrivilegedValue, rollout: Rollout) -> Tensor:
 
 
 def check_seen(rollout: Rollout) -> None:
-    """Refuse a rollout without what a privileged value sees.
+    """Check that a rollout has the input of a privileged value.
 
     Raises:
-        OptionError: it lacks that.
+        OptionError: it does not.
     """
     if rollout.critic is None:
         raise OptionError(

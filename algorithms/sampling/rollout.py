@@ -1,8 +1,8 @@
-"""What a sampler hands to a learner: T decisions of B lanes side by side, time-major."""
+"""`Rollout`: what a sampler returns to a learner, T decisions of B lanes, time-major."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -25,22 +25,18 @@ class Rollout(NamedTuple):
     rewards: Tensor  # [T, B] float32
     terminated: Tensor  # [T, B] bool
     truncated: Tensor  # [T, B] bool
-    seats: Tensor  # [T, B] int64, who decided
+    seats: Tensor  # [T, B] int64, the seat that decided
     starts: Tensor  # [T, B] bool, the seat's first row of its game
     valid: Tensor | None = None  # [T, B] bool, False on padding; None: all are decisions
-    memory: Tensor | None = (
-        None  # (B, size) before the first decision, or (B, P, size) where a column holds several seats
-    )
+    memory: Tensor | None = None  # (B, size) at the start, or (B, P, size) where a column holds several seats
     teacher_logits: Tensor | None = None  # [T, B, A]
     used: Tensor | None = None  # [T, B, H] bool, heads whose value mattered; None: all did
     critic: Tensor | None = None  # [T, B, bytes] uint8 bits or [T, B, size] float32, what a privileged value saw
-    previous: Tensor | None = (
-        None  # [T, B, P] int64, last move of each seat, the deciding one first, as networks are told it
-    )
+    previous: Tensor | None = None  # [T, B, P] int64, last move of each seat, the deciding one first
     decided: Tensor | None = None  # [T, B] bool, False where the seat waited; None: every valid row is a decision
 
     def steps(self) -> Steps:
-        """What returns are computed from; `returns.close_holes` joins the decisions of seats that wait."""
+        """The input of the functions in `returns`; `close_holes` joins the decisions of seats that wait."""
         return Steps(self.rewards, self.values, self.next_values, self.terminated, self.truncated, self.valid)
 
     def gae(self, *, gamma: float, lam: float, discount_per: str = "decision") -> Advantages:
@@ -54,11 +50,11 @@ class Rollout(NamedTuple):
         return acting_rows(self.valid, self.decided)
 
     def faults(self) -> dict[str, float]:
-        """Numbers to log where seats wait: `unclaimed_rewards` is a fault of the game."""
+        """Metrics where seats wait: `unclaimed_rewards` points to a fault of the game."""
         return {} if self.decided is None else {"rollout/unclaimed_rewards": float(self.unclaimed_rewards())}
 
     def unclaimed_rewards(self) -> int:
-        """Rewards other than 0 that came before a seat's first decision of a game, so that no decision is paid them."""
+        """Number of rewards other than 0 before a seat's first decision of a game, which no decision receives."""
         if self.decided is None:
             return 0
         valid = torch.ones_like(self.decided) if self.valid is None else self.valid
@@ -100,25 +96,16 @@ class Minibatch(NamedTuple):
     returns: Tensor  # [...]
 
 
-def flat_columns(rollout: Rollout, advantages: Tensor, returns: Tensor) -> list[Tensor]:
-    """The columns of a `Minibatch` over all decisions, other rows left out; masks stay bits."""
-    flat, learnt = [part.flatten(0, 1) for part in (*rollout[:5], advantages, returns)], rollout.learnt
-    return flat if learnt is None else [part[learnt.flatten()] for part in flat]
-
-
-def minibatch(flat: Sequence[Tensor], rows: Tensor, num_actions: int) -> Minibatch:
-    """Some rows of `flat_columns`."""
-    observations, masks, *rest = (part[rows] for part in flat)
-    return Minibatch(observations, unpack(masks, num_actions).bool(), *rest)
-
-
 def minibatches(
     rollout: Rollout, advantages: Tensor, returns: Tensor, num_actions: int, size: int, generator: torch.Generator
 ) -> Iterator[Minibatch]:
     """All decisions once, shuffled, in batches of `size` (the last one may be smaller)."""
-    flat = flat_columns(rollout, advantages, returns)
+    flat, learnt = [part.flatten(0, 1) for part in (*rollout[:5], advantages, returns)], rollout.learnt
+    if learnt is not None:
+        flat = [part[learnt.flatten()] for part in flat]
     for rows in torch.randperm(len(flat[0]), generator=generator, device=flat[0].device).split(size):
-        yield minibatch(flat, rows, num_actions)
+        observations, masks, *rest = (part[rows] for part in flat)
+        yield Minibatch(observations, unpack(masks, num_actions).bool(), *rest)
 
 
 class SeatIndex(NamedTuple):
@@ -162,7 +149,7 @@ def by_seat(rollout: Rollout, players: int, *others: Tensor) -> tuple[Rollout, l
 
 
 def _gathered(rollout: Rollout, index: SeatIndex) -> Rollout:
-    """What is known of each decision, seat by seat; without `valid` and `memory`."""
+    """The columns of each decision, seat by seat; without `valid` and `memory`."""
     parts = rollout._replace(valid=None, memory=None)
     return Rollout(*(None if part is None else index.gather(part) for part in parts))  # type: ignore[arg-type]
 
@@ -170,9 +157,9 @@ def _gathered(rollout: Rollout, index: SeatIndex) -> Rollout:
 def own_rewards(rollout: Rollout, rewards: Tensor, cut_values: Tensor, players: int) -> Rollout:
     """One column per (column, seat) of a game in which every seat has its own reward.
 
-    A decision's reward is all that its seat gets up to its next decision; it is terminated (or truncated) when the game ends
-    before that. A seat's last decision of a column, whose successor is not known yet, is not `valid`: it only gives the value of
-    its predecessor's successor.
+    A decision's reward is the sum of its seat's rewards up to its next decision; it is terminated (or truncated) if the game ends
+    before that. A seat's last decision of a column, whose successor is not known yet, is not `valid`: it only provides the value
+    for its predecessor.
 
     Args:
         rollout: `rewards`, `next_values` are not read.
@@ -204,12 +191,12 @@ def own_rewards(rollout: Rollout, rewards: Tensor, cut_values: Tensor, players: 
     terminated, truncated = of_seat(joined.terminated), of_seat(joined.truncated)
     values = index.gather(rollout.values)
     following = torch.cat([values[1:], values[-1:]])
-    known = torch.cat([index.valid[1:], torch.zeros_like(index.valid[:1])]) | terminated | truncated
+    followed = torch.cat([index.valid[1:], torch.zeros_like(index.valid[:1])]) | terminated | truncated
     return _gathered(rollout, index)._replace(
         next_values=torch.where(truncated, of_seat(joined.next_values), following),
         rewards=of_seat(joined.rewards),
         terminated=terminated,
         truncated=truncated,
-        valid=index.valid & known,
+        valid=index.valid & followed,
         memory=None if rollout.memory is None else rollout.memory.flatten(0, 1),
     )

@@ -1,4 +1,4 @@
-"""Plays games with a policy and records every decision. Observations go from the engine to the network as bits, on its device."""
+"""`Sampler`: plays games with a policy and records every decision. Observations go from the engine to the network as bits, on its device."""
 
 from __future__ import annotations
 
@@ -26,40 +26,25 @@ class EpisodeStats(NamedTuple):
     returns: np.ndarray[Any, Any]  # (games,) return of the learner's seat
     lengths: np.ndarray[Any, Any]  # (games,) moves of the learner
 
-
-class _Moves(NamedTuple):
-    """What one step of all lanes leaves behind; stacked over time at the end."""
-
-    observations: Tensor
-    masks: Tensor
-    actions: Tensor
-    log_probs: Tensor
-    values: Tensor
-    cut_values: Tensor
-    rewards: Tensor
-    terminated: Tensor
-    truncated: Tensor
-    seats: Tensor
-    starts: Tensor
-    valid: Tensor | None
-    teacher_logits: Tensor | None
-    used: Tensor | None
-    critic: Tensor | None
-    previous: Tensor | None
-    decided: Tensor | None
+    def metrics(self) -> dict[str, float]:
+        """Mean return and length, under the names of Stable-Baselines3; empty if no game ended."""
+        if not len(self.returns):
+            return {}
+        means = float(self.returns.mean()), float(self.lengths.mean())
+        return dict(zip(("rollout/ep_rew_mean", "rollout/ep_len_mean"), means, strict=True))
 
 
 class Sampler:
-    """Runs a batch of games from the side of one policy.
+    """Plays a batch of games with one policy.
 
     Args:
-        lanes: which decisions are the policy's.
+        lanes: the policy's decisions.
         precision: "32" or "bf16", of the network's arithmetic.
-        shaping: rewards for progress, to learn from; returns of games do not know of them.
+        shaping: training rewards for progress; returns of games do not include them.
     """
 
     critic: PrivilegedValue | None = None
-    """A value function that takes the place of the policy's own; rollouts then have what it saw."""
+    """A value function that replaces the policy's own; rollouts then contain its input."""
 
     def __init__(self, lanes: Lanes, precision: str = "32", shaping: Shaping | None = None) -> None:
         self.lanes, self.engine, self._shaping = lanes, lanes.engine, shaping
@@ -82,17 +67,17 @@ class Sampler:
 
     @property
     def decisions_per_step(self) -> int:
-        """Timesteps of the last step of all games: its lanes, but for those of seats that are out or wait."""
+        """Timesteps of the last step of all games: its lanes without those of seats that are out or wait."""
         return self._decisions
 
     @property
     def last_step(self) -> dict[str, Any]:
-        """What callbacks may ask of the last step: `dones` (N,) bool, the game ended."""
+        """For callbacks: `dones` (N,) bool, the game ended in the last step."""
         return {"dones": self._lengths == 0}
 
     def state(self) -> dict[str, Tensor]:
-        """Running sums and memories of unfinished games, of other players too; with the engine's state, all that a resumed run needs."""
-        known = {
+        """Running sums and memories of unfinished games, including other players'; with the engine's state, all that a resumed run needs."""
+        parts = {
             "returns": torch.from_numpy(self._returns),
             "lengths": torch.from_numpy(self._lengths),
             "fresh": self._fresh,
@@ -101,10 +86,10 @@ class Sampler:
             "previous": self.player.previous,
             "teacher_previous": self.teacher.previous,
         }
-        return {name: tensor for name, tensor in known.items() if tensor is not None} | self.lanes.state()
+        return {name: tensor for name, tensor in parts.items() if tensor is not None} | self.lanes.state()
 
     def restore(self, state: dict[str, Tensor]) -> None:
-        """Restore what `state` returned; where players of other seats cannot go on with their games, the next rollout starts new ones."""
+        """Restore what `state` returned; if players of other seats cannot continue their games, the next rollout starts new ones."""
         if not self.lanes.restore(state):
             return
         self._returns, self._lengths = state["returns"].numpy().copy(), state["lengths"].numpy().copy()
@@ -126,8 +111,8 @@ class Sampler:
     ) -> tuple[Rollout | None, EpisodeStats]:
         """Play `steps` decisions in every lane.
 
-        `on_step` is called after each; when it gives False, sampling stops and there is no rollout. A `teacher` sees the same
-        decisions, with a memory of its own; the rollout then has its logits.
+        `on_step` is called after each; if it returns False, sampling stops and there is no rollout. A `teacher` sees the same
+        decisions with its own memory; the rollout then contains its logits.
         """
         told = [network for network in (policy, teacher) if network is not None and network.uses_previous]
         self.lanes.listen(self._notice if told else None)
@@ -137,7 +122,7 @@ class Sampler:
             if teacher is not None:
                 self.teacher.expect(teacher)
             self.start()
-        moves: list[_Moves] = []
+        moves: list[dict[str, Tensor | None]] = []
         ended: list[tuple[Any, Any]] = []
         self.lanes.begin()
         games, observation = self.lanes.games, self.lanes.observe()
@@ -154,9 +139,9 @@ class Sampler:
             starts = self._fresh[games, seats]
             self._fresh[self.lanes.movers(seats)] = False
             output = self.player.step(observation, games, seats)
-            lesson = None if teacher is None else self.teacher.step(observation, games, seats).logits
-            known = None if self.critic is None else self.lanes.critic()
-            values = output.values if known is None else self._judge(known)
+            teacher_logits = None if teacher is None else self.teacher.step(observation, games, seats).logits
+            critic_input = None if self.critic is None else self.lanes.critic()
+            values = output.values if critic_input is None else self._critic_values(critic_input)
             previous = self.player.told(games, seats)
             actions, log_probs = policy.draw(output.logits, mask, generator)
             joint = self.lanes.joint(policy.playable(actions))
@@ -166,26 +151,43 @@ class Sampler:
             cuts = self._cut_values(on_host(games[truncated].unique()), values)
             recorded = self._recorded(rewards if self._shaping is None else rewards + self._shaping.gains(rewards))
             ended.append(self._close(np.flatnonzero(on_host(self.lanes.over())), on_host(rewards)))
-            decision = observation, pack_bits(mask), actions, log_probs, values, cuts, recorded
-            extras = valid, lesson, used, known, previous, decided
-            moves.append(_Moves(*decision, terminated, truncated, seats.clone(), starts, *extras))
+            moves.append(
+                {
+                    "observations": observation,
+                    "masks": pack_bits(mask),
+                    "actions": actions,
+                    "log_probs": log_probs,
+                    "values": values,
+                    "cut_values": cuts,
+                    "rewards": recorded,
+                    "terminated": terminated,
+                    "truncated": truncated,
+                    "seats": seats.clone(),
+                    "starts": starts,
+                    "valid": valid,
+                    "teacher_logits": teacher_logits,
+                    "used": used,
+                    "critic": critic_input,
+                    "previous": previous,
+                    "decided": decided,
+                }
+            )
             observation = self.lanes.observe()
             if on_step is not None and not on_step():
                 return None, _stats(ended)
         last = self._values(observation, games, self.lanes.seats())
-        columns = _Moves(*(None if c[0] is None else torch.stack(c) for c in zip(*moves, strict=True)))  # type: ignore[arg-type]
-        return self._assemble(columns, last, memory), _stats(ended)
+        return self._assemble(moves, last, memory), _stats(ended)
 
-    def _judge(self, known: Tensor) -> Tensor:
+    def _critic_values(self, critic_input: Tensor) -> Tensor:
         assert self.critic is not None
-        with precise(known.device, self.player.precision):
-            values: Tensor = self.critic(known)
+        with precise(critic_input.device, self.player.precision):
+            values: Tensor = self.critic(critic_input)
         return values.float()
 
     def _values(self, observation: Tensor, games: Tensor, seats: Tensor, lanes: Tensor | None = None) -> Tensor:
         """Values of the decisions to come, of all lanes or of some."""
         if self.critic is not None:
-            return self._judge(self.lanes.critic(lanes))
+            return self._critic_values(self.lanes.critic(lanes))
         return self.player.peek(observation, games, seats).values
 
     def _cut_values(self, rows: Any, like: Tensor) -> Tensor:
@@ -205,19 +207,25 @@ class Sampler:
 
     def _value_of_seat(self, seat: int, rows: Any, games: Tensor) -> Tensor:
         if self.critic is not None:
-            return self._judge(self.lanes.critic_of_seat(seat, rows))
+            return self._critic_values(self.lanes.critic_of_seat(seat, rows))
         return self.player.peek(self.lanes.observe_seat(seat, rows), games, torch.full_like(games, seat)).values
 
-    def _assemble(self, moves: _Moves, last: Tensor, memory: Tensor | None) -> Rollout:
-        following = torch.cat([moves.values[1:], last.unsqueeze(0)])
-        decisions = moves.observations, moves.masks, moves.actions, moves.log_probs, moves.values
-        ends = moves.terminated, moves.truncated, moves.seats, moves.starts, moves.valid
-        extras = memory, moves.teacher_logits, moves.used, moves.critic, moves.previous, moves.decided
+    def _assemble(self, moves: list[dict[str, Tensor | None]], last: Tensor, memory: Tensor | None) -> Rollout:
+        columns: dict[str, Any] = {
+            name: None if first is None else torch.stack([move[name] for move in moves])  # type: ignore[misc]
+            for name, first in moves[0].items()
+        }
+        cut_values = columns.pop("cut_values")
+        following = torch.cat([columns["values"][1:], last.unsqueeze(0)])
         if self.lanes.own_rewards:
-            rollout = Rollout(*decisions, following, moves.values, *ends, *extras)
-            return own_rewards(rollout, moves.rewards, moves.cut_values, self.lanes.facts.players)
-        next_values = torch.where(moves.truncated, moves.cut_values, following)
-        return Rollout(*decisions, next_values, moves.rewards, *ends, *extras)
+            rewards, columns["rewards"] = (
+                columns["rewards"],
+                columns["values"],
+            )  # [N, P] for N lanes: no column of a rollout
+            rollout = Rollout(**columns, next_values=following, memory=memory)
+            return own_rewards(rollout, rewards, cut_values, self.lanes.facts.players)
+        next_values = torch.where(columns["truncated"], cut_values, following)
+        return Rollout(**columns, next_values=next_values, memory=memory)
 
     def _recorded(self, rewards: Any) -> Tensor:
         """(lanes,), or (N, P) where rewards are own."""
@@ -225,7 +233,7 @@ class Sampler:
         return self.lanes.rewards(every)
 
     def _close(self, done: Any, rewards: Any) -> tuple[Any, Any]:
-        """Start the next game where one ended; returns returns and lengths of those that did."""
+        """Start the next game where one ended; returns the returns and lengths of the ended games."""
         self._returns += self.lanes.results(rewards)
         self._lengths += 1
         ended = self._returns[done], self._lengths[done]

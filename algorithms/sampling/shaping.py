@@ -1,4 +1,4 @@
-"""`Shaping`: rewards of training for progress on the way; results of games are never counted with it."""
+"""`Shaping`: training rewards for progress; results of games never include them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ludory.errors import OptionError
 
 
 class Shaping:
-    """Follows `Game.progress` of a batch.
+    """Tracks `Game.progress` of a batch of games.
 
     Args:
         game: with a `progress`.
         engine: its batch of N games, P seats.
-        scale: what a unit of progress is worth.
+        scale: reward per unit of progress.
 
     Raises:
-        OptionError: the game has no notion of progress.
+        OptionError: the game has no `progress`.
     """
 
     def __init__(self, game: Game, engine: Engine, scale: float) -> None:
@@ -40,12 +40,12 @@ class Shaping:
         return np.asarray(on_host(self._progress(self._engine.state)), np.float32)
 
     def gains(self, like: Array) -> Array:
-        """(N, P): what the seats made since the last call, or since `forget` of their game; an array or a tensor as `like`."""
+        """(N, P): rewards for progress since the last call, or since `forget` of the game; an array or a tensor like `like`."""
         now = self._now()
         gained = np.asarray(self._scale * (now - self._before), np.float32)
         self._before = now
         return gained if isinstance(like, np.ndarray) else torch.from_numpy(gained).to(like.device)
 
     def forget(self, rows: Any) -> None:
-        """Games `rows` have just begun."""
+        """Called when the games `rows` have just begun."""
         self._before[rows] = self._now()[rows]

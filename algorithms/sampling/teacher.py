@@ -1,4 +1,4 @@
-"""`Teacher`: a frozen policy from a checkpoint, known by the hash of its weights."""
+"""`Teacher`: a frozen policy from a checkpoint, identified by the hash of its weights."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ludory.errors import CheckpointError
 
 
 class Teacher(NamedTuple):
-    """A policy that does not learn, and the SHA-256 of its weights."""
+    """A frozen policy, and the SHA-256 of its weights."""
 
     policy: Policy
     sha256: str
@@ -50,7 +50,7 @@ def take_weights(
     """Load a checkpoint's weights.
 
     Raises:
-        CheckpointError: they do not fit, naming both games; or they are not finite.
+        CheckpointError: they do not fit the game, or are not finite.
     """
     weights = {name.partition("/")[2]: tensor for name, tensor in tensors.items() if name.startswith("policy/")}
     refuse_not_finite(file, weights)

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from ludory.algorithms.config import AlgorithmConfig
 from ludory.errors import OptionError
+from ludory.limits import Fraction, PositiveFloat, PositiveInt
 
 
 @dataclass(frozen=True, slots=True)
 class SB3PPOConfig(AlgorithmConfig):
     """`MaskablePPO` of sb3-contrib, or `PPO` of Stable-Baselines3."""
 
-    num_envs: int = 8
+    num_envs: PositiveInt = 8
     """Games played side by side."""
     seats: str = "auto"
     """Seats that learn: "all" (shared rewards only), a seat number, or "auto": all under a shared reward, else 0."""
@@ -21,53 +22,41 @@ class SB3PPOConfig(AlgorithmConfig):
     separate_value: bool = True
     """The value function has hidden layers of its own; Stable-Baselines3 has nothing else."""
     masked: bool = True
-    """True: MaskablePPO. False: PPO, for games without illegal actions; in others it loses a game by each of them."""
-    learning_rate: float = 3e-4
+    """True: MaskablePPO. False: PPO, for games without illegal actions; in other games an illegal action loses the game."""
+    learning_rate: PositiveFloat = 3e-4
     """Step size of Adam."""
     anneal_learning_rate: bool = False
     """Lower the step size linearly to 0 over the run."""
-    n_steps: int = 2048
+    n_steps: PositiveInt = 2048
     """Decisions per game and iteration."""
-    batch_size: int = 64
+    batch_size: PositiveInt = 64
     """Decisions per gradient step."""
-    n_epochs: int = 10
+    n_epochs: PositiveInt = 10
     """Passes over the decisions of an iteration."""
-    gamma: float = 0.99
+    gamma: Fraction = 0.99
     """Discount."""
-    gae_lambda: float = 0.95
+    gae_lambda: Fraction = 0.95
     """Mixes one-step (0) and Monte Carlo (1) advantages."""
-    clip_range: float = 0.2
-    """How far the probability ratio may move from 1."""
+    clip_range: PositiveFloat = 0.2
+    """Clipping range of the probability ratio."""
     normalize_advantage: bool = True
-    """Scale the advantages of a batch to mean 0, deviation 1."""
+    """Scale the advantages of a batch to mean 0 and standard deviation 1."""
     ent_coef: float = 0.0
     """Weight of the entropy bonus."""
     vf_coef: float = 0.5
     """Weight of the value loss."""
-    max_grad_norm: float = 0.5
+    max_grad_norm: PositiveFloat = 0.5
     """Maximum gradient norm."""
     target_kl: float | None = None
-    """Stop the passes of an iteration when the policy moved further than 1.5 times this."""
+    """Stop the passes of an iteration when the approximate KL exceeds 1.5 times this."""
 
     def __post_init__(self) -> None:
-        """Check ranges.
-
-        Raises:
-            OptionError: naming the field, the value and the range.
-        """
+        AlgorithmConfig.__post_init__(self)
         if not self.separate_value:
             raise OptionError("separate_value=False: networks of Stable-Baselines3 share no layers; leave it out")
         if self.precision != "32":
             raise OptionError(f"precision={self.precision!r}: Stable-Baselines3 computes in float32; leave it out")
-        least = {"n_steps": 1, "batch_size": 2 if self.normalize_advantage else 1, "n_epochs": 1}
-        for name, lowest in least.items():
-            if getattr(self, name) < lowest:
-                raise OptionError(f"{name}={getattr(self, name)}: must be at least {lowest}")
+        if self.normalize_advantage and self.batch_size < 2:
+            raise OptionError(f"batch_size={self.batch_size}: must be at least 2")
         if self.num_envs * self.n_steps < 2:
             raise OptionError("num_envs=1, n_steps=1: one decision is too few to learn from; raise either")
-        for name in ("gamma", "gae_lambda"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise OptionError(f"{name}={getattr(self, name)}: must lie in [0, 1]")
-        for name in ("learning_rate", "clip_range", "max_grad_norm"):
-            if not getattr(self, name) > 0:
-                raise OptionError(f"{name}={getattr(self, name)}: must be greater than 0")

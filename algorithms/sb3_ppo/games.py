@@ -1,4 +1,4 @@
-"""`SB3Games`: what a `Sampler` is to other algorithms, for models that play their games themselves."""
+"""`SB3Games`: takes the place of a `Sampler` for models of Stable-Baselines3, which play their games themselves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ludory.envs.views.sb3 import GameVecEnv
 
 
 class SB3Games:
-    """The training games of a model of Stable-Baselines3, where they stand, and how they are started.
+    """The training games of a model of Stable-Baselines3, and their state.
 
     Args:
         env: the games.
@@ -33,7 +33,7 @@ class SB3Games:
         return self.env.num_envs
 
     def hand_over(self, model: Any) -> None:
-        """Give a model the observations of games just started or resumed; it goes on by itself from then on."""
+        """Give a model the observations of games that were just started or resumed; from then on it keeps them itself."""
         if not self.started:
             self.env.seed(self.seed)
             self._resumed, self.started = self.env.reset(), True
@@ -52,7 +52,7 @@ class SB3Games:
 
 
 class OnStep(BaseCallback):
-    """Hands the steps of a model's loop over to a learner's own `on_step`."""
+    """Calls a learner's `on_step` after each step of a model's loop."""
 
     def __init__(self, games: SB3Games, on_step: Callable[[], bool]) -> None:
         super().__init__()

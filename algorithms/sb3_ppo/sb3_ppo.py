@@ -1,4 +1,4 @@
-"""The learner of sb3_ppo: Stable-Baselines3's own loop and update, in the shape of our algorithms."""
+"""`SB3PPO`: Stable-Baselines3's own loop and update, with the interface of Ludory's algorithms."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ ACTIVATION = "tanh"
 class SB3PPO(Algorithm):
     """`MaskablePPO` (or `PPO`) on Ludory's games; `sb3` is the model itself.
 
-    `policy` and `sb3.policy` are one set of weights, so either may be read or loaded. A checkpoint holds weights, Adam's moments,
-    games and random state, as other algorithms' do: a resumed run ends at the same numbers. A plain .zip comes from `export_sb3`.
+    `policy` and `sb3.policy` share their weights, so either may be read or loaded. A checkpoint holds weights, Adam's moments,
+    games and random state, as for other algorithms: a resumed run gets the same numbers. `export_sb3` writes a plain .zip.
     """
 
     id = "sb3_ppo-v1"
@@ -58,13 +58,13 @@ class SB3PPO(Algorithm):
     def _policy_wishes(self) -> dict[str, Any]:
         """Stable-Baselines3's layers, or those of `init_from` where the config names none."""
         config = self.config
-        known = _layers(config.init_from) if config.init_from else {}
-        activation = known.get("activation", ACTIVATION) if config.activation == "auto" else config.activation
-        hidden = config.hidden or known.get("hidden", LAYERS)
+        start = _layers(config.init_from) if config.init_from else {}
+        activation = start.get("activation", ACTIVATION) if config.activation == "auto" else config.activation
+        hidden = config.hidden or start.get("hidden", LAYERS)
         return {"hidden": tuple(hidden), "activation": activation, "separate_value": True}
 
     def setup(self) -> None:
-        """Make the model, and let both networks hold the same weights."""
+        """Make the model, whose network shares its weights with `policy`."""
         network = network_of(self.policy, self.game.id)
         kind = MaskablePPO if self.config.masked else PPO
         options = {name: getattr(self.config, name) for name in OPTIONS}
@@ -103,7 +103,7 @@ class SB3PPO(Algorithm):
 
     @contextmanager
     def _own_random_state(self) -> Iterator[None]:
-        """Stable-Baselines3 draws from the global generators: they follow ours in here, and are as before afterwards."""
+        """Seed the global generators, which Stable-Baselines3 draws from, with ours, and restore them afterwards."""
         seed = int(torch.randint(2**31, (), generator=self.generator, device=self.device))
         before = np.random.get_state()
         with torch.random.fork_rng():
@@ -119,7 +119,7 @@ class SB3PPO(Algorithm):
         return save_adam(self.sb3.policy.optimizer)  # type: ignore[arg-type]  # it is Adam
 
     def restore_training_state(self, state: dict[str, Tensor]) -> None:
-        """Take up Adam's moments."""
+        """Restore Adam's moments."""
         load_adam(self.sb3.policy.optimizer, state)  # type: ignore[arg-type]
 
     def get_env(self) -> GameVecEnv:

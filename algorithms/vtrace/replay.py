@@ -1,4 +1,4 @@
-"""`SequenceReplay`: sequences, how often each was used, and how old the weights were that played them."""
+"""`SequenceReplay`: sequences, how often each was used, and the version of the weights that sampled it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Stored:
     version: int
 
 
-class Drawn(NamedTuple):
+class ReplaySample(NamedTuple):
     """Columns of one rollout, and the version of the weights that sampled them."""
 
     rollout: Rollout
@@ -26,7 +26,7 @@ class Drawn(NamedTuple):
 
 
 class SequenceReplay:
-    """The newest rollouts; every column is drawn `reuse` times, none when it is too old.
+    """The newest rollouts; every column is drawn `reuse` times, unless it gets too old.
 
     Args:
         rollouts: how many are kept.
@@ -41,12 +41,12 @@ class SequenceReplay:
         self._stored: list[_Stored] = []
 
     def add(self, rollout: Rollout, version: int) -> None:
-        """Take a rollout in; the oldest leaves when there are too many."""
+        """Add a rollout; the oldest is removed when there are too many."""
         self._stored.append(_Stored(rollout, torch.zeros(rollout.starts.shape[1], dtype=torch.int64), version))
         while len(self._stored) > self.rollouts:
             self._leave(self._stored.pop(0))
 
-    def draw(self, columns: int, version: int, generator: torch.Generator) -> Drawn | None:
+    def draw(self, columns: int, version: int, generator: torch.Generator) -> ReplaySample | None:
         """Up to `columns` columns of one rollout, the least used first, at random among equals; None when all are used up."""
         for stored in [stored for stored in self._stored if version - stored.version > self.max_lag]:
             self._stored.remove(stored)
@@ -64,7 +64,7 @@ class SequenceReplay:
         drawn = columns_of(stored.rollout, chosen.to(stored.rollout.starts.device))
         if (stored.uses >= self.reuse).all():
             stored.rollout = None
-        return Drawn(drawn, stored.version)
+        return ReplaySample(drawn, stored.version)
 
     @property
     def full(self) -> bool:
@@ -72,7 +72,7 @@ class SequenceReplay:
         return len(self._stored) >= self.rollouts
 
     def state(self) -> dict[str, Tensor]:
-        """Tensors of every rollout that still has columns to draw; of the others how often they were used."""
+        """Tensors of every rollout that still has columns to draw, and the use counts of the others."""
         state: dict[str, Tensor] = {}
         for k, stored in enumerate(self._stored):
             parts: dict[str, Tensor | None] = {"uses": stored.uses, "version": torch.tensor(stored.version)}
@@ -91,7 +91,7 @@ class SequenceReplay:
             self._stored.append(_Stored(rollout, uses, version))
 
     def uses(self) -> list[list[int]]:
-        """How often each column of each rollout was drawn."""
+        """Number of draws of each column of each rollout."""
         return [stored.uses.tolist() for stored in self._stored]
 
     def _leave(self, stored: _Stored) -> None:

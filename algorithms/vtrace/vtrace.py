@@ -1,4 +1,4 @@
-"""The learner of V-trace and UPGO."""
+"""`VTrace`: the learner of V-trace and UPGO."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOG = logging.getLogger("ludory.vtrace")
 
 
 class VTrace(Algorithm):
-    """Off-policy actor-critic on replayed sequences; see `VTraceConfig` for its options."""
+    """Off-policy actor-critic on replayed sequences, with the options of `VTraceConfig`."""
 
     id = "vtrace-v1"
     config_class: ClassVar[type[VTraceConfig]] = VTraceConfig
@@ -53,8 +53,8 @@ class VTrace(Algorithm):
 
     def training_state(self) -> dict[str, Tensor]:
         """Adam's moments, the privileged value, the number of steps, and sequences that are still to be used."""
-        known = {"version": torch.tensor(self.version)}
-        return save_adam(self.optimizer) | save_value(self.value) | known | self.replay.state()
+        steps = {"version": torch.tensor(self.version)}
+        return save_adam(self.optimizer) | save_value(self.value) | steps | self.replay.state()
 
     def restore_training_state(self, state: dict[str, Tensor]) -> None:
         """Restore what `training_state` returned."""
@@ -64,7 +64,7 @@ class VTrace(Algorithm):
         self.replay.restore(state, self.device)
 
     def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:
-        """One rollout, and as many steps as use `reuse` times what it brought, from the moment the replay is full."""
+        """One rollout; once the replay is full, also as many gradient steps as use each sequence `reuse` times."""
         config = self.config
         teacher = self._learn_from_teacher() if config.c_kl else None
         rollout, stats = self.sampler.collect(self.policy, config.n_steps, self.generator, on_step, teacher)
@@ -88,13 +88,10 @@ class VTrace(Algorithm):
         metrics = {f"train/{name}": value / max(1, count) for name, value in sums.items()}
         metrics |= faults
         metrics["train/dropped_sequences"] = float(self.replay.dropped)
-        if len(stats.returns):
-            metrics["rollout/ep_rew_mean"] = float(stats.returns.mean())
-            metrics["rollout/ep_len_mean"] = float(stats.lengths.mean())
-        return metrics
+        return metrics | stats.metrics()
 
     def update(self, rollout: Rollout) -> dict[str, float]:
-        """One gradient step on sequences of any age; returns what the step was made of."""
+        """One gradient step on sequences of any age; returns its metrics."""
         with precise(self.device, self.config.precision):
             output = outputs_in_time(self.policy, rollout, self.game.facts.players)
             if self.value is not None:
@@ -110,8 +107,8 @@ class VTrace(Algorithm):
         config, values = self.config, output.values.float()
         mask = unpack(rollout.masks, self.game.facts.num_actions).bool()
         policy = self.policy.distribution(output.logits, mask)
-        lessons = rollout.teacher_logits
-        teacher = None if lessons is None else self.policy.distribution(lessons, mask)
+        teacher_logits = rollout.teacher_logits
+        teacher = None if teacher_logits is None else self.policy.distribution(teacher_logits, mask)
         steps = replayed_steps(rollout, values.detach())
         used = rollout.used
         head_mask = torch.ones_like(rollout.log_probs, dtype=torch.bool) if used is None else used
@@ -123,7 +120,7 @@ class VTrace(Algorithm):
             rollout.log_probs,
             head_mask,
             teacher,
-            self.value_only if self.num_timesteps <= config.value_warm_up else config,
+            self.value_only if config.value_warm_up and self.num_timesteps <= config.value_warm_up else config,
             config.ratios,
             rollout.decided,
             config.discount_per,
@@ -161,7 +158,7 @@ def rows_to_learn(rollout: Rollout) -> Tensor:
 def replayed_steps(rollout: Rollout, values: Tensor) -> Steps:
     """The steps of stored sequences under the current values, [T, B].
 
-    The last decision of a column has no successor in it, so it only gives its predecessor's; unless its game ended there.
+    The last decision of a column has no successor in it, so it only provides the value for its predecessor, unless its game ended there.
     """
     valid = torch.ones_like(rollout.starts) if rollout.valid is None else rollout.valid.clone()
     ended = rollout.terminated | rollout.truncated
@@ -174,7 +171,7 @@ def replayed_steps(rollout: Rollout, values: Tensor) -> Steps:
 def outputs_in_time(policy: Policy, rollout: Rollout, players: int) -> PolicyOutput:
     """Logits [T, B, A] and values [T, B] of the current policy, in the order in which the decisions were made.
 
-    With memory, the decisions of each seat are unrolled by themselves, from the memory with which the seat came in.
+    With memory, the decisions of each seat are unrolled separately, from the seat's memory at the start of the rollout.
     """
     shape = rollout.starts.shape
     if not policy.recurrent:

@@ -124,9 +124,9 @@ def _exploiters(folder: Path) -> Any:
 
 
 def _flywheel(folder: Path) -> Any:
-    from ludory.algorithms.flywheel.state import read_state
+    from ludory.algorithms.flywheel.state import FlywheelState
 
-    return read_state(folder)
+    return FlywheelState.read(folder)
 
 
 def _oracle(folder: Path) -> Any:

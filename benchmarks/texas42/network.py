@@ -22,8 +22,8 @@ from ludory.algorithms.running.interrupt import SIGNALS, exit_code, raise_interr
 from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.algorithms.texas42.oracle import Texas42Oracle
 from ludory.algorithms.texas42.oracle.data import OracleData, read_split
-from ludory.algorithms.texas42.oracle.evaluate import as_json, score_network
 from ludory.algorithms.texas42.oracle.report import tally_tables
+from ludory.algorithms.texas42.oracle.tally import as_json, score_network
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count
 from ludory.benchmarks.harness.terminal import Shown

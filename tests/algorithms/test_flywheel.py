@@ -20,9 +20,8 @@ import ludory
 from ludory.agents.evaluation.record import record
 from ludory.algorithms.flywheel import machine
 from ludory.algorithms.flywheel.config import FlywheelConfig
-from ludory.algorithms.flywheel.machine import resume_flywheel, start_flywheel
-from ludory.algorithms.flywheel.plan import plan
-from ludory.algorithms.flywheel.state import STATE, FlywheelState, read_state
+from ludory.algorithms.flywheel.machine import Flywheel, start_flywheel
+from ludory.algorithms.flywheel.state import STATE, FlywheelState
 from ludory.cli import main
 from ludory.data.recording.search_record import SearchRecording, recorded_games
 from ludory.data.shards import read_manifest
@@ -63,19 +62,19 @@ def test_a_turn_runs_step_by_step_and_a_stopped_one_goes_on(tmp_path: Path) -> N
 
     with start_flywheel(FlywheelConfig(**TINY), tmp_path) as flywheel:
         assert flywheel.run(once=True)
-    while not read_state(tmp_path).finished:
-        steps.append(read_state(tmp_path).step)
-        assert f"turn 1 of 1, {steps[-1]}:" in plan(tmp_path, read_state(tmp_path))
-        with resume_flywheel(tmp_path) as flywheel:
+    while not FlywheelState.read(tmp_path).finished:
+        steps.append(FlywheelState.read(tmp_path).step)
+        assert f"turn 1 of 1, {steps[-1]}:" in FlywheelState.read(tmp_path).plan(tmp_path)
+        with Flywheel.resume(tmp_path) as flywheel:
             assert flywheel.run(once=True, bar=bar)
     assert steps == ["distil", "evaluate", "promote"]
     assert shown == {"evaluate": [6, 0, 6]}
-    (turn,) = read_state(tmp_path).history
+    (turn,) = FlywheelState.read(tmp_path).history
     scores = json.loads((tmp_path / "turn-000" / "scores.json").read_text())
     differences = np.subtract(scores["policy"], scores["blueprint"])
     assert (turn.games, turn.ahead) == (6, pytest.approx(differences.mean()))
     assert turn.promoted == (turn.lower > 0)
-    assert read_state(tmp_path).blueprint == (turn.policy if turn.promoted else "hanabi/piers")
+    assert FlywheelState.read(tmp_path).blueprint == (turn.policy if turn.promoted else "hanabi/piers")
     again = ludory.evaluate(str(tmp_path / turn.policy), TINY["env"], games=6, seed=flywheel_seed(tmp_path))
     np.testing.assert_array_equal(again.returns[:, 0], scores["policy"])
 
@@ -118,11 +117,11 @@ def test_the_next_turn_searches_from_what_was_promoted_and_leaves_what_was_not(t
         (folder / STATE).write_text(json.dumps(state | {"step": "promote"}))
         (folder / "turn-000" / "scores.json").write_text(json.dumps(scores))
         (folder / "turn-000" / "policy.ludory").touch()
-        with resume_flywheel(folder) as flywheel:
+        with Flywheel.resume(folder) as flywheel:
             assert flywheel.run(once=True)
         wanted = f"sparta({folder / 'turn-000' / 'policy.ludory'}," if best else "sparta(hanabi/piers,"
-        assert wanted in plan(folder, read_state(folder))
-        assert "turn 2 of 2, search" in plan(folder, read_state(folder))
+        assert wanted in FlywheelState.read(folder).plan(folder)
+        assert "turn 2 of 2, search" in FlywheelState.read(folder).plan(folder)
 
 
 def test_distilling_goes_on_from_the_blueprint_that_is_a_network_wherever_its_file_is_then(
@@ -141,9 +140,9 @@ def test_distilling_goes_on_from_the_blueprint_that_is_a_network_wherever_its_fi
         assert flywheel.run(once=True)
     monkeypatch.chdir(tmp_path)
     network = network.rename(tmp_path / "elsewhere.ludory")
-    with resume_flywheel(tmp_path / "network") as flywheel:
+    with Flywheel.resume(tmp_path / "network") as flywheel:
         assert flywheel.run()
-    (turn,) = read_state(tmp_path / "network").history
+    (turn,) = FlywheelState.read(tmp_path / "network").history
     assert (turn.blueprint, turn.ahead, turn.promoted) == ("blueprint.ludory", 0.0, False), "hardly a step from there"
     assert (tmp_path / "network" / turn.blueprint).read_bytes() == network.read_bytes()
     one, other = (ludory.load(file).policy for file in (network, tmp_path / "network" / turn.policy))
@@ -165,7 +164,7 @@ def test_what_was_searched_before_a_kill_is_kept_and_not_played_again(
     while len(files(killed)) < 3 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     process.kill()
-    assert (process.wait(), read_state(killed).step, len(files(killed)) >= 3) == (-9, "search", True)
+    assert (process.wait(), FlywheelState.read(killed).step, len(files(killed)) >= 3) == (-9, "search", True)
     recording = killed / "turn-000" / "searched"
     kept = [int(rows["game"][0].as_py()) for rows in recorded_games(recording, read_manifest(recording))]
     played: list[int] = []
@@ -175,7 +174,7 @@ def test_what_was_searched_before_a_kill_is_kept_and_not_played_again(
     monkeypatch.undo()
     assert sorted(played + kept) == list(range(25))
     assert main(["flywheel", "run", *COMMAND, f"--out={whole}", "--once"]) == 0
-    assert read_state(killed).step == "distil"
+    assert FlywheelState.read(killed).step == "distil"
     one, other = (contents(folder / "turn-000" / "searched") for folder in (whole, killed))
     assert one == other
 
@@ -193,7 +192,7 @@ def test_a_stop_ends_behind_the_game_that_is_played(tmp_path: Path, monkeypatch:
 
         monkeypatch.setattr(machine, "record", stopping)
         assert not flywheel.run()
-    assert (read_state(tmp_path).step, len(files(tmp_path))) == ("search", 1)
+    assert (FlywheelState.read(tmp_path).step, len(files(tmp_path))) == ("search", 1)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -231,25 +230,25 @@ def test_what_can_not_be_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="holds a recording"):
         start_flywheel(FlywheelConfig(**TINY), recording)
     with pytest.raises(DataError, match=r"there is no flywheel\.json here"):
-        resume_flywheel(tmp_path)
+        Flywheel.resume(tmp_path)
     with start_flywheel(FlywheelConfig(**TINY), tmp_path), pytest.raises(OutputError, match="runs this flywheel"):
-        resume_flywheel(tmp_path)
+        Flywheel.resume(tmp_path)
     with pytest.raises(OutputError, match="holds a flywheel"):
         start_flywheel(FlywheelConfig(**TINY), tmp_path)
     (tmp_path / STATE).write_text("{")
     with pytest.raises(DataError, match="damaged"):
-        read_state(tmp_path)
+        FlywheelState.read(tmp_path)
 
 
 def test_a_flywheel_that_is_over_can_be_given_more_turns(tmp_path: Path) -> None:
     with start_flywheel(FlywheelConfig(**TINY), tmp_path) as flywheel:
         assert flywheel.run()
-    assert read_state(tmp_path).finished
+    assert FlywheelState.read(tmp_path).finished
     with pytest.raises(OptionError, match="turns=0: 1 are over"):
-        resume_flywheel(tmp_path, turns=0)
-    with resume_flywheel(tmp_path, turns=2) as flywheel:
+        Flywheel.resume(tmp_path, turns=0)
+    with Flywheel.resume(tmp_path, turns=2) as flywheel:
         assert flywheel.run(once=True)
-    assert (read_state(tmp_path).step, read_state(tmp_path).turn) == ("distil", 1)
+    assert (FlywheelState.read(tmp_path).step, FlywheelState.read(tmp_path).turn) == ("distil", 1)
 
 
 def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -263,13 +262,13 @@ def test_as_a_learner_it_is_the_same_flywheel(tmp_path: Path) -> None:
     model = ludory.make_algorithm(
         "flywheel", env=TINY["env"], policy=TINY["policy"], folder=tmp_path / "one", **options
     )
-    model.learn(1, callback=lambda known, _: read_state(tmp_path / "one").step != "evaluate")
+    model.learn(1, callback=lambda known, _: FlywheelState.read(tmp_path / "one").step != "evaluate")
     assert model.num_timesteps == 0, "stopped inside its first turn"
     again = ludory.load(tmp_path / "one").learn(1, reset_num_timesteps=False)
     assert again.num_timesteps == 1
     with start_flywheel(FlywheelConfig(**TINY), tmp_path / "two") as flywheel:
         assert flywheel.run()
-    assert read_state(tmp_path / "one").history == read_state(tmp_path / "two").history
+    assert FlywheelState.read(tmp_path / "one").history == FlywheelState.read(tmp_path / "two").history
     other = ludory.load(tmp_path / "two")
     assert (type(other), other.num_timesteps) == (type(again), 1)
     with pytest.raises(OptionError, match="needs blueprint="):

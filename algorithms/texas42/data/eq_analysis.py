@@ -1,4 +1,4 @@
-"""What recorded hands say of E[Q] itself: how far tiles lie apart, how sure the means are, how often the best tile hangs on the sample."""
+"""Statistics of E[Q] in recorded hands: how far tiles lie apart, how certain the means are, how often the best tile depends on the sample."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ READERS: dict[str, Callable[[Path], EqGame]] = {".safetensors": read_eq, ".pt": 
 """By the ending of a file's name."""
 
 
-class Sample(NamedTuple):
-    """What other samples of as many worlds say of the decisions of a hand; (28,), NaN where there is no choice or all worlds were solved."""
+class Resample(NamedTuple):
+    """The decisions of a hand under other samples of worlds; (28,), NaN where there is no choice or all worlds were solved."""
 
     changed: NDArray[np.float64]
     """1 where another tile than the record's is best."""
@@ -34,8 +34,8 @@ class Sample(NamedTuple):
     """Points by which that one is worse, by the record's means."""
 
 
-class Rows(NamedTuple):
-    """Of each decision of some hands, (n,) each; NaN where a figure has no meaning."""
+class DecisionFigures(NamedTuple):
+    """Figures of each decision of some hands, (n,) each; NaN where a figure has no meaning."""
 
     trick: NDArray[np.int64]
     """0..6"""
@@ -58,12 +58,12 @@ class Rows(NamedTuple):
     error: NDArray[np.float64]
     """Mean of the tile played minus the points that the hand then brought."""
     within: NDArray[np.float64]
-    """1 where that is at most one deviation of the tile's value over worlds; NaN where there is none."""
+    """1 where that is at most one standard deviation of the tile's value over worlds; NaN where that is 0."""
     mode: NDArray[np.int64]
     q_gap: NDArray[np.float64]
 
 
-def rows_of(game: EqGame) -> Rows:
+def rows_of(game: EqGame) -> DecisionFigures:
     """The figures of a hand.
 
     Raises:
@@ -84,7 +84,7 @@ def rows_of(game: EqGame) -> Rows:
     taken = columns["action_taken"][:, None]
     said, deviation = (np.take_along_axis(part, taken, 1)[:, 0] for part in (mean, np.sqrt(variance)))
     off = said - _points_to_come(game)
-    return Rows(
+    return DecisionFigures(
         trick=np.arange(DECISIONS) // 4,
         choice=choice,
         spread=np.where(choice, best - worst, np.nan),
@@ -111,7 +111,7 @@ def _points_to_come(game: EqGame) -> NDArray[np.float64]:
     return np.asarray(side * (won[:, 0] - won[:, 1]), np.float64)
 
 
-def sample_again(game: EqGame, worlds: int, solver: Solver, key: int = 0) -> Sample:
+def sample_again(game: EqGame, worlds: int, solver: Solver, key: int = 0) -> Resample:
     """Other worlds for each decision, `worlds` of them, all weighing the same.
 
     Raises:
@@ -131,7 +131,7 @@ def sample_again(game: EqGame, worlds: int, solver: Solver, key: int = 0) -> Sam
         chosen = tiles.index(found.tiles[int(found.mean.argmax())])
         changed[k] = chosen != int(means.argmax())
         lost[k] = means.max() - means[chosen]
-    return Sample(changed, lost)
+    return Resample(changed, lost)
 
 
 def analyse(games: Iterable[EqGame], samples: Sequence[int] = (), key: int = 0) -> dict[str, Any]:
@@ -139,21 +139,23 @@ def analyse(games: Iterable[EqGame], samples: Sequence[int] = (), key: int = 0) 
 
     Args:
         games: recorded hands.
-        samples: numbers of worlds; other worlds, so many, are drawn for each decision, and it is counted how often another tile is the best.
+        samples: numbers of worlds to draw anew for each decision, to count how often another tile is best.
         key: of these draws.
 
     Raises:
         DataError: there is no hand, or plays of one are not legal.
     """
-    parts, again, solver = [], {worlds: list[Sample]() for worlds in samples}, Solver()
+    parts, again, solver = [], {worlds: list[Resample]() for worlds in samples}, Solver()
     for game in games:
         parts.append(rows_of(game))
         for worlds, found in again.items():
             found.append(sample_again(game, worlds, solver, key))
     if not parts:
         raise DataError("no recorded hands to analyse: record some with `ludory texas42 eq --seeds 0-99`")
-    rows = Rows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-    drawn = {worlds: Sample(*(np.concatenate(c) for c in zip(*found, strict=True))) for worlds, found in again.items()}
+    rows = DecisionFigures(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    drawn = {
+        worlds: Resample(*(np.concatenate(c) for c in zip(*found, strict=True))) for worlds, found in again.items()
+    }
     every = np.ones(len(rows.trick), bool)
     return {
         "hands": len(parts),
@@ -167,7 +169,7 @@ def analyse(games: Iterable[EqGame], samples: Sequence[int] = (), key: int = 0) 
     }
 
 
-def _figures(rows: Rows, among: NDArray[np.bool_], drawn: Mapping[int, Sample]) -> dict[str, Any]:
+def _figures(rows: DecisionFigures, among: NDArray[np.bool_], drawn: Mapping[int, Resample]) -> dict[str, Any]:
     """Of some decisions; what speaks of tiles to choose from, of those with a choice."""
     open_ = among & rows.choice
     spread, sem, off = rows.spread[open_], rows.sem[open_], rows.error[among]
@@ -195,14 +197,14 @@ def _figures(rows: Rows, among: NDArray[np.bool_], drawn: Mapping[int, Sample]) 
 
 
 def _mean(values: NDArray[np.float64]) -> float | None:
-    """Of the numbers among them; None if there is none."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else None
+    """Mean of the values that are not NaN; None if there is none."""
+    present = values[~np.isnan(values)]
+    return float(present.mean()) if len(present) else None
 
 
 def _quantile(values: NDArray[np.float64], share: int) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(np.percentile(known, share)) if len(known) else None
+    present = values[~np.isnan(values)]
+    return float(np.percentile(present, share)) if len(present) else None
 
 
 def read_records(paths: Iterable[Path]) -> Iterator[EqGame]:

@@ -29,7 +29,7 @@ class Card(NamedTuple):
     trained_on: int
     """States, those of all epochs."""
     scores: dict[str, Any]
-    """On validation states, see `evaluate.as_json`."""
+    """On validation states, see `tally.as_json`."""
     data: str
     """What these states were."""
 

@@ -19,7 +19,7 @@ from ludory.data.formats.texas42.shards import read_shard, shard_info
 from ludory.errors import DataError
 
 FORCED = 24
-"""From this decision on, the last trick, nobody has a choice."""
+"""The first decision of the last trick, in which nobody has a choice."""
 HELD = (1 << 28) - 1
 
 
@@ -49,7 +49,7 @@ class OracleData(NamedTuple):
         return each[decision].astype(np.float32)
 
     def rows(self, rows: NDArray[np.int64]) -> OracleData:
-        """Some of them."""
+        """Some of the states."""
         return OracleData(self.deal[rows], self.decl[rows], self.state[rows], self.value[rows], self.q[rows])
 
 

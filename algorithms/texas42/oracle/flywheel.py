@@ -1,6 +1,6 @@
 """The oracle's flywheel: label new seeds, fine-tune the best network on all labels so far, score it on golden seeds, keep it if it is better.
 
-Golden seeds are of the validation split and the same in every turn. Seeds of the test split are never read.
+The golden seeds belong to the validation split and are the same in every turn. Seeds of the test split are never read.
 """
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from statistics import NormalDist
 from time import sleep
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.networks.build import saved_policy
-from ludory.algorithms.flywheel.turns import Turns, TurnsState, check_free, turn_file
-from ludory.algorithms.running.train_to_file import train_to_file
+from ludory.algorithms.flywheel.turns import Confidence, Turns, TurnsState, check_free, verdict
 from ludory.algorithms.texas42.data.labels import label_names, make_labels
 from ludory.atomic import atomic_file
 from ludory.checkpoints.checkpoint import read_header
@@ -29,19 +27,19 @@ from ludory.data.formats.texas42.jobs import fill, missing
 from ludory.data.formats.texas42.labels import SEEDS, CheckLabels, LabelSettings, LabelsName
 from ludory.data.formats.texas42.names import Split, check_seed, split_of
 from ludory.errors import OptionError
+from ludory.limits import PositiveFloat, Whole, check_limits
 
 from .data import OracleData, read_split
-from .evaluate import regrets, score_network
 from .oracle import Texas42Oracle, open_network
-from .tally import scores
+from .tally import regrets, score_network, scores
 
 LABELS, FIRST, POLICY, SCORES = "labels", "start.ludory", "policy.ludory", "scores.json"
-"""In the folder: labels of all turns, and a copy of the network that it began with; of each turn: what it learnt, and its scores."""
+"""Files in the folder: labels of all turns, and a copy of the first network; in a turn's folder: the network that it learnt, and its scores."""
 
 
 @dataclass(frozen=True, slots=True)
 class OracleFlywheelConfig:
-    """Which seeds, how they are labelled and learnt from, and when a network is better.
+    """The seeds, how they are labelled and learnt from, and when a network is better.
 
     Raises:
         OptionError: naming the field, the value and what is allowed.
@@ -55,20 +53,21 @@ class OracleFlywheelConfig:
     """The first of them; what the first network has learnt from is better left out."""
     golden: int = 1000
     """Seeds of the validation split to score on, a multiple of 50."""
-    paths: int = 2
+    paths: Annotated[int, Whole(1)] = 2
     """Hands played of each deal, as in `LabelSettings`."""
-    num_epochs: int = 2
+    num_epochs: Annotated[int, Whole(1)] = 2
     """Of a turn, over the labels of all turns so far."""
-    learning_rate: float = 3e-5
-    batch_size: int = 512
-    confidence: float = 0.975
+    learning_rate: PositiveFloat = 3e-5
+    batch_size: Annotated[int, Whole(1)] = 512
+    confidence: Confidence = 0.975
     """A network takes the place of the best one if its q_gap is smaller with this confidence (one-sided, paired, by deal)."""
-    turns: int = 10
+    turns: Annotated[int, Whole(1)] = 10
     """In all."""
-    seed: int = 0
+    seed: Annotated[int, Whole(0)] = 0
     """Of labels and of learning."""
 
     def __post_init__(self) -> None:
+        check_limits(self)
         check_seed(self.start_seed)
         for name in ("deals", "golden"):
             value = getattr(self, name)
@@ -76,18 +75,6 @@ class OracleFlywheelConfig:
                 raise OptionError(
                     f"{name}={value!r}: must be a multiple of {SEEDS}, the seeds of a file, and at least that"
                 )
-        for name, least in (("turns", 1), ("seed", 0), ("paths", 1), ("num_epochs", 1), ("batch_size", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise OptionError(f"{name}={value!r}: must be an integer of at least {least}")
-        if not self.learning_rate > 0:
-            raise OptionError(f"learning_rate={self.learning_rate}: must be greater than 0")
-        if not 0.5 <= self.confidence < 1:
-            raise OptionError(f"confidence={self.confidence}: must lie in [0.5, 1), such as 0.975")
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, to make the same config of."""
-        return dataclasses.asdict(self)
 
     @property
     def labels(self) -> LabelSettings:
@@ -97,20 +84,20 @@ class OracleFlywheelConfig:
 
 @dataclass(frozen=True, slots=True)
 class OracleTurn:
-    """A turn that is over; regrets are in points, on the golden seeds."""
+    """A finished turn; regrets are in points, on the golden seeds."""
 
     number: int
     blueprint: str
     """The best network before."""
     policy: str
-    """What was learnt, a file relative to the flywheel's folder."""
+    """The network that was learnt, a file relative to the flywheel's folder."""
     last_seed: int
     """It has learnt from seeds up to this one."""
     deals: int
     """Golden deals."""
     q_gap: float
     q_gap_before: float
-    """Of the best network before."""
+    """q_gap of the best network before."""
     q_gap_states: float
     zero_regret: float
     ahead: float
@@ -120,9 +107,14 @@ class OracleTurn:
     """`ahead` is above this with the confidence of the config."""
     promoted: bool
 
+    def summary(self) -> str:
+        """One line for people."""
+        scores = f"{self.policy} q_gap {self.q_gap:.3f} ({self.q_gap_states:.3f} by states), {self.blueprint} {self.q_gap_before:.3f}"
+        return f"turn {self.number + 1}: {scores}; {verdict(self, f'{self.deals:,} golden deals')}"
+
 
 class OracleFlywheelState(TurnsState):
-    """Of the oracle's flywheel."""
+    """The state of the oracle's flywheel."""
 
     __slots__ = ()
     file: ClassVar[str] = "texas42-flywheel.json"
@@ -145,17 +137,22 @@ class OracleFlywheelState(TurnsState):
         if self.blueprint not in (FIRST, *learnt):
             raise OptionError(f"blueprint={self.blueprint!r}: must be {FIRST} or what a turn has learnt")
 
+    def task(self, folder: Path) -> str:
+        """What the next step does."""
+        config, names = self.config, turn_names(self.config, self.turn)
+        policy = self.turn_file(folder, POLICY)
+        return {
+            "label": f"seeds {names[0].seeds[0]}..{names[-1].seeds[-1]}, and {config.golden} golden ones, to {folder / LABELS}",
+            "learn": f"{config.num_epochs} epochs from {self.blueprint} on all labels so far, to {policy}",
+            "evaluate": f"{policy} and {self.blueprint} on {config.golden} golden seeds",
+            "promote": f"{policy} takes the place of {self.blueprint} if its q_gap is smaller with confidence {config.confidence:g}",
+        }[self.step]
+
 
 class OracleFlywheel(Turns[OracleFlywheelState]):
-    """A flywheel that runs; made by `start_oracle_flywheel` or `resume_oracle_flywheel`."""
+    """A running flywheel; made by `start_oracle_flywheel` or `OracleFlywheel.resume`."""
 
-    def plan(self) -> str:
-        """What the next step does."""
-        return plan(self.folder, self.state)
-
-    def line(self, turn: OracleTurn) -> str:
-        """A turn that is over, for people."""
-        return line(turn)
+    state_class: ClassVar[type[OracleFlywheelState]] = OracleFlywheelState
 
     @property
     def _labels(self) -> Path:
@@ -166,7 +163,7 @@ class OracleFlywheel(Turns[OracleFlywheelState]):
         return self.folder / self.state.blueprint
 
     def _label(self) -> OracleFlywheelState | None:
-        """Files that are there stay; other processes may make some of them, with `ludory texas42 labels`."""
+        """Existing files stay; other processes may make some of them with `ludory texas42 labels`."""
         config = self.state.config
         names = [*golden_names(config), *turn_names(config, self.state.turn)]
         check = CheckLabels(config.labels)
@@ -188,7 +185,7 @@ class OracleFlywheel(Turns[OracleFlywheelState]):
         return None if lacking else self.state.after_step()
 
     def _learn(self) -> OracleFlywheelState | None:
-        """Checkpoints by the clock; a network that was saved goes on from there."""
+        """A saved network continues where it stopped."""
         file, config = self._file(POLICY), self.state.config
         if file.exists():
             model = Texas42Oracle.load(file, dataset=str(self._labels))
@@ -204,11 +201,7 @@ class OracleFlywheel(Turns[OracleFlywheelState]):
                 batch_size=config.batch_size,
                 seed=config.seed,
             )
-        if not model.finished and train_to_file(
-            model, model.planned_timesteps, file, progress_bar=self._bar is not None
-        ):
-            self.stop()
-        return self.state.after_step() if model.finished else None
+        return self._trained(model, file)
 
     def _evaluate(self) -> OracleFlywheelState:
         """Both networks on the golden seeds."""
@@ -230,7 +223,7 @@ class OracleFlywheel(Turns[OracleFlywheelState]):
     def _promote(self) -> OracleFlywheelState:
         found = json.loads(self._file(SCORES).read_text(encoding="utf-8"))
         config, ahead, stderr = self.state.config, found["ahead"], found["stderr"]
-        lower = ahead - NormalDist().inv_cdf(config.confidence) * stderr
+        lower = self._lower(ahead, stderr)
         return self.state.after_turn(
             OracleTurn(
                 number=self.state.turn,
@@ -251,7 +244,7 @@ class OracleFlywheel(Turns[OracleFlywheelState]):
 
 
 def _ignored(number: int) -> None:
-    """`fill` asks for no number."""
+    """`fill` takes functions without a result."""
 
 
 def golden_names(config: OracleFlywheelConfig) -> list[LabelsName]:
@@ -287,30 +280,6 @@ def lead_by_deal(data: OracleData, differences: NDArray[np.float64]) -> tuple[fl
     return mean, math.sqrt(float((off**2).sum()) * deals / max(deals - 1, 1)) / len(weighed)
 
 
-def plan(folder: Path, state: OracleFlywheelState) -> str:
-    """What the next step does."""
-    config = state.config
-    if state.finished:
-        return f"all {config.turns} turns are over"
-    names, policy = turn_names(config, state.turn), turn_file(folder, state, POLICY)
-    what = {
-        "label": f"seeds {names[0].seeds[0]}..{names[-1].seeds[-1]}, and {config.golden} golden ones, to {folder / LABELS}",
-        "learn": f"{config.num_epochs} epochs from {state.blueprint} on all labels so far, to {policy}",
-        "evaluate": f"{policy} and {state.blueprint} on {config.golden} golden seeds",
-        "promote": f"{policy} takes the place of {state.blueprint} if its q_gap is smaller with confidence {config.confidence:g}",
-    }
-    return f"turn {state.turn + 1} of {config.turns}, {state.step}: {what[state.step]}"
-
-
-def line(turn: OracleTurn) -> str:
-    """A turn that is over, for people."""
-    verdict = "promoted" if turn.promoted else "not promoted"
-    return (
-        f"turn {turn.number + 1}: {turn.policy} q_gap {turn.q_gap:.3f} ({turn.q_gap_states:.3f} by states), {turn.blueprint} {turn.q_gap_before:.3f}; "
-        f"{turn.ahead:+.3f} ± {turn.stderr:.3f} over {turn.deals:,} golden deals, above {turn.lower:+.3f}: {verdict}"
-    )
-
-
 def start_oracle_flywheel(config: OracleFlywheelConfig, folder: str | Path) -> OracleFlywheel:
     """A new flywheel; the network that it begins with is copied into its folder.
 
@@ -326,14 +295,3 @@ def start_oracle_flywheel(config: OracleFlywheelConfig, folder: str | Path) -> O
     with atomic_file(target / FIRST) as handle:
         handle.write(Path(config.start).read_bytes())
     return OracleFlywheel.begin(target, state)
-
-
-def resume_oracle_flywheel(folder: str | Path, turns: int | None = None) -> OracleFlywheel:
-    """The flywheel of a folder, where it was; with another number of `turns` in all, where that is given.
-
-    Raises:
-        DataError: there is none, or its state is damaged.
-        OptionError: fewer turns than are over.
-    """
-    target = Path(folder).resolve()
-    return OracleFlywheel.go_on(target, OracleFlywheelState.read(target), turns)

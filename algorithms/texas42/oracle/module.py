@@ -17,14 +17,11 @@ from ludory.algorithms.offline.supervised_module import Course, SupervisedModule
 from .config import Texas42OracleConfig
 from .data import OracleBatch, OracleData, shuffled_batches, stored_batches
 from .loss import oracle_loss
-from .tally import PLAYERS, Tally, added, no_tally, scores, tally
-
-VALIDATION_ROWS = 2048
-"""States of a validation batch."""
+from .tally import PLAYERS, ROWS, OracleTally, added, no_tally, scores, tally
 
 
 class OracleModule(SupervisedModule):
-    """Trains `policy` on `training`, from the position of `course` on, and validates after each epoch."""
+    """Trains `policy` on `training` from the position of `course`, and validates after each epoch."""
 
     policy: DominoTransformer
 
@@ -41,7 +38,7 @@ class OracleModule(SupervisedModule):
         self._config, self._training, self._validation = config, training, validation
 
     def training_batches(self) -> Iterator[OracleBatch]:
-        """What is left of the present epoch."""
+        """The rest of the current epoch."""
         config, position = self._config, self._course.position
         batches = shuffled_batches(
             self._training,
@@ -55,11 +52,11 @@ class OracleModule(SupervisedModule):
 
     def validation_batches(self) -> Iterator[OracleBatch]:
         """All validation states in stored order."""
-        batches = stored_batches(self._validation, VALIDATION_ROWS, self.policy.tokens_version)
+        batches = stored_batches(self._validation, ROWS, self.policy.tokens_version)
         return islice(batches, self.global_rank, None, self.trainer.world_size)
 
     def samples_in(self, batch: OracleBatch) -> int:
-        """How many states a batch has."""
+        """Number of states in a batch."""
         return len(batch.value)
 
     def training_step(self, batch: OracleBatch, batch_idx: int) -> Tensor:
@@ -83,23 +80,22 @@ class OracleModule(SupervisedModule):
         each = oracle_loss(said.q, said.value, batch.q, batch.value, batch.legal, *settings)
         return (each * batch.weights).mean(), said.q, said.value
 
-    def on_validation_epoch_start(self) -> None:
-        """Begin the sums."""
-        self.policy.eval()
-        self._tally, self._loss = no_tally(), torch.zeros(2, dtype=torch.float64)
+    def no_sums(self) -> tuple[OracleTally, Tensor]:
+        """The tally, and [2] the sum of losses and the number of states."""
+        return no_tally(), torch.zeros(2, dtype=torch.float64)
 
     def validation_step(self, batch: OracleBatch, batch_idx: int) -> None:
         """Add a batch to the sums."""
         loss, q, value = self._learn(batch)
-        number = len(batch.value)
-        self._tally = added(self._tally, tally(q, value, batch))
-        self._loss = self._loss + torch.tensor([float(loss) * number, number], dtype=torch.float64)
+        number, (counted, losses) = len(batch.value), self._validated
+        losses = losses + torch.tensor([float(loss) * number, number], dtype=torch.float64)
+        self._validated = added(counted, tally(q, value, batch)), losses
 
     def metrics(self) -> dict[str, float]:
         """Losses, scores of the network, and those of plain play."""
         trained = self.over_processes(self._course.position.sums)
-        held_out = self.over_processes(self._loss)
-        counted = Tally(*(self.over_processes(part) for part in self._tally))
+        held_out = self.over_processes(self._validated[1])
+        counted = OracleTally(*(self.over_processes(part) for part in self._validated[0]))
         found: dict[str, Any] = {
             "train/loss": float(trained[0] / trained[1]),
             "val/loss": float(held_out[0] / held_out[1]),

@@ -1,11 +1,10 @@
-"""The learner from the oracle of Texas 42."""
+"""`Texas42Oracle`: learns exact values of Texas 42 with open hands."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from rich.console import RenderableType
 
@@ -15,7 +14,7 @@ from ludory.agents.neural import NeuralAgent
 from ludory.agents.texas42.play.network import NetworkAgent
 from ludory.algorithms.offline.supervised import SupervisedAlgorithm
 from ludory.envs.game import Game
-from ludory.errors import DataError, OptionError
+from ludory.errors import OptionError
 
 from .config import Texas42OracleConfig
 from .data import OracleData, read_split
@@ -26,7 +25,7 @@ GAME = "Texas42Play-v0"
 
 
 class Texas42Oracle(SupervisedAlgorithm):
-    """A network that learns exact values with open hands; see `Texas42OracleConfig` for its options.
+    """A network that learns exact values with open hands, with the options of `Texas42OracleConfig`.
 
     It reads tokens of states instead of observations, so it has no `predict`; as an agent it draws worlds and averages.
     """
@@ -43,41 +42,21 @@ class Texas42Oracle(SupervisedAlgorithm):
                 f"policy {self.policy_spec.id!r}: {self.id} learns with 'domino', e.g. domino(width=64, num_layers=2)"
             )
 
-    def _open_source(self) -> None:
-        self._seen_before: int | None = None
-        if self.config.dataset is not None:
-            self.training_data, self.validation_data  # noqa: B018  # opened and checked
+    def data_size(self, data: OracleData) -> int:
+        """Number of states."""
+        return len(data.state)
 
-    @cached_property
-    def training_data(self) -> OracleData:
-        """The training split.
-
-        Raises:
-            DataError: damaged, foreign or empty; or another number of states than the run began with.
-        """
-        data = self._read("train")
-        if self._seen_before not in (None, len(data.state)):
-            raise DataError(
-                f"{self.config.dataset}: the run began on {self._seen_before} states, the training split now has {len(data.state)}; "
-                "a run goes on with the data that it began with: begin a new one with init_from="
-            )
-        return data
-
-    @cached_property
-    def validation_data(self) -> OracleData:
-        """The validation split."""
-        return self._read("val")
-
-    def _read(self, split: Any) -> OracleData:
+    def read_split(self, name: Literal["train", "val"]) -> OracleData:
+        """The split as `OracleData`."""
         config = self.config
         if config.dataset is None:
             raise OptionError(
                 f"{self.id} needs dataset=: a folder that `ludory texas42 labels` or `generate` has filled"
             )
-        return read_split(config.dataset, split, config.per_decision, config.sampler_seed)
+        return read_split(config.dataset, name, config.per_decision, config.sampler_seed)
 
     def make_module(self) -> OracleModule:
-        """What Lightning trains."""
+        """The module that Lightning trains."""
         return OracleModule(self.policy, self.optimizer, self.config, self.training_data, self.validation_data, self)
 
     @property
@@ -85,13 +64,8 @@ class Texas42Oracle(SupervisedAlgorithm):
         """States of an epoch."""
         return len(self.training_data.state)
 
-    @property
-    def has_validation(self) -> bool:
-        """True."""
-        return True
-
     def learning_rate_at(self, done: float) -> float:
-        """Up at first, then along a half cosine."""
+        """Linear warm-up, then a half cosine."""
         first, last, warmup = self.config.learning_rate, self.config.final_learning_rate, self.config.warmup
         if done < warmup:
             return first * max(done / warmup, 0.01)
@@ -99,18 +73,10 @@ class Texas42Oracle(SupervisedAlgorithm):
 
     def epoch_report(self, metrics: Mapping[str, float]) -> RenderableType:
         """The network beside plain play, by decision."""
-        return epoch_table(self.position.epoch, self.config.num_epochs, metrics)
-
-    def _source_header(self) -> dict[str, Any]:
-        states = len(self.training_data.state) if "training_data" in self.__dict__ else self._seen_before
-        return super()._source_header() | {"data": states}
-
-    def _restore_source(self, header: Mapping[str, Any], tensors: Mapping[str, Any]) -> bool:
-        self._seen_before = header["data"]
-        return super()._restore_source(header, tensors)
+        return epoch_table(self.epoch_title, metrics)
 
     def predict(self, *args: Any, **kwargs: Any) -> Any:
-        """Not for this network.
+        """Not supported.
 
         Raises:
             OptionError: always.

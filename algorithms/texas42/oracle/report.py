@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from rich.console import Group
 from rich.table import Table
 
+from ludory.algorithms.running.progress import figures_table
 from ludory.envs.texas42.tiles import DECLARATIONS as NAMES
 
-from .tally import DECISIONS, PLAYERS, Tally, scores
+from .tally import DECISIONS, PLAYERS, OracleTally, scores
 
 OVERALL = (
     "q_gap",
@@ -25,9 +26,12 @@ OVERALL = (
 )
 
 
-def epoch_table(epoch: int, num_epochs: int, metrics: Mapping[str, float]) -> Group:
+_COLUMNS = [*((player, "q_gap") for player in PLAYERS), *((player, "zero_regret") for player in PLAYERS)]
+
+
+def epoch_table(title: str, metrics: Mapping[str, float]) -> Group:
     """Losses and scores of an epoch, then regret by decision."""
-    title = f"epoch {epoch} of {num_epochs}, {metrics['time/fps']:,.0f} samples/s, loss {metrics['train/loss']:.4f}, validation {metrics['val/loss']:.4f}"
+    title += f", {metrics['time/fps']:,.0f} samples/s, loss {metrics['train/loss']:.4f}, validation {metrics['val/loss']:.4f}"
     prefixes = {player: "val/" if player == "network" else f"val/{player}_" for player in PLAYERS}
     overall = {player: {name: metrics.get(prefix + name) for name in OVERALL} for player, prefix in prefixes.items()}
     by_decision = {
@@ -37,10 +41,7 @@ def epoch_table(epoch: int, num_epochs: int, metrics: Mapping[str, float]) -> Gr
     return Group(_overall(title, overall), _by("tiles played", by_decision))
 
 
-_COLUMNS = [*((player, "q_gap") for player in PLAYERS), *((player, "zero_regret") for player in PLAYERS)]
-
-
-def tally_tables(title: str, counted: Tally) -> Group:
+def tally_tables(title: str, counted: OracleTally) -> Group:
     """Scores of everything, by decision and by declaration."""
     overall = {player: dict(scores(counted, number)[0]) for number, player in enumerate(PLAYERS)}
     tables = []
@@ -54,24 +55,10 @@ def tally_tables(title: str, counted: Tally) -> Group:
 
 
 def _overall(title: str, columns: Mapping[str, Mapping[str, float | None]]) -> Table:
-    table = Table(title=title, title_justify="left")
-    for column in ("", *columns):
-        table.add_column(column, justify="right" if column else "left")
-    for name in OVERALL:
-        table.add_row(name.replace("_", " "), *(_cell(column.get(name)) for column in columns.values()))
-    return table
+    rows = {name.replace("_", " "): [column.get(name) for column in columns.values()] for name in OVERALL}
+    return figures_table(title, columns, rows)
 
 
 def _by(what: str, rows: Mapping[str, list[float | None]]) -> Table:
-    table = Table(title=f"by {what}", title_justify="left")
-    table.add_column(what)
-    for player, name in _COLUMNS:
-        table.add_column(f"{player}\n{name.replace('_', ' ')}", justify="right")
-    for title, cells in rows.items():
-        if cells[0] is not None:
-            table.add_row(title, *map(_cell, cells))
-    return table
-
-
-def _cell(number: float | None) -> str:
-    return "" if number is None else f"{number:.4f}"
+    columns = [f"{player}\n{name.replace('_', ' ')}" for player, name in _COLUMNS]
+    return figures_table(f"by {what}", columns, rows, what)

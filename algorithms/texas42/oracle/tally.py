@@ -1,13 +1,17 @@
-"""What is counted of a network's choices, by decision and declaration; plain play is counted beside it."""
+"""Counts and scores of a network's choices by decision and declaration, beside those of plain play."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from .data import OracleBatch
+from ludory.agents.networks.policies.domino import DominoTransformer
+
+from .data import OracleBatch, OracleData, stored_batches
 from .loss import is_best
 
 PLAYERS = ("network", "random", "greedy")
@@ -15,42 +19,22 @@ PLAYERS = ("network", "random", "greedy")
 BLUNDER = 10
 """Points; a greater regret is a blunder."""
 DECISIONS, DECLARATIONS, GAPS = 28, 10, 85
+# fmt: off
 REACHED = (
-    5.92e-08,
-    2.38e-07,
-    4.82e-07,
-    9.66e-07,
-    4.22e-06,
-    1.4e-05,
-    3.46e-05,
-    9e-05,
-    0.000223,
-    0.000611,
-    0.00155,
-    0.00429,
-    0.00494,
-    0.0109,
-    0.0267,
-    0.0648,
-    0.026,
-    0.0452,
-    0.0992,
-    0.206,
-    0.0167,
-    0.0216,
-    0.0369,
-    0.0605,
-    0.0,
-    0.0,
-    0.0,
-    0.0,
+    5.92e-08, 2.38e-07, 4.82e-07, 9.66e-07, 4.22e-06, 1.4e-05, 3.46e-05,
+    9e-05, 0.000223, 0.000611, 0.00155, 0.00429, 0.00494, 0.0109,
+    0.0267, 0.0648, 0.026, 0.0452, 0.0992, 0.206, 0.0167,
+    0.0216, 0.0369, 0.0605, 0.0, 0.0, 0.0, 0.0,
 )
+# fmt: on
 """Share of the states before the end that a deal can reach in which so many tiles are played and the mover has a choice: mean over
 the deals of seeds 900..928, declaration seed % 10. Their sum is 0.626; in the others nothing can be lost."""
+ROWS = 2048
+"""States of a batch when a network is scored."""
 COUNTED = ("n", "q_error", "value_error", "accuracy", "ceiling")
 
 
-class Tally(NamedTuple):
+class OracleTally(NamedTuple):
     """Sums; tallies of parts add up to that of the whole, part by part."""
 
     gaps: Tensor
@@ -60,14 +44,14 @@ class Tally(NamedTuple):
     1 / number of best tiles."""
 
 
-def no_tally() -> Tally:
+def no_tally() -> OracleTally:
     """Zeros."""
     gaps = torch.zeros(len(PLAYERS), DECISIONS, DECLARATIONS, GAPS, dtype=torch.float64)
-    return Tally(gaps, torch.zeros(len(COUNTED), DECISIONS, DECLARATIONS, dtype=torch.float64))
+    return OracleTally(gaps, torch.zeros(len(COUNTED), DECISIONS, DECLARATIONS, dtype=torch.float64))
 
 
 @torch.no_grad()
-def tally(q: Tensor, value: Tensor, batch: OracleBatch) -> Tally:
+def tally(q: Tensor, value: Tensor, batch: OracleBatch) -> OracleTally:
     """What is counted of a batch; q (m, 7) in points or logits, value (m,) in parts of 42."""
     legal, exact = batch.legal, torch.where(batch.legal, batch.q, -torch.inf)
     regret = (
@@ -94,15 +78,15 @@ def tally(q: Tensor, value: Tensor, batch: OracleBatch) -> Tally:
     hits = chosen[:, 0] == best.int().argmax(-1)
     columns = ones, errors, (42 * value.float() - batch.value).abs(), hits, 1 / best.sum(-1)
     sums = [torch.bincount(place, column.double(), DECISIONS * DECLARATIONS).reshape(shape) for column in columns]
-    return Tally(gaps.cpu(), torch.stack(sums).cpu())
+    return OracleTally(gaps.cpu(), torch.stack(sums).cpu())
 
 
-def added(one: Tally, other: Tally) -> Tally:
+def added(one: OracleTally, other: OracleTally) -> OracleTally:
     """The tally of both parts."""
-    return Tally(one.gaps + other.gaps, one.sums + other.sums)
+    return OracleTally(one.gaps + other.gaps, one.sums + other.sums)
 
 
-def scores(counted: Tally, player: int = 0, by: str = "all") -> list[dict[str, float]]:
+def scores(counted: OracleTally, player: int = 0, by: str = "all") -> list[dict[str, float]]:
     """Scores by name: of everything (one), or "decision" (28) or "declaration" (10).
 
     q_gap: mean regret in points, with q_gap_p99 and q_gap_max; q_gap_states (not by decision): the same weighted as the states that deals can
@@ -141,3 +125,40 @@ def _scores(gaps: Tensor, sums: Tensor, network: bool) -> dict[str, float]:
     if network:
         found |= dict(zip(("q_mae", "value_mae", "accuracy", "tie_ceiling"), means[1:].tolist(), strict=True))
     return found
+
+
+@torch.no_grad()
+def score_network(network: DominoTransformer, data: OracleData) -> OracleTally:
+    """The tally of all states."""
+    network.eval()
+    device, counted = next(network.parameters()).device, no_tally()
+    for batch in stored_batches(data, ROWS, network.tokens_version):
+        there = type(batch)(*(part.to(device) for part in batch))
+        output = network(there.tokens, there.mask, there.player)
+        counted = added(counted, tally(output.q, output.value, there))
+    return counted
+
+
+@torch.no_grad()
+def regrets(network: DominoTransformer, data: OracleData) -> NDArray[np.float64]:
+    """(n,) points that the network's choice in each state loses against the best."""
+    network.eval()
+    device, found = next(network.parameters()).device, []
+    for batch in stored_batches(data, ROWS, network.tokens_version):
+        output = network(batch.tokens.to(device), batch.mask.to(device), batch.player.to(device)).q.float().cpu()
+        chosen = torch.where(batch.legal, output, -torch.inf).argmax(-1, keepdim=True)
+        best = torch.where(batch.legal, batch.q, -torch.inf).amax(-1)
+        found.append((best - batch.q.gather(1, chosen)[:, 0]).double().numpy())
+    return np.concatenate(found)
+
+
+def as_json(counted: OracleTally) -> dict[str, Any]:
+    """Scores of everything, by decision and by declaration, for each of `PLAYERS`."""
+    return {
+        player: {
+            "overall": scores(counted, number)[0],
+            "by_decision": {k: one for k, one in enumerate(scores(counted, number, "decision")) if one},
+            "by_declaration": {k: one for k, one in enumerate(scores(counted, number, "declaration")) if one},
+        }
+        for number, player in enumerate(PLAYERS)
+    }

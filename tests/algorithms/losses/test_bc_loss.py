@@ -10,9 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ludory.agents.networks.layers.distribution import MaskedHeads
-from ludory.algorithms.bc.loss import imitation_loss, weighted_mean
-from ludory.algorithms.bc.scores import count_actions, prior_scores, score, uniform_scores
-from ludory.algorithms.bc.tally import full_tally, means, tally
+from ludory.algorithms.bc.loss import imitation_loss
+from ludory.algorithms.bc.scores import (
+    count_actions,
+    full_tally,
+    means,
+    prior_scores,
+    score,
+    tally,
+    uniform_scores,
+)
+from ludory.algorithms.offline.batches import weighted_mean
 
 SIZES = (5, 3)
 

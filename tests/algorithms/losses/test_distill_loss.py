@@ -10,18 +10,20 @@ from ludory.agents.networks.layers.distribution import MaskedHeads
 from ludory.algorithms.distill.loss import (
     LEAST_ERROR,
     MOST_POINTS,
+    DistillWeights,
     Targets,
-    Weights,
     advantage_error,
     advantages,
     distill_loss,
     imitation_weights,
     overrides,
 )
-from ludory.algorithms.distill.tally import figures, means
+from ludory.algorithms.distill.report import figures, means
 
 A, NAN = 4, float("nan")
-SEED = Weights(move=1.0, value=0.5, entropy=1e-3, q=0.0, kl=0.0, override=1.0, advantage=0.0, partner=1.0, tau=0.1)
+SEED = DistillWeights(
+    move=1.0, value=0.5, entropy=1e-3, q=0.0, kl=0.0, override=1.0, advantage=0.0, partner=1.0, tau=0.1
+)
 
 
 def targets(

@@ -152,7 +152,7 @@ def test_the_loss_is_that_of_the_paper():
     """Two decisions by hand: ratio 1.5 with a gain is clipped at 1.2, ratio 0.5 with a gain is not."""
     policy = MaskedHeads(torch.zeros(2, 2), torch.ones(2, 2, dtype=torch.bool), (2,))
     half = torch.tensor(0.5)
-    decisions = loss.Decisions(
+    decisions = loss.PPOMinibatch(
         actions=torch.zeros(2, 1, dtype=torch.int64),
         log_probs=torch.log(torch.tensor([[0.5 / 1.5], [0.5 / 0.5]])),
         advantages=torch.tensor([2.0, 2.0]),

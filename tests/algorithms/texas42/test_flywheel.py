@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 import torch
 
+from ludory.algorithms.flywheel import turns
 from ludory.algorithms.texas42.oracle import Texas42Oracle, flywheel
 from ludory.algorithms.texas42.oracle.data import read_split
-from ludory.algorithms.texas42.oracle.evaluate import regrets, score_network
 from ludory.algorithms.texas42.oracle.flywheel import (
     POLICY,
+    OracleFlywheel,
     OracleFlywheelConfig,
     OracleFlywheelState,
     golden_names,
     lead_by_deal,
-    resume_oracle_flywheel,
     start_oracle_flywheel,
     turn_names,
 )
 from ludory.algorithms.texas42.oracle.oracle import open_network
-from ludory.algorithms.texas42.oracle.tally import scores
+from ludory.algorithms.texas42.oracle.tally import regrets, score_network, scores
 from ludory.checkpoints.checkpoint import read_checkpoint
 from ludory.cli import main
 from ludory.data.formats.texas42.names import split_of
@@ -96,13 +96,13 @@ def test_a_flywheel_that_is_killed_within_a_step_and_stopped_after_each_ends_at_
     for step in ("label", "learn", "evaluate", "promote") * 2:
         assert OracleFlywheelState.read(tmp_path).step == step
         if step == "learn":
-            with monkeypatch.context() as patched, resume_oracle_flywheel(tmp_path) as running:
-                patched.setattr(flywheel, "train_to_file", kill_at_half)
+            with monkeypatch.context() as patched, OracleFlywheel.resume(tmp_path) as running:
+                patched.setattr(turns, "train_to_file", kill_at_half)
                 with pytest.raises(Killed):
                     running.run()
-        with resume_oracle_flywheel(tmp_path) as running:
+        with OracleFlywheel.resume(tmp_path) as running:
             with pytest.raises(OutputError, match="runs this flywheel"):
-                resume_oracle_flywheel(tmp_path)
+                OracleFlywheel.resume(tmp_path)
             assert running.run(once=True)
         if step == "promote" and later.exists():
             shutil.move(later, tmp_path / "labels" / turn_names(config, 1)[0].path)
@@ -169,4 +169,4 @@ def test_the_command_shows_resumes_and_refuses(whole, start, tmp_path, capsys):
         assert "texas42-flywheel.json: damaged" in capsys.readouterr().err
     assert main([*command, "resume", str(whole), "--turns", "1"]) == 2
     assert "2 are over" in capsys.readouterr().err
-    assert flywheel.plan(whole, OracleFlywheelState.read(whole)).startswith("all 2")
+    assert OracleFlywheelState.read(whole).plan(whole).startswith("all 2")

@@ -63,7 +63,7 @@ def begin(argv: list[str]) -> int:
 
     config = flywheel.OracleFlywheelConfig(**common_fields(chosen, flywheel.OracleFlywheelConfig))
     if chosen.dry_run:
-        print(flywheel.plan(chosen.out, flywheel.OracleFlywheelState(config, flywheel.FIRST)))
+        print(flywheel.OracleFlywheelState(config, flywheel.FIRST).plan(chosen.out))
         return 0
     return run_turns(flywheel.start_oracle_flywheel(config, chosen.out), chosen.once)
 
@@ -72,13 +72,11 @@ def resume(argv: list[str]) -> int:
     """Go on with a flywheel; returns the exit code."""
     from ludory.algorithms.texas42.oracle import flywheel
 
-    return resume_turns(
-        "texas42 flywheel resume", argv, flywheel.OracleFlywheelState, flywheel, flywheel.resume_oracle_flywheel
-    )
+    return resume_turns("texas42 flywheel resume", argv, flywheel.OracleFlywheelState, flywheel.OracleFlywheel)
 
 
 def status(argv: list[str]) -> int:
     """Show a flywheel; returns the exit code."""
     from ludory.algorithms.texas42.oracle import flywheel
 
-    return show_turns("texas42 flywheel status", argv, flywheel.OracleFlywheelState, flywheel)
+    return show_turns("texas42 flywheel status", argv, flywheel.OracleFlywheelState)

@@ -114,8 +114,8 @@ def evaluate(argv: list[str]) -> int:
     """Score a network on states that it has not learnt from."""
     chosen = parse(_Evaluate, argv, "texas42 evaluate")
 
-    from ludory.algorithms.texas42.oracle.evaluate import as_json
     from ludory.algorithms.texas42.oracle.report import tally_tables
+    from ludory.algorithms.texas42.oracle.tally import as_json
 
     _, counted = _scored(chosen, chosen.split)
     if chosen.json:
@@ -152,7 +152,7 @@ def promote(argv: list[str]) -> int:
     chosen = parse(_Promote, argv, "texas42 promote")
 
     from ludory.algorithms.texas42.oracle.catalogue import promote as keep
-    from ludory.algorithms.texas42.oracle.evaluate import as_json
+    from ludory.algorithms.texas42.oracle.tally import as_json
 
     model, counted = _scored(chosen, "val")
     states = int(counted.sums[0].sum())
@@ -208,8 +208,8 @@ def tokenise(argv: list[str]) -> int:
 def _scored(chosen: _Scored, split: Literal["val", "test"]) -> tuple[Any, Any]:
     """The model and its tally."""
     from ludory.algorithms.texas42.oracle.data import read_split
-    from ludory.algorithms.texas42.oracle.evaluate import score_network
     from ludory.algorithms.texas42.oracle.oracle import open_network
+    from ludory.algorithms.texas42.oracle.tally import score_network
 
     model = open_network(chosen.checkpoint)
     return model, score_network(model.policy, read_split(chosen.data, split, chosen.per_decision, 0))

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ludory.cli.common.options import (
@@ -89,7 +88,6 @@ def begin(argv: list[str]) -> int:
     chosen = parse(_Run, argv, "flywheel run")
     from ludory.algorithms.flywheel.config import FlywheelConfig
     from ludory.algorithms.flywheel.machine import start_flywheel
-    from ludory.algorithms.flywheel.plan import plan
     from ludory.algorithms.flywheel.state import FlywheelState
 
     config = FlywheelConfig(
@@ -98,25 +96,24 @@ def begin(argv: list[str]) -> int:
         learner_options=parse_options(chosen.learner_option),
     )
     if chosen.dry_run:
-        print(plan(chosen.out, FlywheelState(config, config.blueprint)))
+        print(FlywheelState(config, config.blueprint).plan(chosen.out))
         return 0
     return run_turns(start_flywheel(config, chosen.out), chosen.once)
 
 
 def resume(argv: list[str]) -> int:
     """Go on with a flywheel; returns the exit code."""
-    from ludory.algorithms.flywheel import machine, plan
+    from ludory.algorithms.flywheel.machine import Flywheel
     from ludory.algorithms.flywheel.state import FlywheelState
 
-    return resume_turns("flywheel resume", argv, FlywheelState, plan, machine.resume_flywheel)
+    return resume_turns("flywheel resume", argv, FlywheelState, Flywheel)
 
 
 def status(argv: list[str]) -> int:
     """Show a flywheel; returns the exit code."""
-    from ludory.algorithms.flywheel import plan
     from ludory.algorithms.flywheel.state import FlywheelState
 
-    return show_turns("flywheel status", argv, FlywheelState, plan)
+    return show_turns("flywheel status", argv, FlywheelState)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,25 +142,16 @@ class _Status:
     """Print the state as JSON, for programs."""
 
 
-def resume_turns(
-    command: str,
-    argv: list[str],
-    state: type[TurnsState],
-    words: Any,
-    resumed: Callable[[Path, int | None], Turns[Any]],
-) -> int:
-    """Go on with the flywheel in a folder; returns the exit code.
-
-    words: the module whose `plan` and `line` tell of this kind of flywheel.
-    """
+def resume_turns(command: str, argv: list[str], state: type[TurnsState], kind: type[Turns[Any]]) -> int:
+    """Go on with the flywheel in a folder; returns the exit code."""
     chosen = parse(_Resume, argv, command)
     if chosen.dry_run:
-        print(words.plan(chosen.folder, state.read(chosen.folder)))
+        print(state.read(chosen.folder).plan(chosen.folder))
         return 0
-    return run_turns(resumed(chosen.folder, chosen.turns), chosen.once)
+    return run_turns(kind.resume(chosen.folder, chosen.turns), chosen.once)
 
 
-def show_turns(command: str, argv: list[str], state: type[TurnsState], words: Any) -> int:
+def show_turns(command: str, argv: list[str], state: type[TurnsState]) -> int:
     """Show the flywheel in a folder; returns the exit code."""
     chosen = parse(_Status, argv, command)
     found = state.read(chosen.folder)
@@ -171,8 +159,8 @@ def show_turns(command: str, argv: list[str], state: type[TurnsState], words: An
         print((chosen.folder / found.file).read_text(encoding="utf-8"), end="")
         return 0
     for turn in found.history:
-        print(words.line(turn))
-    print(words.plan(chosen.folder, found))
+        print(turn.summary())
+    print(found.plan(chosen.folder))
     return 0
 
 
@@ -183,15 +171,15 @@ def run_turns(flywheel: Turns[Any], once: bool) -> int:
     def on_step(flywheel: Turns[Any]) -> None:
         state = flywheel.state
         if state.step == state.steps[0] and state.history:
-            print(flywheel.line(state.history[-1]), flush=True)
+            print(state.history[-1].summary(), flush=True)
         if not state.finished and not once:
-            print(flywheel.plan(), file=sys.stderr, flush=True)
+            print(flywheel.state.plan(flywheel.folder), file=sys.stderr, flush=True)
 
     def bar(step: str, games: int) -> AbstractContextManager[Callable[[int], None]]:
         return games_bar(games, title=step)
 
     if not flywheel.state.finished:
-        print(flywheel.plan(), file=sys.stderr, flush=True)
+        print(flywheel.state.plan(flywheel.folder), file=sys.stderr, flush=True)
     with flywheel, stop_on_interrupt(flywheel.stop) as received:
         whole = flywheel.run(once, on_step, bar if sys.stderr.isatty() else None)
     state = flywheel.state

@@ -179,7 +179,7 @@ def _with_header(chosen: _Options) -> _Options:
 
 def _model(chosen: _Options, rest: list[str]) -> Any:
     """The model of --out, or a new one."""
-    from ludory.algorithms.running.rank import is_first_process
+    from ludory.algorithms.running.folder_lock import is_first_process
     from ludory.plugins import algorithms
 
     kind = algorithms.load(chosen.algorithm or "")

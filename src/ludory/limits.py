@@ -1,0 +1,107 @@
+"""Limits of dataclass fields as annotations, such as `games: Annotated[int, AtLeast(1)]`, and the one function that checks them.
+
+A field that is None is not checked. The aliases below are the usual cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import fields
+from functools import cache
+from inspect import get_annotations
+from types import UnionType
+from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
+
+from .errors import OptionError
+
+
+class Limit:
+    """A condition on a value.
+
+    Args:
+        rule: the condition in words, as the error states it.
+        holds: whether a value meets it; NaN must not.
+    """
+
+    def __init__(self, rule: str, holds: Callable[[Any], bool]) -> None:
+        self.rule, self.holds = rule, holds
+
+
+class AtLeast(Limit):
+    """A smallest value; `hint` follows it in the error."""
+
+    def __init__(self, least: float, hint: str = "") -> None:
+        super().__init__(f"must be at least {least}{hint}", lambda value: value >= least)
+
+
+class MoreThan(Limit):
+    """A bound that is not allowed itself."""
+
+    def __init__(self, bound: float, hint: str = "") -> None:
+        super().__init__(f"must be greater than {bound}{hint}", lambda value: value > bound)
+
+
+class Between(Limit):
+    """A closed interval."""
+
+    def __init__(self, low: float, high: float) -> None:
+        super().__init__(f"must lie in [{low}, {high}]", lambda value: low <= value <= high)
+
+
+class Below(Limit):
+    """An interval whose upper end is not allowed."""
+
+    def __init__(self, low: float, high: float, hint: str = "") -> None:
+        super().__init__(f"must lie in [{low}, {high}){hint}", lambda value: low <= value < high)
+
+
+class Whole(Limit):
+    """An integer, and no bool, of at least `least`."""
+
+    def __init__(self, least: int) -> None:
+        super().__init__(
+            f"must be an integer of at least {least}",
+            lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least,
+        )
+
+
+class OneOf(Limit):
+    """One of a few names."""
+
+    def __init__(self, *names: str) -> None:
+        *others, last = map(repr, names)
+        super().__init__(f"must be {', '.join(others)} or {last}", lambda value: value in names)
+
+
+PositiveInt: TypeAlias = Annotated[int, AtLeast(1)]
+NonNegativeInt: TypeAlias = Annotated[int, AtLeast(0)]
+PositiveFloat: TypeAlias = Annotated[float, MoreThan(0)]
+NonNegativeFloat: TypeAlias = Annotated[float, AtLeast(0)]
+Fraction: TypeAlias = Annotated[float, Between(0, 1)]
+
+
+def check_limits(config: object) -> None:
+    """Check all annotated fields of a dataclass; called by its `__post_init__`.
+
+    Raises:
+        OptionError: a field breaks its limit; the error names the field, the value and the limit.
+    """
+    for name, limit in _limits(type(config)):  # type: ignore[arg-type]  # classes are hashable
+        value = getattr(config, name)
+        if value is not None and not limit.holds(value):
+            raise OptionError(f"{name}={value!r}: {limit.rule}")
+
+
+@cache
+def _limits(kind: type) -> tuple[tuple[str, Limit], ...]:
+    hints: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        with suppress(NameError):  # a third party's class may use names that only type checkers import
+            hints |= get_annotations(base, eval_str=True)
+    found = []
+    for field in fields(kind):
+        hint = hints.get(field.name)
+        for part in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
+            found += [(field.name, limit) for limit in getattr(part, "__metadata__", ()) if isinstance(limit, Limit)]
+    return tuple(found)
