@@ -16,8 +16,10 @@ SIBLINGS = 15
 SMALL = 50
 """Lines of a file below which it needs a reason of its own to be a file."""
 REASONS = {
-    "envs/engine/binding/bot_cpu.py": "a template that `bind` reads",
-    "envs/engine/binding/bot_cuda.py": "a template that `bind` reads",
+    "agents/networks/policies/gru.py": "the home of an id",
+    "agents/texas42/play/greedy.py": "a way to play, beside the others",
+    "envs/hanabi/symmetry.py": "a fact of the game, which learners read through `Game`",
+    "envs/texas42/pictures/tiles.py": "how a domino is drawn",
 }
 """Small files with one importer that stay, and why."""
 

@@ -9,7 +9,7 @@ from tyro.conf import arg
 
 from ludory.cli.common.options import Folder, common_fields
 from ludory.cli.common.parser import parse, run_job
-from ludory.cli.train.flywheel import Steps, resume_turns, run_turns, show_turns
+from ludory.cli.train.flywheel import FlywheelSteps, resume_turns, run_turns, show_turns
 
 JOBS = {
     "run": ("texas42.flywheel:begin", "begin: label new seeds, fine-tune, score on golden seeds, keep what is better"),
@@ -24,7 +24,7 @@ def run(argv: list[str]) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Run(Steps):
+class _Run(FlywheelSteps):
     """Begin a flywheel: label new seeds, fine-tune, score on golden seeds, keep what is better, and begin again.
 
     Example: ludory texas42 flywheel run --start runs/net.ludory --start-seed 10000 --out runs/oracle

@@ -41,7 +41,7 @@ def run(argv: list[str]) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Steps:
+class FlywheelSteps:
     """Options of running a flywheel."""
 
     once: Flag = False
@@ -51,7 +51,7 @@ class Steps:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Run(Steps, GameOptions):
+class _Run(FlywheelSteps, GameOptions):
     """Begin a flywheel: search from a blueprint, learn from it, compare, and begin again with the better player.
 
     Example: ludory flywheel run --env Hanabi2P-v0 --blueprint hanabi/smartbot --games 500 --out runs/flywheel
@@ -117,7 +117,7 @@ def status(argv: list[str]) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Resume(Steps):
+class _Resume(FlywheelSteps):
     """Go on with a flywheel that was stopped or killed.
 
     Example: ludory flywheel resume runs/flywheel
