@@ -18,6 +18,8 @@ SMALL = 50
 REASONS = {
     "agents/networks/policies/gru.py": "the home of an id",
     "agents/texas42/play/greedy.py": "a way to play, beside the others",
+    "envs/engine/binding/bot_cpu.py": "a template that `bind` reads",
+    "envs/engine/binding/bot_cuda.py": "a template that `bind` reads",
     "envs/hanabi/symmetry.py": "a fact of the game, which learners read through `Game`",
     "envs/texas42/pictures/tiles.py": "how a domino is drawn",
 }
