@@ -6,21 +6,18 @@ tests/algorithms/test_compiled_update.py compare the two, and put the hash that 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ludory.agents.networks.fast.mlp_kernels import LANES, backward, encode, encoder_gradient, forward
+from ludory.agents.networks.fast.mlp_kernels import FLAGS, INLINED, LANES, backward, encode, encoder_gradient, forward
 from ludory.envs.engine.binding.cached_kernel import cached_kernel
 
 TWIN_OF = "6a99f133f180300b"
 """Hash of the code of `ppo_loss` that `_loss` stands for, see `compiled.code_hash`."""
-_FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": True}
 _ONE = np.float32(1)
 _ILLEGAL = np.float32(-1e30)
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**FLAGS)
 def normalise(advantages, order, out):  # type: ignore[no-untyped-def]
     """Write out[order] = advantages[order] scaled to mean 0 and deviation 1 (of a sample, as in PyTorch)."""
     count, mean, square = order.shape[0], 0.0, 0.0
@@ -34,7 +31,7 @@ def normalise(advantages, order, out):  # type: ignore[no-untyped-def]
         out[row] = (advantages[row] - mean) * scale
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**FLAGS)
 def add_gradient(weights, shape, heads, usual, base, data, order, share, coefficients, work, sums, start, stop):  # type: ignore[no-untyped-def]
     """Add the gradient of the loss over rows `order[start:stop]`, each weighing `share`, to `work.gradient`.
 
@@ -55,7 +52,7 @@ def add_gradient(weights, shape, heads, usual, base, data, order, share, coeffic
         encoder_gradient(shape, usual, encoder, d_sums, gradient)
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**INLINED)
 def _loss(heads, masks, actions, old, advantages, returns, rows, share, coefficients, out, d_out, sums):  # type: ignore[no-untyped-def]
     """Gradient of `ppo_loss` with respect to `out`, and the sums that are reported; without a teacher, all heads used."""
     clip, entropy_weight, value_weight = coefficients
@@ -93,7 +90,7 @@ def _loss(heads, masks, actions, old, advantages, returns, rows, share, coeffici
         sums[4] += abs(ratio - _ONE) > clip
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**INLINED)
 def _probabilities(mask, at, size, out, p, i):  # type: ignore[no-untyped-def]
     """Turn logits `out[at : at + size, i]` into log-probabilities, write probabilities to `p`; returns the entropy."""
     highest = _ILLEGAL
@@ -117,7 +114,7 @@ def _probabilities(mask, at, size, out, p, i):  # type: ignore[no-untyped-def]
     return entropy
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**FLAGS)
 def adam_step(weights, gradient, moments, squares, step, lr, beta1, beta2, eps, max_norm):  # type: ignore[no-untyped-def]
     """One step of Adam (arXiv 1412.6980) with the gradient clipped to `max_norm`; zeroes the gradient and returns its norm before clipping."""
     norm = np.float32(0)

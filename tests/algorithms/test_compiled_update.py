@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+
 import pytest
 import torch
 
+from ludory.agents.networks.fast import mlp_kernels
 from ludory.agents.networks.fast.compiled_mlp import CompiledForward, CompiledMlp, can_compile
 from ludory.algorithms.losses.returns import gae
-from ludory.algorithms.ppo import PPO
+from ludory.algorithms.ppo import PPO, kernels
 from ludory.algorithms.ppo.compiled import CompiledUpdate
 from ludory.algorithms.ppo.torch_update import TorchUpdate
 
@@ -95,3 +99,20 @@ def test_only_multi_layer_perceptrons_over_bits_in_float32_are_compiled():
     model = trained_a_little({"hidden": (8,)})
     assert can_compile(model.policy)
     assert not can_compile(model.policy.double())
+
+
+@pytest.mark.parametrize("module", [mlp_kernels, kernels], ids=lambda module: module.__name__.rpartition(".")[2])
+def test_kernels_that_kernels_call_are_inlined(module):
+    """A copy that is not inlined rounds differently in the process that compiles it and in those that load it from the cache."""
+    called = set()
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.FunctionDef):
+            called |= {
+                call.func.id
+                for call in ast.walk(node)
+                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+            }
+    floats = [vars(module)[name] for name in called if hasattr(vars(module).get(name), "targetoptions")]
+    floats = [kernel for kernel in floats if kernel.targetoptions.get("fastmath")]
+    assert floats
+    assert [kernel.__name__ for kernel in floats if not kernel.targetoptions.get("forceinline")] == []

@@ -22,10 +22,14 @@ from ludory.agents.networks.layers.packed_linear import differences
 from ludory.envs.engine.binding.cached_kernel import cached_kernel
 
 LANES = 64
-_FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": True}
+FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": True}
+"""Of kernels that Python calls."""
+INLINED: dict[str, Any] = {**FLAGS, "forceinline": True}
+"""Of kernels that kernels call. A copy of their own would be optimised apart, with other rounding, and which copy is called
+would depend on whether this process compiled it or read it from the cache."""
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**FLAGS)
 def weight_count(shape):  # type: ignore[no-untyped-def]
     """Length of the vector of weights."""
     width, towers, actions = shape[1] * shape[4], shape[1], shape[2]
@@ -35,7 +39,7 @@ def weight_count(shape):  # type: ignore[no-untyped-def]
     return count + (actions + 1) * (shape[-1] + 1)
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**FLAGS)
 def base_row(weights, shape, usual, out):  # type: ignore[no-untyped-def]
     """Write what the encoder gives for the usual row, (E,)."""
     width, bits = out.shape[0], shape[0] * 8
@@ -49,7 +53,7 @@ def base_row(weights, shape, usual, out):  # type: ignore[no-untyped-def]
                 out[j] -= column[j]
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**INLINED)
 def encode(weights, shape, usual, base, seen, order, work):  # type: ignore[no-untyped-def]
     """First layer of rows `order` (at most 64) of `seen` (m, bytes): fills `work.sums`, and lists and counts of rows per bit."""
     sums, lists, counts, places = work
@@ -72,7 +76,7 @@ def encode(weights, shape, usual, base, seen, order, work):  # type: ignore[no-u
         sums[i] = 0
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**INLINED)
 def _add_eight(rows, which, total):  # type: ignore[no-untyped-def]
     """Add the sum of eight rows to `total`."""
     a, b, c, d = rows[which[0]], rows[which[1]], rows[which[2]], rows[which[3]]
@@ -81,7 +85,7 @@ def _add_eight(rows, which, total):  # type: ignore[no-untyped-def]
         total[j] += ((a[j] + b[j]) + (c[j] + d[j])) + ((e[j] + f[j]) + (g[j] + h[j]))
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**INLINED)
 def encoder_gradient(shape, usual, work, delta, gradient):  # type: ignore[no-untyped-def]
     """Add the encoder's gradient; `delta` (65, E) is that of its sums, with a last row of zeros."""
     _, lists, counts, _ = work
@@ -106,7 +110,7 @@ def encoder_gradient(shape, usual, work, delta, gradient):  # type: ignore[no-un
             _add_eight(delta, lists[bit, t : t + 8], column)
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**INLINED)
 def multiply(weight, x, out):  # type: ignore[no-untyped-def]
     """Add weight (N, K) @ x (K, 64) to `out` (N, 64)."""
     rows, inner = weight.shape
@@ -139,7 +143,7 @@ def multiply(weight, x, out):  # type: ignore[no-untyped-def]
                 p[i] += p0 * a[i]
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**INLINED)
 def outer(delta, x, out):  # type: ignore[no-untyped-def]
     """Add delta (N, 64) @ x (K, 64)^T to `out` (N, K)."""
     rows, inner = out.shape
@@ -165,7 +169,7 @@ def outer(delta, x, out):  # type: ignore[no-untyped-def]
             out[n, k] += s0
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**INLINED)
 def _activate(x, tanh):  # type: ignore[no-untyped-def]
     """ReLU or tanh of (N, 64), in place."""
     for n in range(x.shape[0]):
@@ -178,7 +182,7 @@ def _activate(x, tanh):  # type: ignore[no-untyped-def]
                 row[i] = max(row[i], np.float32(0))
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**INLINED)
 def _deactivate(delta, x, tanh):  # type: ignore[no-untyped-def]
     """Gradient before the activation from that behind it (N, 64), in place; `x` is what came out."""
     for n in range(x.shape[0]):
@@ -191,7 +195,7 @@ def _deactivate(delta, x, tanh):  # type: ignore[no-untyped-def]
                 d[i] = d[i] if row[i] > 0 else np.float32(0)
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**INLINED)
 def forward(weights, shape, sums, x, out):  # type: ignore[no-untyped-def]
     """All layers behind the encoder's `sums` (64, E).
 
@@ -215,7 +219,7 @@ def forward(weights, shape, sums, x, out):  # type: ignore[no-untyped-def]
     _layer(weights, at, x[here - inner : here], out[actions:])
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**INLINED)
 def _layer(weights, at, x, out):  # type: ignore[no-untyped-def]
     """Write weight @ x + bias of the layer that begins at `at`; returns where the next one begins."""
     size, inner = out.shape[0], x.shape[0]
@@ -226,7 +230,7 @@ def _layer(weights, at, x, out):  # type: ignore[no-untyped-def]
     return after + size
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**INLINED)
 def backward(weights, shape, x, d_out, d_x, d_sums, gradient):  # type: ignore[no-untyped-def]
     """Add the gradient of all layers behind the encoder to `gradient`, and write that of its sums to `d_sums` (65, E).
 
@@ -258,18 +262,21 @@ def backward(weights, shape, x, d_out, d_x, d_sums, gradient):  # type: ignore[n
             row[j] = d_x[j, i]
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**INLINED)
 def _layer_gradient(weights, at, x, d_out, d_x, gradient):  # type: ignore[no-untyped-def]
     """Add the gradient of the layer that begins at `at`, and that of its input to `d_x`."""
     size, inner = d_out.shape[0], x.shape[0]
     after = at + size * inner
     for n in range(size):
-        gradient[after + n] += d_out[n].sum()
+        row, total = d_out[n], np.float32(0)
+        for i in range(LANES):
+            total += row[i]
+        gradient[after + n] += total
     outer(d_out, x, gradient[at:after].reshape(size, inner))
     multiply(weights[at:after].reshape(size, inner).T, d_out, d_x)
 
 
-@cached_kernel(**_FLAGS)
+@cached_kernel(**FLAGS)
 def outputs(weights, shape, usual, base, seen, logits, values, work, start, stop):  # type: ignore[no-untyped-def]
     """Write logits (m, A) and values (m,) of rows start to stop of `seen` (m, bytes)."""
     encoder, x, _, out, _, _, _ = work
