@@ -17,7 +17,7 @@ else:
     import tomli as tomllib
 
 REPOSITORY = Path(__file__).parents[2]
-SHIPPED = {".py", ".json", ".typed", ".cc", ".html", ".js", ".css"}
+SHIPPED = {".py", ".txt", ".json", ".typed", ".cc", ".html", ".js", ".css"}
 ROOMS = ("agents", "algorithms", "benchmarks", "envs", "plugins")
 
 

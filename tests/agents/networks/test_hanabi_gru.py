@@ -106,7 +106,7 @@ def test_games_without_a_last_move_in_the_observation_are_refused():
 
 def test_the_seat_must_be_told():
     policy = build_policy(PolicySpec("hanabi_gru", {}), make_game(SMALL).facts)
-    with pytest.raises(OptionError, match="which seat it plays"):
+    with pytest.raises(OptionError, match="needs the seat"):
         policy(torch.zeros(1, 22, dtype=torch.uint8))
 
 
