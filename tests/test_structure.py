@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,3 +100,14 @@ def test_a_public_class_name_means_one_thing() -> None:
                 homes[node.name].append(str(file.relative_to(ROOT)))
     doubled = {name: files for name, files in homes.items() if len(files) > 1}
     assert not doubled, doubled
+
+
+def test_the_architecture_page_names_files_that_exist() -> None:
+    """Paths are relative to the folder that their section names."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w./]+\.(?:py|html))`", page))
+    bases = [ROOT, ROOT / "envs", ROOT / "algorithms", ROOT / "src" / "ludory"]
+    bases += [base / "engine" / "binding" for base in bases] + [ROOT / "envs" / "views"]
+    missing = sorted(name for name in named if not any((base / name).exists() for base in bases))
+    assert len(named) > 10
+    assert not missing, missing
