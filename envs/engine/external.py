@@ -108,6 +108,8 @@ class ExternalEngine(EngineBase):
         self.game, self.facts, self.num_games = game, game.facts, checked_num_games(num_games)
         self.threads = threads
         self._all = np.arange(self.num_games)
+        self._sizes, self._offsets = np.array(self.facts.head_sizes), head_offsets(self.facts)[:-1]
+        self._mask_row = np.arange(self._mask_rows)[None, :, None]
         self._numbers = first_game + self._all
         self._started = np.zeros(self.num_games, bool)
         self.state = self._new_state()
@@ -203,13 +205,15 @@ class ExternalEngine(EngineBase):
     def _settle(self, rows: Rows) -> None:
         """Update seats and masks of the games of `rows` that are over."""
         state = self.state
-        over = rows[state.terminated[rows] | state.truncated[rows]]
+        over = rows[self.over[rows]]
+        if not len(over):
+            return
         state.legal[over] = True
         if self.game.seats_leave:
             settled = over[state.terminated[over]]
             state.seat_terminated[settled] |= state.alive[settled]
         else:
-            state.seat_terminated[rows] = state.terminated[rows, None]
+            state.seat_terminated[over] = state.terminated[over, None]
         state.alive[over] = False
 
     def step(self, actions: Any, rows: Any | None = None) -> None:
@@ -241,10 +245,12 @@ class ExternalEngine(EngineBase):
 
     def _first_illegal(self, cube: NDArray[np.int64], rows: Rows) -> int:
         """Flat index in `cube` [m, S, H] of the first illegal action of a running game, -1 if there is none."""
-        sizes, offsets = np.array(self.facts.head_sizes), head_offsets(self.facts)[:-1]
-        columns = np.clip(cube, 0, sizes - 1) + offsets
-        legal = np.take_along_axis(self.state.legal[rows], columns, axis=2) & (cube >= 0) & (cube < sizes)
-        wrong = ~legal & ~self.over[rows, None, None]
+        exists = (cube >= 0) & (cube < self._sizes)
+        columns = np.where(exists, cube, 0) + self._offsets
+        wrong = ~(exists & self.state.legal[rows[:, None, None], self._mask_row, columns])
+        if not wrong.any():
+            return -1
+        wrong &= ~self.over[rows, None, None]
         return int(wrong.argmax()) if wrong.any() else -1
 
     def _checked_numbers(self, given: NDArray[Any], rows: Rows) -> NDArray[np.float32]:
