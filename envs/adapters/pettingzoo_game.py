@@ -100,13 +100,20 @@ class AecEnvironment(AdaptedEnvironment):
         env = self.env
         env.step(self.seats.actions[self._number[env.agent_selection]].value(action))
         self._add_rewards(row)
+        # Each attribute of a wrapped environment passes through all its wrappers, so most steps read as few as possible.
+        if any(env.terminations.values()) or any(env.truncations.values()) or not env.agents:
+            self._end_seats(row)
+        self._show(row)
+
+    def _end_seats(self, row: Row) -> None:
+        """Step for the agents that are out; write how the game ended if all are."""
+        env = self.env
         while env.agents and not self._over() and self._done(env.agent_selection):
             env.step(None)  # AEC requires agents that are out to step with None
             self._add_rewards(row)
         if self._over():
             row.terminated[...] = ended = any(env.terminations.values()) or not env.agents
             row.truncated[...] = not ended
-        self._show(row)
 
     def _add_rewards(self, row: Row) -> None:
         for agent, reward in self.env.rewards.items():
@@ -120,14 +127,15 @@ class AecEnvironment(AdaptedEnvironment):
 
     def _show(self, row: Row) -> None:
         env = self.env
-        if not env.agents:
+        agents, infos = env.agents, env.infos
+        if not agents:
             return
         seat = self._number[env.agent_selection]
         row.to_move[...] = seat
-        for agent in env.agents:
+        for agent in agents:
             here = self._number[agent]
             mask = row.legal[0] if here == seat else np.empty(len(row.legal[0]), bool)
-            self.seats.write(here, env.observe(agent), env.infos.get(agent, {}), row.observations[here], mask)
+            self.seats.write(here, env.observe(agent), infos.get(agent, {}), row.observations[here], mask)
 
 
 class ParallelEnvironment(AdaptedEnvironment):
