@@ -80,6 +80,14 @@ class LogFormatError(DataError):
     """A log of another program cannot be read; lists up to 20 problems with place, content and what is allowed."""
 
 
+class RejectedBattleError(DataError):
+    """A recorded battle cannot become trajectories; `name` is one of `ludory.data.pokemon.rejections.REASONS`."""
+
+    def __init__(self, name: str, detail: str) -> None:
+        super().__init__(f"{name}: {detail}")
+        self.name, self.detail = name, detail
+
+
 class WorkerError(LudoryError, RuntimeError):
     """An environment in another process failed, or its process crashed or hung; the message has its last actions."""
 
