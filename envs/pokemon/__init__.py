@@ -1,1 +1,1 @@
-"""Pokémon battles: single battles of Pokémon Showdown, two seats that move at once."""
+"""Pokémon battles on the rules of Pokémon Showdown."""
