@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from ludory.envs.pokemon.vocab import to_id
 from ludory.errors import RejectedBattleError
 from ludory.reading import JsonError, parse_json, shown, unpacked
 
@@ -37,11 +38,6 @@ class RecordedBattle(NamedTuple):
     """Who played, if the recording says it."""
     place: str
     """File and line."""
-
-
-def to_id(text: str) -> str:
-    """Id form of a name: lower case letters and digits only, as the simulator has it."""
-    return re.sub(r"[^a-z0-9]+", "", text.lower())
 
 
 def read_battles(path: str | Path) -> Iterator[RecordedBattle | Rejection]:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, NamedTuple
 
+from ludory.envs.pokemon.vocab import to_id
 from ludory.errors import RejectedBattleError
 
 from .rejections import reject
-from .replays import to_id
 
 Kind = Literal["free", "forced_switch", "pivot", "preview", "single"]
 LabelSource = Literal["request", "seen", "inferred", "missing"]
@@ -24,7 +24,7 @@ GEN1_TRAPS = {"wrap", "bind", "clamp", "firespin"}
 SEMI_LOCKS = GEN1_TRAPS | {"bide"}
 """Generations 1 and 2: the menu has one entry, but the side may switch."""
 ILLUSIONISTS = ("Zoroark", "Zorua")
-GIMMICKS = {"-terastallize": "tera", "-mega": "mega", "-burst": "mega", "-zpower": "z"}
+GIMMICKS = {"-terastallize": "tera", "-mega": "mega", "-burst": "ultra", "-zpower": "z"}
 NO_MOVES = {"struggle", "recharge"}
 TEAM, MENU = 6, 4
 
@@ -123,6 +123,8 @@ class _Side:
     trapped: bool = False
     gimmick: str = ""
     reviving: bool = False
+    pursued: bool = False
+    """Generations 2 to 4: Pursuit hit it while it left; the switch goes on even if it fainted."""
     spent: set[str] = field(default_factory=set)
 
 
@@ -244,7 +246,7 @@ class _Watcher:
                 raise reject("bad_line", f"turn {self.turn} began before a Pokémon of p{side.seat + 1} entered")
             foe = self.sides[1 - side.seat]
             side.fight = self.gen == 1 and (side.active.status in ("slp", "frz") or side.trapped or foe.trap)
-            side.acted = side.ejected = side.pivoted = side.encored = side.instructed = side.reviving = False
+            side.acted = side.ejected = side.pivoted = side.encored = side.instructed = side.reviving = side.pursued = False
             side.trapped, side.gimmick = False, ""
             side.turn_decision = self._decide(side, self.number + 1, "free")
         for side in self.sides:
@@ -257,7 +259,7 @@ class _Watcher:
         decision: Decision | None
         if not self.turn and side.active is None:
             decision = next((one for one in self.decisions if one.seat == side.seat), None)
-        elif side.fainted:
+        elif side.fainted and not (side.pursued and not side.acted):
             decision = self._decide(side, self._request_place(), "forced_switch")
         elif side.acted or side.ejected or came_from or not self.turn:
             if not (side.pivoted or side.ejected or came_from):
@@ -269,7 +271,7 @@ class _Watcher:
         if decision is not None:
             decision.verb, decision.target, decision.source = "switch", member, "seen"
         side.entered, side.acted = decision, True
-        side.fainted = side.ejected = side.pivoted = False
+        side.fainted = side.ejected = side.pivoted = side.pursued = False
 
     def drag(self, said: list[str]) -> None:
         """|drag|p1a: NICK|DETAILS|HP"""
@@ -302,6 +304,8 @@ class _Watcher:
             side.pivoted, self.trigger = True, self.number
         if shown == "revivalblessing":
             side.reviving, self.trigger = True, self.number
+        if by == shown == "pursuit" and 2 <= self.gen <= 4:
+            self.sides[1 - side.seat].pursued = True
         with_z = side.gimmick == "z" and not side.acted
         locked = by == "lockedmove" or (self.gen <= 2 and by == shown)
         side.trap = self.gen == 1 and shown in GEN1_TRAPS
@@ -346,6 +350,7 @@ class _Watcher:
             decision.kind, decision.one_entry = "single", True
         elif named and not side.encored and not side.fight:
             self._learn(side.active, named, paid=False)
+            decision.hidden = side.gimmick == "z" or (side.active is not None and side.active.dynamaxed)
             decision.verb, decision.move, decision.source = "move", named, "inferred"
             decision.gimmick = side.gimmick
 
@@ -427,8 +432,11 @@ class _Watcher:
 
     def end_item(self, said: list[str]) -> None:
         """|-enditem|p1a: NICK|ITEM"""
-        if to_id(said[1]) in EJECTS:
-            self.sides[_seat(said[0])].ejected, self.trigger = True, self.number
+        side, item = self.sides[_seat(said[0])], to_id(said[1])
+        if item in EJECTS:
+            side.ejected, self.trigger = True, self.number
+        elif item in ("leppaberry", "mysteryberry") and side.active is not None:
+            side.active.uses.clear()
 
     def single_move(self, said: list[str]) -> None:
         """|-singlemove|p1a: NICK|Instruct: its next line is no choice."""
@@ -554,9 +562,9 @@ class _Watcher:
             return
         owner = actor.menu
         if move in actor.copied and move not in owner.moves:
-            move = actor.copied[move]
+            move, paid = actor.copied[move], False
         owner.moves.add(move)
-        if paid:
+        if paid and owner is actor:
             actor.uses[move] = actor.uses.get(move, 0) + 1
 
 
