@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
+from ludory.envs.pokemon.observation import ENTITY_SIZE
 from torch import Tensor, nn
 
 from ludory.agents.networks.layers.recurrent import GruStep
 from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.envs.game import GameFacts
-from ludory.envs.pokemon.observation import ENTITY_SIZE
 from ludory.errors import OptionError
 
 from .rows import MENU, SLOTS, IdEmbeddings, Row, cut, need_observation
