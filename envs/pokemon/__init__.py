@@ -1,0 +1,1 @@
+"""Pokémon battles on the rules of Pokémon Showdown."""
