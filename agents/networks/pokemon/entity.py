@@ -11,7 +11,7 @@ from ludory.envs.game import GameFacts
 from ludory.errors import OptionError
 
 from .pointer import Encoded, PointerPolicy
-from .rows import ACTIVE, CODE, EXISTS, MENU, SLOTS, WIDTHS, Row
+from .rows import ACTIVE, CODE, EXISTS, MENU, SLOTS, WIDTHS, BattleRow
 
 MOVE_CODE = WIDTHS["moves"] + 22
 
@@ -45,7 +45,7 @@ class EntityPolicy(PointerPolicy):
         )
         self.initialise()
 
-    def encode(self, row: Row) -> Encoded:
+    def encode(self, row: BattleRow) -> Encoded:
         """Codes of m rows."""
         codes = self.pokemon(self.ids.pokemon(row)).unflatten(1, (2, SLOTS))  # (m, 2, 6, width)
         moves = self.moves(self.ids.moves(row)).unflatten(1, (2, MENU))  # (m, 2, 4, move width)

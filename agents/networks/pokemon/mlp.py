@@ -12,11 +12,10 @@ from torch import Tensor, nn
 from ludory.agents.networks.policies.residual import ResidualBlock
 from ludory.agents.networks.policy import Policy, PolicyOutput, output_layers
 from ludory.envs.game import GameFacts
-from ludory.envs.pokemon.observation import ENTITY_SIZE, FLAT_SIZE, SEED41_SIZE
 from ludory.envs.pokemon.vocab import vocabulary
 from ludory.errors import OptionError
 
-from .rows import cut, flat_of_row, need_observation
+from .rows import ENTITY_SIZE, FLAT_SIZE, SEED41_SIZE, cut, flat_of_row, need_observation
 
 SPECIES = (1, 22)
 """Entries of `seed41` with the ids of both active species."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
-from ludory.envs.pokemon.observation import ENTITY_SIZE
 from torch import Tensor, nn
 
 from ludory.agents.networks.layers.recurrent import GruStep
@@ -13,7 +12,7 @@ from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.envs.game import GameFacts
 from ludory.errors import OptionError
 
-from .rows import MENU, SLOTS, IdEmbeddings, Row, cut, need_observation
+from .rows import ENTITY_SIZE, MENU, SLOTS, BattleRow, IdEmbeddings, cut, need_observation
 
 PLAIN = MENU + SLOTS
 """Actions without a gimmick."""
@@ -72,7 +71,7 @@ class PointerPolicy(Policy):
                     nn.init.zeros_(layer.bias)
         self.eval()
 
-    def encode(self, row: Row) -> Encoded:
+    def encode(self, row: BattleRow) -> Encoded:
         """Codes of m rows."""
         raise NotImplementedError
 
@@ -96,7 +95,7 @@ class PointerPolicy(Policy):
         if self.gru is None:
             return super().unroll(observations, memory, starts, seats)
         encoded = self.encode(cut(observations.flatten(0, 1)))
-        before = self.initial_memory(starts.shape[1]) if memory is None else memory
+        before = self.value.weight.new_zeros(starts.shape[1], self.hidden) if memory is None else memory
         inputs = self.gru.inputs(encoded.trunk).unflatten(0, starts.shape)
         hidden = self.gru.scan(inputs, before, starts)
         flat = self._outputs(encoded, hidden.flatten(0, 1), None)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from ludory.envs.game import GameFacts
-from ludory.envs.pokemon.observation import ENTITY_SIZE, FLAT_SIZE, SEED41_SIZE
-from ludory.envs.pokemon.vocab import VOCAB_SHA256, vocabulary
+from ludory.envs.pokemon.vocab import VOCAB_SHA256, Kind, vocabulary
 from ludory.errors import CheckpointError, OptionError
 
 TEAM, POKEMON, MENU, MOVES, SLOTS = 12, 40, 4, 8, 6
@@ -18,18 +18,21 @@ IDS = 12
 """Ids of a Pokémon: species, ability, item, three types, status, last move, four moves."""
 ACTIVE, EXISTS = 2, 0
 """Columns of a Pokémon's numbers."""
-KINDS = ("species", "abilities", "items", "types", "types", "types", "statuses", "moves")
+KINDS: tuple[Kind, ...] = ("species", "abilities", "items", "types", "types", "types", "statuses", "moves")
 """Vocabulary of each of a Pokémon's first ids; the rest are moves."""
-WIDTHS = {"species": 64, "moves": 32, "items": 16, "abilities": 16, "types": 8, "statuses": 4}
+WIDTHS: Mapping[Kind, int] = {"species": 64, "moves": 32, "items": 16, "abilities": 16, "types": 8, "statuses": 4}
 """Width of the embedding of each vocabulary."""
 DROPPED = 0.02
 """Share of known ids that read as unknown while a supervised learner trains, so that the row of unknown ids is trained."""
 PARTS = (TEAM * IDS, MOVES, TEAM * POKEMON, 2 * 26, MOVES * 22, 72)
+"""Lengths of the parts of a row."""
+ENTITY_SIZE, FLAT_SIZE, SEED41_SIZE = sum(PARTS), sum(PARTS[2:]) + TEAM * (20 + 8), 41
+"""Numbers of each observation."""
 CODE = sum(WIDTHS[kind] for kind in KINDS) + WIDTHS["moves"] + POKEMON
 """Numbers of a Pokémon with its ids embedded: the first eight ids, the mean of its moves, its own numbers."""
 
 
-class Row(NamedTuple):
+class BattleRow(NamedTuple):
     """Parts of m rows of `entity`."""
 
     ids: Tensor  # (m, 12, 12) int32
@@ -40,10 +43,10 @@ class Row(NamedTuple):
     field: Tensor  # (m, 72)
 
 
-def cut(observation: Tensor) -> Row:
+def cut(observation: Tensor) -> BattleRow:
     """The parts of rows (m, 932)."""
     ids, move_ids, pokemon, volatile, moves, field = observation.split(PARTS, -1)
-    return Row(
+    return BattleRow(
         ids.unflatten(-1, (TEAM, IDS)).int(),
         move_ids.int(),
         pokemon.unflatten(-1, (TEAM, POKEMON)),
@@ -67,7 +70,7 @@ class IdEmbeddings(nn.Module):
         self.tables = nn.ParameterList(torch.randn(sizes[kind], width) * 0.1 for kind, width in WIDTHS.items())
         self.register_buffer("sha256", torch.frombuffer(bytearray.fromhex(VOCAB_SHA256), dtype=torch.uint8).clone())
 
-    def pokemon(self, row: Row) -> Tensor:
+    def pokemon(self, row: BattleRow) -> Tensor:
         """(m, 12, CODE): each Pokémon's embedded ids beside its own numbers."""
         ids = self._dropped(row.ids)
         tables = dict(zip(WIDTHS, self.tables, strict=True))
@@ -75,7 +78,7 @@ class IdEmbeddings(nn.Module):
         moves = nn.functional.embedding_bag(ids[..., len(KINDS) :].flatten(0, 1), tables["moves"], mode="mean")
         return torch.cat([*parts, moves.unflatten(0, ids.shape[:2]), row.pokemon], -1)
 
-    def moves(self, row: Row) -> Tensor:
+    def moves(self, row: BattleRow) -> Tensor:
         """(m, 8, 32 + 22): embedding and numbers of the menu's moves and of the foe's known moves."""
         return torch.cat([nn.functional.embedding(self._dropped(row.move_ids), self.tables[1]), row.moves], -1)
 
@@ -94,7 +97,7 @@ class IdEmbeddings(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
 
-def flat_of_row(row: Row) -> Tensor:
+def flat_of_row(row: BattleRow) -> Tensor:
     """(m, 1116): `flat` of the specification, from rows of `entity`: numbers, types as multi-hot 20, status as one-hot 8."""
     size = len(row.ids)
     types = row.field.new_zeros(size, TEAM, 21)

@@ -12,7 +12,7 @@ from ludory.envs.game import GameFacts
 from ludory.errors import OptionError
 
 from .pointer import Encoded, PointerPolicy
-from .rows import ACTIVE, CODE, MENU, MOVES, SLOTS, TEAM, WIDTHS, Row
+from .rows import ACTIVE, CODE, MENU, MOVES, SLOTS, TEAM, WIDTHS, BattleRow
 
 
 class EntityTransformerPolicy(PointerPolicy):
@@ -52,7 +52,7 @@ class EntityTransformerPolicy(PointerPolicy):
         self.norm, self.trunk = nn.LayerNorm(width), nn.Sequential(nn.Linear(width, hidden), nn.ReLU())
         self.initialise()
 
-    def encode(self, row: Row) -> Encoded:
+    def encode(self, row: BattleRow) -> Encoded:
         """Codes of m rows."""
         active = row.pokemon[..., ACTIVE].unflatten(1, (2, SLOTS)).unsqueeze(-1)  # (m, 2, 6, 1)
         roles = self.roles[:, :1] + active * (self.roles[:, 1:] - self.roles[:, :1])

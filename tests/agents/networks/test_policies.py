@@ -281,5 +281,5 @@ def test_a_file_whose_network_is_not_installed_says_what_to_install():
 
 
 def test_an_unknown_network_answers_with_the_nearest():
-    with pytest.raises(UnknownIdError, match=r"no network has the id 'transfromer'; did you mean 'transformer'\?"):
+    with pytest.raises(UnknownIdError, match=r"no network has the id 'transfromer'; did you mean 'transformer'"):
         parse_policy("transfromer(width=24)")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ludory.agents.networks.pokemon.rows import ENTITY_SIZE
 from ludory.envs.game import GameFacts, Head, ObservationSpec, flat_segments
-from ludory.envs.pokemon.observation import ENTITY_SIZE
 from ludory.envs.pokemon.vocab import vocabulary
 
 KINDS = ("species", "abilities", "items", "types", "types", "types", "statuses", *["moves"] * 5)

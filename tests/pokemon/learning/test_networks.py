@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from ludory.envs.pokemon.observation import FLAT_SIZE, SEED41_SIZE
 from torch import Tensor
 
 from ludory.agents.networks.build import build_policy, parse_policy
 from ludory.agents.networks.pokemon.mlp import FlatMlpPolicy
-from ludory.agents.networks.pokemon.rows import cut, flat_of_row
+from ludory.agents.networks.pokemon.rows import FLAT_SIZE, SEED41_SIZE, cut, flat_of_row
 from ludory.agents.networks.policy import Policy
 from ludory.errors import CheckpointError, OptionError
 
