@@ -10,6 +10,7 @@ _TEXAS_42 = "ludory.envs.texas42:make_"
 _ARENA = "ludory.envs.arena:make_game"
 _HANABI_BOTS = "ludory.agents.hanabi.bots.agents:make_"
 _TEXAS_42_AGENTS = "ludory.agents.texas42."
+_POKEMON_BOTS = "ludory.agents.pokemon.bots:"
 _BENCH = "ludory.benchmarks."
 _STYLE = "ludory.agents.arena.bots:make_style"
 _TINY = {"colors": 2, "ranks": 2, "hand_size": 2, "max_information_tokens": 8, "max_life_tokens": 3}
@@ -92,10 +93,19 @@ AGENTS = (
         "ludory.agents.texas42.bots:SplitAgent",
         "Texas 42: one agent bids, another plays (bid=, play=)",
     ),
+    Entry("pokemon/random", f"{_POKEMON_BOTS}RandomBot", "Pokémon: uniform over legal actions (gimmick_rate=, seed=)"),
+    Entry("pokemon/max-base-power", f"{_POKEMON_BOTS}MaxBasePowerBot", "Pokémon: the move of largest base power"),
+    Entry(
+        "pokemon/simple-heuristics",
+        f"{_POKEMON_BOTS}SimpleHeuristicsBot",
+        "Pokémon: match-ups, hazards and estimated damage, as poke-env's player (sets_up=, terastallizes=)",
+    ),
+    Entry("pokemon/greedy-damage", f"{_POKEMON_BOTS}GreedyDamageBot", "Pokémon: always the most damage by type chart"),
     Entry("texas42/seer", "ludory.agents.texas42.bots:SeerAgent", "Texas 42 ceiling: sees all hands, plays exactly"),
 )
 
 _NETWORKS = "ludory.agents.networks.policies."
+_POKEMON_NETWORKS = "ludory.agents.networks.pokemon."
 
 NETWORKS = (
     Entry("mlp", f"{_NETWORKS}mlp:MlpPolicy", "hidden layers; the default"),
@@ -104,6 +114,18 @@ NETWORKS = (
     Entry("transformer", f"{_NETWORKS}transformer:TransformerPolicy", "attention over the segments of an observation"),
     Entry("hanabi_gru", f"{_NETWORKS}hanabi_gru:HanabiGruPolicy", "Hanabi: a memory, told the seat and the last moves"),
     Entry("domino", f"{_NETWORKS}domino:DominoTransformer", "Texas 42: attention over tiles; for texas42_oracle"),
+    Entry(
+        "pokemon/entity",
+        f"{_POKEMON_NETWORKS}entity:EntityPolicy",
+        "Pokémon: one encoder for all twelve, pointer scores",
+    ),
+    Entry(
+        "pokemon/entity-transformer",
+        f"{_POKEMON_NETWORKS}transformer:EntityTransformerPolicy",
+        "Pokémon: attention over Pokémon, moves and field, pointer scores",
+    ),
+    Entry("pokemon/mlp", f"{_POKEMON_NETWORKS}mlp:FlatMlpPolicy", "Pokémon: hidden layers over flat"),
+    Entry("pokemon/seed-mlp", f"{_POKEMON_NETWORKS}mlp:SeedMlpPolicy", "Pokémon: residual blocks over seed41"),
 )
 
 ALGORITHMS = (

@@ -88,5 +88,20 @@ class WorkerError(LudoryError, RuntimeError):
     """An environment in another process failed, or its process crashed or hung; the message has its last actions."""
 
 
+class BackendError(LudoryError, RuntimeError):
+    """A program that holds the rules of a game failed: it died, its rules crashed, or it refused a message.
+
+    `game` is the number of the game, None if the whole program failed.
+    """
+
+    def __init__(self, message: str, game: int | None = None) -> None:
+        super().__init__(message)
+        self.game = game
+
+
+class BackendTimeout(BackendError, TimeoutError):  # noqa: N818, the name that its kind has elsewhere
+    """A program that holds the rules of a game did not answer in time."""
+
+
 class TrainingError(LudoryError, ArithmeticError):
     """Training cannot continue: a loss, gradient or weight is not finite."""
