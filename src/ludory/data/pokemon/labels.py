@@ -14,7 +14,6 @@ from ludory.envs.pokemon.formats import (
     Gimmick,
     SlotOrder,
     gimmick_groups,
-    num_actions,
 )
 from ludory.envs.pokemon.vocab import VOCAB_SHA256, vocabulary
 

@@ -204,40 +204,40 @@ class _Watcher:
             self.names[_seat(said[0])] = said[1]
 
     def gametype(self, said: list[str]) -> None:
-        """|gametype|singles"""
+        """|gametype|singles."""
         if said[0] != "singles":
             raise reject("not_singles", said[0])
 
     def read_gen(self, said: list[str]) -> None:
-        """|gen|9"""
+        """|gen|9."""
         self.gen = int(said[0])
 
     def teamsize(self, said: list[str]) -> None:
-        """|teamsize|p1|6"""
+        """|teamsize|p1|6."""
         self.sides[_seat(said[0])].size = int(said[1])
 
     def poke(self, said: list[str]) -> None:
-        """|poke|p1|DETAILS|ITEM"""
+        """|poke|p1|DETAILS|ITEM."""
         side, species = self.sides[_seat(said[0])], said[1].split(",")[0]
         self._check_illusion(species)
         side.team.append(Member(len(side.team), species, said[1]))
 
     def teampreview(self, said: list[str]) -> None:
-        """|teampreview"""
+        """|teampreview."""
         self.preview = True
         for side in self.sides:
             self._decide(side, self.number + 1, "preview")
             side.size = len(side.team)
 
     def words(self, said: list[str]) -> None:
-        """|raw|HTML"""
+        """|raw|HTML."""
         if "custom rules" in "|".join(said).lower():
             raise reject("custom_rules")
 
     # Turns
 
     def next_turn(self, said: list[str]) -> None:
-        """|turn|N"""
+        """|turn|N."""
         self.turn = int(said[0])
         for side in self.sides:
             if side.fainted:
@@ -246,14 +246,16 @@ class _Watcher:
                 raise reject("bad_line", f"turn {self.turn} began before a Pokémon of p{side.seat + 1} entered")
             foe = self.sides[1 - side.seat]
             side.fight = self.gen == 1 and (side.active.status in ("slp", "frz") or side.trapped or foe.trap)
-            side.acted = side.ejected = side.pivoted = side.encored = side.instructed = side.reviving = side.pursued = False
+            side.acted = side.ejected = side.pivoted = side.encored = side.instructed = side.reviving = side.pursued = (
+                False
+            )
             side.trapped, side.gimmick = False, ""
             side.turn_decision = self._decide(side, self.number + 1, "free")
         for side in self.sides:
             side.trap = False
 
     def switch(self, said: list[str]) -> None:
-        """|switch|p1a: NICK|DETAILS|HP"""
+        """|switch|p1a: NICK|DETAILS|HP."""
         side = self._side(said[0])
         came_from = any(part.startswith("[from]") for part in said[3:])
         decision: Decision | None
@@ -274,7 +276,7 @@ class _Watcher:
         side.fainted = side.ejected = side.pivoted = side.pursued = False
 
     def drag(self, said: list[str]) -> None:
-        """|drag|p1a: NICK|DETAILS|HP"""
+        """|drag|p1a: NICK|DETAILS|HP."""
         side = self._side(said[0])
         self._enter(side, said)
         side.acted, side.entered, side.pivoted, side.ejected = True, None, False, False
@@ -334,7 +336,7 @@ class _Watcher:
                 decision.kind = "single"
 
     def cant(self, said: list[str]) -> None:
-        """|cant|p1a: NICK|REASON|MOVE"""
+        """|cant|p1a: NICK|REASON|MOVE."""
         side, reason = self._side(said[0]), to_id(said[1])
         if reason.startswith("ability") and reason != "abilitytruant":
             return  # names the Pokémon whose ability stops the other one's move
@@ -357,7 +359,7 @@ class _Watcher:
     # What happens to the active Pokémon
 
     def faint(self, said: list[str]) -> None:
-        """|faint|p1a: NICK"""
+        """|faint|p1a: NICK."""
         side = self._side(said[0])
         if side.active is not None:
             side.active.fainted, side.active.hp = True, 0.0
@@ -385,19 +387,19 @@ class _Watcher:
         member.fainted = False
 
     def status(self, said: list[str]) -> None:
-        """|-status|p1a: NICK|slp"""
+        """|-status|p1a: NICK|slp."""
         member = self._named(said[0])
         if member is not None:
             member.status = said[1]
 
     def cure(self, said: list[str]) -> None:
-        """|-curestatus|p1a: NICK|slp"""
+        """|-curestatus|p1a: NICK|slp."""
         member = self._named(said[0])
         if member is not None:
             member.status = ""
 
     def cure_team(self, said: list[str]) -> None:
-        """|-cureteam|p1a: NICK"""
+        """|-cureteam|p1a: NICK."""
         for member in self.sides[_seat(said[0])].team:
             member.status = ""
 
@@ -415,7 +417,7 @@ class _Watcher:
             side.active.copied[to_id(said[2])] = "mimic"
 
     def end(self, said: list[str]) -> None:
-        """|-end|p1a: NICK|EFFECT"""
+        """|-end|p1a: NICK|EFFECT."""
         side = self.sides[_seat(said[0])]
         if to_id(said[1]) == "dynamax" and side.active is not None:
             side.active.dynamaxed = False
@@ -431,7 +433,7 @@ class _Watcher:
             side.active.copied[to_id(said[2])] = effect
 
     def end_item(self, said: list[str]) -> None:
-        """|-enditem|p1a: NICK|ITEM"""
+        """|-enditem|p1a: NICK|ITEM."""
         side, item = self.sides[_seat(said[0])], to_id(said[1])
         if item in EJECTS:
             side.ejected, self.trigger = True, self.number
@@ -444,13 +446,13 @@ class _Watcher:
             self.sides[_seat(said[0])].instructed = True
 
     def transform(self, said: list[str]) -> None:
-        """|-transform|p1a: NICK|p2a: NICK"""
+        """|-transform|p1a: NICK|p2a: NICK."""
         side, other = self._side(said[0]), self._side(said[1])
         if side.active is not None and other.active is not None:
             side.active.menu_of = other.active.menu
 
     def gimmick(self, said: list[str], name: str) -> None:
-        """|-terastallize|p1a: NICK|TYPE and its like"""
+        """|-terastallize|p1a: NICK|TYPE and its like."""
         self._use_gimmick(self.sides[_seat(said[0])], name)
 
     def forme(self, said: list[str]) -> None:
@@ -461,7 +463,7 @@ class _Watcher:
             side.active.species = said[1].split(",")[0]
 
     def win(self, said: list[str]) -> None:
-        """|win|NAME"""
+        """|win|NAME."""
         if not all(self.names):
             raise reject("no_players")
         if said[0] not in self.names:
@@ -471,7 +473,7 @@ class _Watcher:
         self.winner, self.ended = self.names.index(said[0]), True
 
     def tie(self, said: list[str]) -> None:
-        """|tie"""
+        """|tie."""
         if not all(self.names):
             raise reject("no_players")
         self.ended = True
@@ -498,8 +500,7 @@ class _Watcher:
         free = tuple(
             slot
             for slot in range(side.size)
-            if slot not in seen
-            or (not seen[slot].fainted and (kind == "preview" or seen[slot] is not side.active))
+            if slot not in seen or (not seen[slot].fainted and (kind == "preview" or seen[slot] is not side.active))
         )
         actor = None if kind == "preview" else side.active
         decision = Decision(at, side.seat, self.turn, kind, actor, free, frozenset(side.spent))

@@ -117,7 +117,9 @@ def read_trajectories(path: str | Path, skipped: list[str] | None = None) -> Ite
         else:
             skipped += problems.texts
     if not found:
-        raise DataError(f"{path}: no trajectory in it; `ludory pokemon convert IN -o OUT.jsonl` writes some from replays")
+        raise DataError(
+            f"{path}: no trajectory in it; `ludory pokemon convert IN -o OUT.jsonl` writes some from replays"
+        )
 
 
 def _own_faults(content: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -196,9 +198,7 @@ def _step_of(step: Mapping[str, Any], every: tuple[int, ...]) -> BattleStep:
     )
 
 
-def write_trajectories(
-    path: str | Path, trajectories: Iterable[BattleTrajectory], schema: Schema = "ludory"
-) -> int:
+def write_trajectories(path: str | Path, trajectories: Iterable[BattleTrajectory], schema: Schema = "ludory") -> int:
     """Write a file, gzip if its name ends in .gz; returns the number of trajectories. The file appears whole or not at all.
 
     Args:
@@ -213,16 +213,22 @@ def write_trajectories(
     if schema not in ("ludory", "seed"):
         raise OptionError(f"schema={schema!r}: must be ludory or seed")
     count = 0
-    with atomic_file(path) as plain, _packed(plain, path) as handle:
+    with atomic_file(path) as plain, packed(plain, path) as handle:
         for one in trajectories:
             content = content_of(one) if schema == "ludory" else seed_content_of(one)
             if content["steps"]:
-                handle.write(json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+                write_content(handle, content)
                 count += 1
     return count
 
 
-def _packed(plain: Any, path: str | Path) -> Any:
+def write_content(handle: Any, content: Mapping[str, Any]) -> None:
+    """Write a JSON object as a line."""
+    handle.write(json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+
+
+def packed(plain: Any, path: str | Path) -> Any:
+    """A context with `write` of bytes into an open file, as gzip if the name ends in .gz."""
     if str(path).endswith(".gz"):
         return gzip.GzipFile(filename="", mode="wb", fileobj=plain, mtime=0)
     return _Plain(plain)

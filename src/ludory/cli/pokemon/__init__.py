@@ -1,0 +1,1 @@
+"""Commands of Pokémon battles: installing the simulator, and data."""

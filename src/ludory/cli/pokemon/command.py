@@ -1,0 +1,19 @@
+"""`ludory pokemon`: install the simulator, and turn recorded battles into data."""
+
+from __future__ import annotations
+
+from ludory.cli.common.parser import run_job
+
+JOBS = {
+    "convert": ("pokemon.convert:convert", "replays and input logs as trajectories, with a list of rejected battles"),
+    "stats": ("pokemon.files:stats", "what trajectory files contain, baselines, and warnings about their labels"),
+    "split": ("pokemon.files:split", "a training and a validation file that share no battle"),
+    "resimulate": ("pokemon.resimulate:run", "play recorded battles again from their input logs, and compare"),
+}
+
+
+def run(argv: list[str]) -> int:
+    """Do one of the jobs; returns the exit code."""
+    return run_job(
+        "pokemon", "Install the simulator of Pokémon battles, and turn recorded battles into data.", JOBS, argv
+    )
