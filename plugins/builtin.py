@@ -105,6 +105,7 @@ AGENTS = (
 )
 
 _NETWORKS = "ludory.agents.networks.policies."
+_POKEMON_NETWORKS = "ludory.agents.networks.pokemon."
 
 NETWORKS = (
     Entry("mlp", f"{_NETWORKS}mlp:MlpPolicy", "hidden layers; the default"),
@@ -113,6 +114,18 @@ NETWORKS = (
     Entry("transformer", f"{_NETWORKS}transformer:TransformerPolicy", "attention over the segments of an observation"),
     Entry("hanabi_gru", f"{_NETWORKS}hanabi_gru:HanabiGruPolicy", "Hanabi: a memory, told the seat and the last moves"),
     Entry("domino", f"{_NETWORKS}domino:DominoTransformer", "Texas 42: attention over tiles; for texas42_oracle"),
+    Entry(
+        "pokemon/entity",
+        f"{_POKEMON_NETWORKS}entity:EntityPolicy",
+        "Pokémon: one encoder for all twelve, pointer scores",
+    ),
+    Entry(
+        "pokemon/entity-transformer",
+        f"{_POKEMON_NETWORKS}transformer:EntityTransformerPolicy",
+        "Pokémon: attention over Pokémon, moves and field, pointer scores",
+    ),
+    Entry("pokemon/mlp", f"{_POKEMON_NETWORKS}mlp:FlatMlpPolicy", "Pokémon: hidden layers over flat"),
+    Entry("pokemon/seed-mlp", f"{_POKEMON_NETWORKS}mlp:SeedMlpPolicy", "Pokémon: residual blocks over seed41"),
 )
 
 ALGORITHMS = (

@@ -14,8 +14,14 @@ from ludory.data.columns import USED
 from .config import BCConfig
 from .module import BCModule
 
-COLUMNS = ("loss", "nll", "accuracy", "top3")
-ROWS = {"train": "train/", "validation": "val/", "class prior": "val/prior_", "uniform": "val/uniform_"}
+COLUMNS = ("loss", "nll", "perplexity", "accuracy", "top3")
+ROWS = {
+    "train": "train/",
+    "validation": "val/",
+    "class prior": "val/prior_",
+    "uniform": "val/uniform_",
+    "max power": "val/max_power_",
+}
 """Title and prefix of the metrics."""
 
 
@@ -52,8 +58,21 @@ class BC(OfflineAlgorithm):
         title = f"{self.epoch_title}, {metrics['time/fps']:,.0f} samples/s"
         rows = {row: [metrics.get(prefix + column) for column in COLUMNS] for row, prefix in ROWS.items()}
         tables = [figures_table(title, COLUMNS, rows)]
-        heads = sorted(name.removeprefix("val/accuracy_") for name in metrics if name.startswith("val/accuracy_"))
+        heads = [name for name in self.game.facts.head_names if f"val/accuracy_{name}" in metrics]
         if len(heads) > 1:
             rows = {head: [metrics.get(f"{prefix}accuracy_{head}") for prefix in ROWS.values()] for head in heads}
             tables.append(figures_table("accuracy by head, where it has an effect", ROWS, rows))
+        shares = {name: share for name, share in metrics.items() if name.startswith(("val/share_", "train/share_"))}
+        groups = list(dict.fromkeys(name.split("/share_")[1] for name in shares))
+        if groups:
+            of = "val/" if "val/loss" in metrics else "train/"
+            rows = {
+                group: [
+                    metrics.get(f"{of}share_{group}"),
+                    *(metrics.get(f"{one}accuracy_{group}") for one in ROWS.values()),
+                ]
+                for group in groups
+            }
+            legal = f"accuracy by kind of decision; {metrics[of + 'mean_legal']:.2f} legal actions on average"
+            tables.append(figures_table(legal, ("share", *ROWS), rows))
         return Group(*tables)

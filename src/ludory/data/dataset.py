@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from ludory.data.recording.search_columns import PREVIOUS
 from ludory.errors import DataError, OptionError
+from ludory.reading import read_json
 
 from .checks import Problem
 from .columns import from_table
@@ -22,6 +23,8 @@ from .split import SPLITS, Split, check_split, in_split
 
 LAST_MOVES = "last_moves"
 """P numbers: the last action of every seat; A stands for none."""
+NAMES = "names.json"
+"""File of a dataset with the names of its games by id, where they have some."""
 MOST_SHARDS = 100_000
 """Limit set by the five digits in the names of files."""
 
@@ -142,6 +145,14 @@ class TrajectoryDataset:
         """Yield the split in stored order with all columns, a few whole games at a time."""
         for shard, unit in self._units(None):
             yield self._table(shard, unit)
+
+    def names_of(self, games: Sequence[int]) -> list[str]:
+        """Names of games by their ids, such as those of the battles in a converted file; the ids themselves where none are known."""
+        try:
+            names = read_json(self.path / NAMES)
+        except (OSError, ValueError):
+            names = {}
+        return [str(names.get(str(game), game)) if isinstance(names, dict) else str(game) for game in games]
 
     def batches(self, size: int, *, seed: int | None = None, epoch: int = 0) -> Iterator[Decisions]:
         """Yield batches of `size` decisions; the last one may be smaller.
