@@ -25,9 +25,10 @@ from poke_env.player import Player
 
 RULES = "pokemon-showdown 0.11.11"
 NAMES = ("player_0", "player_1")
-SKIPPED = set(
-    "init title j J l L n N c c: t: : inactive inactiveoff deinit expire html uhtml uhtmlchange raw name chat bigerror".split()
-)
+SKIPPED = frozenset(
+    ("init", "title", "j", "J", "l", "L", "n", "N", "c", "c:", "t:", ":", "inactive", "inactiveoff", "deinit", "expire",
+     "html", "uhtml", "uhtmlchange", "raw", "name", "chat", "bigerror")
+)  # fmt: skip
 """Lines of the room that are no part of the battle."""
 PATIENCE = 40.0
 """Seconds for the server to log a player in, or to start a battle."""
@@ -35,7 +36,7 @@ GRACE = 0.25
 """Seconds that a second rejection may follow the first: the server does not confirm a choice that it accepts."""
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """A message that cannot be carried out."""
 
     def __init__(self, kind, text, game=None):
@@ -51,6 +52,7 @@ class Side:
         self.order, self.idents, self.winner, self.turns = [], [], None, 0
 
     def hear(self, parts):
+        """Take in one line, split at its bars."""
         kind = parts[1]
         if kind == "request":
             if parts[2]:
@@ -65,12 +67,14 @@ class Side:
                 self.winner = parts[2] if kind == "win" else "tie"
 
     def ask(self, request):
+        """Take in a request."""
         idents = [pokemon["ident"] for pokemon in request["side"]["pokemon"]]
         self.order = reordered(self.order, self.idents, idents)
         self.idents = idents
         self.request, self.fresh = (None if request.get("wait") else request), True
 
     def may_be_refused(self):
+        """Whether the server may still say that a choice is unavailable."""
         active = (self.request or {}).get("active") or [{}]
         return any(active[0].get(flag) for flag in ("maybeTrapped", "maybeDisabled", "maybeLocked"))
 
@@ -80,7 +84,7 @@ def reordered(order, before, now):
     if not before:
         return list(range(len(now)))
     if sorted(before) != sorted(now):
-        raise Refused("protocol", f"a request names the team {now}, the one before {before}")
+        raise RefusedError("protocol", f"a request names the team {now}, the one before {before}")
     left = [place for place in range(len(now)) if before[place] != now[place]]
     found = []
     for place, ident in enumerate(now):
@@ -99,10 +103,12 @@ def player_class(name):
     try:
         kind = getattr(importlib.import_module(module) if module else players, last, None)
     except ImportError as error:
-        raise Refused("protocol", f"{name}: {error}") from None
+        raise RefusedError("protocol", f"{name}: {error}") from None
     if not (isinstance(kind, type) and issubclass(kind, Player)):
         known = [key for key in dir(players) if key.endswith("Player") and key != "Player"]
-        raise Refused("protocol", f"poke-env has no player {name!r}; it has {', '.join(known)}, or type module:Class")
+        raise RefusedError(
+            "protocol", f"poke-env has no player {name!r}; it has {', '.join(known)}, or type module:Class"
+        )
     return kind
 
 
@@ -136,9 +142,11 @@ class Seat(Player):
             self.challenged.set()
 
     def choose_move(self, battle):
+        """Never called: choices come from the parent."""
         raise NotImplementedError
 
     def forget(self, tag):
+        """Drop what is kept of a battle."""
         self.sides.pop(tag, None)
         self._battles.pop(tag, None)
 
@@ -156,22 +164,26 @@ class Client:
             seat.logger.handlers = [handler]
 
     async def answer(self, message):
+        """The answer to a message, without its number."""
         operation = getattr(self, f"op_{message.get('op')}", None)
         if operation is None:
-            raise Refused("protocol", f"there is no operation {message.get('op')!r} on a server")
+            raise RefusedError("protocol", f"there is no operation {message.get('op')!r} on a server")
         return await operation(message)
 
     async def op_hello(self, message):
+        """Wait until both players are logged in."""
         for seat in self.seats:
             await asyncio.wait_for(seat.ps_client.logged_in.wait(), PATIENCE)
         return {"protocol": 1, "rules": RULES, "node": "", "formats": []}
 
     async def op_reset(self, message):
+        """Start battles, one after the other: both players are asked for one challenge at a time."""
         for game in message["games"]:
             await self.start(game["i"], game["format"], [game[name].get("team") for name in ("p1", "p2")])
         return await self.told([game["i"] for game in message["games"]])
 
     async def start(self, i, format, teams):
+        """Start battle `i`."""
         await self.drop(i)
         known = [set(seat.sides) for seat in self.seats]
         challenger, challenged = self.seats
@@ -184,15 +196,16 @@ class Client:
             await asyncio.wait_for(challenged.challenged.wait(), PATIENCE)
             await challenged.ps_client.accept_challenge(challenger.username, teams[1])
             deadline = time.monotonic() + PATIENCE
-            while not all(set(seat.sides) - before for seat, before in zip(self.seats, known)):
+            while not all(set(seat.sides) - before for seat, before in zip(self.seats, known, strict=True)):
                 await self.change(deadline - time.monotonic())
         except (asyncio.TimeoutError, TimeoutError):
             said = "; ".join(self.words) or "nothing was said"
-            raise Refused("team", f"the server does not start a battle of {format}: {said}", i) from None
+            raise RefusedError("team", f"the server does not start a battle of {format}: {said}", i) from None
         (tag,) = set(challenger.sides) - known[0]
         self.games[i] = tag
 
     async def op_step(self, message):
+        """Send choices and wait for what the server says."""
         for i, *choices in message["choices"]:
             for seat, choice in enumerate(choices):
                 side = self.side(i, seat)
@@ -202,7 +215,12 @@ class Client:
                     await self.seats[seat].ps_client.send_message(text, self.games[i])
         return await self.told([i for i, *_ in message["choices"]])
 
+    async def op_report(self, message):
+        """What is known now, without playing."""
+        return {"games": [self.report(i) for i in message["games"]]}
+
     async def op_drop(self, message):
+        """Forfeit battles that run, and forget them."""
         for i in message["games"]:
             await self.drop(i)
         return {}
@@ -222,11 +240,13 @@ class Client:
         return {"choices": choices}
 
     def side(self, i, seat):
+        """What a seat of game `i` has been told."""
         if i not in self.games:
-            raise Refused("protocol", f"there is no game {i}", i)
+            raise RefusedError("protocol", f"there is no game {i}", i)
         return self.seats[seat].sides[self.games[i]]
 
     async def drop(self, i):
+        """Forfeit game `i` if it runs, and forget it."""
         tag = self.games.pop(i, None)
         if tag is None:
             return
@@ -242,23 +262,27 @@ class Client:
         while waiting:
             for i in list(waiting):
                 state = self.state(i)
-                if state == "settled" or (state == "doubtful" and time.monotonic() - doubtful.setdefault(i, time.monotonic()) > GRACE):
+                if state == "settled" or (
+                    state == "doubtful" and time.monotonic() - doubtful.setdefault(i, time.monotonic()) > GRACE
+                ):
                     waiting.discard(i)
             if waiting:
                 await self.change(GRACE)
         return {"games": [self.report(i) for i in numbers]}
 
     def state(self, i):
+        """ "waiting", "settled", or "doubtful": one choice was refused, and the other one may be."""
         sides = [self.side(i, seat) for seat in (0, 1)]
         if all(side.winner is not None for side in sides) or all(side.fresh for side in sides):
             return "settled"
         told = [side.error is not None and (side.fresh or "[Unavailable" not in side.error) for side in sides]
         if not any(told):
             return "waiting"
-        open_ends = [side.may_be_refused() for side, done in zip(sides, told) if not done]
+        open_ends = [side.may_be_refused() for side, done in zip(sides, told, strict=True) if not done]
         return "doubtful" if any(open_ends) else "settled"
 
     def report(self, i):
+        """The entry of game `i` in an answer."""
         sides = [self.side(i, seat) for seat in (0, 1)]
         refused = any(side.error is not None for side in sides)
         end = None
@@ -271,6 +295,7 @@ class Client:
             "req": [None if end or (refused and side.error is None) else side.request for side in sides],
             "order": [side.order for side in sides],
             "lines": [[self.renamed(line) for line in side.lines] for side in sides],
+            "turn": sides[0].turns,
             "rej": [side.error for side in sides],
             "end": end,
         }
@@ -279,8 +304,9 @@ class Client:
         return answer
 
     def renamed(self, line):
+        """A line with the names that the other workers give to players."""
         if line.startswith(("|player|", "|win|")):
-            for seat, name in zip(self.seats, NAMES):
+            for seat, name in zip(self.seats, NAMES, strict=True):
                 line = line.replace(seat.username, name)
         return line
 
@@ -308,10 +334,12 @@ def watch_parent(parent):
 
 
 async def made(port):
+    """A client, made in the loop of poke-env."""
     return Client(port)
 
 
 def main():
+    """Answer messages until the input ends."""
     threading.Thread(target=watch_parent, args=(os.getppid(),), daemon=True).start()
     client = asyncio.run_coroutine_threadsafe(made(int(sys.argv[1])), POKE_LOOP).result()
     for line in sys.stdin:
@@ -320,7 +348,7 @@ def main():
             message = json.loads(line)
             n = message.get("n")
             answer = asyncio.run_coroutine_threadsafe(client.answer(message), POKE_LOOP).result()
-        except Refused as error:
+        except RefusedError as error:
             answer = {"error": {"game": error.game, "kind": error.kind, "text": str(error)}}
         except Exception as error:  # the parent must hear of everything
             answer = {"error": {"game": None, "kind": "protocol", "text": f"{type(error).__name__}: {error}"}}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import as_file, files
 from typing import Any, NoReturn
 
-from ludory.errors import BackendError, OptionError
+from ludory.errors import BackendError
 
 from .showdown import ShowdownServer, server_installation
 from .sim import Reply, SimWorker
@@ -28,9 +28,6 @@ class ServerWorker(SimWorker):
         BackendError: the server or the child does not start; shows the last lines that it wrote.
     """
 
-    seeded = False
-    """Battles and teams are drawn by the server."""
-
     def __init__(self, port: int = 0, timeout: float = 60.0) -> None:
         folder, python = server_installation()
         self.server = ShowdownServer(port)
@@ -45,18 +42,15 @@ class ServerWorker(SimWorker):
             raise
 
     def reset(self, games: Sequence[Mapping[str, Any]], compact: Mapping[str, str] | None = None) -> Reply:
-        """Start battles: each `{"i": number, "format": id, "p1": {} or {"team": packed}, "p2": ..}`.
+        """Start battles: each `{"i": number, "format": id, "p1": {} or {"team": packed}, "p2": ..}`; seeds have no effect.
 
         Raises:
-            OptionError: a game has a seed, or a team is refused.
+            OptionError: a team is refused.
             BackendError: the child died.
             BackendTimeout: no answer in time; the child has been ended.
         """
         if compact:
             self._refuse("answering with masks alone")
-        for game in games:
-            if "seed" in game or any("seed" in game[name] for name in ("p1", "p2")):
-                raise OptionError(f"game {game['i']}: {NOT_SEEDED}")
         return super().reset(games)
 
     def advise(self, player: str, games: Iterable[tuple[int, int]]) -> list[str]:

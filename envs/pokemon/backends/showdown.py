@@ -143,7 +143,9 @@ class ShowdownServer:
             except BaseException as error:
                 self.close()
                 taken = isinstance(error, BackendError) and not isinstance(error, BackendTimeout)
-                if port or not taken or attempt == _ATTEMPTS - 1:  # somebody else may have taken the free port meanwhile
+                if (
+                    port or not taken or attempt == _ATTEMPTS - 1
+                ):  # somebody else may have taken the free port meanwhile
                     raise
 
     @property
@@ -180,7 +182,9 @@ class ShowdownServer:
             if taken or self._process.poll() is not None:
                 sleep(0.1)  # its last lines
                 what = f"port {self.port} is taken" if taken else f"it ended with exit code {self._process.returncode}"
-                raise BackendError(f"the Showdown server did not start: {what}; type port=0 for a free one{self.last_words()}")
+                raise BackendError(
+                    f"the Showdown server did not start: {what}; type port=0 for a free one{self.last_words()}"
+                )
             if monotonic() > end:
                 raise BackendTimeout(f"the Showdown server was not ready within {timeout:g} seconds{self.last_words()}")
             sleep(0.05)

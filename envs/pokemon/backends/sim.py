@@ -296,6 +296,7 @@ def death_signal() -> Callable[[], None] | None:
 
 
 def keep_lines(pipe: IO[bytes], lines: deque[str]) -> None:
+    """Keep the last lines of a child's output, so that it never waits for a full pipe."""
     with suppress(ValueError, OSError):  # closed
         for line in pipe:
             lines.append(line.decode(errors="replace").rstrip())
