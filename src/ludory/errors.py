@@ -80,11 +80,15 @@ class LogFormatError(DataError):
     """A log of another program cannot be read; lists up to 20 problems with place, content and what is allowed."""
 
 
+class BattleLineError(DataError):
+    """A line of a Pokémon battle is unknown or malformed; the message has the line."""
+
+
 class WorkerError(LudoryError, RuntimeError):
     """An environment in another process failed, or its process crashed or hung; the message has its last actions."""
 
 
-class BackendError(LudoryError, RuntimeError):
+class BackendError(WorkerError):
     """A program that holds the rules of a game failed: it died, its rules crashed, or it refused a message.
 
     `game` is the number of the game, None if the whole program failed.

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 Reply = dict[str, Any]
-"""What the simulator says about a game: `i`, `req`, `order`, `lines`, `rej`, `end`, by seat where there are two; or `i` and `crash`."""
+"""What the simulator says about a game: `i`, `req`, `order`, `lines`, `rej`, `turn`, `end`, by seat where there are two; or `i` and `crash`."""
 
 SECONDS_TO_START = 60.0
 SECONDS_TO_CLOSE = 2.0
 KEPT_LINES = 40
 """Last lines of a child's standard error that errors show."""
-_PASSED_ON = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TZ", "NODE_OPTIONS_LUDORY")
+_PASSED_ON = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TZ")
 _SEED_TEXT = "ludory-pokemon-1"
 
 
@@ -109,7 +109,7 @@ class SimWorker:
 
         Returns:
             {"games": [...]} with a `Reply` of each game in the order given, or {"compact": {...}} with the flat lists `i`, `kind`,
-            `mask`, `end` and `rej` of `js/legality.js`. A game whose rules crashed has `crash` in `games` either way.
+            `mask`, `turn`, `end` and `rej` of `js/legality.js`. A game whose rules crashed has `crash` in `games` either way.
 
         Raises:
             BackendError: the message is refused, and no battle was started; or the child died.
@@ -132,12 +132,20 @@ class SimWorker:
         """Copy battles: pairs (from, to) of numbers."""
         self._ask("clone", pairs=[list(pair) for pair in pairs])
 
+    def export(self, games: Sequence[int]) -> list[str]:
+        """Battles as texts, for `import_games` of another worker."""
+        return [game["text"] for game in self._ask("export", games=list(games))["games"]]
+
+    def import_games(self, games: Mapping[int, str]) -> Reply:
+        """Continue battles of `export` under new numbers; answers as `step` does, without lines that were handed out before."""
+        return self._ask("import", games=[{"i": i, "text": text} for i, text in games.items()])
+
     def report(self, games: Sequence[int]) -> list[Reply]:
         """As `step` answers, without playing: the current requests, and lines that were not handed out yet."""
         return list(self._ask("report", games=list(games))["games"])
 
     def log(self, games: Sequence[int]) -> list[Reply]:
-        """For each game `log` (omniscient, without time stamps), `input_log`, `teams` (packed, of p1 and p2) and `end`."""
+        """For each game `log` (omniscient, without time stamps), `input_log`, `played` (all choices, refused ones included), `teams` (packed) and `end`."""
         return list(self._ask("log", games=list(games))["games"])
 
     def state(self, games: Sequence[int]) -> list[Reply]:
@@ -150,7 +158,12 @@ class SimWorker:
 
     def validate(self, format: str, team: str) -> list[str]:
         """Problems that the simulator's validator names, [] for a legal team; `team` is an export or a packed team."""
-        return list(self._ask("validate", format=format, team=team)["problems"])
+        return self.validated(format, team)[0]
+
+    def validated(self, format: str, team: str) -> tuple[list[str], str]:
+        """Problems as `validate` names them, and the team, packed, with what the validator filled in."""
+        answer = self._ask("validate", format=format, team=team)
+        return list(answer["problems"]), str(answer["team"])
 
     def pack(self, team: str) -> str:
         """A team in the packed form, from an export or a packed team."""

@@ -114,6 +114,10 @@ class Dex:
     """bool [M]: knocks out with one hit."""
     move_fixed_damage: Array
     """bool [M]: damage is the level or a fixed number."""
+    move_gimmick: Array
+    """bool [M]: a Z-move or Max Move, which no Pokémon has in its list."""
+    move_pressed: Array
+    """bool [M]: costs two uses against Pressure."""
     chart: Array
     """float32 [21, 21]: multiplier by type of the attack, type of the defender. Rows and columns 0 and 1 are 1."""
     rules: str

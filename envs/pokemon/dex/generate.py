@@ -24,6 +24,8 @@ LOCK = FOLDER.parent / "js" / "sim" / "package-lock.json"
 STATUSES = ["brn", "frz", "par", "psn", "slp", "tox"]
 HAZARDS = {"spikes", "toxicspikes", "stealthrock", "stickyweb", "gmaxsteelsurge"}
 
+PRESSED = {"normal", "any", "all", "allAdjacent", "allAdjacentFoes", "adjacentFoe", "randomNormal", "scripted"}
+
 # What the simulator does in code, which its tables do not say.
 LAYS_HAZARDS = {"ceaselessedge", "stoneaxe", "gmaxsteelsurge"}
 CLEARS_HAZARDS = {"rapidspin", "defog", "mortalspin", "tidyup", "courtchange", "gmaxwindrage"}
@@ -146,6 +148,8 @@ def _move(name: str, move: Mapping[str, Any], vocabulary: Mapping[str, Mapping[s
         "phaze": bool(move.get("forceSwitch")),
         "ohko": bool(move.get("ohko")),
         "fixed_damage": bool(move.get("damage")),
+        "gimmick": bool(move.get("isZ") or move.get("isMax")),
+        "pressed": "mustpressure" in flags or target in PRESSED,
     }
     values |= {flag: flag in flags for flag in ("charge", "recharge", "contact", "sound", "powder")}
     return {f"move_{column}": value for column, value in values.items()}

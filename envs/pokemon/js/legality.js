@@ -1,6 +1,6 @@
 "use strict";
 // Legal actions from a request, by the rules of requests.py; a test compares the two. A mask is a number whose bit a stands for action a.
-// Compact answers: i [game, ..], kind and mask [p1, p2 of each game], end [[game, end], ..], rej [[game, seat, text], ..].
+// Compact answers: i [game, ..], kind and mask [p1, p2 of each game], turn [of each game], end [[game, end], ..], rej [[game, seat, text], ..].
 
 const KINDS = { move: 0, switch: 1, revive: 2, preview: 3, wait: 4 };
 const MOVES = 4;
@@ -99,6 +99,7 @@ function report(compact, i, game) {
     compact.mask.push(kind === "wait" ? 1 : maskOf(request, kind, game.order(seat), game.compact));
     if (game.rejected[seat]) compact.rej.push([i, seat, game.rejected[seat]]);
   }
+  compact.turn.push(game.battle.turn);
   const end = game.end();
   if (end) compact.end.push([i, end]);
 }

@@ -29,6 +29,7 @@ class Game {
     this.compact = compact; // null, or {gen, never, alpha}: legality in a few numbers instead of lines and requests
     this.seen = 0; // lines of the log that were handed out
     this.rejected = [null, null];
+    this.played = []; // [choice of p1, choice of p2] of every step, refused choices included
     this.poisoned = false;
     const game = this;
     battle.send = (type, data) => {
@@ -47,6 +48,7 @@ class Game {
   choose(choices) {
     const { battle } = this;
     this.rejected = [null, null];
+    this.played.push(choices);
     for (let seat = 0; seat < 2; seat++) {
       if (choices[seat] !== null) battle.choose(SEATS[seat], choices[seat]);
     }
@@ -116,6 +118,7 @@ class Game {
       order: [this.order(0), this.order(1)],
       lines: this.lines(),
       rej: this.rejected,
+      turn: this.battle.turn,
       end: this.end(),
     };
   }
@@ -286,7 +289,7 @@ const operations = {
       if (!Array.isArray(pair) || pair.length !== 2) throw new Refused("protocol", `a pair must be [from, to], got ${shown(pair)}`);
       return { from: held(pair[0]), to: gameNumber(pair[1]) };
     });
-    const copies = pairs.map(({ from }) => copied(from)); // all are read before one is replaced
+    const copies = pairs.map(({ from }) => imported(exported(from))); // all are read before one is replaced
     pairs.forEach(({ to }, k) => games.set(to, copies[k]));
     return {};
   },
@@ -300,11 +303,30 @@ const operations = {
           i,
           log: game.omniscient(),
           input_log: battle.inputLog,
+          played: game.played,
           teams: battle.sides.map((side) => Teams.pack(side.team)),
           end: game.end(),
         };
       }),
     };
+  },
+
+  // Games as texts, for another worker: everything that `copied` copies.
+  export(message) {
+    return { games: listOf(message, "games").map((i) => ({ i, text: exported(held(i)) })) };
+  },
+
+  import(message) {
+    const entries = listOf(message, "games").map((entry) => {
+      if (entry === null || typeof entry !== "object" || typeof entry.text !== "string") {
+        throw new Refused("protocol", `import: a game must be {"i": .., "text": ..}, got ${shown(entry)}`);
+      }
+      return { i: gameNumber(entry.i), text: entry.text };
+    });
+    return answer(entries, ({ i, text }) => {
+      games.set(i, imported(text));
+      return games.get(i);
+    });
   },
 
   // The hidden truth of a game, for tests and privileged critics: the simulator's own state.
@@ -324,8 +346,9 @@ const operations = {
   validate(message) {
     const format = singles(message.format);
     const team = typeof message.team === "string" ? Teams.import(message.team) : null;
-    if (!team || !team.length) return { problems: ["no Pokémon could be read from the team"] };
-    return { problems: TeamValidator.get(format).validateTeam(team) || [] };
+    if (!team || !team.length) return { problems: ["no Pokémon could be read from the team"], team: "" };
+    const problems = TeamValidator.get(format).validateTeam(team) || [];
+    return { problems, team: Teams.pack(team) };
   },
 
   pack(message) {
@@ -341,23 +364,29 @@ const operations = {
   },
 };
 
-function copied(game) {
-  const state = JSON.stringify(game.battle.toJSON());
-  const battle = Battle.fromJSON(state);
-  battle.log = battle.log.slice();
-  const copy = new Game(battle, game.compact);
-  copy.seen = game.seen;
-  copy.rejected = game.rejected.slice();
-  // A corrected request is not part of the simulator's state.
-  game.battle.sides.forEach((side, seat) => {
-    battle.sides[seat].activeRequest = JSON.parse(JSON.stringify(side.activeRequest));
+function exported(game) {
+  return JSON.stringify({
+    state: game.battle.toJSON(),
+    requests: game.battle.sides.map((side) => side.activeRequest), // a corrected request is not part of the simulator's state
+    compact: game.compact,
+    seen: game.seen,
+    rejected: game.rejected,
+    played: game.played,
   });
-  return copy;
+}
+
+function imported(text) {
+  const { state, requests, compact, seen, rejected, played } = JSON.parse(text);
+  const battle = Battle.fromJSON(state);
+  battle.sides.forEach((side, seat) => {
+    side.activeRequest = requests[seat];
+  });
+  return Object.assign(new Game(battle, compact), { seen, rejected, played });
 }
 
 function answer(rows, play) {
   const reports = [];
-  const compact = { i: [], kind: [], mask: [], end: [], rej: [] };
+  const compact = { i: [], kind: [], mask: [], turn: [], end: [], rej: [] };
   for (const row of rows) {
     let game = null;
     try {
