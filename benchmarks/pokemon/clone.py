@@ -120,8 +120,8 @@ def wins_against(agent: Agent, bot: str, game: str, battles: int, teams: int) ->
     played = evaluate([agent, bot], game, games=-(-battles // 2), seed=teams, rotate=True)
     return {
         "battles": 2 * played.games,
-        "wins": float(played.mean[0] + 1) / 2,
-        "stderr": float(played.stderr[0]) / 2,
+        "wins": float(np.asarray(played.mean)[0] + 1) / 2,
+        "stderr": float(np.asarray(played.stderr)[0]) / 2,
         "against": bot,
     }
 

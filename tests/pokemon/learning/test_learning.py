@@ -18,9 +18,9 @@ from ludory.algorithms.vtrace import VTrace
 from .toy import Strongest, toy_battle
 
 NETWORKS = (
-    "pokemon/entity(width=32, hidden=32)",
-    'pokemon/entity(width=32, hidden=32, memory="gru")',
-    "pokemon/entity-transformer(width=16, hidden=16, num_layers=1)",
+    "pokemon/entity(width=32, trunk_width=32)",
+    'pokemon/entity(width=32, trunk_width=32, memory="gru")',
+    "pokemon/entity-transformer(width=16, trunk_width=16, num_layers=1)",
     "pokemon/mlp(hidden=(32,))",
 )
 
@@ -47,7 +47,7 @@ def last_metrics(model: Any) -> dict[str, float]:
 def test_a_clone_learns_which_move_is_strongest(battles: Path) -> None:
     """Beside the baselines on the very samples: the rule that was cloned is right always, the clone nearly."""
     settings = {"num_epochs": 8, "learning_rate": 3e-3, "label_smoothing": 0.0, "split_ratio": (0.8, 0.2, 0.0)}
-    model = BC("pokemon/entity(width=64, hidden=64)", toy_battle(), dataset=battles, seed=1, **settings)
+    model = BC("pokemon/entity(width=64, trunk_width=64)", toy_battle(), dataset=battles, seed=1, **settings)
     found = last_metrics(model)
     model.learn()
     assert found["val/max_power_accuracy"] == 1
@@ -93,3 +93,8 @@ def test_self_play_starts_from_a_clone_and_copes_with_seats_that_wait(
     again = kind.load(tmp_path / "played.ludory", env=toy_battle())
     assert again.num_timesteps == model.num_timesteps
     assert ludory.evaluate([again, Strongest()], game=toy_battle(), games=10).returns.shape == (10, 2)
+
+
+def test_the_default_network_is_the_one_that_reads_the_observation() -> None:
+    """A plain perceptron would take ids for quantities."""
+    assert PPO("auto", toy_battle(), num_envs=2).policy_spec.id == "pokemon/entity"
