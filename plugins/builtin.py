@@ -190,6 +190,8 @@ BENCHMARKS = (
     Entry("hanabi-belief", f"{_BENCH}hanabi.belief:run", "whether beliefs about hands come true as often as said"),
     Entry("learner", f"{_BENCH}learning.learner_speed:run", "targets and steps of a learner, beside other libraries'"),
     Entry("learning", f"{_BENCH}learning.learning:run", "learning curves of algorithms, over several seeds"),
+    Entry("pokemon-bc", f"{_BENCH}pokemon.clone:run", "a clone of a scripted Pokémon player beside the player"),
+    Entry("pokemon-ppo", f"{_BENCH}pokemon.self_play:run", "PPO by self-play from a clone, and its learning curve"),
     Entry("texas42-bidding", f"{_BENCH}texas42.bidding:run", "Texas 42: P(make) against played contracts"),
     Entry("texas42-speed", f"{_BENCH}texas42.speed:run", "Texas 42: engine, solver, worlds and players on a core"),
     Entry("texas42-strength", f"{_BENCH}texas42.strength:run", "Texas 42: the same contracts played by two players"),

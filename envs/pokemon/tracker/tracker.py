@@ -357,7 +357,7 @@ class Tracker:
         """No hp left; what it had on the field is gone."""
         start, values = row * ROW, self.values
         values[start + HP] = 0
-        values[start + FAINTED] = 1
+        values[start + FAINTED] = values[start + HP_EXACT] = 1
         values[start + STATUS] = 1
         values[start + STATUS_TURNS] = 0
         self._conditions[row] = "0 fnt"
