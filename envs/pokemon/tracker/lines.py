@@ -781,9 +781,9 @@ def start_condition(tracker: Tracker, parts: list[str]) -> None:
     name = effect(parts[3])
     place = _VOLATILE.get(name)
     if name == "typechange":
-        types = [_TYPES[part] for part in parts[4].split("/")]
-        if len(parts) > 4 and all(types):
-            values[start + TYPE_1], values[start + TYPE_2] = types[0], types[1] if len(types) > 1 else 1
+        types = [_TYPES[part] for part in parts[4].split("/") if part != "???"] if len(parts) > 4 else [0]
+        if all(types):  # "???/Fighting": a type is lost, as by Double Shock
+            values[start + TYPE_1], values[start + TYPE_2] = (*types, 1, 1)[:2]
         values[volatile + TYPE_CHANGE] = 1
     elif name == "typeadd":
         if values[start + TYPE_2] == 1:
