@@ -219,10 +219,9 @@ def _generation(seen: NDArray[np.float32]) -> int:
 
 
 def _positions(engine: Engine, rows: NDArray[Any], seat: int) -> NDArray[np.int64]:
-    order = getattr(engine, "order", None)
-    if order is None:
-        return np.tile(np.arange(6), (len(rows), 1))
-    return np.ascontiguousarray(order[rows, seat], np.int64)
+    """(m, 6) fixed team slot of each current position."""
+    live: NDArray[np.int8] = engine.positions  # type: ignore[attr-defined]
+    return np.ascontiguousarray(live[rows, seat], np.int64)
 
 
 def _legal_at(masks: NDArray[np.bool_], places: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 from rich.console import Group
 
+from ludory.agents.networks.build import PolicySpec
 from ludory.algorithms.offline.algorithm import OfflineAlgorithm
 from ludory.algorithms.running.progress import figures_table
 from ludory.data.columns import USED
+from ludory.data.dataset import TrajectoryDataset, refuse_shared_games
+from ludory.data.split import Split
 
 from .config import BCConfig
 from .module import BCModule
@@ -23,6 +28,8 @@ ROWS = {
     "max power": "val/max_power_",
 }
 """Title and prefix of the metrics."""
+OTHER_NAMES = {"train_data_path": "dataset", "val_data_path": "val_dataset"}
+"""Options under the names that a trainer of battle logs had."""
 
 
 class BC(OfflineAlgorithm):
@@ -33,7 +40,34 @@ class BC(OfflineAlgorithm):
 
     id = "bc-v1"
     config_class: ClassVar[type[BCConfig]] = BCConfig
+    inputs: ClassVar[tuple[str, ...]] = (*OfflineAlgorithm.inputs, "val_dataset")
+    changeable: ClassVar[tuple[str, ...]] = (*OfflineAlgorithm.changeable, "val_dataset")
     config: BCConfig
+
+    def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
+        config = {OTHER_NAMES.get(name, name): value for name, value in config.items()}
+        if isinstance(config.get("val_dataset"), os.PathLike):
+            config["val_dataset"] = os.fspath(config["val_dataset"])
+        super().__init__(policy, env, **config)
+
+    def place_of(self, name: Literal["train", "val"]) -> tuple[str, Split]:
+        """A set of its own for validation, or a part of the only one."""
+        if self.config.val_dataset is None:
+            return super().place_of(name)
+        return (self.config.dataset or "" if name == "train" else self.config.val_dataset), "all"
+
+    @cached_property
+    def validation_data(self) -> TrajectoryDataset | None:
+        """The validation games, other games than the training's; None if there are none.
+
+        Raises:
+            DataError: a game is in both sets.
+        """
+        if self.config.val_dataset is None:
+            return self.read_split("val") if self.config.split_ratio[1] else None
+        found = self.read_split("val")
+        refuse_shared_games(self.training_data, found)
+        return found
 
     @property
     def extras(self) -> tuple[str, ...]:  # type: ignore[override]

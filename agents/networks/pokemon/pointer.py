@@ -21,7 +21,7 @@ PLAIN = MENU + SLOTS
 class Encoded(NamedTuple):
     """What the scorers read."""
 
-    trunk: Tensor  # (m, hidden) the whole position
+    trunk: Tensor  # (m, trunk_width) the whole position
     moves: Tensor  # (m, 4, move width) of the menu
     pokemon: Tensor  # (m, 6, width) own team by slot
 
@@ -36,7 +36,7 @@ class PointerPolicy(Policy):
 
     Args:
         facts: of a game with `observation="entity"`.
-        hidden: width of the position's code.
+        trunk_width: of the position's code.
         move_width, pokemon_width: of the codes of moves and Pokémon.
         score: width of the scorers' hidden layer.
         memory: None, or "gru": a memory of the battle.
@@ -46,20 +46,20 @@ class PointerPolicy(Policy):
     """
 
     def __init__(
-        self, facts: GameFacts, hidden: int, move_width: int, pokemon_width: int, score: int, memory: str | None
+        self, facts: GameFacts, trunk_width: int, move_width: int, pokemon_width: int, score: int, memory: str | None
     ) -> None:
         super().__init__(facts)
         need_observation(facts, self.id, ENTITY_SIZE)
         if memory not in (None, "gru"):
             raise OptionError(f'memory={memory!r}: must be None or "gru"')
         self.ids = IdEmbeddings()
-        self.gru = GruStep(hidden, hidden) if memory else None
-        self.hidden = hidden
-        self.position = nn.Linear(hidden, 2 * score)
+        self.gru = GruStep(trunk_width, trunk_width) if memory else None
+        self.trunk_width = trunk_width
+        self.position = nn.Linear(trunk_width, 2 * score)
         self.move, self.switch = nn.Linear(move_width, score, bias=False), nn.Linear(pokemon_width, score, bias=False)
         self.gimmicks = nn.Parameter(torch.randn((facts.num_outputs - PLAIN) // MENU, score) * 0.1)
         self.move_score, self.switch_score = nn.Linear(score, 1), nn.Linear(score, 1)
-        self.value = nn.Linear(hidden, 1)
+        self.value = nn.Linear(trunk_width, 1)
 
     def initialise(self) -> None:
         """Orthogonal weights with gain sqrt(2), 0.01 for scores and 1 for the value; zero biases. Attention keeps its own."""
@@ -76,8 +76,8 @@ class PointerPolicy(Policy):
         raise NotImplementedError
 
     def initial_memory(self, rows: int) -> Tensor | None:
-        """Zeros (rows, hidden) with a memory, else None."""
-        return None if self.gru is None else torch.zeros(rows, self.hidden, device=self.value.weight.device)
+        """Zeros (rows, trunk_width) with a memory, else None."""
+        return None if self.gru is None else torch.zeros(rows, self.trunk_width, device=self.value.weight.device)
 
     def forward(self, observation: Tensor, memory: Tensor | None = None, seat: Tensor | None = None) -> PolicyOutput:
         """See `Policy.forward`."""
@@ -95,7 +95,7 @@ class PointerPolicy(Policy):
         if self.gru is None:
             return super().unroll(observations, memory, starts, seats)
         encoded = self.encode(cut(observations.flatten(0, 1)))
-        before = self.value.weight.new_zeros(starts.shape[1], self.hidden) if memory is None else memory
+        before = self.value.weight.new_zeros(starts.shape[1], self.trunk_width) if memory is None else memory
         inputs = self.gru.inputs(encoded.trunk).unflatten(0, starts.shape)
         hidden = self.gru.scan(inputs, before, starts)
         flat = self._outputs(encoded, hidden.flatten(0, 1), None)

@@ -23,7 +23,7 @@ class EntityTransformerPolicy(PointerPolicy):
         width: of a token; a multiple of `num_heads`.
         num_layers: attention layers.
         num_heads: of each layer.
-        hidden: of the position's code.
+        trunk_width: of the position's code.
         memory: None or "gru".
     """
 
@@ -35,21 +35,21 @@ class EntityTransformerPolicy(PointerPolicy):
         width: int = 128,
         num_layers: int = 3,
         num_heads: int = 4,
-        hidden: int = 256,
+        trunk_width: int = 256,
         memory: str | None = None,
     ) -> None:
-        if min(width, num_layers, num_heads, hidden) < 1 or width % num_heads:
+        if min(width, num_layers, num_heads, trunk_width) < 1 or width % num_heads:
             raise OptionError(
-                f"width={width}, num_layers={num_layers}, num_heads={num_heads}, hidden={hidden}: must be at least 1, width a multiple "
+                f"width={width}, num_layers={num_layers}, num_heads={num_heads}, trunk_width={trunk_width}: must be at least 1, width a multiple "
                 "of num_heads"
             )
-        super().__init__(facts, hidden, width, width, 128, memory)
+        super().__init__(facts, trunk_width, width, width, 128, memory)
         self.pokemon, self.moves = nn.Linear(CODE, width), nn.Linear(WIDTHS["moves"] + 22, width)
         self.field = nn.Linear(2 * 26 + 72, width)
         self.roles = nn.Parameter(torch.randn(2, 2, width) * 0.1)  # side, active
         self.sides = nn.Parameter(torch.randn(2, width) * 0.1)  # of moves
         self.torso = nn.ModuleList(AttentionLayer(width, num_heads, 2 * width, 0.0) for _ in range(num_layers))
-        self.norm, self.trunk = nn.LayerNorm(width), nn.Sequential(nn.Linear(width, hidden), nn.ReLU())
+        self.norm, self.trunk = nn.LayerNorm(width), nn.Sequential(nn.Linear(width, trunk_width), nn.ReLU())
         self.initialise()
 
     def encode(self, row: BattleRow) -> Encoded:

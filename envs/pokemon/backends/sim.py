@@ -14,9 +14,10 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from importlib.resources import as_file, files
 from itertools import count
+from pathlib import Path
 from time import monotonic
 from typing import IO, TYPE_CHECKING, Any
 
@@ -64,25 +65,35 @@ class SimWorker:
 
     def __init__(self, installation: Installation | None = None, timeout: float = 60.0) -> None:
         folder, node = installation or needed()
+        scripts = as_file(files("ludory.envs.pokemon").joinpath("js"))
+        self._start(lambda path: [str(node), str(path / "worker.js")], scripts, folder, timeout)
+
+    def _start(
+        self,
+        command: Callable[[Path], list[str]],
+        scripts: AbstractContextManager[Path],
+        folder: Path,
+        timeout: float,
+    ) -> None:
+        """Start the child: `command` makes its command line from the folder of its `scripts`; it works in `folder`."""
         self.timeout = timeout
         self._numbers, self._rest = count(), b""
         self._said: deque[str] = deque(maxlen=KEPT_LINES)
-        self._scripts = as_file(files("ludory.envs.pokemon").joinpath("js"))
-        script = self._scripts.__enter__() / "worker.js"
+        self._scripts = scripts
         environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         self._process = subprocess.Popen(
-            [node, script],
+            command(scripts.__enter__()),
             cwd=folder,
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,  # Ctrl+C at the terminal reaches Python alone
-            preexec_fn=_death_signal(),
+            preexec_fn=death_signal(),
         )
         pipe = self._process.stderr
         assert pipe is not None
-        threading.Thread(target=_keep_lines, args=(pipe, self._said), daemon=True).start()
+        threading.Thread(target=keep_lines, args=(pipe, self._said), daemon=True).start()
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
             os.set_blocking(stream.fileno(), False)
@@ -276,7 +287,7 @@ def played_out(worker: SimWorker, format: str, key: str, game: int = 0) -> Reply
     return end
 
 
-def _death_signal() -> Callable[[], None] | None:
+def death_signal() -> Callable[[], None] | None:
     """What asks Linux to end the child with this process. The request would also end it with a mere thread, so only the main one asks."""
     if not sys.platform.startswith("linux") or threading.current_thread() is not threading.main_thread():
         return None
@@ -284,7 +295,8 @@ def _death_signal() -> Callable[[], None] | None:
     return lambda: prctl(1, int(signal.SIGKILL)) and None
 
 
-def _keep_lines(pipe: IO[bytes], lines: deque[str]) -> None:
+def keep_lines(pipe: IO[bytes], lines: deque[str]) -> None:
+    """Keep the last lines of a child's output, so that it never waits for a full pipe."""
     with suppress(ValueError, OSError):  # closed
         for line in pipe:
             lines.append(line.decode(errors="replace").rstrip())

@@ -309,7 +309,7 @@ def replace(tracker: Tracker, parts: list[str]) -> None:
         values[shown * ROW : shown * ROW + ROW] = before[1]
         tracker.nicknames[shown], tracker.details[shown] = before[2:]
         old = before[1][MOVES : MOVES + before[1][NUM_MOVES]]
-        used = {move: old_pp for move, old_pp in zip(old, before[1][MOVES + PP :], strict=False)}
+        used = dict(zip(old, before[1][MOVES + PP :], strict=False))
         spent = {move: used.get(move, now[MOVES + PP_MAX + k]) - now[MOVES + PP + k] for k, move in enumerate(learnt)}
         if before[2] is None and before[3] is None:
             tracker.counts[side] -= 1
@@ -424,7 +424,7 @@ def move(tracker: Tracker, parts: list[str]) -> None:
     values[volatile + LOCKED] = number in _LOCKING
     if number not in _STALLING:
         values[volatile + PROTECT] = 0
-    if number == _BATON_PASS or number == _SHED_TAIL:
+    if number in (_BATON_PASS, _SHED_TAIL):
         tracker.passing[side] = number
     elif number == _WISH_MOVE:
         values[SIDE + side * SIDE_SIZE + WISH] = 2
@@ -781,9 +781,9 @@ def start_condition(tracker: Tracker, parts: list[str]) -> None:
     name = effect(parts[3])
     place = _VOLATILE.get(name)
     if name == "typechange":
-        types = [_TYPES[part] for part in parts[4].split("/")]
-        if len(parts) > 4 and all(types):
-            values[start + TYPE_1], values[start + TYPE_2] = types[0], types[1] if len(types) > 1 else 1
+        types = [_TYPES[part] for part in parts[4].split("/") if part != "???"] if len(parts) > 4 else [0]
+        if all(types):  # "???/Fighting": a type is lost, as by Double Shock
+            values[start + TYPE_1], values[start + TYPE_2] = (*types, 1, 1)[:2]
         values[volatile + TYPE_CHANGE] = 1
     elif name == "typeadd":
         if values[start + TYPE_2] == 1:

@@ -357,7 +357,7 @@ class Tracker:
         """No hp left; what it had on the field is gone."""
         start, values = row * ROW, self.values
         values[start + HP] = 0
-        values[start + FAINTED] = 1
+        values[start + FAINTED] = values[start + HP_EXACT] = 1
         values[start + STATUS] = 1
         values[start + STATUS_TURNS] = 0
         self._conditions[row] = "0 fnt"
@@ -558,6 +558,8 @@ class Tracker:
         block = start + (TEMPORARY if values[start + NUM_TEMPORARY] else MOVES)
         for k, move in enumerate(moves):
             number = MOVE_NUMBERS[move["id"]]
+            if number in _HIDDEN_POWERS:  # its type stands in the name alone: "Hidden Power Ice 70"
+                number = MOVE_NUMBERS[move["move"]] or number
             values[MENU + k] = number or 0
             values[MENU + MENU_DISABLED + k] = bool(move.get("disabled"))
             pp = move.get("pp")

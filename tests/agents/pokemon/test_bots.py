@@ -23,6 +23,7 @@ class Rows:
         self.row, self.gen = self.entity[0, 0], gen
         self.mask = np.zeros((1, 2, actions), bool)
         self.row[860 + 49] = gen / 9
+        self.positions = np.tile(np.arange(6, dtype=np.int8), (1, 2, 1))
 
     def legal(self):
         return self.mask
@@ -87,7 +88,7 @@ def test_a_forced_switch_takes_the_best_match_up_and_the_first_position_among_eq
     rows = Rows().pokemon(0, "charizard", active=True, hp=0).pokemon(6, "omastar", active=True)
     rows.pokemon(1, "magcargo").pokemon(2, "ferrothorn").pokemon(4, "ferrothorn")
     assert rows.action(SimpleHeuristicsBot(GAME)) == 6
-    rows.order = np.array([[[0, 1, 4, 3, 2, 5]] * 2])
+    rows.positions[:] = [0, 1, 4, 3, 2, 5]
     assert rows.action(SimpleHeuristicsBot(GAME)) == 8
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from ludory.data.pokemon.conversion import Conversion, Converted, converted
+from ludory.data.pokemon.conversion import Conversion, ConvertedBattle, converted
 from ludory.data.pokemon.labels import spectator_trajectories
 from ludory.data.pokemon.rejections import REASONS, Rejection
 from ludory.data.pokemon.replays import RecordedBattle, battle_of, read_battles
@@ -21,7 +20,7 @@ from ludory.errors import RejectedBattleError
 from .recorded import BATTLES, SERVER_LOGS, battles, resimulations
 
 FORMATS = {
-    share of decisions at the start of a turn whose choice is seen
+    # share of decisions at the start of a turn whose choice is seen
     "gen1randombattle": 0.84,
     "gen4randombattle": 0.86,
     "gen9battlefactory": 0.86,
@@ -43,12 +42,9 @@ def choice_of(decision: Decision, request: dict, choice: str) -> bool:  # type: 
 def test_every_label_is_the_choice_or_missing(format: str) -> None:
     found: Counter[str] = Counter()
     for battle in (one for one in battles() if one.format == format):
-        try:
-            view = watch(battle.lines)
-        except RejectedBattleError as error:
-            assert error.name == "illusion"
-            continue
-        truth = resimulations()[battle.id]
+        if any("Zoroark" in line for line in battle.lines):
+            continue  # rejected, see below
+        view, truth = watch(battle.lines), resimulations()[battle.id]
         for seat in (0, 1):
             mine = [one for one in view.decisions if one.seat == seat]
             theirs = truth.decisions[seat]
@@ -73,17 +69,21 @@ def test_every_label_is_the_choice_or_missing(format: str) -> None:
 def test_decisions_stand_where_the_requests_came() -> None:
     """A label's place in the log has the lines that the seat had seen, and no more."""
     for battle in battles()[::5]:
-        try:
-            view = watch(battle.lines)
-        except RejectedBattleError:
+        if any("Zoroark" in line for line in battle.lines):
             continue
-        truth = resimulations()[battle.id]
+        view, truth = watch(battle.lines), resimulations()[battle.id]
         for seat in (0, 1):
             for decision, chosen in zip(
                 [one for one in view.decisions if one.seat == seat], truth.decisions[seat], strict=True
             ):
-                before = [line for line in truth.streams[seat][: chosen.at] if line.startswith(("|turn|", "|faint|", "|switch|"))]
-                mine = [line for line in battle.lines[: decision.at] if line.startswith(("|turn|", "|faint|", "|switch|"))]
+                before = [
+                    line
+                    for line in truth.streams[seat][: chosen.at]
+                    if line.startswith(("|turn|", "|faint|", "|switch|"))
+                ]
+                mine = [
+                    line for line in battle.lines[: decision.at] if line.startswith(("|turn|", "|faint|", "|switch|"))
+                ]
                 assert [line.split("|")[1:3] for line in before] == [line.split("|")[1:3] for line in mine]
 
 
@@ -91,7 +91,7 @@ def test_decisions_stand_where_the_requests_came() -> None:
 def spectated() -> list[BattleTrajectory]:
     found: list[BattleTrajectory] = []
     for one in converted([BATTLES], Conversion(labels="log")):
-        if isinstance(one, Converted):
+        if isinstance(one, ConvertedBattle):
             found.extend(one.trajectories)
         else:
             assert one.name == "illusion"
@@ -128,7 +128,7 @@ def test_labels_and_rewards_vary(spectated: list[BattleTrajectory]) -> None:
 def test_winners_are_those_recorded() -> None:
     records = {one["id"]: one["winner"] for one in map(json.loads, _gzip_lines(BATTLES))}
     for one in converted([BATTLES], Conversion(labels="log")):
-        if isinstance(one, Converted):
+        if isinstance(one, ConvertedBattle):
             rewards = [t.total_reward for t in one.trajectories]
             assert rewards == {"p1": [1, -1], "p2": [-1, 1], "tie": [0, 0]}[records[one.battle.id]]
 
@@ -148,22 +148,30 @@ def test_server_logs_are_read_or_rejected_by_name() -> None:
     assert doubles.battle == "battle-gen6doublesou-1"
 
 
-def test_human_logs_are_read_or_rejected_by_name() -> None:
-    folder = os.environ.get("LUDORY_SHARED_GOLDEN")
-    if not folder:
-        pytest.skip("set LUDORY_SHARED_GOLDEN to the folder of evaluation data")
-    files = sorted(Path(folder).rglob("human_gen9ou_dev.jsonl.gz"))
+def test_human_logs_are_read_or_rejected_by_name(human_replays: Path) -> None:
+    files = sorted(human_replays.rglob("human_gen9ou_dev.jsonl.gz"))
     if not files:
-        pytest.skip(f"LUDORY_SHARED_GOLDEN={folder} has no human_gen9ou_dev.jsonl.gz")
+        pytest.skip(f"LUDORY_SHARED_GOLDEN={human_replays} has no human_gen9ou_dev.jsonl.gz")
     found = list(converted(files, Conversion(labels="log")))
     names = Counter(one.name for one in found if isinstance(one, Rejection))
     assert set(names) <= {"illusion", "too_short", "no_result"}
     assert len(found) - sum(names.values()) >= 50
-    kinds = Counter(step.kind for one in found if isinstance(one, Converted) for t in one.trajectories for step in t.steps)
+    kinds = Counter(
+        step.kind for one in found if isinstance(one, ConvertedBattle) for t in one.trajectories for step in t.steps
+    )
     assert {"free", "forced_switch", "pivot", "preview"} <= set(kinds)
 
 
-HEAD = ["|gametype|singles", "|player|p1|Ann|1", "|player|p2|Bob|2", "|gen|9", "|tier|[Gen 9] OU", "|teamsize|p1|3", "|teamsize|p2|3", "|start"]
+HEAD = [
+    "|gametype|singles",
+    "|player|p1|Ann|1",
+    "|player|p2|Bob|2",
+    "|gen|9",
+    "|tier|[Gen 9] OU",
+    "|teamsize|p1|3",
+    "|teamsize|p2|3",
+    "|start",
+]
 ENTER = ["|switch|p1a: A|Abra|100/100", "|switch|p2a: B|Bulbasaur|100/100"]
 
 
@@ -297,7 +305,9 @@ def test_a_battle_comes_once(tmp_path: Path) -> None:
         (b'<input name="replayid" value="c"><script type="text/plain" class="battle-log-data">|tier|[Gen 9] OU\n|turn|1<\\/x></script>', ["c"], []),
     ],
 )  # fmt: skip
-def test_files_are_told_apart_by_their_content(tmp_path: Path, content: bytes, ids: list[str], names: list[str]) -> None:
+def test_files_are_told_apart_by_their_content(
+    tmp_path: Path, content: bytes, ids: list[str], names: list[str]
+) -> None:
     file = tmp_path / "anything.txt"
     file.write_bytes(content)
     found = list(read_battles(file))

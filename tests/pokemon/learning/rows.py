@@ -14,7 +14,9 @@ KINDS = ("species", "abilities", "items", "types", "types", "types", "statuses",
 
 def battle_facts(actions: int = 14, size: int = ENTITY_SIZE, name: str = "entity") -> GameFacts:
     """Facts of a battle in which a seat sees `size` numbers."""
-    observation = ObservationSpec(name, (size,), "float32", flat_segments({name: size}), -1, 2000)
+    parts = {"ids": 144, "move_ids": 8, "pokemon": 480, "volatile": 52, "moves": 176, "field": 72}
+    segments = flat_segments(parts if size == ENTITY_SIZE else {name: size})
+    observation = ObservationSpec(name, (size,), "float32", segments, -1, 2000)
     heads = (Head("action", actions),)
     return GameFacts("pokemon", 2, "simultaneous", "zero_sum", True, True, heads, observation, 1000, -1, 1)
 

@@ -1,1 +1,1 @@
-"""Commands of Pokémon battles: installing the simulator, and data."""
+"""Commands of Pokémon battles: the simulator's installation, and data."""

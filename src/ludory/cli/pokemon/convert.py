@@ -17,7 +17,7 @@ from ludory.errors import OptionError
 from ludory.visible import visible
 
 if TYPE_CHECKING:
-    from ludory.data.pokemon.conversion import Converted
+    from ludory.data.pokemon.conversion import ConvertedBattle
     from ludory.data.pokemon.rejections import Rejection
 
 
@@ -71,7 +71,7 @@ def convert(argv: list[str]) -> int:
     )
     tally, rejected, files = Tally(), list[Any](), files_of(chosen.paths)
 
-    def note(found: Converted | Rejection) -> None:
+    def note(found: ConvertedBattle | Rejection) -> None:
         from ludory.data.pokemon.rejections import Rejection
 
         tally.count(found)

@@ -53,7 +53,7 @@ class Conversion:
             raise OptionError(f"gimmick={self.gimmick!r}: must be native or never")
 
 
-class Converted(NamedTuple):
+class ConvertedBattle(NamedTuple):
     """A battle and both sides' trajectories."""
 
     battle: RecordedBattle
@@ -74,7 +74,7 @@ class Tally:
     kinds: Counter[str] = field(default_factory=Counter)
     mismatches: int = 0
 
-    def count(self, found: Converted | Rejection) -> None:
+    def count(self, found: ConvertedBattle | Rejection) -> None:
         """Add a battle."""
         self.battles += 1
         if isinstance(found, Rejection):
@@ -90,7 +90,7 @@ class Tally:
 
 def converted(
     paths: Iterable[str | Path], how: Conversion, worker: SimWorker | None = None
-) -> Iterator[Converted | Rejection]:
+) -> Iterator[ConvertedBattle | Rejection]:
     """Yield every battle of the files in order, as trajectories or as a rejection with its reason.
 
     Args:
@@ -135,7 +135,7 @@ def _check_wanted(battle: RecordedBattle, how: Conversion) -> None:
         raise reject("low_rating", f"rated {battle.rating}, asked for {how.min_rating}")
 
 
-def _converted(battle: RecordedBattle, how: Conversion, worker: SimWorker | None) -> Converted:
+def _converted(battle: RecordedBattle, how: Conversion, worker: SimWorker | None) -> ConvertedBattle:
     mismatch = ""
     if how.labels != "log" and worker is not None and battle.input_log:
         try:
@@ -146,11 +146,11 @@ def _converted(battle: RecordedBattle, how: Conversion, worker: SimWorker | None
                 raise
             mismatch = error.detail
         else:
-            return Converted(battle, _licensed(request_trajectories(battle, played, how.gimmick), how), "")
+            return ConvertedBattle(battle, _licensed(request_trajectories(battle, played, how.gimmick), how), "")
     elif how.labels == "input-log":
         raise reject("resim_mismatch", "no input log")
     found = spectator_trajectories(battle, how.gimmick, how.keep_illusion)
-    return Converted(battle, _licensed(found, how), mismatch)
+    return ConvertedBattle(battle, _licensed(found, how), mismatch)
 
 
 def _licensed(
@@ -162,10 +162,10 @@ def _licensed(
 
 
 def each_trajectory(
-    found: Iterable[Converted | Rejection], note: Callable[[Converted | Rejection], None]
+    found: Iterable[ConvertedBattle | Rejection], note: Callable[[ConvertedBattle | Rejection], None]
 ) -> Iterator[BattleTrajectory]:
     """The trajectories; `note` hears of every battle."""
     for one in found:
         note(one)
-        if isinstance(one, Converted):
+        if isinstance(one, ConvertedBattle):
             yield from one.trajectories
