@@ -7,6 +7,7 @@ _FULL = {"colors": 5, "ranks": 5, "max_information_tokens": 8, "max_life_tokens"
 _SMALL = {"colors": 2, "ranks": 5, "hand_size": 2, "max_information_tokens": 3, "max_life_tokens": 1}
 _VERY_SMALL = _SMALL | {"colors": 1}
 _TEXAS_42 = "ludory.envs.texas42:make_"
+_POKEMON = "ludory.envs.pokemon:make_game"
 _ARENA = "ludory.envs.arena:make_game"
 _HANABI_BOTS = "ludory.agents.hanabi.bots.agents:make_"
 _TEXAS_42_AGENTS = "ludory.agents.texas42."
@@ -38,6 +39,27 @@ GAMES = (
     Entry("Arena7P-v0", _ARENA, "Arena for 7: the last one standing wins", {"players": 7}),
     Entry("Arena8P-v0", _ARENA, "Arena for 8: the last one standing wins", {"players": 8}),
     Entry("Arena-v0", _ARENA, "Arena with every option by keyword: players, observation, heads, ..."),
+    Entry(
+        "PokemonGen1RandomBattle-v0", _POKEMON, "Pokémon: random teams of generation 1", {"format": "gen1randombattle"}
+    ),
+    Entry(
+        "PokemonGen3RandomBattle-v0", _POKEMON, "Pokémon: random teams of generation 3", {"format": "gen3randombattle"}
+    ),
+    Entry(
+        "PokemonGen4RandomBattle-v0", _POKEMON, "Pokémon: random teams of generation 4", {"format": "gen4randombattle"}
+    ),
+    Entry(
+        "PokemonGen9RandomBattle-v0", _POKEMON, "Pokémon: random teams of generation 9", {"format": "gen9randombattle"}
+    ),
+    Entry(
+        "PokemonGen9BattleFactory-v0",
+        _POKEMON,
+        "Pokémon: competitive sets of generation 9, with team preview",
+        {"format": "gen9battlefactory"},
+    ),
+    Entry("PokemonGen1OU-v0", _POKEMON, "Pokémon: teams of your own (teams=), generation 1", {"format": "gen1ou"}),
+    Entry("PokemonGen9OU-v0", _POKEMON, "Pokémon: teams of your own (teams=), generation 9", {"format": "gen9ou"}),
+    Entry("Pokemon-v0", _POKEMON, "Pokémon battles with every option by keyword: format, teams, gimmick, ..."),
     Entry("Texas42-v0", f"{_TEXAS_42}hand", "Texas 42: one hand with auction and declaration"),
     Entry("Texas42Match-v0", f"{_TEXAS_42}match", "Texas 42: hands until a team has seven marks"),
     Entry("Texas42Play-v0", f"{_TEXAS_42}play", "Texas 42: the seven tricks of a fixed contract"),
@@ -189,6 +211,7 @@ COMMANDS = (
     Entry("flywheel", "ludory.cli.train.flywheel", "search, learn from it, promote what is better, again and again"),
     Entry("hanabi", "ludory.cli.hanabi", "jobs that only Hanabi has"),
     Entry("texas42", "ludory.cli.texas42.command", "jobs that only Texas 42 has"),
+    Entry("pokemon", "ludory.cli.pokemon.command", "jobs that only Pokémon has: install, pack, doctor, ..."),
     Entry("new", "ludory.cli.new.command", "write the package of a new game, agent or algorithm"),
     Entry("doctor", "ludory.cli.doctor", "say what works on this machine and what does not"),
 )

@@ -292,7 +292,7 @@ class PokemonEngine(PooledEngine):
         engine = self._another(count, None)
         try:
             with _named_errors(engine):
-                faults = sum(engine._distribute("replay", entries), [])
+                faults = [fault for lane in engine._distribute("replay", entries) for fault in lane]
         except LookupError as error:
             engine.close()
             raise SnapshotError(f"{self.facts.name}: the saved battles cannot be played again ({error})") from error

@@ -88,7 +88,7 @@ _MOVES, _SPECIES, _TYPES, _STATUSES = numbers("moves"), numbers("species"), numb
 _ASLEEP, _TOXIC = _STATUSES["slp"], _STATUSES["tox"]
 _PRESSURE = numbers("abilities")["pressure"]
 _BATON_PASS, _SHED_TAIL, _MIMIC = _MOVES["batonpass"], _MOVES["shedtail"], _MOVES["mimic"]
-_WISH_MOVE = _MOVES["wish"]
+_WISH_MOVE, _PURSUIT = _MOVES["wish"], _MOVES["pursuit"]
 _HEALING_WISHES = frozenset((_MOVES["healingwish"], _MOVES["lunardance"]))
 _NOT_LEARNT = frozenset((_MOVES["struggle"], _MOVES["recharge"]))
 _LOCKING = {_MOVES[name]: 3 for name in ("outrage", "petaldance", "thrash", "ragingfury", "uproar")}
@@ -442,10 +442,12 @@ def move(tracker: Tracker, parts: list[str]) -> None:
         values[SIDE + side * SIDE_SIZE + WISH] = 2
     elif number in _HEALING_WISHES:
         values[SIDE + side * SIDE_SIZE + HEALING_WISH] = 1
-    if caller:
+    if caller and number != _PURSUIT:  # a Pursuit that catches a leaving Pokémon names itself as its cause
         if caller.startswith("ability:"):
             tracker.set_ability(row, caller[8:], for_good=False)
-        return
+        if tracker.gen > 1 or not (goes_on and tracker.dex.move_charge[number]):
+            return
+        goes_on = 0
     if number in _NOT_LEARNT or tracker.dex.move_gimmick[number] or (goes_on and tracker.gen < 3):
         return
     place = tracker.learn(row, number)
@@ -490,6 +492,10 @@ def prepare(tracker: Tracker, parts: list[str]) -> None:
     row = tracker.row(parts[2])
     charges = tracker.dex.move_charge[_MOVES[parts[3]]]
     tracker.values[VOLATILE + (row >= 6) * VOLATILE_SIZE + CHARGING] = int(charges)
+    if tracker.gen == 1 and charges:  # the second turn pays
+        place = tracker.learn(row, _MOVES[parts[3]])
+        if place >= 0:
+            tracker.values[place + PP] = min(tracker.values[place + PP_MAX], tracker.values[place + PP] + 1)
 
 
 @line("-anim")
@@ -818,9 +824,9 @@ def start_condition(tracker: Tracker, parts: list[str]) -> None:
     name = effect(parts[3])
     place = _VOLATILE.get(name)
     if name == "typechange":
-        if len(parts) > 4 and not parts[4].startswith("["):
-            types = [_TYPES[part] or 1 for part in parts[4].split("/")]  # "???": no type
-            values[start + TYPE_1], values[start + TYPE_2] = types[0], types[1] if len(types) > 1 else 1
+        types = [_TYPES[part] for part in parts[4].split("/") if part != "???"] if len(parts) > 4 else [0]
+        if all(types):  # "???/Fighting": a type is lost, as by Double Shock
+            values[start + TYPE_1], values[start + TYPE_2] = (*types, 1, 1)[:2]
         values[volatile + TYPE_CHANGE] = 1
     elif name == "typeadd":
         if values[start + TYPE_2] == 1:

@@ -577,6 +577,8 @@ class Tracker:
         block = start + (TEMPORARY if values[start + NUM_TEMPORARY] else MOVES)
         for k, move in enumerate(moves):
             number = MOVE_NUMBERS[move["id"]]
+            if number in _HIDDEN_POWERS:  # its type stands in the name alone: "Hidden Power Ice 70"
+                number = MOVE_NUMBERS[move["move"]] or number
             values[MENU + k] = number or 0
             values[MENU + MENU_DISABLED + k] = bool(move.get("disabled"))
             pp = move.get("pp")

@@ -1,0 +1,1 @@
+"""`ludory pokemon`."""

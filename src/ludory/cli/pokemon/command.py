@@ -1,0 +1,18 @@
+"""`ludory pokemon`: install the simulator, and turn recorded battles into data."""
+
+from __future__ import annotations
+
+from ludory.cli.common.parser import run_job
+
+JOBS = {
+    "install": ("pokemon.install:install", "fetch the simulator into the cache folder, from npm or from a packed file"),
+    "pack": ("pokemon.install:pack", "write the installed simulator to one file, for machines without a network"),
+    "doctor": ("pokemon.install:doctor", "what is installed, how fast it plays, and what is missing"),
+}
+
+
+def run(argv: list[str]) -> int:
+    """Do one of the jobs; returns the exit code."""
+    return run_job(
+        "pokemon", "Install the simulator of Pokémon battles, and turn recorded battles into data.", JOBS, argv
+    )
