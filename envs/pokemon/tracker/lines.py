@@ -91,8 +91,8 @@ _BATON_PASS, _SHED_TAIL, _MIMIC = _MOVES["batonpass"], _MOVES["shedtail"], _MOVE
 _WISH_MOVE, _PURSUIT = _MOVES["wish"], _MOVES["pursuit"]
 _HEALING_WISHES = frozenset((_MOVES["healingwish"], _MOVES["lunardance"]))
 _NOT_LEARNT = frozenset((_MOVES["struggle"], _MOVES["recharge"]))
-_LOCKING = {_MOVES[name]: 3 for name in ("outrage", "petaldance", "thrash", "ragingfury", "uproar")}
-_LOCKING |= {_MOVES[name]: 5 for name in ("rollout", "iceball")}
+LOCKING = {_MOVES[name]: 3 for name in ("outrage", "petaldance", "thrash", "ragingfury", "uproar")}
+LOCKING |= {_MOVES[name]: 5 for name in ("rollout", "iceball")}
 """Moves that go on by themselves, and for how many turns at most."""
 _ROLLING = (_MOVES["rollout"], _MOVES["iceball"])
 _STALLING = frozenset(
@@ -429,9 +429,9 @@ def move(tracker: Tracker, parts: list[str]) -> None:
     goes_on = values[start + LAST_MOVE] == number and (values[volatile + LOCKED] or values[volatile + CHARGING])
     values[start + LAST_MOVE] = number
     values[volatile + CHARGING] = values[volatile + MUST_RECHARGE] = 0
-    if number in _LOCKING:
+    if number in LOCKING:
         turns = values[volatile + LOCKED] + 1
-        values[volatile + LOCKED] = turns if turns < _LOCKING[number] else 0
+        values[volatile + LOCKED] = turns if turns < LOCKING[number] else 0
     else:
         values[volatile + LOCKED] = 0
     if number not in _STALLING:

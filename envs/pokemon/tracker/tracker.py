@@ -31,6 +31,7 @@ from .layout import (
     ITEM_LOST,
     LAST_MOVE,
     LEVEL,
+    LOCKED,
     MAYBE_TRAPPED,
     MENU,
     MENU_DISABLED,
@@ -68,7 +69,7 @@ from .layout import (
     VOLATILE_SIZE,
     WAITING,
 )  # fmt: skip
-from .lines import HANDLERS
+from .lines import HANDLERS, LOCKING
 from .state import BattleState, battle_state
 
 SPECIES_NUMBERS, MOVE_NUMBERS = numbers("species"), numbers("moves")
@@ -436,7 +437,9 @@ class Tracker:
         values[start + ABILITY] = values[start + BASE_ABILITY]
         if self.gen == 1 and values[start + NUM_TEMPORARY] and not values[start + TRANSFORMED]:
             # A move copied by Mimic uses the pp of Mimic.
-            values[start + MOVES + PP : start + MOVES + PP_MAX] = values[start + TEMPORARY + PP : start + TEMPORARY + PP_MAX]
+            values[start + MOVES + PP : start + MOVES + PP_MAX] = values[
+                start + TEMPORARY + PP : start + TEMPORARY + PP_MAX
+            ]
         values[start + TRANSFORMED] = values[start + NUM_TEMPORARY] = 0
         values[start + FIELD_TURNS] = 0
         values[start + LAST_MOVE] = 1
@@ -595,6 +598,7 @@ class Tracker:
                     values[place + PP] = pp
                     values[place + PP_MAX] = move["maxpp"]
                     break
+        values[VOLATILE + LOCKED] = len(moves) == 1 and "pp" not in moves[0] and values[MENU] in LOCKING
         for k, move in enumerate(shown[:4]):  # dynamaxed: the menu are Max Moves
             values[MENU + k] = MOVE_NUMBERS[move["move"]]
         mega = active.get("canMegaEvo") or active.get("canUltraBurst")
