@@ -94,7 +94,11 @@ class PokemonEngine(PooledEngine):
         ExternalEngine.__init__(self, game, num_games, seed, first_game, threads, device)
 
     def _made_pool(self, layout: dict[str, ArraySpec], action: ArraySpec) -> ProcessPool:
-        extra = {"news": ArraySpec((), "bool"), "turns": ArraySpec((), "int32"), "positions": ArraySpec((len(SEATS), SLOTS), "int8")}
+        extra = {
+            "news": ArraySpec((), "bool"),
+            "turns": ArraySpec((), "int32"),
+            "positions": ArraySpec((len(SEATS), SLOTS), "int8"),
+        }
         if self._lane.tracked and self._lane.observation != "entity":
             from .observation import ENTITY_SIZE
 

@@ -12,6 +12,7 @@ from tyro.conf import arg
 from ludory.cli.common.options import File, FileArgument, Flag, Maybe
 from ludory.cli.common.parser import parse
 from ludory.envs.pokemon.backends import install as installation
+from ludory.envs.pokemon.formats import RULES
 from ludory.errors import LudoryError, OptionError
 
 RATE_SECONDS = 5.0
@@ -42,9 +43,9 @@ def install(argv: list[str]) -> int:
         folder = installation.install_from(chosen.from_file, chosen.node)
     else:
         if installation.installed() is None:
-            print(f"fetching {installation.RULES} with npm (about 150 MB on disk) ...", flush=True)
+            print(f"fetching {RULES} with npm (about 150 MB on disk) ...", flush=True)
         folder = installation.install(chosen.node, chosen.again)
-    print(f"{installation.RULES} is in {folder}")
+    print(f"{RULES} is in {folder}")
     return 0
 
 
@@ -80,7 +81,7 @@ class _Doctor:
 def doctor(argv: list[str]) -> int:
     """Print what is found; exit code 1 if battles cannot be played."""
     parse(_Doctor, argv, "pokemon doctor")
-    print(f"rules    {installation.RULES}\nlock     {installation.lock_hash()[:12]}")
+    print(f"rules    {RULES}\nlock     {installation.lock_hash()[:12]}")
     print(f"folder   {installation.folder_of_lock()}")
     try:
         found = installation.needed()
