@@ -211,8 +211,8 @@ COMMANDS = (
     Entry("league", "ludory.cli.league.command", "train a league of players, and report on it"),
     Entry("flywheel", "ludory.cli.train.flywheel", "search, learn from it, promote what is better, again and again"),
     Entry("hanabi", "ludory.cli.hanabi", "jobs that only Hanabi has"),
+    Entry("pokemon", "ludory.cli.pokemon.command", "install the simulator of Pokémon battles; replays as data"),
     Entry("texas42", "ludory.cli.texas42.command", "jobs that only Texas 42 has"),
-    Entry("pokemon", "ludory.cli.pokemon.command", "jobs that only Pokémon has: install, pack, doctor, ..."),
     Entry("new", "ludory.cli.new.command", "write the package of a new game, agent or algorithm"),
     Entry("doctor", "ludory.cli.doctor", "say what works on this machine and what does not"),
 )

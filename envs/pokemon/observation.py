@@ -301,7 +301,7 @@ def _write_pokemon(v: Array, row: int, out: Array, stats: Array, chart: Array, s
         out[at + 13 + k] = _clip(v[start + STATS + k] / 500)
     for k in range(7):
         out[at + 19 + k] = v[start + STAGES + k] / 6
-    out[at + 26] = _clip(v[start + STATUS_TURNS] / 8)
+    out[at + 26] = _clip(max(0, v[start + STATUS_TURNS]) / 8)
     out[at + 27] = _clip(v[start + FIELD_TURNS] / 8)
     if row < 6 and v[start + ACTIVE]:
         out[at + 28] = v[TRAPPED]
@@ -327,7 +327,7 @@ def _write_pokemon(v: Array, row: int, out: Array, stats: Array, chart: Array, s
 def _write_volatile(v: Array, side: int, out: Array, special: Array) -> None:
     start, at = VOLATILE + side * VOLATILE_SIZE, VOLATILE_AT + side * VOLATILE_NUMBERS
     for k in range(VOLATILE_NUMBERS):
-        out[at + k] = v[start + k] / 3 if k in (9, 15) else v[start + k]
+        out[at + k] = _clip(v[start + k] / 3 if k in (9, 15) else v[start + k])
     active = v[ACTIVE_ROW + side] * ROW
     if active >= 0 and not v[active + FAINTED] and v[active + LAST_MOVE] > 1 and not v[active + GIMMICK]:
         item = v[active + ITEM]

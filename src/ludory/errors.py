@@ -80,6 +80,14 @@ class LogFormatError(DataError):
     """A log of another program cannot be read; lists up to 20 problems with place, content and what is allowed."""
 
 
+class RejectedBattleError(DataError):
+    """A recorded battle cannot become trajectories; `name` is one of `ludory.data.pokemon.rejections.REASONS`."""
+
+    def __init__(self, name: str, detail: str) -> None:
+        super().__init__(f"{name}: {detail}")
+        self.name, self.detail = name, detail
+
+
 class BattleLineError(DataError):
     """A line of a Pokémon battle is unknown or malformed; the message has the line."""
 

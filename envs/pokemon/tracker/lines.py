@@ -88,12 +88,13 @@ _MOVES, _SPECIES, _TYPES, _STATUSES = numbers("moves"), numbers("species"), numb
 _ASLEEP, _TOXIC = _STATUSES["slp"], _STATUSES["tox"]
 _PRESSURE = numbers("abilities")["pressure"]
 _BATON_PASS, _SHED_TAIL, _MIMIC = _MOVES["batonpass"], _MOVES["shedtail"], _MOVES["mimic"]
-_WISH_MOVE = _MOVES["wish"]
+_WISH_MOVE, _PURSUIT = _MOVES["wish"], _MOVES["pursuit"]
 _HEALING_WISHES = frozenset((_MOVES["healingwish"], _MOVES["lunardance"]))
 _NOT_LEARNT = frozenset((_MOVES["struggle"], _MOVES["recharge"]))
-_LOCKING = frozenset(
-    _MOVES[name] for name in ("outrage", "petaldance", "thrash", "ragingfury", "rollout", "iceball", "uproar")
-)
+LOCKING = {_MOVES[name]: 3 for name in ("outrage", "petaldance", "thrash", "ragingfury", "uproar")}
+LOCKING |= {_MOVES[name]: 5 for name in ("rollout", "iceball")}
+"""Moves that go on by themselves, and for how many turns at most."""
+_ROLLING = (_MOVES["rollout"], _MOVES["iceball"])
 _STALLING = frozenset(
     _MOVES[name]
     for name in (
@@ -130,6 +131,8 @@ _PASSED = frozenset(
 _SWAPPED = (*range(10), OTHER_SIDE)
 """Side conditions that Court Change swaps."""
 
+_PP_CHANGES = {"spite": -2, "eeriespell": -3, "gmaxdepletion": -2, "grudge": -99, "leppaberry": 10, "mysteryberry": 5}
+
 _effects: dict[str, str] = {}
 
 
@@ -159,7 +162,7 @@ def line(*kinds: str) -> Callable[[Handler], Handler]:
     "", "t:", "j", "J", "l", "L", "n", "N", "c", "c:", "chat", "raw", "html", "uhtml", "uhtmlchange", "inactive", "inactiveoff", "title",
     "rated", "rule", "gametype", "gen", "tier", "start", "clearpoke", "request", "init", "deinit", "debug", "message", "bigerror", "error",
     "seed", "custom", "showteam", "updatepoke", "swap", "teamsizes", "expire", "warning", "askreg", "hidelines", "unlink", "choice",
-    "-message", "-hint", "-anim", "-crit", "-supereffective", "-resisted", "-miss", "-hitcount", "-ohko", "-notarget", "-nothing",
+    "-message", "-hint", "-crit", "-supereffective", "-resisted", "-hitcount", "-ohko", "-notarget", "-nothing",
     "-combine", "-waiting", "-center", "-zbroken", "-candynamax", "-singlemove", "-mega-primal", "timer", "upkeep:", "noinit", "version",
 )  # fmt: skip
 def nothing(tracker: Tracker, parts: list[str]) -> None:
@@ -342,7 +345,8 @@ def replace(tracker: Tracker, parts: list[str]) -> None:
         for move, cost in spent.items():
             if cost > 0:
                 place = tracker.learn(row, move)
-                values[place + PP] = max(0, values[place + PP] - cost)
+                if place >= 0:
+                    values[place + PP] = max(0, values[place + PP] - cost)
         if item:
             values[start + ITEM] = item
     if len(parts) > 4 and parts[4] and not parts[4].startswith("["):
@@ -412,31 +416,43 @@ def move(tracker: Tracker, parts: list[str]) -> None:
     side = int(row >= 6)
     start, values = row * ROW, tracker.values
     volatile = VOLATILE + side * VOLATILE_SIZE
-    number = _MOVES[parts[3]]
+    name = (
+        parts[3][2:] if parts[3].startswith("Z-") else parts[3]
+    )  # a status move with Z-power keeps its name behind "Z-"
+    number = _MOVES[name]
     if not number:
-        raise ValueError(f"no move is called {parts[3]!r}")
+        raise ValueError(f"no move is called {name!r}")
     caller = ""
     for part in parts[5:]:
         if part.startswith("[from]"):
             caller = part[6:].strip()
+    goes_on = values[start + LAST_MOVE] == number and (values[volatile + LOCKED] or values[volatile + CHARGING])
     values[start + LAST_MOVE] = number
     values[volatile + CHARGING] = values[volatile + MUST_RECHARGE] = 0
-    values[volatile + LOCKED] = number in _LOCKING
+    if number in LOCKING:
+        turns = values[volatile + LOCKED] + 1
+        values[volatile + LOCKED] = turns if turns < LOCKING[number] else 0
+    else:
+        values[volatile + LOCKED] = 0
     if number not in _STALLING:
         values[volatile + PROTECT] = 0
     if number in (_BATON_PASS, _SHED_TAIL):
         tracker.passing[side] = number
-    elif number == _WISH_MOVE:
+    elif number == _WISH_MOVE and not values[SIDE + side * SIDE_SIZE + WISH]:
         values[SIDE + side * SIDE_SIZE + WISH] = 2
     elif number in _HEALING_WISHES:
         values[SIDE + side * SIDE_SIZE + HEALING_WISH] = 1
-    if caller:
+    if caller and number != _PURSUIT:  # a Pursuit that catches a leaving Pokémon names itself as its cause
         if caller.startswith("ability:"):
             tracker.set_ability(row, caller[8:], for_good=False)
-        return
-    if number in _NOT_LEARNT or tracker.dex.move_gimmick[number]:
+        if tracker.gen > 1 or not (goes_on and tracker.dex.move_charge[number]):
+            return
+        goes_on = 0
+    if number in _NOT_LEARNT or tracker.dex.move_gimmick[number] or (goes_on and tracker.gen < 3):
         return
     place = tracker.learn(row, number)
+    if place < 0:
+        return
     cost = 1
     foe = values[ACTIVE_ROW + 1 - side]
     if (
@@ -474,7 +490,28 @@ def cannot(tracker: Tracker, parts: list[str]) -> None:
 def prepare(tracker: Tracker, parts: list[str]) -> None:
     """`|-prepare|POKEMON|MOVE`: the first turn of a move that takes two."""
     row = tracker.row(parts[2])
-    tracker.values[VOLATILE + (row >= 6) * VOLATILE_SIZE + CHARGING] = 1
+    charges = tracker.dex.move_charge[_MOVES[parts[3]]]
+    tracker.values[VOLATILE + (row >= 6) * VOLATILE_SIZE + CHARGING] = int(charges)
+    if tracker.gen == 1 and charges:  # the second turn pays
+        place = tracker.learn(row, _MOVES[parts[3]])
+        if place >= 0:
+            tracker.values[place + PP] = min(tracker.values[place + PP_MAX], tracker.values[place + PP] + 1)
+
+
+@line("-anim")
+def animation(tracker: Tracker, parts: list[str]) -> None:
+    """`|-anim|POKEMON|MOVE|TARGET`: a charged move that does not wait (Power Herb, sun)."""
+    if len(parts[2]) > 2:
+        row = tracker.row(parts[2])
+        tracker.values[VOLATILE + (row >= 6) * VOLATILE_SIZE + CHARGING] = 0
+
+
+@line("-miss")
+def miss(tracker: Tracker, parts: list[str]) -> None:
+    """`|-miss|SOURCE|TARGET`: a miss ends Rollout."""
+    row = tracker.row(parts[2])
+    if tracker.values[row * ROW + LAST_MOVE] in _ROLLING:
+        tracker.values[VOLATILE + (row >= 6) * VOLATILE_SIZE + LOCKED] = 0
 
 
 @line("-mustrecharge")
@@ -540,6 +577,8 @@ def status(tracker: Tracker, parts: list[str]) -> None:
         raise ValueError(f"no status is called {parts[3]!r}")
     tracker.set_status(row, 1)
     tracker.set_status(row, number)
+    if "[from] item: Toxic Orb" in parts:  # it comes after the damage of this turn
+        tracker.values[row * ROW + STATUS_TURNS] = -1
     reveal(tracker, parts, row, of_owns=True)
 
 
@@ -686,10 +725,14 @@ def item(tracker: Tracker, parts: list[str]) -> None:
     """`|-item|POKEMON|ITEM|[from]EFFECT`."""
     row = tracker.row(parts[2])
     tracker.set_item(row, parts[3])
+    frisked = "[from] ability: Frisk" in parts
     for part in parts[4:]:
         if part.startswith("[from] ability: "):
-            frisk = part == "[from] ability: Frisk"
-            reveal(tracker, parts, row, of_owns=frisk)
+            reveal(tracker, parts, row, of_owns=frisked)
+        elif part.startswith("[of] ") and len(part) > 7 and not frisked:  # stolen from, or given by
+            other = tracker.row(part[5:])
+            if other != row:
+                tracker.lose_item(other)
 
 
 @line("-enditem")
@@ -798,7 +841,7 @@ def start_condition(tracker: Tracker, parts: list[str]) -> None:
         values[SIDE + (1 - side) * SIDE_SIZE + FUTURE_MOVE] = 1
     elif name == "mimic" and len(parts) > 4:
         _mimic(tracker, row, parts[4])
-    elif name in ("reflect", "lightscreen"):  # generation 1: they belong to the Pokémon
+    elif name in ("reflect", "lightscreen", "mist"):  # generation 1: they belong to the Pokémon
         values[SIDE + side * SIDE_SIZE + _SIDE_CONDITION[name]] = 1
     elif place is not None:
         values[volatile + place] = 1
@@ -846,7 +889,7 @@ def end_condition(tracker: Tracker, parts: list[str]) -> None:
         values[volatile + TRAPPED_PARTIALLY] = 0
     elif name in _FUTURE_MOVES:
         values[SIDE + side * SIDE_SIZE + FUTURE_MOVE] = 0
-    elif name in ("reflect", "lightscreen"):
+    elif name in ("reflect", "lightscreen", "mist"):
         values[SIDE + side * SIDE_SIZE + _SIDE_CONDITION[name]] = 0
     else:
         tracker.others[side].discard(name)
@@ -879,15 +922,11 @@ def activate(tracker: Tracker, parts: list[str]) -> None:
         _mimic(tracker, row, extra)
     elif name == "poltergeist" and extra:
         tracker.set_item(row, extra)
-    elif name in ("spite", "eeriespell", "gmaxdepletion") and extra:
+    elif name in _PP_CHANGES and extra:
+        change = -int(parts[5]) if len(parts) > 5 and parts[5].isdigit() else _PP_CHANGES[name]
         place = tracker.learn(row, _MOVES[extra])
-        lost = int(parts[5]) if len(parts) > 5 and parts[5].isdigit() else 2
-        values[place + PP] = max(0, values[place + PP] - lost)
-    elif name == "grudge" and extra:
-        values[tracker.learn(row, _MOVES[extra]) + PP] = 0
-    elif name in ("leppaberry", "mysteryberry") and extra:
-        place = tracker.learn(row, _MOVES[extra])
-        values[place + PP] = min(values[place + PP_MAX], values[place + PP] + (5 if name == "mysteryberry" else 10))
+        if place >= 0:
+            values[place + PP] = max(0, min(values[place + PP_MAX], values[place + PP] + change))
     elif name in ("mummy", "lingeringaroma", "wanderingspirit"):
         tracker.set_ability(row, name, for_good=not values[start + BASE_ABILITY])
         of = next((tracker.row(part[5:]) for part in parts[4:] if part.startswith("[of] ")), -1)

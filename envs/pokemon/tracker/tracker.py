@@ -31,6 +31,7 @@ from .layout import (
     ITEM_LOST,
     LAST_MOVE,
     LEVEL,
+    LOCKED,
     MAYBE_TRAPPED,
     MENU,
     MENU_DISABLED,
@@ -46,6 +47,9 @@ from .layout import (
     PREVIEW,
     ROW,
     SEAT,
+    SIDE,
+    SIDE_CONDITIONS,
+    SIDE_SIZE,
     SIZE,
     SPECIES,
     SPENT,
@@ -65,7 +69,7 @@ from .layout import (
     VOLATILE_SIZE,
     WAITING,
 )  # fmt: skip
-from .lines import HANDLERS
+from .lines import HANDLERS, LOCKING
 from .state import BattleState, battle_state
 
 SPECIES_NUMBERS, MOVE_NUMBERS = numbers("species"), numbers("moves")
@@ -73,6 +77,9 @@ ITEM_NUMBERS, ABILITY_NUMBERS = numbers("items"), numbers("abilities")
 TYPE_NUMBERS, STATUS_NUMBERS = numbers("types"), numbers("statuses")
 _HIDDEN_POWERS = frozenset(number for name, number in vocabulary("moves").items() if name.startswith("hiddenpower"))
 """Requests write its type into the id, lines do not."""
+_TWO_IN_ONE = frozenset((ABILITY_NUMBERS["asoneglastrier"], ABILITY_NUMBERS["asonespectrier"]))
+"""Announced as the two abilities that they are."""
+_OWN_SCREENS = tuple(SIDE_CONDITIONS.index(name) for name in ("reflect", "lightscreen", "mist"))
 _NO_STAGES = array("i", [0] * 7)
 _NO_VOLATILES = array("i", [0] * VOLATILE_SIZE)
 _NO_MENU = array("i", [1] * 4 + [0] * (MENU_SIZE - 4))
@@ -115,6 +122,8 @@ class Tracker:
         self.own_moves = own_moves or {}
         self.unknown: list[str] = []
         """Lines that could not be read."""
+        self.fifth_moves = 0
+        """How often a Pokémon that has four known moves used another one."""
         self.recent: list[str] = []
         """Lines since the last turn began, for pictures."""
         self.players = ["", ""]
@@ -214,7 +223,7 @@ class Tracker:
         ):
             setattr(other, name, list(getattr(self, name)))
         other.others = [set(names) for names in self.others]
-        other.winner, other._bound = self.winner, self._bound
+        other.winner, other._bound, other.fifth_moves = self.winner, self._bound, self.fifth_moves
         return other
 
     # Who is who.
@@ -305,8 +314,11 @@ class Tracker:
         number = SPECIES_NUMBERS[species]
         if not number:
             raise ValueError(f"no species is called {species!r}")
-        values[start + BASE_SPECIES] = number
-        self.set_species(row, number)
+        if number != values[start + BASE_SPECIES]:  # otherwise it may be in another forme until it leaves
+            values[start + BASE_SPECIES] = number
+            self.set_species(row, number)
+        elif values[start + TERASTALLIZED]:
+            self.set_species(row, values[start + SPECIES])
         ability = self.dex.species_ability[number]
         if ability and not values[start + BASE_ABILITY]:
             values[start + ABILITY] = values[start + BASE_ABILITY] = ability
@@ -370,6 +382,9 @@ class Tracker:
         start = VOLATILE + side * VOLATILE_SIZE
         self.values[start : start + VOLATILE_SIZE] = _NO_VOLATILES
         self.others[side].clear()
+        if self.gen == 1:  # they belong to the Pokémon
+            for condition in _OWN_SCREENS:
+                self.values[SIDE + side * SIDE_SIZE + condition] = 0
 
     def set_item(self, row: int, name: str) -> None:
         """It holds this."""
@@ -383,6 +398,8 @@ class Tracker:
     def set_ability(self, row: int, name: str, for_good: bool = True) -> None:
         """It has this ability; `for_good`: also after it left the field."""
         start, number = row * ROW, ABILITY_NUMBERS[name]
+        if not number or self.values[start + BASE_ABILITY] in _TWO_IN_ONE:
+            return
         self.values[start + ABILITY] = number
         if for_good and not self.values[start + TRANSFORMED]:
             self.values[start + BASE_ABILITY] = number
@@ -390,8 +407,7 @@ class Tracker:
     def learn(self, row: int, move: int) -> int:
         """Offset of a move's id in the array, added to the moves that the Pokémon has now if it was not known.
 
-        Raises:
-            ValueError: it would be the fifth.
+        A fifth move (an Illusion that has not ended) is counted in `fifth_moves` and not learnt: the answer is then -1.
         """
         start, values = row * ROW, self.values
         block, count = (TEMPORARY, NUM_TEMPORARY) if values[start + NUM_TEMPORARY] else (MOVES, NUM_MOVES)
@@ -401,7 +417,8 @@ class Tracker:
             if values[place] == move or (move in _HIDDEN_POWERS and values[place] in _HIDDEN_POWERS):
                 return place
         if known >= 4:
-            raise ValueError("a fifth move")
+            self.fifth_moves += 1
+            return -1
         place = first + known
         values[place] = move
         values[place + PP] = values[place + PP_MAX] = 5 if block == TEMPORARY else self.dex.move_pp[move]
@@ -418,6 +435,11 @@ class Tracker:
         values[start + ACTIVE] = 0
         values[start + STAGES : start + STAGES + 7] = _NO_STAGES
         values[start + ABILITY] = values[start + BASE_ABILITY]
+        if self.gen == 1 and values[start + NUM_TEMPORARY] and not values[start + TRANSFORMED]:
+            # A move copied by Mimic uses the pp of Mimic.
+            values[start + MOVES + PP : start + MOVES + PP_MAX] = values[
+                start + TEMPORARY + PP : start + TEMPORARY + PP_MAX
+            ]
         values[start + TRANSFORMED] = values[start + NUM_TEMPORARY] = 0
         values[start + FIELD_TURNS] = 0
         values[start + LAST_MOVE] = 1
@@ -576,6 +598,7 @@ class Tracker:
                     values[place + PP] = pp
                     values[place + PP_MAX] = move["maxpp"]
                     break
+        values[VOLATILE + LOCKED] = len(moves) == 1 and "pp" not in moves[0] and values[MENU] in LOCKING
         for k, move in enumerate(shown[:4]):  # dynamaxed: the menu are Max Moves
             values[MENU + k] = MOVE_NUMBERS[move["move"]]
         mega = active.get("canMegaEvo") or active.get("canUltraBurst")

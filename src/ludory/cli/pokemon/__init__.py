@@ -1,1 +1,1 @@
-"""`ludory pokemon`."""
+"""Commands of Pokémon battles: the simulator's installation, and data."""

@@ -8,6 +8,10 @@ JOBS = {
     "install": ("pokemon.install:install", "fetch the simulator into the cache folder, from npm or from a packed file"),
     "pack": ("pokemon.install:pack", "write the installed simulator to one file, for machines without a network"),
     "doctor": ("pokemon.install:doctor", "what is installed, how fast it plays, and what is missing"),
+    "convert": ("pokemon.convert:convert", "replays and input logs as trajectories, with a list of rejected battles"),
+    "stats": ("pokemon.files:stats", "what trajectory files contain, baselines, and warnings about their labels"),
+    "split": ("pokemon.files:split", "a training and a validation file that share no battle"),
+    "resimulate": ("pokemon.resimulate:run", "play recorded battles again from their input logs, and compare"),
 }
 
 
