@@ -123,6 +123,11 @@ AGENTS = (
         "Pokémon: match-ups, hazards and estimated damage, as poke-env's player (sets_up=, terastallizes=)",
     ),
     Entry("pokemon/greedy-damage", f"{_POKEMON_BOTS}GreedyDamageBot", "Pokémon: always the most damage by type chart"),
+    Entry(
+        "pokemon/poke-env",
+        f"{_POKEMON_BOTS}PokeEnvAgent",
+        "Pokémon: a player of poke-env on backend='server', as in pokemon/poke-env(SimpleHeuristicsPlayer)",
+    ),
     Entry("texas42/seer", "ludory.agents.texas42.bots:SeerAgent", "Texas 42 ceiling: sees all hands, plays exactly"),
 )
 
