@@ -128,7 +128,10 @@ def wins_against(agent: Agent, bot: str, game: str, battles: int, teams: int) ->
 
 @torch.no_grad()
 def _held_out(model: BC, battles: Path) -> dict[str, Any]:
-    """Decisions of test battles: how many the clone makes too, in all and by kind, beside the strongest move."""
+    """Decisions of test battles: how many the clone makes too, in all and by kind, beside the strongest move.
+
+    `accuracy_of_choices` leaves out decisions with a single legal action, which anybody gets right.
+    """
     facts = model.game.facts
     breakdown = breakdown_of(facts.observation, facts.num_actions)
     assert breakdown is not None
@@ -149,9 +152,12 @@ def _held_out(model: BC, battles: Path) -> dict[str, Any]:
         for k, name in enumerate(breakdown.groups, 1)
         if decisions[k]
     }
+    single = breakdown.groups.index("single") + 1
+    choices = decisions[0] - decisions[single]
     return {
         "decisions": int(decisions[0]),
         "accuracy": float(shares[0]),
+        "accuracy_of_choices": float((right[0] - right[single]) / choices),
         "max_power": float(lines[0]),
         "by_kind": kinds,
     }
@@ -166,7 +172,8 @@ def _shown(report: Mapping[str, Any]) -> Iterator[str]:
         held_out, play = clone["held_out"], clone["play"]
         moves = held_out["by_kind"]["moves"]
         yield (
-            f"seed {clone['seed']}: accuracy {held_out['accuracy']:.4f} over {held_out['decisions']:,} held-out decisions; moves "
+            f"seed {clone['seed']}: accuracy {held_out['accuracy']:.4f} over {held_out['decisions']:,} held-out decisions, "
+            f"{held_out['accuracy_of_choices']:.4f} where there is a choice; moves "
             f"{moves['accuracy']:.4f}, max power {moves['max_power']:.4f}; wins {play['wins']:.3f} +- {play['stderr']:.3f} of "
             f"{play['battles']:,} battles against {play['against']}"
         )

@@ -94,7 +94,7 @@ class PokemonEngine(PooledEngine):
         ExternalEngine.__init__(self, game, num_games, seed, first_game, threads, device)
 
     def _made_pool(self, layout: dict[str, ArraySpec], action: ArraySpec) -> ProcessPool:
-        extra = {"news": ArraySpec((), "bool"), "positions": ArraySpec((len(SEATS), SLOTS), "int8")}
+        extra = {"news": ArraySpec((), "bool"), "turns": ArraySpec((), "int32"), "positions": ArraySpec((len(SEATS), SLOTS), "int8")}
         if self._lane.tracked and self._lane.observation != "entity":
             from .observation import ENTITY_SIZE
 
@@ -125,6 +125,12 @@ class PokemonEngine(PooledEngine):
     def positions(self) -> NDArray[np.int8]:
         """(N, 2, 6) live: the fixed team slot of each current position, where battles are tracked."""
         found: NDArray[np.int8] = self.pool.arrays["positions"]
+        return found
+
+    @property
+    def turns(self) -> NDArray[np.int32]:
+        """(N,) live: the turn that each battle is in, 0 before the first."""
+        found: NDArray[np.int32] = self.pool.arrays["turns"]
         return found
 
     def info(self, row: int) -> dict[str, Any]:
@@ -233,8 +239,9 @@ class PokemonEngine(PooledEngine):
         engine._started[:] = self._started[rows]
         for name in (*_COPIED, "observations"):
             getattr(engine.state, name)[:] = getattr(self.state, name)[rows]
-        if "entity" in self.pool.arrays:
-            engine.pool.arrays["entity"][:] = self.pool.arrays["entity"][rows]
+        for name in ("entity", "positions", "turns"):
+            if name in self.pool.arrays:
+                engine.pool.arrays[name][:] = self.pool.arrays[name][rows]
         engine._news = {k: self._news[row] for k, row in enumerate(rows.tolist()) if row in self._news}
         running = [(k, row) for k, row in enumerate(rows.tolist()) if self._started[row]]
         copies: dict[int, dict[str, Any]] = {}

@@ -266,6 +266,7 @@ class BattleLane:
             self._observe(row, seat, tracker, asked, not waits, battle.refused[seat] > 0)
             seats.append(_Seat(tracker, asked))
         battle.seats = (seats[0], seats[1])
+        arrays["turns"][row] = reply["turn"]
         self._note(row, reply["rej"], reply["turn"], reply["end"])
 
     def _observe(self, row: int, seat: int, tracker: Any, asked: SeatRequest, wait: bool, redecision: bool) -> None:
@@ -280,8 +281,8 @@ class BattleLane:
         masks = np.array(compact["mask"]).reshape(-1, 2, 1)
         self._arrays["legal"][rows] = masks >> self._bits & 1
         self._arrays["deciding"][rows] = np.array(compact["kind"]).reshape(-1, 2) != _WAIT
-        if self.options.max_turns < 1000:
-            self._arrays["truncated"][rows] = np.array(compact["turn"]) > self.options.max_turns
+        self._arrays["turns"][rows] = turns = np.array(compact["turn"])
+        self._arrays["truncated"][rows] = turns > self.options.max_turns
         faults: list[EnvironmentFault] = []
         refusals: dict[int, list[str | None]] = {}
         for i, seat, text in compact["rej"]:

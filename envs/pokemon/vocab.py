@@ -54,6 +54,14 @@ def names_of(kind: Kind) -> tuple[str, ...]:
     return ("", "", *vocabulary(kind))
 
 
+@cache
+def written_names(kind: Kind) -> tuple[str, ...]:
+    """Names as people write them, by number: "Tapu Koko"; "" for unknown and for absent."""
+    if kind == "statuses":
+        return ("", "", "burnt", "frozen", "paralysed", "poisoned", "asleep", "badly poisoned")
+    return ("", "", *json.loads((_FILE.with_name("names.json")).read_text(encoding="utf-8"))[kind])
+
+
 class _Numbers(dict[str, int]):
     """Name, as lines and requests write it, to number; a name is looked up by its id once. Unknown names are 0."""
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 
+import numpy as np
 import pytest
 
+from ludory.envs.pokemon.backends.install import Installation
 from ludory.envs.pokemon.dex import BOOSTS, FOLDER, GENERATIONS, PHYSICAL, SPECIAL, dex, generate
-from ludory.envs.pokemon.vocab import KINDS, VOCAB_SHA256, names_of, numbers, to_id, vocabulary
+from ludory.envs.pokemon.vocab import KINDS, VOCAB_SHA256, names_of, numbers, to_id, vocabulary, written_names
 from ludory.errors import OptionError
 
 MOVES, SPECIES, TYPES = vocabulary("moves"), vocabulary("species"), vocabulary("types")
@@ -103,3 +106,19 @@ def test_a_generation_that_does_not_exist_is_refused() -> None:
 def test_the_tables_belong_to_the_lock_file() -> None:
     lock = hashlib.sha256(generate.LOCK.read_bytes()).hexdigest()
     assert {dex(gen).lock_sha256 for gen in GENERATIONS} == {lock}, "run make pokemon-dex"
+
+
+def test_the_simulator_still_says_the_same(simulator: Installation) -> None:
+    raw = generate.simulator_dex(simulator.folder)
+    assert json.loads((FOLDER / "vocab.json").read_text()) == generate.vocabularies(raw), "run make pokemon-dex"
+    assert json.loads((FOLDER / "names.json").read_text(encoding="utf-8")) == raw["names"]
+    for gen in GENERATIONS:
+        table = dex(gen)
+        for name, array in generate.tables(raw, gen).items():
+            assert np.array_equal(getattr(table, name), array), (gen, name)
+
+
+def test_every_id_has_a_written_name() -> None:
+    for kind in KINDS:
+        assert len(written_names(kind)) == len(names_of(kind))
+    assert written_names("species")[SPECIES["tapukoko"]] == "Tapu Koko"

@@ -1,6 +1,6 @@
-"""Write `vocab.json`, `gen1.npz` to `gen9.npz` and the notice from an installed simulator: `make pokemon-dex`.
+"""Write `vocab.json`, `names.json`, `gen1.npz` to `gen9.npz` and the notice from an installed simulator: `make pokemon-dex`.
 
-Usage: python -m ludory.envs.pokemon.dex.generate FOLDER      (FOLDER holds node_modules/pokemon-showdown)
+Usage: python -m ludory.envs.pokemon.dex.generate [FOLDER]    (FOLDER holds node_modules/pokemon-showdown; the installed one if left out)
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ....atomic import atomic_file
+from ..backends.install import needed
 from . import BOOSTS, FOLDER, GENERATIONS, STATS, TARGETS, Array
 
 SCRIPT = FOLDER.parent / "js" / "dex.js"
@@ -183,6 +184,8 @@ def write(folder: Path) -> None:
     raw = simulator_dex(folder)
     with atomic_file(FOLDER / "vocab.json", "w") as file:
         file.write(json.dumps(vocabularies(raw), indent=0) + "\n")
+    with atomic_file(FOLDER / "names.json", "w") as file:
+        file.write(json.dumps(raw["names"], indent=0, ensure_ascii=False) + "\n")
     for gen in GENERATIONS:
         packed = io.BytesIO()
         np.savez_compressed(packed, **tables(raw, gen))
@@ -190,10 +193,12 @@ def write(folder: Path) -> None:
             file.write(packed.getvalue())
     licence = (folder / "node_modules" / "pokemon-showdown" / "LICENSE").read_text(encoding="utf-8")
     with atomic_file(FOLDER / "NOTICE.md", "w") as file:
-        file.write(f"`vocab.json` and `gen*.npz` hold numbers of {raw['rules']}, under this licence:\n\n{licence}")
+        file.write(
+            f"`vocab.json`, `names.json` and `gen*.npz` hold numbers of {raw['rules']}, under this licence:\n\n{licence}"
+        )
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) > 2:
         sys.exit(__doc__)
-    write(Path(sys.argv[1]))
+    write(Path(sys.argv[1]) if len(sys.argv) == 2 else needed().folder)

@@ -7,9 +7,12 @@ const root = path.join(process.argv[2], 'node_modules', 'pokemon-showdown');
 const { Dex } = require(root);
 
 const vocabulary = {};
+const names = {};
 for (const kind of ['species', 'moves', 'items', 'abilities', 'types']) {
   // By name: the sixteen Hidden Powers share the id of the move that they are.
   vocabulary[kind] = Dex[kind].all().map((entry) => Dex.toID(entry.name)).sort();
+  const written = Object.fromEntries(Dex[kind].all().map((entry) => [Dex.toID(entry.name), entry.name]));
+  names[kind] = vocabulary[kind].map((id) => written[id]);
 }
 const cosmetic = {};
 for (const species of Dex.species.all()) {
@@ -44,4 +47,4 @@ for (let gen = 1; gen <= 9; gen++) {
   generations[gen] = { moves, species, taken, names };
 }
 process.stdout.write(JSON.stringify({
-  rules: 'pokemon-showdown ' + require(path.join(root, 'package.json')).version, vocabulary, cosmetic, generations }));
+  rules: 'pokemon-showdown ' + require(path.join(root, 'package.json')).version, vocabulary, names, cosmetic, generations }));
