@@ -135,7 +135,7 @@ def by_position(text, request):
     raise RefusedError("protocol", f"the player answers {text!r}, which is not legal now")
 
 
-class Seat(Player):
+class Listener(Player):
     """A connection that tells what it hears, and chooses nothing itself."""
 
     def __init__(self, port, changed):
@@ -180,7 +180,7 @@ class Client:
     def __init__(self, port):
         self.games, self.tags = {}, {}
         self.changed, self.words, self.advisers = asyncio.Event(), deque(maxlen=20), {}
-        self.seats = [Seat(port, self.changed) for _ in NAMES]
+        self.seats = [Listener(port, self.changed) for _ in NAMES]
         handler = logging.Handler()
         handler.emit = lambda record: self.words.append(record.getMessage())
         for seat in self.seats:
