@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ludory.envs.chance import EPISODE
 from ludory.envs.engine.checks import checked_rows
-from ludory.envs.engine.external import ExternalEngine, ExternalState, Rows
+from ludory.envs.engine.external import NEW_GAME, ExternalEngine, ExternalState, Rows
 from ludory.envs.engine.pool_worker import ArraySpec, GameBlocks
 from ludory.envs.engine.pooled_engine import PooledEngine
 from ludory.envs.engine.process_pool import OnCrash, ProcessPool
@@ -207,6 +207,25 @@ class PokemonEngine(PooledEngine):
                 found |= dict(zip(mine, self.pool.call(block.start, "logs", mine), strict=True))
         return [found[row] for row in wanted.tolist()]
 
+    def advise(self, player: str, rows: Any, seat: int) -> NDArray[np.int64]:
+        """Actions (m,) that a player of poke-env, by the name of its class, chooses for `seat` in the games `rows`.
+
+        Raises:
+            OptionError: the battles are not on a Showdown server.
+            BackendError: there is no such player, or it answers something that is not legal.
+        """
+        if self._lane.backend != "server":
+            raise OptionError(
+                f"{player} plays through a Showdown server; type backend='server', got {self._lane.backend!r}"
+            )
+        wanted = np.asarray(rows)
+        actions = np.zeros(len(wanted), np.int64)
+        for block in self.pool.rows_of_workers():
+            mine = (wanted >= block.start) & (wanted < block.stop)
+            if mine.any():
+                actions[mine] = self.pool.call(block.start, "advise", player, wanted[mine].tolist(), seat)
+        return actions
+
     def pids(self) -> list[int]:
         """Process ids of the Node children."""
         return [pid for block in self.pool.rows_of_workers() for pid in self.pool.call(block.start, "pids")]
@@ -301,6 +320,8 @@ class PokemonEngine(PooledEngine):
             raise SnapshotError(f"{self.facts.name}: the fields of the saved state have different numbers of games")
         entries = self._saved_battles(arrays["_battles"], arrays["_started"])
         engine = self._another(count, None)
+        for name, value in NEW_GAME.items():
+            getattr(engine.state, name)[:] = value
         try:
             with _named_errors(engine):
                 faults = [fault for lane in engine._distribute("replay", entries) for fault in lane]
