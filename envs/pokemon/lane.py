@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -110,6 +109,12 @@ class _Battle:
     seats: tuple[_Seat, _Seat] | None = None
     refused: tuple[int, int] = (0, 0)
     """Refusals of each seat's current decision."""
+
+
+def _copied(battle: _Battle) -> _Battle:
+    seats = battle.seats
+    copies = seats and (_Seat(seats[0].tracker.copy(), seats[0].asked), _Seat(seats[1].tracker.copy(), seats[1].asked))
+    return _Battle(dict(battle.start), copies, battle.refused)
 
 
 class BattleLane:
@@ -363,7 +368,7 @@ class BattleLane:
         numbers = [row + self._first for row in rows]
         texts = [None] * len(rows) if within else self.shared.worker().export(numbers)
         return [
-            {"number": number, "text": text, "battle": copy.deepcopy(self._battles[row])}
+            {"number": number, "text": text, "battle": _copied(self._battles[row])}
             for row, number, text in zip(rows, numbers, texts, strict=True)
         ]
 
@@ -377,7 +382,7 @@ class BattleLane:
         if texts:
             self.shared.worker().import_games(texts)
         for row, copied in copies.items():
-            self._battles[row] = copied["battle"]
+            self._battles[row] = _copied(copied["battle"])  # a copy, since a pickle may share nothing within a tracker
 
     def replay(self, saved: Mapping[int, Mapping[str, Any]]) -> list[EnvironmentFault]:
         """Play battles of `starts` again, in rows of this lane, up to where they were."""
