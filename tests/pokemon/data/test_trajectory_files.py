@@ -50,8 +50,8 @@ def chosen() -> list[BattleTrajectory]:
 def seen() -> list[BattleTrajectory]:
     """Trajectories of twenty battles, from what a spectator sees."""
     found: list[BattleTrajectory] = []
-    for one in converted([BATTLES], Conversion(labels="log")):
-        if isinstance(one, ConvertedBattle) and len(found) < 40:
+    for number, one in enumerate(converted([BATTLES], Conversion(labels="log"))):
+        if isinstance(one, ConvertedBattle) and number % 6 == 0:
             found += one.trajectories
     return found
 
@@ -280,7 +280,7 @@ def test_observations_do_not_stay_the_same(seen: list[BattleTrajectory]) -> None
     assert len(np.unique(rows[:, 144:148])) > 50
     pokemon = rows[:, 152 : 152 + 480].reshape(-1, 12, 40)
     varying = [column for column in range(40) if len(np.unique(pokemon[:, :, column])) > 1]
-    assert len(varying) >= 28
+    assert len(varying) >= 25
     for one in seen[:4]:
         turns = observations_of(one).observations[:, 932 - 72 + 48]
         assert (np.diff(turns) >= 0).all()

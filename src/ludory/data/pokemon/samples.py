@@ -106,7 +106,7 @@ class BattleSamples:
         """One decision."""
         row = self.rows[index]
         seen = np.array(self._arrays["observations"][row])
-        item: dict[str, Any] = {part.name: seen[part.start : part.start + part.size] for part in self.segments}
+        item: dict[str, Any] = {part.name: seen[part.start : part.start + part.length] for part in self.segments}
         return item | {
             "action": np.int64(self._arrays["actions"][row]),
             "mask": np.array(self._arrays["masks"][row]),
