@@ -47,10 +47,7 @@ class PokemonBot(Agent):
     name = "pokemon/bot"
 
     def __init__(self, game: Game, seed: int | None = None) -> None:
-        if not game.facts.name.lower().startswith("pokemon"):
-            raise OptionError(
-                f"{self.name} plays Pokémon battles only, got {game.id or game.facts.name}; try PokemonGen1RandomBattle-v0"
-            )
+        _check(self.name, game)
         self._draws = Draws(seed)
 
     def seed(self, seed: int) -> None:
@@ -189,6 +186,40 @@ class GreedyDamageBot(PokemonBot):
         actions = np.empty(len(seen), np.int64)
         greedy_choices(seen, masks, orders, move_tables(_generation(seen)), actions)
         return actions
+
+
+class PokeEnvAgent(Agent):
+    """Any player of poke-env, on engines with backend="server", where poke-env follows the battles.
+
+    Args:
+        game: a game of Pokémon battles.
+        player: a class of `poke_env.player`, such as "SimpleHeuristicsPlayer", or module:Class.
+    """
+
+    def __init__(self, game: Game, player: str) -> None:
+        self.name = f"pokemon/poke-env({player})"
+        _check(self.name, game)
+        self._player = player
+
+    def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """Actions (m,) of `seat` in the games `rows`.
+
+        Raises:
+            OptionError: the engine is not on a Showdown server.
+            BackendError: poke-env has no such player, or it answers something that is not legal.
+        """
+        advise = getattr(engine, "advise", None)
+        if advise is None:
+            raise OptionError(f"{self.name} plays on engines of Pokémon battles, got {type(engine).__name__}")
+        actions: NDArray[np.int64] = advise(self._player, np.asarray(rows), seat)
+        return actions
+
+
+def _check(name: str, game: Game) -> None:
+    if not game.facts.name.startswith("pokemon"):
+        raise OptionError(
+            f"{name} plays Pokémon battles only, got {game.id or game.facts.name}; try PokemonGen1RandomBattle-v0"
+        )
 
 
 @cache

@@ -40,6 +40,7 @@ def make_game(
     """
     from .engine import ENGINE_OPTIONS, PokemonEngine, make_state_info
     from .lane import LaneOptions
+    from .pictures import draw_svg, draw_text
     from .teams import team_bank
 
     found = battle_format(format)
@@ -71,6 +72,8 @@ def make_game(
         facts,
         action_name=lambda head, value: names[value],
         info=make_state_info,
+        text=draw_text,
+        svg=draw_svg,
         engine=partial(PokemonEngine, lane=lane, teams=team_bank(found, teams)),
         engine_options=ENGINE_OPTIONS,
     )

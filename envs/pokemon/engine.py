@@ -203,6 +203,25 @@ class PokemonEngine(PooledEngine):
                 found |= dict(zip(mine, self.pool.call(block.start, "logs", mine), strict=True))
         return [found[row] for row in wanted.tolist()]
 
+    def advise(self, player: str, rows: Any, seat: int) -> NDArray[np.int64]:
+        """Actions (m,) that a player of poke-env, by the name of its class, chooses for `seat` in the games `rows`.
+
+        Raises:
+            OptionError: the battles are not on a Showdown server.
+            BackendError: there is no such player, or it answers something that is not legal.
+        """
+        if self._lane.backend != "server":
+            raise OptionError(
+                f"{player} plays through a Showdown server; type backend='server', got {self._lane.backend!r}"
+            )
+        wanted = np.asarray(rows)
+        actions = np.zeros(len(wanted), np.int64)
+        for block in self.pool.rows_of_workers():
+            mine = (wanted >= block.start) & (wanted < block.stop)
+            if mine.any():
+                actions[mine] = self.pool.call(block.start, "advise", player, wanted[mine].tolist(), seat)
+        return actions
+
     def pids(self) -> list[int]:
         """Process ids of the Node children."""
         return [pid for block in self.pool.rows_of_workers() for pid in self.pool.call(block.start, "pids")]

@@ -395,6 +395,25 @@ class BattleLane:
             faults += self._read(self.shared.worker().step(choices))
         return faults
 
+    def advise(self, player: str, rows: Sequence[int], seat: int) -> list[int]:
+        """Actions of a player of poke-env, by the name of its class; on a Showdown server only.
+
+        Raises:
+            BackendError: poke-env has no such player, or it answers something that is not legal.
+        """
+        worker = self.shared.worker()
+        assert isinstance(worker, ServerWorker)
+        actions = []
+        for row, choice in zip(rows, worker.advise(player, [(row + self._first, seat) for row in rows]), strict=True):
+            seats = self._battles[row].seats
+            assert seats is not None
+            if choice not in seats[seat].asked.choices:
+                raise BackendError(
+                    f"{self._name(row)}, seat {seat}: {player} answers {choice!r}, which is not legal now", row
+                )
+            actions.append(seats[seat].asked.choices.index(choice))
+        return actions
+
     def pids(self) -> list[int]:
         """Process id of the Node child, if there is one."""
         return [self.shared.worker().pid] if self.shared.started else []

@@ -112,7 +112,30 @@ def player_class(name):
     return kind
 
 
-class Seat(Player):
+def plain(name):
+    """Letters and digits of a name, in lower case."""
+    return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+def by_position(text, request):
+    """A choice as the simulator writes it, from one that names a move or a Pokémon: "move 2 terastallize", "switch 3", "team 1"."""
+    verb, _, rest = text.removeprefix("/choose ").removeprefix("/").partition(" ")
+    if verb == "team":
+        return f"team {rest[0]}"
+    if verb == "switch":
+        for place, pokemon in enumerate(request["side"]["pokemon"], 1):
+            known = plain(pokemon["ident"].partition(":")[2]), plain(pokemon["details"].partition(",")[0])
+            if plain(rest) in known and not pokemon["active"]:
+                return f"switch {place}"
+    if verb == "move":
+        name, *gimmick = rest.split()
+        for place, move in enumerate(request["active"][0]["moves"], 1):
+            if not move.get("disabled") and (name in (move["id"], str(place)) or plain(move["move"]).startswith(name)):
+                return " ".join(["move", str(place), *gimmick])
+    raise RefusedError("protocol", f"the player answers {text!r}, which is not legal now")
+
+
+class Listener(Player):
     """A connection that tells what it hears, and chooses nothing itself."""
 
     def __init__(self, port, changed):
@@ -157,7 +180,7 @@ class Client:
     def __init__(self, port):
         self.games, self.tags = {}, {}
         self.changed, self.words, self.advisers = asyncio.Event(), deque(maxlen=20), {}
-        self.seats = [Seat(port, self.changed) for _ in NAMES]
+        self.seats = [Listener(port, self.changed) for _ in NAMES]
         handler = logging.Handler()
         handler.emit = lambda record: self.words.append(record.getMessage())
         for seat in self.seats:
@@ -226,7 +249,7 @@ class Client:
         return {}
 
     async def op_advise(self, message):
-        """Choices of a player of poke-env, by the name of its class, for [game, seat]: as it would send them."""
+        """Choices of a player of poke-env, by the name of its class, for [game, seat]."""
         name = message["player"]
         if name not in self.advisers:
             kind = player_class(name)
@@ -236,7 +259,8 @@ class Client:
             battle = self.seats[seat]._battles[self.games[i]]
             order = adviser.teampreview(battle) if battle.teampreview else adviser.choose_move(battle)
             order = await order if asyncio.iscoroutine(order) else order
-            choices.append(order if isinstance(order, str) else order.message)
+            text = order if isinstance(order, str) else order.message
+            choices.append(by_position(text, self.side(i, seat).request))
         return {"choices": choices}
 
     def side(self, i, seat):
@@ -271,7 +295,7 @@ class Client:
         return {"games": [self.report(i) for i in numbers]}
 
     def state(self, i):
-        """ "waiting", "settled", or "doubtful": one choice was refused, and the other one may be."""
+        """Whether the game is "waiting", "settled", or "doubtful": one choice was refused, and the other one may be."""
         sides = [self.side(i, seat) for seat in (0, 1)]
         if all(side.winner is not None for side in sides) or all(side.fresh for side in sides):
             return "settled"

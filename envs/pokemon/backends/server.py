@@ -54,7 +54,7 @@ class ServerWorker(SimWorker):
         return super().reset(games)
 
     def advise(self, player: str, games: Iterable[tuple[int, int]]) -> list[str]:
-        """Choices of a player of poke-env for [game, seat] pairs, as it sends them: "/choose move earthquake".
+        """Choices of a player of poke-env for [game, seat] pairs, as the simulator writes them: "move 2".
 
         Args:
             player: a class of `poke_env.player`, or module:Class.

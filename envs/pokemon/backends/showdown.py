@@ -210,6 +210,10 @@ class ShowdownServer:
         """True until the server ends."""
         return self._process.poll() is None
 
+    def wait(self) -> None:
+        """Return when the server has ended by itself."""
+        self._process.wait()
+
     def close(self) -> None:
         """End the server and its own processes; may be called twice."""
         self._finalizer()

@@ -7,6 +7,7 @@ from ludory.cli.common.parser import run_job
 JOBS = {
     "install": ("pokemon.install:install", "fetch the simulator into the cache folder, from npm or from a packed file"),
     "pack": ("pokemon.install:pack", "write the installed simulator to one file, for machines without a network"),
+    "serve": ("pokemon.install:serve", "run a Showdown server on this machine, for people and foreign bots"),
     "doctor": ("pokemon.install:doctor", "what is installed, how fast it plays, and what is missing"),
     "convert": ("pokemon.convert:convert", "replays and input logs as trajectories, with a list of rejected battles"),
     "stats": ("pokemon.files:stats", "what trajectory files contain, baselines, and warnings about their labels"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ludory.cli.common.options import FileArgument, Flag, Paths
@@ -41,6 +43,31 @@ def stats(argv: list[str]) -> int:
     else:
         print("\n".join(map(visible, [*statistics_lines(found), *(f"left out: {one}" for one in skipped or ())])))
     return 0
+
+
+def is_trajectory_file(path: str | Path) -> bool:
+    """Whether the first line of a file is a trajectory of a battle, or looks like a damaged one."""
+    from ludory.reading import unpacked
+
+    if not Path(path).is_file():
+        return False
+    with unpacked(path).handle as handle:
+        head = handle.read(400)
+    return b'"replay_id"' in head
+
+
+def check_trajectories(paths: Sequence[str | Path], as_json: bool) -> int:
+    """Print the statistics of trajectory files, and what is wrong; exit code 1 if lines are bad or nothing can be learned from the labels."""
+    from ludory.data.pokemon.statistics import statistics_of
+
+    skipped: list[str] = []
+    found = statistics_of(paths, skipped)
+    if as_json:
+        print(json.dumps(found.as_json() | {"problems": found.problems(), "skipped": skipped}, indent=2))
+    else:
+        lines = [*statistics_lines(found), *(f"left out: {one}" for one in skipped)]
+        print("\n".join(map(visible, [*lines, *(f"fault: {one}" for one in found.problems())])))
+    return 1 if skipped or found.problems() else 0
 
 
 def statistics_lines(found: Statistics) -> list[str]:

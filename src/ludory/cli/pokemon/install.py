@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Annotated
@@ -12,6 +13,7 @@ from tyro.conf import arg
 from ludory.cli.common.options import File, FileArgument, Flag, Maybe
 from ludory.cli.common.parser import parse
 from ludory.envs.pokemon.backends import install as installation
+from ludory.envs.pokemon.backends import showdown
 from ludory.errors import LudoryError, OptionError
 
 RATE_SECONDS = 5.0
@@ -33,6 +35,8 @@ class _Install:
     """Install a file of `ludory pokemon pack`, without npm and without a network."""
     again: Flag = False
     """Install anew, even if the simulator is there."""
+    server: Flag = False
+    """Also a copy that runs a Showdown server, and poke-env in an environment of its own, for backend='server'."""
 
 
 def install(argv: list[str]) -> int:
@@ -45,6 +49,8 @@ def install(argv: list[str]) -> int:
             print(f"fetching {installation.RULES} with npm (about 150 MB on disk) ...", flush=True)
         folder = installation.install(chosen.node, chosen.again)
     print(f"{installation.RULES} is in {folder}")
+    if chosen.server:
+        print(f"a Showdown server and poke-env are in {showdown.install_server(chosen.again)}")
     return 0
 
 
@@ -120,3 +126,25 @@ def _rate(format: str) -> float:
         return turns / (monotonic() - start)
     finally:
         engine.close()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Serve:
+    """Run a Showdown server on this machine until Ctrl+C, for people and foreign bots. Players need no passwords.
+
+    Example: ludory pokemon serve --port 8000
+    """
+
+    port: int = 8000
+    """Port on 127.0.0.1; 0 takes a free one."""
+
+
+def serve(argv: list[str]) -> int:
+    """Serve until interrupted; returns the exit code."""
+    with showdown.ShowdownServer(parse(_Serve, argv, "pokemon serve").port) as server:
+        print(f"{installation.RULES} listens at {server.url}; Ctrl+C ends it", flush=True)
+        with suppress(KeyboardInterrupt):
+            server.wait()
+            print(f"the server ended{server.last_words()}")
+            return 1
+    return 0

@@ -95,6 +95,7 @@ def _groups(path: str | Path, by: By) -> dict[str, str]:
     for one in read_trajectories(path):
         id = f"battle {one.replay_id}"
         battles.add(one.replay_id)
+        root(id)
         for key in (*_content_keys(one), *_keys(one, by, path)):
             pair = sorted((root(id), root(key)))
             parent[pair[1]] = pair[0]
