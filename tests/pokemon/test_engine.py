@@ -38,8 +38,12 @@ def hashes(engine: Any, steps: int = 400, seed: int = 0) -> list[str]:
 
 
 def test_seeds_of_battles_are_hashes_of_seed_game_and_episode() -> None:
-    assert chance_seed(7, 3, 0, "battle")[0] == "gen5,e6ff5ea2bb5b8ea8" or chance_seed(7, 3, 0, "battle")[0].startswith("gen5,")
-    assert len({chance_seed(*key)[0] for key in ((7, 3, 0, "p1"), (7, 3, 0, "p2"), (7, 3, 1, "p1"), (8, 3, 0, "p1"))}) == 4
+    assert chance_seed(7, 3, 0, "battle")[0] == "gen5,e6ff5ea2bb5b8ea8" or chance_seed(7, 3, 0, "battle")[0].startswith(
+        "gen5,"
+    )
+    assert (
+        len({chance_seed(*key)[0] for key in ((7, 3, 0, "p1"), (7, 3, 0, "p2"), (7, 3, 1, "p1"), (8, 3, 0, "p1"))}) == 4
+    )
 
 
 def test_results_do_not_depend_on_workers_or_on_what_is_watched(simulator: Installation) -> None:
@@ -127,7 +131,9 @@ def test_a_lost_child_is_told_with_game_and_seed(simulator: Installation) -> Non
 def test_illegal_actions_name_what_is_legal_and_play_nothing(simulator: Installation) -> None:
     engine = make_engine(GAME, 1, seed=1, workers=0, observation="none")
     engine.reset()
-    with pytest.raises(IllegalActionError, match=r"seat 1: action 4 \(switch to slot 1\) is not legal; legal: 0 \(move 1\)"):
+    with pytest.raises(
+        IllegalActionError, match=r"seat 1: action 4 \(switch to slot 1\) is not legal; legal: 0 \(move 1\)"
+    ):
         engine.step(np.array([[[0], [4]]]))
     assert engine.turns[0] == 1
     with pytest.raises(OptionError, match="battle_seed"):
