@@ -1,5 +1,6 @@
 """Battles depend on their seeds and choices, and on nothing else."""
 
+import hashlib
 import os
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ludory.envs.make import make_engine
+from ludory.envs.make import make_engine, make_game
 from ludory.envs.pokemon.backends.install import Installation
 from ludory.envs.pokemon.backends.sim import chance_seed
 from ludory.errors import BackendError, IllegalActionError, OptionError
+from ludory.testing import check_game
 
 GAME = "PokemonGen1RandomBattle-v0"
 pytestmark = pytest.mark.usefixtures("simulator")
@@ -164,3 +166,7 @@ def test_a_short_limit_truncates_without_reward(simulator: Installation) -> None
     assert (engine.turns == 4).all()
     assert not engine.rewards.any()
     engine.close()
+
+
+def test_the_game_keeps_the_contract(simulator: Installation) -> None:
+    check_game(make_game("Pokemon-v0", format="gen1randombattle", max_turns=6), games=2)

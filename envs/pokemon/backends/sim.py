@@ -314,8 +314,9 @@ def _end_child(process: subprocess.Popen[bytes], scripts: Any, owner: int) -> No
     assert process.stdout is not None
     with suppress(OSError):
         process.stdin.close()
-    for end in (lambda: None, process.terminate, process.kill):
-        end()
+    for end in (None, process.terminate, process.kill):
+        if end is not None:
+            end()
         with suppress(subprocess.TimeoutExpired):
             process.wait(SECONDS_TO_CLOSE)
             break
