@@ -239,7 +239,7 @@ def _write_known_moves(v: Array, start: int, alpha: bool, out: Array, at: int, r
                 out[at + j] = out[at + j - 1]
                 out[at + j - 1] = kept
                 j -= 1
-    return count
+    return int(count)
 
 
 @batch_kernel

@@ -89,7 +89,7 @@ def _moves(entries: Mapping[str, Any], vocabulary: Mapping[str, Mapping[str, int
     for name, move in entries.items():
         for column, value in _move(name, move, vocabulary, gen).items():
             columns.setdefault(column, []).append(value)
-    types = {"move_accuracy": np.float32, "move_hits": np.float32, "move_status_chance": np.float32}
+    types: dict[str, Any] = {"move_accuracy": np.float32, "move_hits": np.float32, "move_status_chance": np.float32}
     types |= {"move_chance_self_boosts": np.float32, "move_chance_target_boosts": np.float32}
     types |= {"move_power": np.int16, "move_pp": np.int16}
     tables = {}
@@ -130,7 +130,7 @@ def _move(name: str, move: Mapping[str, Any], vocabulary: Mapping[str, Mapping[s
         "hits": mean,
         "min_hits": low,
         "max_hits": high,
-        "status": vocabulary["statuses"].get(status, 0) if not aimed_at_self else 0,
+        "status": vocabulary["statuses"].get(status or "", 0) if not aimed_at_self else 0,
         "status_chance": chance if not aimed_at_self else 0.0,
         "self_boosts": self_boosts,
         "target_boosts": target_boosts,
@@ -188,7 +188,7 @@ def write(folder: Path) -> None:
         file.write(json.dumps(raw["names"], indent=0, ensure_ascii=False) + "\n")
     for gen in GENERATIONS:
         packed = io.BytesIO()
-        np.savez_compressed(packed, **tables(raw, gen))
+        np.savez_compressed(packed, **tables(raw, gen))  # type: ignore[arg-type]
         with atomic_file(FOLDER / f"gen{gen}.npz") as file:
             file.write(packed.getvalue())
     licence = (folder / "node_modules" / "pokemon-showdown" / "LICENSE").read_text(encoding="utf-8")

@@ -88,6 +88,7 @@ _MOVES, _SPECIES, _TYPES, _STATUSES = numbers("moves"), numbers("species"), numb
 _ASLEEP, _TOXIC = _STATUSES["slp"], _STATUSES["tox"]
 _PRESSURE = numbers("abilities")["pressure"]
 _BATON_PASS, _SHED_TAIL, _MIMIC = _MOVES["batonpass"], _MOVES["shedtail"], _MOVES["mimic"]
+_CURSE, _GHOST = _MOVES["curse"], _TYPES["ghost"]
 _WISH_MOVE, _PURSUIT = _MOVES["wish"], _MOVES["pursuit"]
 _HEALING_WISHES = frozenset((_MOVES["healingwish"], _MOVES["lunardance"]))
 _NOT_LEARNT = frozenset((_MOVES["struggle"], _MOVES["recharge"]))
@@ -265,7 +266,8 @@ def _enter(tracker: Tracker, parts: list[str], dragged: bool) -> None:
     tracker.leave(side)
     row = tracker.find(side, parts[2][5:], parts[3])
     start = row * ROW
-    tracker.before[side] = row, values[start : start + ROW], tracker.nicknames[row], tracker.details[row]
+    if side or not tracker.bound:  # requests tell the truth about the own team
+        tracker.before[side] = row, values[start : start + ROW], tracker.nicknames[row], tracker.details[row]
     tracker.nicknames[row] = parts[2][5:]
     tracker.set_details(row, parts[3])
     tracker.set_condition(row, parts[4])
@@ -454,13 +456,12 @@ def move(tracker: Tracker, parts: list[str]) -> None:
     if place < 0:
         return
     cost = 1
+    if number == _CURSE and _GHOST not in (values[start + TYPE_1], values[start + TYPE_2]):
+        pressed = False  # it aims at the user
+    else:
+        pressed = tracker.dex.move_pressed[number]
     foe = values[ACTIVE_ROW + 1 - side]
-    if (
-        foe >= 0
-        and values[foe * ROW + ABILITY] == _PRESSURE
-        and not values[foe * ROW + FAINTED]
-        and tracker.dex.move_pressed[number]
-    ):
+    if foe >= 0 and values[foe * ROW + ABILITY] == _PRESSURE and not values[foe * ROW + FAINTED] and pressed:
         cost = 2
     values[place + PP] = max(0, values[place + PP] - cost)
 
@@ -723,7 +724,13 @@ def _reveal_effect(tracker: Tracker, cause: str, row: int) -> None:
 @line("-item")
 def item(tracker: Tracker, parts: list[str]) -> None:
     """`|-item|POKEMON|ITEM|[from]EFFECT`."""
-    row = tracker.row(parts[2])
+    if not parts[2]:  # generation 5: Frisk does not say whom
+        holder = next(part[5:] for part in parts[4:] if part.startswith("[of] "))
+        row = tracker.values[ACTIVE_ROW + 1 - tracker.side(holder)]
+        if row < 0:
+            raise ValueError("nobody is there to be frisked")
+    else:
+        row = tracker.row(parts[2])
     tracker.set_item(row, parts[3])
     frisked = "[from] ability: Frisk" in parts
     for part in parts[4:]:
@@ -930,6 +937,8 @@ def activate(tracker: Tracker, parts: list[str]) -> None:
     elif name in ("mummy", "lingeringaroma", "wanderingspirit"):
         tracker.set_ability(row, name, for_good=not values[start + BASE_ABILITY])
         of = next((tracker.row(part[5:]) for part in parts[4:] if part.startswith("[of] ")), -1)
+        if extra[:1] == "p" and extra[3:4] == ":":  # newer lines name the attacker here
+            of, extra = tracker.row(extra), ""
         if of >= 0:
             tracker.set_ability(of, extra if name == "wanderingspirit" and extra else name, for_good=False)
     elif name == "skillswap" and extra and len(parts) > 5:

@@ -139,7 +139,8 @@ class Tracker:
         self._sides = {"1": 0, "2": 1} if perspective != 1 else {"2": 0, "1": 1}
         self._conditions: list[str | None] = [None] * 12
         self._requested: list[Mapping[str, Any] | None] = [None] * 6
-        self._bound = False
+        self.bound = False
+        """A request has named the own team, so that rows 0-5 are fixed slots."""
         self.counts = [0, 0]
         """Rows in use per side."""
         self.before: list[tuple[int, array[int], str | None, str | None] | None] = [None, None]
@@ -223,7 +224,7 @@ class Tracker:
         ):
             setattr(other, name, list(getattr(self, name)))
         other.others = [set(names) for names in self.others]
-        other.winner, other._bound, other.fifth_moves = self.winner, self._bound, self.fifth_moves
+        other.winner, other.bound, other.fifth_moves = self.winner, self.bound, self.fifth_moves
         return other
 
     # Who is who.
@@ -349,13 +350,15 @@ class Tracker:
                 if maximum <= 0:
                     raise ValueError(f"{maximum} is no largest hp")
                 values[start + HP_MAX] = maximum
-                values[start + HP_EXACT] = (row < 6 and self._bound) or maximum not in (100, 48)
+                values[start + HP_EXACT] = (row < 6 and self.bound) or maximum not in (100, 48)
             self.set_status(row, STATUS_NUMBERS[status] if status else 1)
         self._conditions[row] = text
 
     def forget_condition(self, row: int) -> None:
         """The next hp and status are read even if the text is that of the last ones."""
         self._conditions[row] = None
+        if row < 6:
+            self._requested[row] = None
 
     def set_status(self, row: int, number: int) -> None:
         """Status by number, 1 for healthy; a new one counts its turns from 0."""
@@ -398,8 +401,9 @@ class Tracker:
     def set_ability(self, row: int, name: str, for_good: bool = True) -> None:
         """It has this ability; `for_good`: also after it left the field."""
         start, number = row * ROW, ABILITY_NUMBERS[name]
-        if not number or self.values[start + BASE_ABILITY] in _TWO_IN_ONE:
-            return
+        base = self.values[start + BASE_ABILITY]
+        if not number or base in _TWO_IN_ONE or (base and number == self.values[start + ABILITY]):
+            return  # what it has by Trace is announced again and is not its own
         self.values[start + ABILITY] = number
         if for_good and not self.values[start + TRANSFORMED]:
             self.values[start + BASE_ABILITY] = number
@@ -461,7 +465,7 @@ class Tracker:
         if not request or "side" not in request:
             return
         team = request["side"]["pokemon"]
-        if not self._bound:
+        if not self.bound:
             self._bind(team, order)
         if team and team[0]["active"] and self.values[ACTIVE_ROW] not in (order[0], -1):
             self._correct_active(order[0])
@@ -483,7 +487,8 @@ class Tracker:
         for row in range(6):
             values[row * ROW + EXISTS] = 0
             self.clear_row(row)
-        self._bound = True
+        self.bound = True
+        self.before[0] = None
         self.counts[0] = len(team)
         for position, pokemon in enumerate(team):
             slot, nickname = order[position], pokemon["ident"][4:]
@@ -528,11 +533,16 @@ class Tracker:
         if self.gen > 2:
             base = ABILITY_NUMBERS[pokemon["baseAbility"]]
             if base != values[start + BASE_ABILITY]:
-                values[start + BASE_ABILITY] = values[start + ABILITY] = base
+                if values[start + ABILITY] == values[start + BASE_ABILITY]:
+                    values[start + ABILITY] = base
+                values[start + BASE_ABILITY] = base
             if "ability" in pokemon:
                 values[start + ABILITY] = ABILITY_NUMBERS[pokemon["ability"]]
         if "teraType" in pokemon:
             values[start + TERA] = TYPE_NUMBERS[pokemon["teraType"]]
+            if values[start + TERASTALLIZED] != bool(pokemon["terastallized"]):  # an Illusion was terastallized
+                values[start + TERASTALLIZED] = bool(pokemon["terastallized"])
+                self.set_species(slot, values[start + SPECIES])
         if last is None or last["moves"] != pokemon["moves"] or last["active"] != pokemon["active"]:
             self._read_moves(slot, pokemon)
 

@@ -8,12 +8,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ludory.cli import main
 from ludory.data.pokemon.conversion import Conversion, ConvertedBattle, converted
+from ludory.data.pokemon.observations import observations_of
 from ludory.data.pokemon.replays import battle_of
 from ludory.data.pokemon.resimulation import check_same, request_trajectories, resimulate, spectator_lines
+from ludory.data.pokemon.samples import BattleSamples, create_dataloader
 from ludory.data.pokemon.splitting import check_disjoint, in_validation, names_of_split, split_file
 from ludory.data.pokemon.statistics import statistics_of
 from ludory.data.pokemon.trajectories import (
@@ -26,6 +29,9 @@ from ludory.data.pokemon.trajectories import (
     write_trajectories,
 )
 from ludory.envs.pokemon.backends.sim import SimWorker
+from ludory.envs.pokemon.observation import write_entity
+from ludory.envs.pokemon.tracker import Tracker
+from ludory.envs.pokemon.vocab import numbers
 from ludory.errors import DataError, OptionError, RejectedBattleError
 
 from .recorded import BATTLES, battles, lines_of, resimulations
@@ -44,8 +50,8 @@ def chosen() -> list[BattleTrajectory]:
 def seen() -> list[BattleTrajectory]:
     """Trajectories of twenty battles, from what a spectator sees."""
     found: list[BattleTrajectory] = []
-    for one in converted([BATTLES], Conversion(labels="log")):
-        if isinstance(one, ConvertedBattle) and len(found) < 40:
+    for number, one in enumerate(converted([BATTLES], Conversion(labels="log"))):
+        if isinstance(one, ConvertedBattle) and number % 6 == 0:
             found += one.trajectories
     return found
 
@@ -191,7 +197,7 @@ def test_what_is_no_trajectory(tmp_path: Path, text: str) -> None:
 def test_a_cut_file_and_one_that_is_absent(tmp_path: Path) -> None:
     packed = gzip.compress((json.dumps(SEED_LINE) + "\n").encode() * 500)
     (tmp_path / "cut.jsonl.gz").write_bytes(packed[:-30])
-    with pytest.raises(DataError, match="cut off|ends inside"):
+    with pytest.raises(DataError, match=r"cut off|ends inside"):
         list(read_trajectories(tmp_path / "cut.jsonl.gz"))
     with pytest.raises(DataError, match="No such file"):
         list(read_trajectories(tmp_path / "absent.jsonl"))
@@ -247,7 +253,82 @@ def test_statistics_of_the_recorded_battles(tmp_path: Path, chosen: list[BattleT
     assert found.steps == sum(len(one.steps) for one in chosen)
     assert found.label_sources == {"request": found.steps}
     assert found.warnings() == []
+    assert 0.4 < found.strongest / found.moves < 0.95
     assert 0.1 < found.uniform / found.labels < found.class_prior() < 0.5
+
+
+# Observations and samples
+
+
+def test_every_label_stands_beside_its_move(chosen: list[BattleTrajectory], seen: list[BattleTrajectory]) -> None:
+    """The observation shows, at the place of the action, the very move or Pokémon that was chosen."""
+    moves = numbers("moves")
+    for one in [*chosen[:12], *seen]:
+        rows = observations_of(one).observations
+        for step, row in zip(one.steps, rows, strict=True):
+            if step.action == MISSING or step.kind == "single":
+                continue
+            verb, *words = step.choice.split()
+            if verb == "move" and words[0] not in ("fight", "hiddenpower"):
+                place = step.action if step.action < 4 else (step.action - 10) % 4
+                assert row[144 + place] == moves[words[0]], (one.replay_id, step.choice)
+
+
+def test_observations_do_not_stay_the_same(seen: list[BattleTrajectory]) -> None:
+    """States before a decision are those of then: the active species, turn and hp change, and nearly no column is constant."""
+    rows = np.concatenate([observations_of(one).observations for one in seen])
+    assert len(np.unique(rows[:, 144:148])) > 50
+    pokemon = rows[:, 152 : 152 + 480].reshape(-1, 12, 40)
+    varying = [column for column in range(40) if len(np.unique(pokemon[:, :, column])) > 1]
+    assert len(varying) >= 25
+    for one in seen[:4]:
+        turns = observations_of(one).observations[:, 932 - 72 + 48]
+        assert (np.diff(turns) >= 0).all()
+        assert turns[0] < turns[-1]
+
+
+def test_a_cut_stream_gives_the_same_observations(seen: list[BattleTrajectory]) -> None:
+    """What comes after a decision changes nothing but the names of moves that the player knew."""
+    one = seen[0]
+    whole = observations_of(one).observations
+    tracker = Tracker(int(one.meta["gen"]), one.seat, slot_order="alpha")
+    tracker.feed_all(one.stream[: one.steps[5].at])
+    row = np.zeros(932, np.float32)
+    write_entity(tracker, [action in one.steps[5].mask for action in range(one.actions)], row)
+    field = slice(932 - 72, 932 - 72 + 50)
+    assert (row[field] == whole[5][field]).all()
+    assert (row[72:144:12] == whole[5][72:144:12]).all()
+
+
+def test_samples_have_the_shapes_of_a_data_set(tmp_path: Path, chosen: list[BattleTrajectory]) -> None:
+    gen9 = [one for one in chosen if one.meta["format"] == "gen9randombattle"]
+    file = tmp_path / "b.jsonl"
+    write_trajectories(file, gen9)
+    samples = BattleSamples(file)
+    assert len(samples) == sum(step.weight > 0 for one in gen9 for step in one.steps)
+    item = samples[3]
+    assert {"ids", "move_ids", "pokemon", "volatile", "moves", "field", "action", "mask", "weight"} == set(item)
+    assert item["mask"][item["action"]]
+    assert (item["mask"].shape, item["ids"].shape) == ((14,), (144,))
+    assert len(BattleSamples(file, max_samples=7)) == 7, "samples are counted, not lines"
+    assert len(BattleSamples(file, max_trajectories=1)) == sum(step.weight > 0 for step in gen9[0].steps)
+    only = BattleSamples(file, kinds=["forced_switch"])
+    assert all(4 <= only[k]["action"] <= 9 for k in range(len(only)))
+    assert len(BattleSamples(file, weights={"single": 1.0})) == sum(len(one.steps) for one in gen9)
+    with pytest.raises(DataError, match="shares"):
+        BattleSamples(file, train_path=file)
+    batch = next(iter(create_dataloader(file, batch_size=16, num_workers=0)))
+    assert batch["action"].shape == (16,)
+    assert str(batch["action"].dtype) == "torch.int64"
+    batches = list(create_dataloader(file, batch_size=64, shuffle=False, num_workers=1))
+    assert sum(len(one["action"]) for one in batches) == len(samples)
+    assert batches[0]["action"][:8].tolist() == [int(samples[k]["action"]) for k in range(8)]
+
+
+def test_samples_of_one_kind_only(tmp_path: Path, chosen: list[BattleTrajectory], seen: list[BattleTrajectory]) -> None:
+    write_trajectories(tmp_path / "b.jsonl", [chosen[0], seen[0]])
+    with pytest.raises(DataError, match="one order of moves"):
+        BattleSamples(tmp_path / "b.jsonl")
 
 
 # Splits
@@ -372,6 +453,21 @@ def test_convert_writes_trajectories_and_rejections(tmp_path: Path, capsys: pyte
     assert main(["pokemon", "stats", str(out)]) == 0
     assert "baselines: class prior" in capsys.readouterr().out
     assert main(["pokemon", "split", str(out), "--val-ratio", "0.2"]) == 0
+
+
+def test_the_seeds_readers_get_their_fields(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "seed.jsonl"
+    convert = ["pokemon", "convert", str(BATTLES), "-o", str(out), "--labels", "log"]
+    assert main([*convert, "--schema", "seed", "--format", "gen4randombattle"]) == 0
+    assert main(["convert", str(out), "--from", "battle-jsonl", "--out", str(tmp_path / "set")]) == 0
+    capsys.readouterr()
+    assert main(["check", "data", str(out)]) == 0
+    assert statistics_of([out]).constant.keys() <= {"weather_id", "terrain_id", "team_id"} | {
+        f"{side}{hazard}"
+        for side in ("", "opp_")
+        for hazard in ("spikes", "toxic_spikes", "sticky_web", "stealth_rock")
+    }
+    assert "active_species_id" in statistics_of([out]).varying
 
 
 def test_convert_says_what_it_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,8 +22,9 @@ def rows_at(index: int, decision: int) -> tuple[np.ndarray, list[dict]]:
     truths: list[dict] = [{}, {}]
     for seat in (0, 1):
         tracker = Tracker(battle["gen"], seat)
-        for k, (lines, _, truths[seat]) in enumerate(decisions(battle, seat)):
+        for k, (lines, _, truth) in enumerate(decisions(battle, seat)):
             tracker.feed_all(lines)
+            truths[seat] = truth
             if k == decision:
                 break
         write_entity(tracker, ALL_LEGAL, rows[seat])

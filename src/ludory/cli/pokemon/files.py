@@ -89,6 +89,7 @@ def statistics_lines(found: Statistics) -> list[str]:
         lines.append(
             f"baselines: class prior {base['class_prior']:.3f}, uniform legal {base['uniform_legal']:.3f}, "
             f"majority {base['majority_share']:.3f} (action {base['majority_action']})"
+            + (f", max power {base['max_power_on_moves']:.3f} of moves" if found.moves else "")
         )
         lines.append(
             f"mean legal {base['mean_legal']:.2f}, share of moves {base['share_of_moves']:.3f}, forced {base['forced']:.3f}"

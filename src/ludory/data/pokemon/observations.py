@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.pokemon.formats import FIRST_GIMMICK, gimmick_groups
+from ludory.envs.pokemon.formats import MOVES as MOVES_OF_MENU
 from ludory.envs.pokemon.observation import (
     ENTITY_SIZE,
     SEED41_PARTS,
@@ -18,10 +20,30 @@ from ludory.envs.pokemon.observation import (
     write_seed41,
 )
 from ludory.envs.pokemon.tracker import Tracker
+from ludory.envs.pokemon.tracker.layout import (
+    ACTIVE_ROW,
+    FORCED,
+    GIMMICKS,
+    MENU,
+    MENU_PP,
+    MENU_PP_MAX,
+    MENU_SIZE,
+    MOVES,
+    NUM_TEMPORARY,
+    OFFERED,
+    PP,
+    PREVIEW,
+    ROW,
+    TEMPORARY,
+)
+from ludory.envs.pokemon.vocab import UNKNOWN, numbers
 from ludory.errors import DataError
 
-from .spectator import watch
+from .labels import SHORT
+from .spectator import Decision, SpectatorView, watch
 from .trajectories import BattleTrajectory
+
+MOVE_NUMBERS = numbers("moves")
 
 
 class ObservedDecisions(NamedTuple):
@@ -69,11 +91,15 @@ def observations_of(trajectory: BattleTrajectory, observation: str = "entity") -
 
 
 def _from_stream(trajectory: BattleTrajectory, masks: NDArray[np.bool_], observation: str) -> NDArray[np.float32]:
-    tracker, stream, fed = _tracker(trajectory), trajectory.stream, 0
+    view = watch(trajectory.stream, keep_illusion=True) if trajectory.meta.get("mask_source") == "spectator" else None
+    tracker, stream, fed = _tracker(trajectory, view), trajectory.stream, 0
+    points = iter([one for one in view.decisions if one.seat == trajectory.seat] if view is not None else [])
     rows = np.zeros((len(masks), SEED41_SIZE if observation == "seed41" else ENTITY_SIZE), np.float32)
     for step, mask, row in zip(trajectory.steps, masks, rows, strict=True):
         tracker.feed_all(stream[fed : step.at])
         fed = step.at
+        if view is not None:
+            _show_request(tracker, next(points), mask)
         if observation == "seed41":
             write_seed41(tracker, row)
         else:
@@ -81,13 +107,48 @@ def _from_stream(trajectory: BattleTrajectory, masks: NDArray[np.bool_], observa
     return flat_of_entity(rows) if observation == "flat" else rows
 
 
-def _tracker(trajectory: BattleTrajectory) -> Tracker:
-    """Follows the battle from the side's seat; a spectator's menus are made of the moves that the log shows until its end."""
+def _tracker(trajectory: BattleTrajectory, view: SpectatorView | None) -> Tracker:
+    """Follows the battle from the side's seat; of a spectator's log, with the own moves that it shows until its end."""
     meta, own = trajectory.meta, dict[str, Sequence[str]]()
-    if meta.get("mask_source") == "spectator":
-        team = watch(trajectory.stream, keep_illusion=True).teams[trajectory.seat]
+    if view is not None:
+        team = view.teams[trajectory.seat]
         own = {member.nick: sorted(member.moves) for member in team if member.nick is not None}
     return Tracker(int(meta["gen"]), trajectory.seat, slot_order=str(meta.get("slot_order", "request")), own_moves=own)
+
+
+def _show_request(tracker: Tracker, point: Decision, mask: NDArray[np.bool_]) -> None:
+    """Write what a request would say, as far as the log shows it: the kind of choice, the menu, the gimmicks that are left.
+
+    Moves stand where their actions are; places without a known move are unknown.
+    """
+    values = tracker.values
+    values[PREVIEW] = point.kind == "preview"
+    values[FORCED] = point.kind in ("forced_switch", "pivot")
+    menu = values[MENU : MENU + MENU_SIZE]
+    for place in range(MENU_SIZE):
+        menu[place] = 1 if place < MOVES_OF_MENU else 0
+    groups = gimmick_groups(tracker.gen) if len(mask) > FIRST_GIMMICK else ()
+    left = {
+        SHORT.get(word, word)
+        for number, words in enumerate(groups)
+        for word in words
+        if mask[FIRST_GIMMICK + MOVES_OF_MENU * number]
+    }
+    for number, name in enumerate(GIMMICKS):
+        values[OFFERED + number] = name in left
+    if point.kind in ("free", "single") and point.menu is not None:
+        start = values[ACTIVE_ROW] * ROW
+        block = start + (TEMPORARY if values[start + NUM_TEMPORARY] else MOVES)
+        shown = {by: move for move, by in point.copied.items()}
+        names = [point.move] if point.one_entry else [shown.get(name, name) for name in sorted(point.menu.moves)]
+        for k in range(1 if point.one_entry else MOVES_OF_MENU):
+            number = MOVE_NUMBERS[names[k]] if k < len(names) else UNKNOWN
+            most = int(tracker.dex.move_pp[number])
+            left_pp = [values[place + PP] for place in range(block, block + 4) if values[place] == number]
+            menu[k] = number
+            menu[MENU_PP_MAX + k] = most
+            menu[MENU_PP + k] = left_pp[0] if left_pp and number else most
+    values[MENU : MENU + MENU_SIZE] = menu
 
 
 def _seed_row(fields: Mapping[str, Any]) -> NDArray[np.float32]:

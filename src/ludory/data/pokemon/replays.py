@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeGuard
 
 from ludory.envs.pokemon.vocab import to_id
 from ludory.errors import RejectedBattleError
@@ -78,7 +78,7 @@ def _objects(handle: IO[bytes], name: str) -> Iterator[RecordedBattle | Rejectio
             pass
         else:
             for number, value in enumerate(values if isinstance(values, list) else [values], 1):
-                yield _battle(lambda value=value: value, f"{name}, battle {number}")  # type: ignore[misc]
+                yield _battle(lambda value=value: value, f"{name}, battle {number}")
             return
     handle.seek(0)
     for number, line in enumerate(handle, 1):
@@ -86,9 +86,9 @@ def _objects(handle: IO[bytes], name: str) -> Iterator[RecordedBattle | Rejectio
             continue
         if number == 1 and line.lstrip().startswith(b"["):
             for index, value in enumerate(parse_json(line), 1):
-                yield _battle(lambda value=value: value, f"{name}, battle {index}")  # type: ignore[misc]
+                yield _battle(lambda value=value: value, f"{name}, battle {index}")
         else:
-            yield _battle(lambda line=line: parse_json(line), f"{name}, line {number}")  # type: ignore[misc]
+            yield _battle(lambda line=line: parse_json(line), f"{name}, line {number}")
 
 
 def _battle(get: Any, place: str) -> RecordedBattle | Rejection:
@@ -133,7 +133,7 @@ def battle_of(record: object, place: str = "a record") -> RecordedBattle:
         lines=lines,
         input_log=input_log,
         teams=_teams(record),
-        rating=int(rating) if type(rating) in (int, float) and abs(rating) < 1e6 else None,
+        rating=int(rating) if _is_number(rating) and abs(rating) < 1e6 else None,
         day=_day(record),
         agents=(str(agents[0]), str(agents[1])) if all(isinstance(one, str) for one in agents) else None,
         place=place,
@@ -172,8 +172,12 @@ def _format_of(record: dict[str, Any], lines: tuple[str, ...]) -> str:
 def _lower_rating(record: dict[str, Any]) -> float | None:
     ratings = [record.get(name) for name in ("p1rating", "p2rating")]
     numbers = [one.get("elo", one.get("rpr")) if isinstance(one, dict) else one for one in ratings]
-    found = [one for one in numbers if type(one) in (int, float)]
+    found = [one for one in numbers if _is_number(one)]
     return min(found) if len(found) == 2 else None
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return type(value) in (int, float)
 
 
 def _teams(record: dict[str, Any]) -> tuple[str, str] | None:
@@ -183,7 +187,7 @@ def _teams(record: dict[str, Any]) -> tuple[str, str] | None:
 
 def _day(record: dict[str, Any]) -> str:
     when = record.get("uploadtime")
-    if type(when) in (int, float) and 0 < when < 1e11:
+    if _is_number(when) and 0 < when < 1e11:
         return datetime.fromtimestamp(when, timezone.utc).strftime("%Y-%m-%d")
     stamp = record.get("timestamp")
     if isinstance(stamp, str):

@@ -5,7 +5,7 @@ The rules of labels are those of the manual page: a label is what the side showe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, NamedTuple
@@ -603,7 +603,7 @@ def _set_condition(member: Member, condition: str) -> None:
     member.status = "" if status == "fnt" else status
 
 
-_READERS: dict[str, Callable[[_Watcher, list[str]], None]] = {
+_READERS: Mapping[str, Callable[[_Watcher, list[str]], None]] = {
     "player": _Watcher.player,
     "gametype": _Watcher.gametype,
     "gen": _Watcher.read_gen,
@@ -634,4 +634,4 @@ _READERS: dict[str, Callable[[_Watcher, list[str]], None]] = {
     "-formechange": _Watcher.forme,
     "win": _Watcher.win,
     "tie": _Watcher.tie,
-} | {line: partial(_Watcher.gimmick, name=name) for line, name in GIMMICKS.items()}  # type: ignore[arg-type]
+} | {line: partial(_Watcher.gimmick, name=name) for line, name in GIMMICKS.items()}

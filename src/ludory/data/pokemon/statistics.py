@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from ludory.envs.pokemon.formats import action_names
+from ludory.envs.pokemon.observation import MOVE_NUMBERS, MOVES_AT
 from ludory.errors import DataError
 
+from .observations import observations_of
 from .trajectories import MISSING, BattleStep, BattleTrajectory, read_trajectories
 
 FEWEST_ACTIONS = 6
 """Distinct actions below which labels are suspicious."""
+POWER = 13
+"""Column of an observed move: power x accuracy x same type x effectiveness."""
 LARGEST_SHARE = 0.5
 """Share of one action above which labels are suspicious."""
 
@@ -46,6 +50,10 @@ class Statistics:
     """Observation fields of the seed's files that have had one value so far."""
     varying: set[str] = field(default_factory=set)
     gen: int = 0
+    moves: int = 0
+    """Labelled moves of trajectories with a stream."""
+    strongest: int = 0
+    """Of these, the ones of the largest power."""
 
     def add(self, one: BattleTrajectory) -> None:
         """Take in a trajectory."""
@@ -59,6 +67,20 @@ class Statistics:
         self.rewards["won" if total > 0 else "lost" if total < 0 else "tied"] += 1
         for step in one.steps:
             self._add_step(step)
+        if one.stream:
+            self._add_power(one)
+
+    def _add_power(self, one: BattleTrajectory) -> None:
+        """Compare labelled moves with the legal move of the largest power x accuracy x same type x effectiveness."""
+        seen = observations_of(one).observations
+        power = seen[:, MOVES_AT : MOVES_AT + 4 * MOVE_NUMBERS].reshape(-1, 4, MOVE_NUMBERS)[:, :, POWER]
+        for step, worth in zip(one.steps, power, strict=True):
+            if step.action == MISSING or 4 <= step.action <= 9:
+                continue
+            legal = [k for k in range(4) if k in step.mask]
+            best = max(legal, key=lambda k: (worth[k], -k), default=-1)
+            self.moves += 1
+            self.strongest += best == (step.action if step.action < 4 else (step.action - 10) % 4)
 
     def _add_step(self, step: BattleStep) -> None:
         self.kinds[step.kind] += 1
@@ -148,6 +170,7 @@ class Statistics:
             "baselines": {
                 "class_prior": self.class_prior(),
                 "uniform_legal": self.uniform / labels,
+                "max_power_on_moves": self.strongest / self.moves if self.moves else None,
                 "mean_legal": self.legal / labels,
                 "majority_action": self.actions.most_common(1)[0][0],
                 "majority_share": self.actions.most_common(1)[0][1] / labels,
