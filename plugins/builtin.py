@@ -187,6 +187,7 @@ BENCHMARKS = (
         f"{_BENCH}throughput.own_envs:run",
         "steps per second of Gymnasium environments beside SubprocVecEnv",
     ),
+    Entry("pokemon", f"{_BENCH}pokemon.speed:run", "Pokémon: turns per CPU second beside the bare simulator"),
     Entry("pokemon-strength", f"{_BENCH}pokemon.strength:run", "Pokémon: battles between the scripted opponents"),
     Entry("throughput", f"{_BENCH}throughput.throughput:run", "steps per second beside other engines"),
     Entry("hanabi-bc", f"{_BENCH}hanabi.bc:run", "a clone of a Hanabi bot beside the bot"),

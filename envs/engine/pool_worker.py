@@ -108,9 +108,9 @@ class GameBlock(Protocol):
 
 
 class GameBlocks(NamedTuple):
-    """Makes the blocks of a pool of `count` games: `make(start, stop, arrays)` plays games start..stop - 1."""
+    """Makes the blocks of a pool of `games` games: `make(start, stop, arrays)` plays games start..stop - 1."""
 
-    count: int
+    games: int
     make: Callable[[int, int, Mapping[str, NDArray[Any]]], GameBlock]
 
 

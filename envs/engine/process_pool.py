@@ -101,7 +101,7 @@ class ProcessPool:
     ) -> None:
         _check_options(workers, timeout, on_crash)
         self._factories = factories if isinstance(factories, GameBlocks) else list(factories)
-        self._count = factories.count if isinstance(factories, GameBlocks) else len(factories)
+        self._count = factories.games if isinstance(factories, GameBlocks) else len(factories)
         self._names, self._new_game = list(layout), new_game if workers else None
         ahead = {} if self._new_game is None else {AHEAD + name: spec for name, spec in layout.items()}
         self._layout = {**layout, **ahead, **ORDERS, "action": action}

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ludory.envs.chance import EPISODE
 from ludory.envs.engine.checks import checked_rows
-from ludory.envs.engine.external import ExternalEngine, ExternalState, Rows
+from ludory.envs.engine.external import NEW_GAME, ExternalEngine, ExternalState, Rows
 from ludory.envs.engine.pool_worker import ArraySpec, GameBlocks
 from ludory.envs.engine.pooled_engine import PooledEngine
 from ludory.envs.engine.process_pool import OnCrash, ProcessPool
@@ -94,7 +94,11 @@ class PokemonEngine(PooledEngine):
         ExternalEngine.__init__(self, game, num_games, seed, first_game, threads, device)
 
     def _made_pool(self, layout: dict[str, ArraySpec], action: ArraySpec) -> ProcessPool:
-        extra = {"news": ArraySpec((), "bool"), "turns": ArraySpec((), "int32"), "positions": ArraySpec((len(SEATS), SLOTS), "int8")}
+        extra = {
+            "news": ArraySpec((), "bool"),
+            "turns": ArraySpec((), "int32"),
+            "positions": ArraySpec((len(SEATS), SLOTS), "int8"),
+        }
         if self._lane.tracked and self._lane.observation != "entity":
             from .observation import ENTITY_SIZE
 
@@ -316,6 +320,8 @@ class PokemonEngine(PooledEngine):
             raise SnapshotError(f"{self.facts.name}: the fields of the saved state have different numbers of games")
         entries = self._saved_battles(arrays["_battles"], arrays["_started"])
         engine = self._another(count, None)
+        for name, value in NEW_GAME.items():
+            getattr(engine.state, name)[:] = value
         try:
             with _named_errors(engine):
                 faults = [fault for lane in engine._distribute("replay", entries) for fault in lane]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -112,6 +111,12 @@ class _Battle:
     """Refusals of each seat's current decision."""
 
 
+def _copied(battle: _Battle) -> _Battle:
+    seats = battle.seats
+    copies = seats and (_Seat(seats[0].tracker.copy(), seats[0].asked), _Seat(seats[1].tracker.copy(), seats[1].asked))
+    return _Battle(dict(battle.start), copies, battle.refused)
+
+
 class BattleLane:
     """Battles start..stop - 1 of an engine; a `GameBlock` of its pool.
 
@@ -160,9 +165,9 @@ class BattleLane:
     def _all_lost(self, error: BackendError) -> list[EnvironmentFault]:
         """Faults of all battles, whose worker is gone or cannot be trusted."""
         self.shared.lose()
-        lost = sorted(self._battles)
+        faults = [EnvironmentFault(row, f"{self._name(row)}: {error}") for row in sorted(self._battles)]
         self._battles.clear()
-        return [EnvironmentFault(row, f"{self._name(row)}: {error}") for row in lost]
+        return faults
 
     def _reset(self, rows: NDArray[np.int64], options: Mapping[int, Mapping[str, Any]]) -> list[EnvironmentFault]:
         games = []
@@ -363,7 +368,7 @@ class BattleLane:
         numbers = [row + self._first for row in rows]
         texts = [None] * len(rows) if within else self.shared.worker().export(numbers)
         return [
-            {"number": number, "text": text, "battle": copy.deepcopy(self._battles[row])}
+            {"number": number, "text": text, "battle": _copied(self._battles[row])}
             for row, number, text in zip(rows, numbers, texts, strict=True)
         ]
 
@@ -377,7 +382,7 @@ class BattleLane:
         if texts:
             self.shared.worker().import_games(texts)
         for row, copied in copies.items():
-            self._battles[row] = copied["battle"]
+            self._battles[row] = _copied(copied["battle"])  # a copy, since a pickle may share nothing within a tracker
 
     def replay(self, saved: Mapping[int, Mapping[str, Any]]) -> list[EnvironmentFault]:
         """Play battles of `starts` again, in rows of this lane, up to where they were."""

@@ -106,7 +106,7 @@ def _write_moves(
             for word in gimmicks:
                 flag = active.get(_FLAGS[word])
                 if word == "zmove":
-                    offered = bool(flag) and place < len(flag) and flag[place] is not None
+                    offered = place < len(flag or ()) and (flag or ())[place] is not None
                 elif word == "dynamax":
                     offered = bool(flag) and as_maximum
                 else:

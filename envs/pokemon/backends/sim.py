@@ -126,7 +126,7 @@ class SimWorker:
             BackendError: the message is refused, and no battle was started; or the child died.
             BackendTimeout: no answer in time; the child has been ended.
         """
-        return self._ask("reset", games=list(games), **({"compact": dict(compact)} if compact else {}))
+        return self._ask("reset", games=list(games), compact=dict(compact) if compact else None)
 
     def step(self, choices: Sequence[tuple[int, str | None, str | None]]) -> Reply:
         """Play [game, choice of p1, choice of p2]; None for a seat that has nothing to choose. As `reset` otherwise.
@@ -291,8 +291,12 @@ def death_signal() -> Callable[[], None] | None:
     """What asks Linux to end the child with this process. The request would also end it with a mere thread, so only the main one asks."""
     if not sys.platform.startswith("linux") or threading.current_thread() is not threading.main_thread():
         return None
-    prctl = ctypes.CDLL(None).prctl
-    return lambda: prctl(1, int(signal.SIGKILL)) and None
+    libc = ctypes.CDLL(None)
+
+    def ask() -> None:
+        libc.prctl(1, int(signal.SIGKILL))
+
+    return ask
 
 
 def keep_lines(pipe: IO[bytes], lines: deque[str]) -> None:

@@ -425,8 +425,12 @@ class Tracker:
             return -1
         place = first + known
         values[place] = move
-        values[place + PP] = values[place + PP_MAX] = 5 if block == TEMPORARY else self.dex.move_pp[move]
+        values[place + PP] = values[place + PP_MAX] = 5 if values[start + TRANSFORMED] else self.dex.move_pp[move]
         values[start + count] = known + 1
+        if block == TEMPORARY and not values[start + TRANSFORMED] and values[start + NUM_MOVES] == known:
+            values[start + MOVES + known] = move  # Mimic replaced one move; this one is its own
+            values[start + MOVES + PP + known] = values[start + MOVES + PP_MAX + known] = self.dex.move_pp[move]
+            values[start + NUM_MOVES] = known + 1
         return place
 
     def leave(self, side: int) -> None:
@@ -439,11 +443,11 @@ class Tracker:
         values[start + ACTIVE] = 0
         values[start + STAGES : start + STAGES + 7] = _NO_STAGES
         values[start + ABILITY] = values[start + BASE_ABILITY]
-        if self.gen == 1 and values[start + NUM_TEMPORARY] and not values[start + TRANSFORMED]:
-            # A move copied by Mimic uses the pp of Mimic.
-            values[start + MOVES + PP : start + MOVES + PP_MAX] = values[
-                start + TEMPORARY + PP : start + TEMPORARY + PP_MAX
-            ]
+        if values[start + NUM_TEMPORARY] and not values[start + TRANSFORMED]:  # Mimic: the other moves are its own
+            for k in range(values[start + NUM_MOVES]):
+                same = values[start + TEMPORARY + k] == values[start + MOVES + k]
+                if same or self.gen == 1:  # there the copy uses the pp of Mimic
+                    values[start + MOVES + PP + k] = values[start + TEMPORARY + PP + k]
         values[start + TRANSFORMED] = values[start + NUM_TEMPORARY] = 0
         values[start + FIELD_TURNS] = 0
         values[start + LAST_MOVE] = 1

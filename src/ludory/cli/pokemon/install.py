@@ -14,6 +14,7 @@ from ludory.cli.common.options import File, FileArgument, Flag, Maybe
 from ludory.cli.common.parser import parse
 from ludory.envs.pokemon.backends import install as installation
 from ludory.envs.pokemon.backends import showdown
+from ludory.envs.pokemon.formats import RULES
 from ludory.errors import LudoryError, OptionError
 
 RATE_SECONDS = 5.0
@@ -46,9 +47,9 @@ def install(argv: list[str]) -> int:
         folder = installation.install_from(chosen.from_file, chosen.node)
     else:
         if installation.installed() is None:
-            print(f"fetching {installation.RULES} with npm (about 150 MB on disk) ...", flush=True)
+            print(f"fetching {RULES} with npm (about 150 MB on disk) ...", flush=True)
         folder = installation.install(chosen.node, chosen.again)
-    print(f"{installation.RULES} is in {folder}")
+    print(f"{RULES} is in {folder}")
     if chosen.server:
         print(f"a Showdown server and poke-env are in {showdown.install_server(chosen.again)}")
     return 0
@@ -86,7 +87,7 @@ class _Doctor:
 def doctor(argv: list[str]) -> int:
     """Print what is found; exit code 1 if battles cannot be played."""
     parse(_Doctor, argv, "pokemon doctor")
-    print(f"rules    {installation.RULES}\nlock     {installation.lock_hash()[:12]}")
+    print(f"rules    {RULES}\nlock     {installation.lock_hash()[:12]}")
     print(f"folder   {installation.folder_of_lock()}")
     try:
         found = installation.needed()
@@ -142,7 +143,7 @@ class _Serve:
 def serve(argv: list[str]) -> int:
     """Serve until interrupted; returns the exit code."""
     with showdown.ShowdownServer(parse(_Serve, argv, "pokemon serve").port) as server:
-        print(f"{installation.RULES} listens at {server.url}; Ctrl+C ends it", flush=True)
+        print(f"{RULES} listens at {server.url}; Ctrl+C ends it", flush=True)
         with suppress(KeyboardInterrupt):
             server.wait()
             print(f"the server ended{server.last_words()}")
