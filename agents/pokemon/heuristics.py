@@ -330,9 +330,7 @@ def strongest_choices(rows, masks, tables, actions):
 def columns(**arrays: Any) -> MoveTables:
     """`MoveTables` of contiguous arrays in the dtypes that the compiled code expects."""
     floats = {"chart", "power", "accuracy", "hits"}
-    return MoveTables(
-        **{
-            name: np.ascontiguousarray(array, np.float64 if name in floats else np.int64)
-            for name, array in arrays.items()
-        }
-    )
+    made: dict[str, Any] = {
+        name: np.ascontiguousarray(array, np.float64 if name in floats else np.int64) for name, array in arrays.items()
+    }
+    return MoveTables(**made)

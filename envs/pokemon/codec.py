@@ -68,7 +68,8 @@ def from_poke_env(actions: Any, gen: int, gimmick: Gimmick = "native") -> Action
     wrong = ~matches.any(axis=-1)
     if wrong.any():
         raise OptionError(f"poke-env action {given[wrong].flat[0]}: {_reason(int(given[wrong].flat[0]), gen, gimmick)}")
-    return matches.argmax(axis=-1)
+    ours: Actions = matches.argmax(axis=-1)
+    return ours
 
 
 def _reason(action: int, gen: int, gimmick: Gimmick) -> str:
