@@ -1,5 +1,7 @@
 # make demo   train an agent on a small Hanabi, compare it with a rule bot, write a replay to look at
 # make test   run the test suite
+# make test-pokemon   install the simulator of Pokémon battles, and run their tests without skips
+# make pokemon-dex    write the numbers of the pinned simulator's dex again, which need no Node afterwards
 # make lint   ruff, mypy, import-linter
 # Each sets up .venv by itself; a second run does not install again. PYTHON chooses the interpreter (>= 3.10).
 
@@ -9,7 +11,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
-.PHONY: demo test lint clean
+.PHONY: demo test test-pokemon pokemon-dex lint clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Ludory needs Python 3.10 or newer; $(PYTHON) is $$($(PYTHON) --version). Type: make PYTHON=python3.11 ..."; exit 1; }
@@ -35,6 +37,14 @@ demo: $(INSTALLED)
 
 test: $(INSTALLED_DEV)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q
+
+test-pokemon: $(INSTALLED_DEV)
+	$(BIN)/ludory pokemon install
+	LUDORY_REQUIRE_POKEMON=1 $(BIN)/python -m pytest -n 2 --dist loadfile -q tests/pokemon
+
+pokemon-dex: $(INSTALLED)
+	$(BIN)/ludory pokemon install
+	$(BIN)/python -m ludory.envs.pokemon.dex.generate
 
 lint: $(INSTALLED_DEV)
 	$(BIN)/ruff check .

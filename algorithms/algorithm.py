@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from ludory.agents.networks.build import PolicySpec, build_policy, complete, parse_policy, saved_policy
+from ludory.agents.networks.build import PolicySpec, build_policy, complete, parse_policy, saved_policy, suited_policy
 from ludory.agents.networks.import_sb3 import copy_weights, is_sb3_file, read_sb3
 from ludory.agents.networks.policy import Policy, numpy_to_bits
 from ludory.agents.neural import NeuralAgent
@@ -65,7 +65,7 @@ class Algorithm(Learner):
         if not self.continuous:
             game.need(self.id, "heads")
         super().__init__(game, make_config(self.config_class, {**self.suited_to(game), **config}))
-        self.policy_spec = complete(parse_policy(policy), self._policy_wishes())
+        self.policy_spec = complete(parse_policy(suited_policy(policy, game.facts)), self._policy_wishes())
         self.device = _device(self.config.device)
         self._open_source()
         with torch.random.fork_rng():

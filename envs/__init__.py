@@ -91,6 +91,7 @@ def _pettingzoo_module(name: str, id: str) -> _PettingZooModule:
 
 arena_v0 = _pettingzoo_module("arena_v0", "Arena-v0")
 hanabi_v0 = _pettingzoo_module("hanabi_v0", "Hanabi-v0")
+pokemon_v0 = _pettingzoo_module("pokemon_v0", "Pokemon-v0")
 texas42_match_v0 = _pettingzoo_module("texas42_match_v0", "Texas42Match-v0")
 texas42_play_v0 = _pettingzoo_module("texas42_play_v0", "Texas42Play-v0")
 texas42_v0 = _pettingzoo_module("texas42_v0", "Texas42-v0")

@@ -85,7 +85,7 @@ def _is_free_variant(id: str, target: str) -> bool:
 
 def start_games(game: Game, numbers: Array, seed: int, device: str = "cpu") -> Engine:
     """A started batch in which row k plays game number numbers[k] of `seed`. Numbers may repeat, to play one start several times."""
-    if game.clones:
+    if game.kernels is not None:
         source = make_engine(game, int(numbers.max()) + 1, device, seed)
         source.reset()
         return source.gather(numbers)

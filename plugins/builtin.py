@@ -7,9 +7,11 @@ _FULL = {"colors": 5, "ranks": 5, "max_information_tokens": 8, "max_life_tokens"
 _SMALL = {"colors": 2, "ranks": 5, "hand_size": 2, "max_information_tokens": 3, "max_life_tokens": 1}
 _VERY_SMALL = _SMALL | {"colors": 1}
 _TEXAS_42 = "ludory.envs.texas42:make_"
+_POKEMON = "ludory.envs.pokemon:make_game"
 _ARENA = "ludory.envs.arena:make_game"
 _HANABI_BOTS = "ludory.agents.hanabi.bots.agents:make_"
 _TEXAS_42_AGENTS = "ludory.agents.texas42."
+_POKEMON_BOTS = "ludory.agents.pokemon.bots:"
 _BENCH = "ludory.benchmarks."
 _STYLE = "ludory.agents.arena.bots:make_style"
 _TINY = {"colors": 2, "ranks": 2, "hand_size": 2, "max_information_tokens": 8, "max_life_tokens": 3}
@@ -37,6 +39,27 @@ GAMES = (
     Entry("Arena7P-v0", _ARENA, "Arena for 7: the last one standing wins", {"players": 7}),
     Entry("Arena8P-v0", _ARENA, "Arena for 8: the last one standing wins", {"players": 8}),
     Entry("Arena-v0", _ARENA, "Arena with every option by keyword: players, observation, heads, ..."),
+    Entry(
+        "PokemonGen1RandomBattle-v0", _POKEMON, "Pokémon: random teams of generation 1", {"format": "gen1randombattle"}
+    ),
+    Entry(
+        "PokemonGen3RandomBattle-v0", _POKEMON, "Pokémon: random teams of generation 3", {"format": "gen3randombattle"}
+    ),
+    Entry(
+        "PokemonGen4RandomBattle-v0", _POKEMON, "Pokémon: random teams of generation 4", {"format": "gen4randombattle"}
+    ),
+    Entry(
+        "PokemonGen9RandomBattle-v0", _POKEMON, "Pokémon: random teams of generation 9", {"format": "gen9randombattle"}
+    ),
+    Entry(
+        "PokemonGen9BattleFactory-v0",
+        _POKEMON,
+        "Pokémon: competitive sets of generation 9, with team preview",
+        {"format": "gen9battlefactory"},
+    ),
+    Entry("PokemonGen1OU-v0", _POKEMON, "Pokémon: teams of your own (teams=), generation 1", {"format": "gen1ou"}),
+    Entry("PokemonGen9OU-v0", _POKEMON, "Pokémon: teams of your own (teams=), generation 9", {"format": "gen9ou"}),
+    Entry("Pokemon-v0", _POKEMON, "Pokémon battles with every option by keyword: format, teams, gimmick, ..."),
     Entry("Texas42-v0", f"{_TEXAS_42}hand", "Texas 42: one hand with auction and declaration"),
     Entry("Texas42Match-v0", f"{_TEXAS_42}match", "Texas 42: hands until a team has seven marks"),
     Entry("Texas42Play-v0", f"{_TEXAS_42}play", "Texas 42: the seven tricks of a fixed contract"),
@@ -92,10 +115,24 @@ AGENTS = (
         "ludory.agents.texas42.bots:SplitAgent",
         "Texas 42: one agent bids, another plays (bid=, play=)",
     ),
+    Entry("pokemon/random", f"{_POKEMON_BOTS}RandomBot", "Pokémon: uniform over legal actions (gimmick_rate=, seed=)"),
+    Entry("pokemon/max-base-power", f"{_POKEMON_BOTS}MaxBasePowerBot", "Pokémon: the move of largest base power"),
+    Entry(
+        "pokemon/simple-heuristics",
+        f"{_POKEMON_BOTS}SimpleHeuristicsBot",
+        "Pokémon: match-ups, hazards and estimated damage, as poke-env's player (sets_up=, terastallizes=)",
+    ),
+    Entry("pokemon/greedy-damage", f"{_POKEMON_BOTS}GreedyDamageBot", "Pokémon: always the most damage by type chart"),
+    Entry(
+        "pokemon/poke-env",
+        f"{_POKEMON_BOTS}PokeEnvAgent",
+        "Pokémon: a player of poke-env on backend='server', as in pokemon/poke-env(SimpleHeuristicsPlayer)",
+    ),
     Entry("texas42/seer", "ludory.agents.texas42.bots:SeerAgent", "Texas 42 ceiling: sees all hands, plays exactly"),
 )
 
 _NETWORKS = "ludory.agents.networks.policies."
+_POKEMON_NETWORKS = "ludory.agents.networks.pokemon."
 
 NETWORKS = (
     Entry("mlp", f"{_NETWORKS}mlp:MlpPolicy", "hidden layers; the default"),
@@ -104,6 +141,18 @@ NETWORKS = (
     Entry("transformer", f"{_NETWORKS}transformer:TransformerPolicy", "attention over the segments of an observation"),
     Entry("hanabi_gru", f"{_NETWORKS}hanabi_gru:HanabiGruPolicy", "Hanabi: a memory, told the seat and the last moves"),
     Entry("domino", f"{_NETWORKS}domino:DominoTransformer", "Texas 42: attention over tiles; for texas42_oracle"),
+    Entry(
+        "pokemon/entity",
+        f"{_POKEMON_NETWORKS}entity:EntityPolicy",
+        "Pokémon: one encoder for all twelve, pointer scores",
+    ),
+    Entry(
+        "pokemon/entity-transformer",
+        f"{_POKEMON_NETWORKS}transformer:EntityTransformerPolicy",
+        "Pokémon: attention over Pokémon, moves and field, pointer scores",
+    ),
+    Entry("pokemon/mlp", f"{_POKEMON_NETWORKS}mlp:FlatMlpPolicy", "Pokémon: hidden layers over flat"),
+    Entry("pokemon/seed-mlp", f"{_POKEMON_NETWORKS}mlp:SeedMlpPolicy", "Pokémon: residual blocks over seed41"),
 )
 
 ALGORITHMS = (
@@ -138,6 +187,8 @@ BENCHMARKS = (
         f"{_BENCH}throughput.own_envs:run",
         "steps per second of Gymnasium environments beside SubprocVecEnv",
     ),
+    Entry("pokemon", f"{_BENCH}pokemon.speed:run", "Pokémon: turns per CPU second beside the bare simulator"),
+    Entry("pokemon-strength", f"{_BENCH}pokemon.strength:run", "Pokémon: battles between the scripted opponents"),
     Entry("throughput", f"{_BENCH}throughput.throughput:run", "steps per second beside other engines"),
     Entry("hanabi-bc", f"{_BENCH}hanabi.bc:run", "a clone of a Hanabi bot beside the bot"),
     Entry("hanabi-ppo", f"{_BENCH}hanabi.ppo:run", "a Hanabi agent trained for a given time, and its score"),
@@ -146,6 +197,8 @@ BENCHMARKS = (
     Entry("hanabi-belief", f"{_BENCH}hanabi.belief:run", "whether beliefs about hands come true as often as said"),
     Entry("learner", f"{_BENCH}learning.learner_speed:run", "targets and steps of a learner, beside other libraries'"),
     Entry("learning", f"{_BENCH}learning.learning:run", "learning curves of algorithms, over several seeds"),
+    Entry("pokemon-bc", f"{_BENCH}pokemon.clone:run", "a clone of a scripted Pokémon player beside the player"),
+    Entry("pokemon-ppo", f"{_BENCH}pokemon.self_play:run", "PPO by self-play from a clone, and its learning curve"),
     Entry("texas42-bidding", f"{_BENCH}texas42.bidding:run", "Texas 42: P(make) against played contracts"),
     Entry("texas42-speed", f"{_BENCH}texas42.speed:run", "Texas 42: engine, solver, worlds and players on a core"),
     Entry("texas42-strength", f"{_BENCH}texas42.strength:run", "Texas 42: the same contracts played by two players"),
@@ -164,6 +217,7 @@ COMMANDS = (
     Entry("league", "ludory.cli.league.command", "train a league of players, and report on it"),
     Entry("flywheel", "ludory.cli.train.flywheel", "search, learn from it, promote what is better, again and again"),
     Entry("hanabi", "ludory.cli.hanabi", "jobs that only Hanabi has"),
+    Entry("pokemon", "ludory.cli.pokemon.command", "install the simulator of Pokémon battles; replays as data"),
     Entry("texas42", "ludory.cli.texas42.command", "jobs that only Texas 42 has"),
     Entry("new", "ludory.cli.new.command", "write the package of a new game, agent or algorithm"),
     Entry("doctor", "ludory.cli.doctor", "say what works on this machine and what does not"),

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 from rich.console import Group
 
+from ludory.agents.networks.build import PolicySpec
 from ludory.algorithms.offline.algorithm import OfflineAlgorithm
 from ludory.algorithms.running.progress import figures_table
 from ludory.data.columns import USED
+from ludory.data.dataset import TrajectoryDataset, refuse_shared_games
+from ludory.data.split import Split
 
 from .config import BCConfig
 from .module import BCModule
 
-COLUMNS = ("loss", "nll", "accuracy", "top3")
-ROWS = {"train": "train/", "validation": "val/", "class prior": "val/prior_", "uniform": "val/uniform_"}
+COLUMNS = ("loss", "nll", "perplexity", "accuracy", "top3")
+ROWS = {
+    "train": "train/",
+    "validation": "val/",
+    "class prior": "val/prior_",
+    "uniform": "val/uniform_",
+    "max power": "val/max_power_",
+}
 """Title and prefix of the metrics."""
+OTHER_NAMES = {"train_data_path": "dataset", "val_data_path": "val_dataset"}
+"""Options under the names that a trainer of battle logs had."""
 
 
 class BC(OfflineAlgorithm):
@@ -27,7 +40,34 @@ class BC(OfflineAlgorithm):
 
     id = "bc-v1"
     config_class: ClassVar[type[BCConfig]] = BCConfig
+    inputs: ClassVar[tuple[str, ...]] = (*OfflineAlgorithm.inputs, "val_dataset")
+    changeable: ClassVar[tuple[str, ...]] = (*OfflineAlgorithm.changeable, "val_dataset")
     config: BCConfig
+
+    def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
+        config = {OTHER_NAMES.get(name, name): value for name, value in config.items()}
+        if isinstance(config.get("val_dataset"), os.PathLike):
+            config["val_dataset"] = os.fspath(config["val_dataset"])
+        super().__init__(policy, env, **config)
+
+    def place_of(self, name: Literal["train", "val"]) -> tuple[str, Split]:
+        """A set of its own for validation, or a part of the only one."""
+        if self.config.val_dataset is None:
+            return super().place_of(name)
+        return (self.config.dataset or "" if name == "train" else self.config.val_dataset), "all"
+
+    @cached_property
+    def validation_data(self) -> TrajectoryDataset | None:
+        """The validation games, other games than the training's; None if there are none.
+
+        Raises:
+            DataError: a game is in both sets.
+        """
+        if self.config.val_dataset is None:
+            return self.read_split("val") if self.config.split_ratio[1] else None
+        found = self.read_split("val")
+        refuse_shared_games(self.training_data, found)
+        return found
 
     @property
     def extras(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -52,8 +92,21 @@ class BC(OfflineAlgorithm):
         title = f"{self.epoch_title}, {metrics['time/fps']:,.0f} samples/s"
         rows = {row: [metrics.get(prefix + column) for column in COLUMNS] for row, prefix in ROWS.items()}
         tables = [figures_table(title, COLUMNS, rows)]
-        heads = sorted(name.removeprefix("val/accuracy_") for name in metrics if name.startswith("val/accuracy_"))
+        heads = [name for name in self.game.facts.head_names if f"val/accuracy_{name}" in metrics]
         if len(heads) > 1:
             rows = {head: [metrics.get(f"{prefix}accuracy_{head}") for prefix in ROWS.values()] for head in heads}
             tables.append(figures_table("accuracy by head, where it has an effect", ROWS, rows))
+        shares = {name: share for name, share in metrics.items() if name.startswith(("val/share_", "train/share_"))}
+        groups = list(dict.fromkeys(name.split("/share_")[1] for name in shares))
+        if groups:
+            of = "val/" if "val/loss" in metrics else "train/"
+            rows = {
+                group: [
+                    metrics.get(f"{of}share_{group}"),
+                    *(metrics.get(f"{one}accuracy_{group}") for one in ROWS.values()),
+                ]
+                for group in groups
+            }
+            legal = f"accuracy by kind of decision; {metrics[of + 'mean_legal']:.2f} legal actions on average"
+            tables.append(figures_table(legal, ("share", *ROWS), rows))
         return Group(*tables)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from tyro.conf import arg
+
 from ludory.algorithms.offline.algorithm import OfflineConfig
 from ludory.errors import OptionError
 from ludory.limits import Below, NonNegativeFloat, PositiveInt
@@ -14,6 +16,8 @@ from ludory.limits import Below, NonNegativeFloat, PositiveInt
 class BCConfig(OfflineConfig):
     """Behaviour cloning: supervised imitation of recorded decisions."""
 
+    val_dataset: Annotated[str | None, arg(aliases=("--val-data", "--val-data-path"))] = None
+    """Folder or file of validation games; then all of `dataset` is for training. None: a part of `dataset`, see `split_ratio`."""
     label_smoothing: Annotated[float, Below(0, 1)] = 0.1
     """Share of the target that is spread evenly over the legal values."""
     value_coef: NonNegativeFloat = 0.0
@@ -29,7 +33,7 @@ class BCConfig(OfflineConfig):
 
     def __post_init__(self) -> None:
         OfflineConfig.__post_init__(self)
-        if self.patience is not None and self.split_ratio[1] == 0:
+        if self.patience is not None and self.split_ratio[1] == 0 and self.val_dataset is None:
             raise OptionError(
                 f"patience={self.patience} needs validation games, split_ratio={self.split_ratio} has none"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -11,11 +12,16 @@ from ludory.algorithms.offline.batches import Batch, Predictions, ask, distribut
 from ludory.algorithms.offline.supervised_module import TrajectoryModule
 from ludory.data.columns import USED
 
+from .breakdown import Breakdown, breakdown_of
 from .config import BCConfig
 from .loss import LossTerms, imitation_loss
 from .scores import (
+    Scores,
+    choice_scores,
     count_actions,
     full_tally,
+    group_means,
+    group_tally,
     means,
     prior_scores,
     score,
@@ -36,6 +42,19 @@ class BCModule(TrajectoryModule):
         self.max_samples, position = self._config.max_samples, self._course.position
         position.sums = full_tally(position.sums, len(self.policy.head_sizes))
 
+    @cached_property
+    def _breakdown(self) -> Breakdown | None:
+        facts = self._game.facts
+        return breakdown_of(facts.observation, facts.num_actions)
+
+    @property
+    def _groups(self) -> tuple[str, ...]:
+        return () if self._breakdown is None else self._breakdown.groups
+
+    @property
+    def _rules(self) -> tuple[str, ...]:
+        return () if self._breakdown is None else self._breakdown.rules
+
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """The mean loss, with gradient.
 
@@ -45,11 +64,13 @@ class BCModule(TrajectoryModule):
         predicted, position = ask(self.policy, batch), self._course.position
         terms, sizes = self._loss(predicted), self.policy.head_sizes
         loss = weighted_mean(terms.total, predicted.weights)
-        self.finite(loss, f"games {predicted.games.unique()[:10].tolist()}")
+        if not bool(torch.isfinite(loss)):
+            games = predicted.games.unique()[:10].tolist()
+            self.finite(loss, f"games [{', '.join(self._training.names_of(games))}]")
         with torch.no_grad():
             used, weights = self._used(predicted), self._imitated_weights(predicted)
             scores = score(predicted.logits, predicted.masks, predicted.actions, sizes, used)
-            position.sums = position.sums + tally(terms, scores, weights)
+            position.sums = position.sums + self._tally(predicted, terms, scores, weights)
             if position.epoch == 0:
                 position.counts = position.counts + count_actions(predicted.actions, weights[:, None] * used, sizes)
         return loss
@@ -63,24 +84,42 @@ class BCModule(TrajectoryModule):
         """Add a batch to the sums."""
         predicted, sizes = ask(self.policy, batch), self.policy.head_sizes
         terms, counts, used = self._loss(predicted), self._counts.to(predicted.actions.device), self._used(predicted)
-        scores = (
+        scores = [
             score(predicted.logits, predicted.masks, predicted.actions, sizes, used),
             prior_scores(counts, predicted.masks, predicted.actions, sizes, used),
             uniform_scores(predicted.masks, sizes, used),
-        )
-        self._validated = self._validated + torch.stack(
-            [tally(terms, one, self._imitated_weights(predicted)) for one in scores]
-        )
+        ]
+        if self._breakdown is not None and self._breakdown.rules:
+            scores.append(
+                choice_scores(self._breakdown.choices(predicted.observations, predicted.masks), predicted.actions)
+            )
+        weights = self._imitated_weights(predicted)
+        self._validated = self._validated + torch.stack([self._tally(predicted, terms, one, weights) for one in scores])
 
     def metrics(self) -> dict[str, float]:
         """Scores on training and validation games."""
-        heads = self._training.header.head_names
-        metrics = means("train/", self.over_processes(self._course.position.sums), heads)
+        heads, groups = self._training.header.head_names, self._groups
+        size = tally_size(len(heads))
+        sums = self.over_processes(self._course.position.sums)
+        metrics = means("train/", sums[:size], heads) | group_means("train/", sums[size:], groups)
         if self._validation is not None:
-            policy, prior, uniform = self.over_processes(self._validated)
-            metrics |= means("val/", policy, heads) | score_means("val/prior_", prior)
-            metrics |= score_means("val/uniform_", uniform)
+            validated = self.over_processes(self._validated)
+            metrics |= means("val/", validated[0, :size], heads)
+            metrics |= score_means("val/prior_", validated[1, :size]) | score_means("val/uniform_", validated[2, :size])
+            for rule, row in zip(self._rules, validated[3:], strict=True):
+                metrics[f"val/{rule}_accuracy"] = score_means("", row[:size])["accuracy"]
+            rows = "", "prior_", "uniform_", *(f"{rule}_" for rule in self._rules)
+            for name, row in zip(rows, validated, strict=True):
+                metrics |= group_means(f"val/{name}", row[size:], groups)
         return metrics
+
+    def _tally(self, predicted: Predictions, terms: LossTerms, scores: Scores, weights: Tensor) -> Tensor:
+        """The tally of m decisions, followed by that of their groups."""
+        sums = tally(terms, scores, weights)
+        if self._breakdown is None:
+            return sums
+        members = self._breakdown.members(predicted.observations, predicted.masks, predicted.actions[:, 0])
+        return torch.cat([sums, group_tally(scores.correct[:, 0], members, predicted.masks.sum(-1), weights)])
 
     def _loss(self, predicted: Predictions) -> LossTerms:
         config = self._config
@@ -109,5 +148,6 @@ class BCModule(TrajectoryModule):
         return weights if least is None else weights * (predicted.returns >= least)
 
     def no_sums(self) -> Tensor:
-        """[3, 7 + 2 H] for the policy, the class prior and uniform play."""
-        return torch.zeros(3, tally_size(len(self.policy.head_sizes)), dtype=torch.float64)
+        """[3 + rules, 7 + 2 H + 2 groups + 1] for the policy, the class prior, uniform play and rules."""
+        size = tally_size(len(self.policy.head_sizes)) + (2 * len(self._groups) + 1 if self._groups else 0)
+        return torch.zeros(3 + len(self._rules), size, dtype=torch.float64)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ludory.agents.networks.layers.distribution import MaskedHeads
 
+from .breakdown import ACTIONS
 from .loss import LossTerms, summed
 
 TERMS = ("loss", "value_loss", "entropy")
@@ -53,6 +54,12 @@ def uniform_scores(mask: Tensor, sizes: tuple[int, ...], used: Tensor | None = N
     used = torch.ones_like(legal, dtype=torch.bool) if used is None else used
     top3 = torch.where(used, (3 / legal).clamp(max=1), 1).prod(-1)
     return Scores(summed(legal.log(), used), top3, 1 / legal, used)
+
+
+def choice_scores(choices: Tensor, actions: Tensor) -> Scores:
+    """Scores of a rule that takes `choices` (m,), for actions (m, 1) of one head: only its accuracy means something."""
+    right = (choices.unsqueeze(-1) == actions).float()
+    return Scores(torch.zeros_like(right[:, 0]), right[:, 0], right, torch.ones_like(actions, dtype=torch.bool))
 
 
 def count_actions(actions: Tensor, weights: Tensor, sizes: tuple[int, ...]) -> Tensor:
@@ -100,7 +107,29 @@ def means(prefix: str, sums: Tensor, heads: Sequence[str]) -> dict[str, float]:
         right, used = sums[-2 * len(heads) :].chunk(2)
         named |= {f"accuracy_{head}": right[k] / used[k] for k, head in enumerate(heads)}
         named |= {f"used_{head}": used[k] / sums[0] for k, head in enumerate(heads)}
+    named["perplexity"] = named["nll"].exp()
     return {f"{prefix}{name}": float(value) for name, value in named.items()}
+
+
+def group_tally(right: Tensor, members: Tensor, legal: Tensor, weights: Tensor) -> Tensor:
+    """(2 G + 1,) float64 on the CPU: by group, with members (m, G), the weight of right decisions (m,) and of all; then of legal actions."""
+    weights = weights.cpu().double().unsqueeze(-1)
+    weighted = members.cpu().double() * weights
+    sums = (weighted * right.cpu().double().unsqueeze(-1)).sum(0), weighted.sum(0)
+    return torch.cat([*sums, (legal.cpu().double().unsqueeze(-1) * weights).sum(0)])
+
+
+def group_means(prefix: str, sums: Tensor, groups: Sequence[str]) -> dict[str, float]:
+    """Accuracy of each group that has decisions, from a `group_tally`; of `prefix` "train/" and "val/" also shares and the mean of legal actions."""
+    if not groups:
+        return {}
+    right, weight = sums[:-1].chunk(2)
+    found = {f"accuracy_{name}": right[k] / weight[k] for k, name in enumerate(groups) if weight[k]}
+    if prefix.endswith("/"):
+        of_all = weight[: len(ACTIONS)].sum()
+        found |= {f"share_{name}": weight[k] / of_all for k, name in enumerate(groups) if weight[k]}
+        found["mean_legal"] = sums[-1] / of_all
+    return {f"{prefix}{name}": float(value) for name, value in found.items()}
 
 
 def score_means(prefix: str, sums: Tensor) -> dict[str, float]:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.data.dataset import header_at
+from ludory.data.split import Split
 from ludory.data.trajectories import TrajectoryDataset, TrajectoryHeader
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
@@ -108,6 +109,10 @@ class OfflineAlgorithm(SupervisedAlgorithm):
         """The validation split, other games than the training's; None if its share is 0."""
         return self.read_split("val") if self.config.split_ratio[1] else None
 
+    def place_of(self, name: Literal["train", "val"]) -> tuple[str, Split]:
+        """The set, and the split of it, that games for training or validation come from."""
+        return self.config.dataset, name
+
     def data_size(self, data: TrajectoryDataset) -> dict[str, int]:
         """Decisions and games of a split."""
         return {"decisions": len(data), "games": data.num_games}
@@ -117,9 +122,11 @@ class OfflineAlgorithm(SupervisedAlgorithm):
         config = self.config
         if config.dataset is None:
             raise OptionError(f"{self.id} needs dataset=: a folder of trajectories (`ludory record` writes them)")
+        path, split = self.place_of(name)
         data = TrajectoryDataset(
-            config.dataset,
-            name,
+            path,
+            split,
+            observation=self.game.options.get("observation"),
             skip_bad=config.skip_bad,
             split_ratio=config.split_ratio,
             split_seed=config.split_seed,

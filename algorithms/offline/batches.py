@@ -30,6 +30,7 @@ class Predictions(NamedTuple):
     games: Tensor  # (m,)
     seats: Tensor  # (m,)
     extras: Tensor  # (m, E)
+    observations: Tensor  # (m, bytes) or (m, size)
 
 
 def read_batches(
@@ -79,7 +80,8 @@ def ask(policy: Policy, batch: Batch, moves: slice | None = None, seq_len: int |
     if policy.uses_previous and moves is not None:
         told = (from_seat(decisions.extras[..., moves].long(), decisions.seats),)
     recorded = [
-        getattr(decisions, name) for name in ("masks", "actions", "returns", "weights", "games", "seats", "extras")
+        getattr(decisions, name)
+        for name in ("masks", "actions", "returns", "weights", "games", "seats", "extras", "observations")
     ]
     if isinstance(batch, Sequences):
         starts = torch.zeros_like(batch.valid)

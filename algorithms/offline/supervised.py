@@ -43,15 +43,15 @@ PRECISIONS = {"32": "32-true", "bf16": "bf16-mixed"}
 class SupervisedConfig(LearnerConfig):
     """The stored decisions, and the passes over them."""
 
-    dataset: Annotated[str | None, arg(aliases=("--data",))] = None
+    dataset: Annotated[str | None, arg(aliases=("--data", "--train-data-path"))] = None
     """Folder or file to learn from."""
-    learning_rate: PositiveFloat = 1e-4
+    learning_rate: Annotated[PositiveFloat, arg(aliases=("--lr",))] = 1e-4
     """Step size of AdamW."""
     final_learning_rate: float | None = None
     """Step size at the end of the last epoch, approached linearly; none: it stays."""
     weight_decay: NonNegativeFloat = 0.01
     """Weight decay of AdamW."""
-    num_epochs: PositiveInt = 10
+    num_epochs: Annotated[PositiveInt, arg(aliases=("--epochs",))] = 10
     """Passes over the training data."""
     batch_size: PositiveInt = 64
     """Decisions per gradient step (and device); networks with memory take whole games of about as many decisions."""
@@ -67,7 +67,7 @@ class SupervisedConfig(LearnerConfig):
     """Minutes between two writes of last.ludory within an epoch."""
     log_every: PositiveInt = 100
     """Gradient steps between lines in the logs."""
-    use_wandb: bool = False
+    use_wandb: Annotated[bool, arg(aliases=("--wandb",))] = False
     """Log to Weights & Biases too."""
     accelerator: str = "auto"
     """Lightning's name of the accelerator; "auto": as `device` says."""

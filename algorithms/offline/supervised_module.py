@@ -109,7 +109,7 @@ class SupervisedModule(LightningModule):
         self.policy, self._optimizer, self._seed, self._course = policy, optimizer, seed, course
         self._has_validation = has_validation
         self._interrupted = False
-        self._validated = self.no_sums()
+        self._validated: Any = None  # until the first validation
 
     @abstractmethod
     def training_batches(self) -> Iterator[Any]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 IDLE, STEP, RESET = 0, 1, 2
 """Orders to an environment, one byte per environment."""
-GO, GO_WITH_OPTIONS, DONE, FAULTS, READY, QUIT = b"g", b"o", b"d", b"f", b"r", b"q"
+GO, GO_WITH_OPTIONS, CALL, DONE, FAULTS, READY, QUIT = b"g", b"o", b"c", b"d", b"f", b"r", b"q"
 """First byte of a message; some messages continue with a pickle."""
 
 Row = Any
@@ -92,6 +92,26 @@ class EnvironmentFault(NamedTuple):
 
     row: int
     text: str
+
+
+class GameBlock(Protocol):
+    """The games of one worker, for pools in which one object plays many games. It writes to its rows of the pool's arrays.
+
+    Other methods may be called by name with `ProcessPool.call`.
+    """
+
+    def obey(self, options: Mapping[int, Mapping[str, Any]]) -> list[EnvironmentFault]:
+        """Carry out `arrays["order"]`, set it to `IDLE`, and return the games that failed; `options` are those of resets, by row."""
+
+    def close(self) -> None:
+        """Release what the block holds."""
+
+
+class GameBlocks(NamedTuple):
+    """Makes the blocks of a pool of `games` games: `make(start, stop, arrays)` plays games start..stop - 1."""
+
+    games: int
+    make: Callable[[int, int, Mapping[str, NDArray[Any]]], GameBlock]
 
 
 class EnvironmentBlock:
@@ -185,26 +205,43 @@ def work(
     names: Sequence[str],
     count: int,
     start: int,
+    stop: int,
     factories: bytes,
     new_game: Mapping[str, Any] | None,
 ) -> None:
-    """Main function of a worker process; `factories` is pickled."""
+    """Main function of a worker process; `factories`, those of its environments or a `GameBlocks`, are pickled."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the pool handles Ctrl+C and closes its workers
     _die_with_parent()
     try:
         arrays = arrays_in(memory, layout, count)
-        block = EnvironmentBlock(pickle.loads(factories), start, arrays, names, new_game)
+        made = pickle.loads(factories)
+        block: GameBlock = (
+            made.make(start, stop, arrays)
+            if isinstance(made, GameBlocks)
+            else EnvironmentBlock(made, start, arrays, names, new_game)
+        )
     except Exception:
         connection.send_bytes(FAULTS + pickle.dumps([EnvironmentFault(start, traceback.format_exc())]))
         return
     connection.send_bytes(READY)
     try:
         while (message := connection.recv_bytes())[:1] != QUIT:
+            if message[:1] == CALL:
+                connection.send_bytes(_called(block, *pickle.loads(message[1:])))
+                continue
             faults = block.obey(pickle.loads(message[1:]) if message[:1] == GO_WITH_OPTIONS else {})
             connection.send_bytes(FAULTS + pickle.dumps(faults) if faults else DONE)
     except (EOFError, OSError):  # the pool is gone
         pass
     block.close()
+
+
+def _called(block: GameBlock, start: int, method: str, arguments: tuple[Any, ...]) -> bytes:
+    """The answer to a CALL."""
+    try:
+        return DONE + pickle.dumps(getattr(block, method)(*arguments))
+    except Exception:
+        return FAULTS + pickle.dumps([EnvironmentFault(start, traceback.format_exc())])
 
 
 def _die_with_parent() -> None:

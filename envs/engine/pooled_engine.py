@@ -58,16 +58,19 @@ class PooledEngine(ExternalEngine):
         mine = {name: array for name, array in state._asdict().items() if name not in _UNSHARED}
         facts = self.facts
         shape = (facts.players, facts.action_size) if facts.simultaneous else (facts.action_size,)
-        self.pool = ProcessPool(
-            [self._environment] * self.num_games if callable(self._environment) else self._environment,
+        self.pool = self._made_pool(
             {name: ArraySpec(array.shape[1:], str(array.dtype)) for name, array in mine.items()},
             ArraySpec(shape, "int64" if facts.box is None else "float32"),
-            *self._pool_options,
-            new_game=NEW_GAME,
         )
         for name, array in mine.items():
             self.pool.arrays[name][:] = array
         return ExternalState(**(state._asdict() | {name: self.pool.arrays[name] for name in mine}))
+
+    def _made_pool(self, layout: dict[str, ArraySpec], action: ArraySpec) -> ProcessPool:
+        """The pool whose arrays hold at least those of `layout`."""
+        made = self._environment
+        factories = [made] * self.num_games if callable(made) else made
+        return ProcessPool(factories, layout, action, *self._pool_options, new_game=NEW_GAME)
 
     def start_games(self, rows: Rows, seeds: NDArray[np.int64], options: Mapping[str, Any]) -> None:
         """As for `ExternalEngine`. An environment that fails here is made again once.
@@ -77,10 +80,14 @@ class PooledEngine(ExternalEngine):
         """
         self.pool.arrays["next_seed"][rows] = self.next_seeds(rows)
         given = {int(row): {name: values[k] for name, values in options.items()} for k, row in enumerate(rows)}
-        failed = self.pool.reset(rows, seeds, given if options else None)
+        self._start(rows, seeds, given if options else None)
+
+    def _start(self, rows: Rows, seeds: NDArray[np.int64], given: Mapping[int, Mapping[str, Any]] | None) -> None:
+        """Start games with options by row; see `start_games`."""
+        failed = self.pool.reset(rows, seeds, given)
         if len(failed):
             again = np.isin(rows, failed)
-            if len(self.pool.reset(rows[again], seeds[again], given if options else None)):
+            if len(self.pool.reset(rows[again], seeds[again], given)):
                 assert self.pool.last_error is not None
                 raise self.pool.last_error
             self._truncate(np.setdiff1d(failed, rows))

@@ -25,6 +25,7 @@ from ludory.errors import OptionError, WorkerError
 
 from .pool_worker import (
     AHEAD,
+    CALL,
     FAULTS,
     GO,
     GO_WITH_OPTIONS,
@@ -38,6 +39,8 @@ from .pool_worker import (
     EnvironmentBlock,
     EnvironmentFactory,
     EnvironmentFault,
+    GameBlock,
+    GameBlocks,
     array_bytes,
     arrays_in,
     work,
@@ -69,7 +72,8 @@ class ProcessPool:
     referenced and when this process ends, also by a signal.
 
     Args:
-        factories: one function per environment that makes it; anything that cloudpickle accepts.
+        factories: one function per environment that makes it, or a `GameBlocks`, whose blocks play many games each; anything that
+            cloudpickle accepts.
         layout: shape per environment and dtype of the arrays that environments write, by name.
         action: shape and dtype of an action.
         workers: number of processes, at most n; 0: none.
@@ -87,7 +91,7 @@ class ProcessPool:
 
     def __init__(
         self,
-        factories: Sequence[EnvironmentFactory],
+        factories: Sequence[EnvironmentFactory] | GameBlocks,
         layout: Mapping[str, ArraySpec],
         action: ArraySpec,
         workers: int = 0,
@@ -96,7 +100,8 @@ class ProcessPool:
         new_game: Mapping[str, Any] | None = None,
     ) -> None:
         _check_options(workers, timeout, on_crash)
-        self._factories, self._count = list(factories), len(factories)
+        self._factories = factories if isinstance(factories, GameBlocks) else list(factories)
+        self._count = factories.games if isinstance(factories, GameBlocks) else len(factories)
         self._names, self._new_game = list(layout), new_game if workers else None
         ahead = {} if self._new_game is None else {AHEAD + name: spec for name, spec in layout.items()}
         self._layout = {**layout, **ahead, **ORDERS, "action": action}
@@ -105,14 +110,19 @@ class ProcessPool:
         self._moves = np.zeros(self._count, np.int64)
         self.last_error: WorkerError | None = None
         """The last error, also with on_crash="restart"."""
-        self._block: EnvironmentBlock | None = None
+        self.block: GameBlock | None = None
+        """The games of this process, None if workers play them."""
         self._workers: list[_Worker] = []
         self._late: set[int] = set()  # workers that have not answered yet
         size = array_bytes(self._layout, self._count)
         if workers == 0:
             memory: Any = bytearray(size)
             self.arrays = arrays_in(memory, self._layout, self._count)
-            self._block = EnvironmentBlock(self._factories, 0, self.arrays, self._names)
+            self.block = (
+                self._factories.make(0, self._count, self.arrays)
+                if isinstance(self._factories, GameBlocks)
+                else EnvironmentBlock(self._factories, 0, self.arrays, self._names)
+            )
             return
         self._context = multiprocessing.get_context("spawn")
         self._memory = self._context.RawArray(ctypes.c_byte, size)
@@ -140,7 +150,7 @@ class ProcessPool:
     @property
     def environments(self) -> Sequence[Environment | None]:
         """The environments of this process, () if workers play them; None stands for an environment that failed."""
-        return () if self._block is None else self._block.environments
+        return self.block.environments if isinstance(self.block, EnvironmentBlock) else ()
 
     def reset(
         self, rows: NDArray[np.int64], seeds: NDArray[np.int64], options: Mapping[int, Mapping[str, Any]] | None = None
@@ -166,12 +176,41 @@ class ProcessPool:
         self._moves[rows] += 1
         return self._exchange(rows, STEP, {})
 
+    def call(self, row: int, method: str, *arguments: Any) -> Any:
+        """Call a method of the block that plays game `row`, by name; the result travels as a pickle.
+
+        Raises:
+            WorkerError: the method failed, or its worker crashed or hung, whatever `on_crash` says.
+        """
+        if self.block is not None:
+            return getattr(self.block, method)(*arguments)
+        if not self._workers:
+            raise WorkerError("the pool is closed; make a new one")
+        number = int(self._worker_of[row])
+        worker = self._workers[number]
+        try:
+            worker.connection.send_bytes(CALL + cloudpickle.dumps((worker.start, method, arguments)))
+            if not worker.connection.poll(self._timeout):
+                raise self._error([self._lost(number, f"did not answer within {self._timeout:g} seconds")])
+            message = worker.connection.recv_bytes()
+        except (EOFError, OSError) as error:
+            raise self._error([self._lost(number, "died")]) from error
+        if message[:1] == FAULTS:
+            raise self._error([(None, fault) for fault in pickle.loads(message[1:])])
+        return pickle.loads(message[1:])
+
+    def rows_of_workers(self) -> list[range]:
+        """The games of each block, in order."""
+        if self.block is not None:
+            return [range(self._count)]
+        return [range(worker.start, worker.stop) for worker in self._workers]
+
     def _exchange(
         self, rows: NDArray[np.int64], order: int, options: Mapping[int, Mapping[str, Any]]
     ) -> NDArray[np.int64]:
-        if self._block is not None:
+        if self.block is not None:
             self.arrays["order"][rows] = order
-            return self._failed([(None, fault) for fault in self._block.obey(options)])
+            return self._failed([(None, fault) for fault in self.block.obey(options)])
         if not self._workers:
             raise WorkerError("the pool is closed; make a new one")
         found: list[tuple[int | None, EnvironmentFault]] = []
@@ -273,10 +312,11 @@ class ProcessPool:
 
     def _start_worker(self, start: int, stop: int) -> _Worker:
         mine, theirs = self._context.Pipe()
-        factories = cloudpickle.dumps(self._factories[start:stop])
+        made = self._factories if isinstance(self._factories, GameBlocks) else self._factories[start:stop]
+        factories = cloudpickle.dumps(made)
         process = self._context.Process(
             target=work,
-            args=(theirs, self._memory, self._layout, self._names, self._count, start, factories, self._new_game),
+            args=(theirs, self._memory, self._layout, self._names, self._count, start, stop, factories, self._new_game),
             name=f"ludory environments {start}..{stop - 1}",
             daemon=True,
         )
@@ -291,8 +331,8 @@ class ProcessPool:
 
     def close(self) -> None:
         """Close all environments and end the workers; may be called twice."""
-        if self._block is not None:
-            self._block.close()
+        if self.block is not None:
+            self.block.close()
         elif self._finalizer.alive:
             self._finalizer()
 

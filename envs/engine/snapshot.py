@@ -61,6 +61,25 @@ def read_snapshot(file: str | Path, game: Game, num_games: int) -> dict[str, NDA
         raise SnapshotError(f"{file}: not an engine snapshot ({error}); write one with engine.save(file)") from error
 
 
+def read_arrays(file: str | Path, game: Game) -> dict[str, NDArray[Any]]:
+    """All arrays of a file that `write_snapshot` wrote for the same game, of an engine that checks them itself.
+
+    Raises:
+        SnapshotError: the file is missing, not a snapshot, too large, or of another format or game.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            _check_header(file, json.loads(str(_unpacked(archive, "header"))), identity(game))
+            if sum(member.file_size for member in archive.infolist()) > MOST_BYTES:
+                raise SnapshotError(f"{file}: holds more than {MOST_BYTES >> 30} GiB")
+            names = [name.removesuffix(".npy") for name in archive.namelist()]
+            return {name: _unpacked(archive, name) for name in names if name != "header"}
+    except SnapshotError:
+        raise
+    except Exception as error:  # a damaged archive may raise anything
+        raise SnapshotError(f"{file}: not an engine snapshot ({error}); write one with engine.save(file)") from error
+
+
 class _Form(NamedTuple):
     """Shape and dtype of an array, from its header."""
 

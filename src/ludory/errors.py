@@ -80,8 +80,35 @@ class LogFormatError(DataError):
     """A log of another program cannot be read; lists up to 20 problems with place, content and what is allowed."""
 
 
+class RejectedBattleError(DataError):
+    """A recorded battle cannot become trajectories; `name` is one of `ludory.data.pokemon.rejections.REASONS`."""
+
+    def __init__(self, name: str, detail: str) -> None:
+        super().__init__(f"{name}: {detail}")
+        self.name, self.detail = name, detail
+
+
+class BattleLineError(DataError):
+    """A line of a Pokémon battle is unknown or malformed; the message has the line."""
+
+
 class WorkerError(LudoryError, RuntimeError):
     """An environment in another process failed, or its process crashed or hung; the message has its last actions."""
+
+
+class BackendError(WorkerError):
+    """A program that holds the rules of a game failed: it died, its rules crashed, or it refused a message.
+
+    `game` is the number of the game, None if the whole program failed.
+    """
+
+    def __init__(self, message: str, game: int | None = None) -> None:
+        super().__init__(message)
+        self.game = game
+
+
+class BackendTimeout(BackendError, TimeoutError):  # noqa: N818, the name that its kind has elsewhere
+    """A program that holds the rules of a game did not answer in time."""
 
 
 class TrainingError(LudoryError, ArithmeticError):

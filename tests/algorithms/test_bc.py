@@ -401,3 +401,34 @@ def test_loggers_that_are_not_installed_are_named(tmp_path, monkeypatch, capsys)
 def test_wrong_options_are_named(options, message, identity):
     with pytest.raises(OptionError, match=message):
         BC("mlp", make_identity(), **{"dataset": identity, **options})
+
+
+# --- A set of its own for validation ----------------------------------------------------------------------------------
+
+
+def test_validation_games_may_lie_in_a_set_of_their_own(tmp_path, identity):
+    other = tmp_path / "other"
+    record_games(other, make_identity(), SaysWhatItSees(), 50, seed=9)
+    settings = {name: value for name, value in SMALL.items() if name != "split_ratio"}
+    model = BC("mlp", make_identity(), train_data_path=identity, val_data_path=other, num_epochs=2, **settings)
+    assert (model.training_data.num_games, model.validation_data.num_games) == (600, 50)
+    assert logged(model)[-1]["val/accuracy"] == 1
+    with pytest.raises(DataError, match=r"600 of 600 games are in .*, too, such as 0, 1, 2, 3, 4"):
+        BC("mlp", make_identity(), dataset=identity, val_dataset=identity, **settings)
+
+
+def test_short_names_of_options_are_understood(tmp_path, identity, capsys):
+    folder, validation = tmp_path / "tiny", tmp_path / "validation"
+    for place, seed in ((folder, 1), (validation, 2)):
+        record("hanabi/iggi", TINY, 40, place, seed=seed)
+    line = f"train bc --data {folder} --val-data {validation} --epochs 2 --batch-size 64 --lr 1e-3 --checkpoint-dir {tmp_path / 'out'}"
+    assert main([*line.split(), "--out", str(tmp_path / "clone.ludory")]) == 0
+    assert sorted(file.name for file in (tmp_path / "out").glob("*.ludory")) == [
+        "best.ludory",
+        "epoch_1.ludory",
+        "epoch_2.ludory",
+        "final.ludory",
+        "last.ludory",
+    ]
+    assert (read_header(tmp_path / "clone.ludory")["config"]["learning_rate"]) == 1e-3
+    assert "perplexity" in capsys.readouterr().out

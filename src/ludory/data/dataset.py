@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow as pa
 
 from ludory.data.recording.search_columns import PREVIOUS
 from ludory.errors import DataError, OptionError
+from ludory.reading import read_json
 
 from .checks import Problem
 from .columns import from_table
@@ -22,6 +24,8 @@ from .split import SPLITS, Split, check_split, in_split
 
 LAST_MOVES = "last_moves"
 """P numbers: the last action of every seat; A stands for none."""
+NAMES = "names.json"
+"""File of a converted dataset: `names` of its games by id, and hashes of their `logs`."""
 MOST_SHARDS = 100_000
 """Limit set by the five digits in the names of files."""
 
@@ -41,6 +45,7 @@ class TrajectoryDataset:
         extras: extra columns to return in `Decisions.extras` if the set has them; `LAST_MOVES` is available for any sequential game
             with one head.
         discount: of the returns per move, for games with shared rewards.
+        observation: what to compute from a file of trajectories of Pokémon battles; see `cached_shards`.
 
     Attributes:
         layout: columns of `Decisions.extras` by name.
@@ -66,9 +71,10 @@ class TrajectoryDataset:
         split_seed: int = 0,
         extras: Sequence[str] = (),
         discount: float = 1.0,
+        observation: str | None = None,
     ) -> None:
         check_split(split, split_ratio)
-        self.path, self.split, self.skipped = Path(path), split, list[Problem]()
+        self.path, self.split, self.skipped = _as_dataset(Path(path), observation), split, list[Problem]()
         header, self._files, counts = _files(self.path)
         self._shards: list[ShardIndex] = []
         for file, count in zip(self._files, counts, strict=True):
@@ -143,6 +149,30 @@ class TrajectoryDataset:
         for shard, unit in self._units(None):
             yield self._table(shard, unit)
 
+    def names_of(self, games: Sequence[int]) -> list[str]:
+        """Names of games by their ids, such as those of the battles in a converted file; the ids themselves where none are known."""
+        names = self._told("names")
+        return [names.get(str(game), str(game)) for game in games]
+
+    def _told(self, what: str) -> dict[str, str]:
+        """Names or hashes of logs by game; empty where the set has none."""
+        try:
+            found = read_json(self.path / NAMES)[what]
+        except (OSError, ValueError, KeyError, TypeError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    @cached_property
+    def identities(self) -> dict[object, int]:
+        """What tells a game apart from those of other sets, to its id: the seed of a recorded game, the log of a converted battle, else the id."""
+        logs, found = self._told("logs"), dict[object, int]()
+        for shard, chosen in zip(self._shards, self._chosen, strict=True):
+            for game, seed in zip(shard.games[chosen].tolist(), shard.seeds[chosen].tolist(), strict=True):
+                found[(game, seed)] = game
+                if logs.get(str(game)):
+                    found[logs[str(game)]] = game
+        return found
+
     def batches(self, size: int, *, seed: int | None = None, epoch: int = 0) -> Iterator[Decisions]:
         """Yield batches of `size` decisions; the last one may be smaller.
 
@@ -200,13 +230,37 @@ class TrajectoryDataset:
         return decision_arrays(columns, header.players, wanted, self._discount)
 
 
+def refuse_shared_games(training: TrajectoryDataset, validation: TrajectoryDataset) -> None:
+    """Refuse a validation set with games of the training set: its figures would praise what was learnt by heart.
+
+    Raises:
+        DataError: names the shared games.
+    """
+    shared = sorted({validation.identities[key] for key in training.identities.keys() & validation.identities.keys()})
+    if shared:
+        names = validation.names_of(shared[:5])
+        raise DataError(
+            f"{validation.path}: {len(shared):,} of {validation.num_games:,} games are in {training.path}, too, such as {', '.join(names)}; "
+            "split the games with one command: ludory pokemon split IN --val-ratio 0.1, or leave --val-data out"
+        )
+
+
+def _as_dataset(path: Path, observation: str | None = None) -> Path:
+    """`path`, or the cached dataset of a file of trajectories."""
+    if not (path.is_file() and path.name.removesuffix(".gz").endswith((".jsonl", ".json"))):
+        return path
+    from .pokemon.shards import cached_shards
+
+    return cached_shards(path, observation)
+
+
 def header_at(path: str | Path) -> TrajectoryHeader:
     """The header of a dataset, given as a folder or one of its files. Nothing else is read.
 
     Raises:
         DataError: the dataset is missing, unreadable or damaged.
     """
-    header, files, _ = _files(Path(path))
+    header, files, _ = _files(_as_dataset(Path(path)))
     if header is not None:
         return header
     with open_shard(files[0]) as shard:

@@ -35,7 +35,7 @@ def small(id):
 
 
 every_policy = pytest.mark.parametrize(
-    "id", [entry.id for entry in NETWORKS if policy_class(entry.id).trained_by is None]
+    "id", [entry.id for entry in NETWORKS if policy_class(entry.id).trained_by is None and "/" not in entry.id]
 )
 on_bits_and_floats = pytest.mark.parametrize("observation", OBSERVATIONS)
 
@@ -281,5 +281,5 @@ def test_a_file_whose_network_is_not_installed_says_what_to_install():
 
 
 def test_an_unknown_network_answers_with_the_nearest():
-    with pytest.raises(UnknownIdError, match=r"no network has the id 'transfromer'; did you mean 'transformer'\?"):
+    with pytest.raises(UnknownIdError, match=r"no network has the id 'transfromer'; did you mean 'transformer'"):
         parse_policy("transfromer(width=24)")

@@ -11,6 +11,7 @@ from tyro.conf import Positional, arg
 
 from ludory.cli.common.options import Flag
 from ludory.cli.common.parser import parse, typed
+from ludory.cli.pokemon.files import check_trajectories, is_trajectory_file
 from ludory.errors import OptionError
 from ludory.visible import visible
 
@@ -62,6 +63,8 @@ class SequenceOptions:
 class _Options(SequenceOptions):
     """Sum up recorder files (*.jsonl.gz), feedback streams (feedback_stream.jsonl) and manifests (manifest.jsonl).
 
+    Trajectory files of Pokémon battles are summed up as by `ludory pokemon stats`; labels from which nothing can be learned are a fault.
+
     Example: ludory check data duels/recorder --json
     """
 
@@ -76,6 +79,8 @@ class _Options(SequenceOptions):
 def run(argv: list[str]) -> int:
     """Read all files and print a summary; exit code 1 if something was left out."""
     chosen = parse(_Options, argv, "check data")
+    if all(map(is_trajectory_file, chosen.paths)):
+        return check_trajectories(chosen.paths, chosen.json)
 
     from ludory.data.formats.last_man_standing.summary import summary_of
 

@@ -75,7 +75,7 @@ class BattleTrajectories:
         problems, seen, lowest, highest = Problems(), Counter[str](), 0.0, 0.0
         for number in range(len(self._files)):
             for place, offset, text in self._lines(number, problems):
-                trajectory = _checked(text, f"{self._files[number]}, line {place}", problems)
+                trajectory = checked_trajectory(text, f"{self._files[number]}, line {place}", problems)
                 if trajectory is None:
                     continue
                 if not self._remember(trajectory, _Place(number, place, offset, len(trajectory["steps"])), problems):
@@ -104,8 +104,13 @@ class BattleTrajectories:
         )
 
     def _remember(self, trajectory: dict[str, Any], place: _Place, problems: Problems) -> bool:
-        """Note where a trajectory is; returns False if this player and battle has one already."""
+        """Note where a trajectory is; returns False if it is of another schema, or this player and battle has one already."""
         id, player = trajectory["replay_id"], trajectory["player"]
+        if "meta" in trajectory:
+            where = f"{self._files[place.file]}, line {place.line}, replay_id {id}"
+            wanted = "the seed's schema (`ludory pokemon convert --schema seed`); `ludory train bc --data` takes both"
+            problems.add(where, "meta", "a trajectory in Ludory's schema", wanted, id)
+            return False
         before = self._places.setdefault(id, {}).get(player)
         if before is not None:
             where = f"{self._files[place.file]}, line {place.line}, replay_id {id}"
@@ -214,8 +219,11 @@ def _action_id(step: dict[str, Any]) -> int:
     return int(TARGETS[step["action_type"]][0] + step["action_target"])
 
 
-def _checked(text: bytes, place: str, problems: Problems) -> dict[str, Any] | None:
-    """The trajectory of a line; None if anything is wrong with it."""
+def checked_trajectory(text: bytes, place: str, problems: Problems) -> dict[str, Any] | None:
+    """The trajectory of a line; None if anything is wrong with it.
+
+    With `meta` it is in the schema of `ludory.data.pokemon.trajectories`, which checks what the seed's schema lacks.
+    """
     try:
         content = parse_json(text)
     except JsonError as error:
@@ -245,7 +253,7 @@ def _checked(text: bytes, place: str, problems: Problems) -> dict[str, Any] | No
         problems.add(place, "steps", "none" if steps == [] else shown(steps), "a list of at least one step", id)
         return None
     for number, step in enumerate(steps):
-        for field, got, allowed in _step_faults(step, number == len(steps) - 1):
+        for field, got, allowed in _step_faults(step, number == len(steps) - 1, "meta" in content):
             problems.add(f"{place}, step {number}", field, got, allowed, id)
     return content if len(problems.texts) == before else None
 
@@ -254,7 +262,7 @@ def _finite(value: object) -> bool:
     return type(value) in (int, float) and abs(value) <= LARGEST  # type: ignore[arg-type]
 
 
-def _step_faults(step: object, last: bool) -> Iterator[tuple[str, str, str]]:
+def _step_faults(step: object, last: bool, own: bool) -> Iterator[tuple[str, str, str]]:
     """Field, what was got and what is allowed."""
     if not isinstance(step, dict):
         yield "steps", f"a {type(step).__name__}", "a JSON object"
@@ -272,7 +280,9 @@ def _step_faults(step: object, last: bool) -> Iterator[tuple[str, str, str]]:
                 yield f"observation.{name}", big, "finite, as float32"
                 break
     kind, target = step["action_type"], step["action_target"]
-    if type(kind) is not int or kind not in TARGETS:
+    if own:
+        pass
+    elif type(kind) is not int or kind not in TARGETS:
         yield "action_type", shown(kind), "0 (move) or 1 (switch)"
     elif type(target) is not int or not 0 <= target < TARGETS[kind][1]:
         yield "action_target", shown(target), f"0..{TARGETS[kind][1] - 1} for action_type {kind}"

@@ -1,0 +1,92 @@
+"""Pokémon battles on the rules of Pokémon Showdown: two seats that choose at once, hidden teams, chance."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from ludory.envs.game import Game, GameFacts, Head, ObservationSpec, flat_segments
+from ludory.envs.options import check_choice, check_range
+
+from .formats import RULES, Gimmick, SlotOrder, action_names, battle_format, num_actions
+
+OBSERVATIONS = ("entity", "flat", "seed41", "none")
+_ROUNDS_PER_TURN = 6
+"""More decisions than one in a turn: forced switches, pivots, and choices that were refused."""
+
+
+def make_game(
+    format: str = "gen9randombattle",
+    gimmick: Gimmick = "native",
+    observation: str = "entity",
+    slot_order: SlotOrder = "request",
+    teams: Any = None,
+    max_turns: int = 1000,
+    preview: str = "choose",
+) -> Game:
+    """Make a game of Pokémon battles.
+
+    Args:
+        format: id of a singles format of the simulator, such as "gen9randombattle".
+        gimmick: "native": actions for the gimmick of the generation; "never": 10 actions in every generation.
+        observation: "entity", "flat" or "seed41"; "none" follows no battle, for measurements.
+        slot_order: order of the moves among actions 0-3: that of the menu ("request"), or by move id ("alpha"), as in data from replays.
+        teams: in formats that need them: a folder, a file, or a list of exports or packed teams; or a pair of these, one for each seat.
+        max_turns: a battle that is not over after so many turns is truncated; the simulator itself ends it after 1,000.
+        preview: "choose" the lead in formats with team preview, or leave it to chance ("random").
+
+    Raises:
+        OptionError: an option has a value that is not allowed, or a team is illegal.
+    """
+    from .engine import ENGINE_OPTIONS, PokemonEngine, make_state_info
+    from .lane import LaneOptions
+    from .pictures import draw_svg, draw_text
+    from .teams import team_bank
+
+    found = battle_format(format)
+    check_choice("gimmick", gimmick, ("native", "never"))
+    check_choice("observation", observation, OBSERVATIONS)
+    check_choice("slot_order", slot_order, ("request", "alpha"))
+    check_choice("preview", preview, ("choose", "random"))
+    check_range("max_turns", max_turns, 1, 1000)
+    names = action_names(found.gen, gimmick)
+    facts = GameFacts(
+        name=f"pokemon {found.id}",
+        players=2,
+        turns="simultaneous",
+        reward="zero_sum",
+        hidden_information=True,
+        chance=True,
+        heads=(Head("choice", num_actions(found.gen, gimmick)),),
+        observation=_observation_spec(observation),
+        longest_game=_ROUNDS_PER_TURN * max_turns,
+        min_return=-1,
+        max_return=1,
+        clones=True,
+        saves=True,
+        redeals=False,
+        seats_wait=True,
+    )
+    lane = LaneOptions(found.id, found.gen, gimmick, slot_order, observation, max_turns, preview)
+    return Game(
+        facts,
+        action_name=lambda head, value: names[value],
+        info=make_state_info,
+        text=draw_text,
+        svg=draw_svg,
+        engine=partial(PokemonEngine, lane=lane, teams=team_bank(found, teams)),
+        engine_options=ENGINE_OPTIONS,
+    )
+
+
+def _observation_spec(observation: str) -> ObservationSpec:
+    if observation == "none":
+        return ObservationSpec("none", (1,), "float32", flat_segments({"nothing": 1}))
+    from . import observation as encoders
+
+    specs = {"entity": encoders.entity_spec, "flat": encoders.flat_spec, "seed41": encoders.seed41_spec}
+    spec: ObservationSpec = specs[observation]()
+    return spec
+
+
+__all__ = ["RULES", "make_game"]

@@ -1,0 +1,419 @@
+"""`PokemonEngine`: a batch of Pokémon battles, played by Node children of this process or of worker processes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.chance import EPISODE
+from ludory.envs.engine.checks import checked_rows
+from ludory.envs.engine.external import NEW_GAME, ExternalEngine, ExternalState, Rows
+from ludory.envs.engine.pool_worker import ArraySpec, GameBlocks
+from ludory.envs.engine.pooled_engine import PooledEngine
+from ludory.envs.engine.process_pool import OnCrash, ProcessPool
+from ludory.envs.engine.snapshot import identity, read_arrays, write_snapshot
+from ludory.envs.game import Game
+from ludory.envs.options import check_choice
+from ludory.errors import BackendError, BackendTimeout, OptionError, SnapshotError, WorkerError
+
+from .backends.server import NOT_SEEDED
+from .backends.sim import chance_seed
+from .formats import SLOTS
+from .lane import BACKENDS, SEATS, BattleLane, LaneOptions, SharedWorker
+from .teams import TeamBank
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+ENGINE_OPTIONS: Mapping[str, Any] = {"backend": "sim", "workers": None, "worker_timeout": 60.0, "on_crash": "raise"}
+"""Options of the engine: how battles run, not what they are."""
+ALONE = 16
+"""With fewer games than this, workers=None means no worker process."""
+_PARTS = ("battle_seed", "p1_seed", "p2_seed", "p1_team", "p2_team")
+_COPIED = ("to_move", "rewards", "terminated", "truncated", "alive", "seat_terminated", "deciding", "legal")
+_SLACK = 10.0
+"""Seconds that a lane gets beyond its Node child, so that it can tell what happened to it."""
+
+
+class PokemonEngine(PooledEngine):
+    """A batch of battles between two seats that choose at once.
+
+    A seat that has nothing to choose is not `deciding`; its mask has action 0 alone, which has no effect. A choice that the simulator
+    refuses as unavailable costs nothing: that seat decides again under a corrected mask, and the other seat, whose choice stands, waits.
+
+    Args:
+        lane: how battles are played and seen.
+        teams: the teams that seats draw from, in formats that need them.
+        backend: "sim", or "server": a Showdown server, spoken to through poke-env, which cannot be seeded, copied or saved.
+        workers: processes that each own a Node child; 0: this process owns one; None: 0 for fewer than 16 games, else half the cores.
+            Results do not depend on it.
+        worker_timeout: seconds that a step may take.
+        on_crash: "raise" a BackendError when a battle or its process fails; "restart": such battles end truncated, and the next ones go on.
+        (others): as for `ExternalEngine`.
+
+    Raises:
+        OptionError: an option is not allowed.
+        PluginError: the simulator is not installed; says what to type. Raised at the first `reset`.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        num_games: int = 1,
+        seed: int | None = None,
+        first_game: int = 0,
+        threads: int | None = None,
+        device: str = "cpu",
+        *,
+        lane: LaneOptions,
+        teams: TeamBank,
+        backend: str = "sim",
+        workers: int | None = None,
+        worker_timeout: float = 60.0,
+        on_crash: OnCrash = "raise",
+        shared: SharedWorker | None = None,
+    ) -> None:
+        check_choice("backend", backend, tuple(BACKENDS))
+        if backend == "server" and seed is not None:
+            raise OptionError(f"seed={seed}: {NOT_SEEDED}")
+        if workers is None:
+            workers = 0 if num_games < ALONE or backend == "server" else max(1, (os.cpu_count() or 2) // 2)
+        self._lane, self.teams = replace(lane, timeout=worker_timeout, backend=backend), teams
+        self._shared = shared
+        self._pool_options = (workers, worker_timeout + _SLACK if workers else worker_timeout, on_crash)
+        self._news: dict[int, dict[str, Any]] = {}
+        ExternalEngine.__init__(self, game, num_games, seed, first_game, threads, device)
+
+    def _made_pool(self, layout: dict[str, ArraySpec], action: ArraySpec) -> ProcessPool:
+        extra = {
+            "news": ArraySpec((), "bool"),
+            "turns": ArraySpec((), "int32"),
+            "positions": ArraySpec((len(SEATS), SLOTS), "int8"),
+        }
+        if self._lane.tracked and self._lane.observation != "entity":
+            from .observation import ENTITY_SIZE
+
+            extra["entity"] = ArraySpec((len(SEATS), ENTITY_SIZE), "float32")
+        return ProcessPool(
+            GameBlocks(self.num_games, partial(_lane, self._lane, self._shared)),
+            layout | extra,
+            action,
+            *self._pool_options,
+        )
+
+    @property
+    def entity(self) -> NDArray[np.float32]:
+        """(N, 2, 932) live: what each seat sees as `entity` rows, whatever observation the game has.
+
+        Raises:
+            OptionError: the game was made with observation="none".
+        """
+        if not self._lane.tracked:
+            raise OptionError(
+                f"{self.game.name} was made with observation='none', which follows no battle; leave it out"
+            )
+        name = "observations" if self._lane.observation == "entity" else "entity"
+        found: NDArray[np.float32] = self.pool.arrays[name]
+        return found
+
+    @property
+    def positions(self) -> NDArray[np.int8]:
+        """(N, 2, 6) live: the fixed team slot of each current position, where battles are tracked."""
+        found: NDArray[np.int8] = self.pool.arrays["positions"]
+        return found
+
+    @property
+    def turns(self) -> NDArray[np.int32]:
+        """(N,) live: the turn that each battle is in, 0 before the first."""
+        found: NDArray[np.int32] = self.pool.arrays["turns"]
+        return found
+
+    def info(self, row: int) -> dict[str, Any]:
+        """`wait` by seat; `rejected` after a refused choice, by seat; at the end `winner`, `turns`, `input_log` and `log_sha256`."""
+        waits = ~self.state.deciding[row] & ~self.over[row]
+        return {"wait": tuple(waits.tolist()), **self._news.get(row, {})}
+
+    def checked_options(self, options: Mapping[str, Any], count: int) -> Mapping[str, Any]:
+        """Reset options: `battle_seed`, `p1_seed`, `p2_seed`, `p1_team`, `p2_team`, each one text for all games or one per game.
+
+        Raises:
+            OptionError: another option, or a wrong number of texts; names what is allowed.
+        """
+        checked = {}
+        for name, value in options.items():
+            if name not in _PARTS:
+                raise OptionError(f"{self.facts.name} has no reset option {name!r}; it has {', '.join(_PARTS)}")
+            texts = [value] * count if isinstance(value, str) else list(value)
+            if len(texts) != count or not all(isinstance(text, str) for text in texts):
+                raise OptionError(f"reset option {name!r}: must be one text, or one per game ({count}), got {value!r}")
+            checked[name] = texts
+        return checked
+
+    def start_games(self, rows: Rows, seeds: NDArray[np.int64], options: Mapping[str, Any]) -> None:
+        """As for `ExternalEngine`. Seeds of battles come from (seed, game number, episode), see `chance_seed`."""
+        given = {}
+        for k, row in enumerate(rows.tolist()):
+            given[row] = self._start_of(row, {name: texts[k] for name, texts in options.items()})
+        with _named_errors(self):
+            self._start(rows, seeds, given)
+        self._take_news(rows)
+
+    def _start_of(self, row: int, options: Mapping[str, str]) -> dict[str, Any]:
+        key = self.seed, int(self._numbers[row]), int(self.state.random[row, EPISODE]) - 1
+        start: dict[str, Any] = {"seed": options.get("battle_seed", chance_seed(*key, "battle")[0])}
+        for seat, side in enumerate(("p1", "p2")):
+            seed, bits = chance_seed(*key, side)
+            start[side] = {"seed": options.get(f"{side}_seed", seed)}
+            if (team := options.get(f"{side}_team", self.teams.drawn(seat, bits))) is not None:
+                start[side]["team"] = team
+        return {"start": start, "preview": [chance_seed(*key, f"preview {side}")[1] for side in ("p1", "p2")]}
+
+    def play_games(self, rows: Rows, actions: NDArray[Any]) -> None:
+        """As for `ExternalEngine`."""
+        with _named_errors(self):
+            super().play_games(rows, actions)
+        self._take_news(rows)
+
+    def _take_news(self, rows: Rows) -> None:
+        """Keep what the lanes tell beyond the arrays."""
+        flags = self.pool.arrays["news"]
+        for row in rows.tolist() if self._news else ():
+            self._news.pop(row, None)
+        flagged = np.flatnonzero(flags)
+        if not len(flagged):
+            return
+        flags[flagged] = False
+        for block in self.pool.rows_of_workers():
+            if ((flagged >= block.start) & (flagged < block.stop)).any():
+                told = self.pool.call(block.start, "take_news")
+                self._news.update({row: news for row, news in told.items() if news})
+
+    def logs(self, rows: Any | None = None) -> list[dict[str, Any]]:
+        """For each game: `log` (omniscient, without time stamps), `input_log`, `teams` (packed) and `end`, None while it runs."""
+        found: dict[int, dict[str, Any]] = {}
+        wanted = self._all if rows is None else checked_rows(rows, self.num_games)
+        for block in self.pool.rows_of_workers():
+            mine = [row for row in wanted.tolist() if row in block]
+            if mine:
+                found |= dict(zip(mine, self.pool.call(block.start, "logs", mine), strict=True))
+        return [found[row] for row in wanted.tolist()]
+
+    def advise(self, player: str, rows: Any, seat: int) -> NDArray[np.int64]:
+        """Actions (m,) that a player of poke-env, by the name of its class, chooses for `seat` in the games `rows`.
+
+        Raises:
+            OptionError: the battles are not on a Showdown server.
+            BackendError: there is no such player, or it answers something that is not legal.
+        """
+        if self._lane.backend != "server":
+            raise OptionError(
+                f"{player} plays through a Showdown server; type backend='server', got {self._lane.backend!r}"
+            )
+        wanted = np.asarray(rows)
+        actions = np.zeros(len(wanted), np.int64)
+        for block in self.pool.rows_of_workers():
+            mine = (wanted >= block.start) & (wanted < block.stop)
+            if mine.any():
+                actions[mine] = self.pool.call(block.start, "advise", player, wanted[mine].tolist(), seat)
+        return actions
+
+    def pids(self) -> list[int]:
+        """Process ids of the Node children."""
+        return [pid for block in self.pool.rows_of_workers() for pid in self.pool.call(block.start, "pids")]
+
+    # ---- copies
+
+    def gather(self, rows: Any) -> Self:
+        """Copy the games `rows`, repeats allowed, with what their seats have seen. Copies run in this process where this engine does."""
+        rows = checked_rows(rows, self.num_games)
+        lane = self.pool.block
+        within = isinstance(lane, BattleLane)
+        engine = self._another(len(rows), lane.shared if isinstance(lane, BattleLane) else None)
+        engine._numbers = self._numbers[rows]
+        engine.state.random[:] = self.state.random[rows]
+        engine._started[:] = self._started[rows]
+        for name in (*_COPIED, "observations"):
+            getattr(engine.state, name)[:] = getattr(self.state, name)[rows]
+        for name in ("entity", "positions", "turns"):
+            if name in self.pool.arrays:
+                engine.pool.arrays[name][:] = self.pool.arrays[name][rows]
+        engine._news = {k: self._news[row] for k, row in enumerate(rows.tolist()) if row in self._news}
+        running = [(k, row) for k, row in enumerate(rows.tolist()) if self._started[row]]
+        copies: dict[int, dict[str, Any]] = {}
+        for block in self.pool.rows_of_workers():
+            mine = [(k, row) for k, row in running if row in block]
+            if mine:
+                made = self.pool.call(block.start, "copies", [row for _, row in mine], within)
+                copies |= {k: copied for (k, _), copied in zip(mine, made, strict=True)}
+        engine._distribute("paste", copies)
+        return engine
+
+    def _another(self, num_games: int, shared: SharedWorker | None) -> Self:
+        """An engine of the same game and options with `num_games` games, none of them started."""
+        workers, _, on_crash = self._pool_options
+        return type(self)(
+            self.game,
+            num_games,
+            self.seed,
+            threads=self.threads,
+            lane=self._lane,
+            teams=self.teams,
+            backend=self._lane.backend,
+            workers=workers,
+            worker_timeout=self._lane.timeout,
+            on_crash=on_crash,
+            shared=shared,
+        )
+
+    def _distribute(self, method: str, by_row: Mapping[int, Any]) -> list[Any]:
+        """Call a method of every lane with its part of `by_row`; returns the answers."""
+        answers = []
+        for block in self.pool.rows_of_workers():
+            if mine := {row: value for row, value in by_row.items() if row in block}:
+                answers.append(self.pool.call(block.start, method, mine))
+        return answers
+
+    def fields(self) -> dict[str, Any]:
+        """Seeds, teams and all choices of every game, from which `load_fields` plays them again; the other arrays are live."""
+        entries: dict[int, Any] = {}
+        for block in self.pool.rows_of_workers():
+            mine = [row for row in block if self._started[row]]
+            if mine:
+                entries |= dict(zip(mine, self.pool.call(block.start, "starts", mine), strict=True))
+        texts = [json.dumps(entries.get(row)).encode() for row in range(self.num_games)]
+        battles = np.zeros((self.num_games, max(map(len, texts))), np.uint8)
+        for row, text in enumerate(texts):
+            battles[row, : len(text)] = np.frombuffer(text, np.uint8)
+        state = self.state._asdict()
+        return {
+            "_started": self._started,
+            "_numbers": self._numbers,
+            "_battles": battles,
+            "_seed": np.full(self.num_games, self.seed, np.int64),
+            "random": state["random"],
+            **{name: state[name] for name in ("to_move", "rewards", "terminated", "truncated", "seat_terminated")},
+        }
+
+    def load_fields(self, fields: Mapping[str, Any], check: bool = True) -> None:
+        """Play the games of `fields` again, up to where they were.
+
+        Raises:
+            SnapshotError: a field is missing, has another shape, or the battles do not go as they went.
+        """
+        forms = {
+            "_started": ((), bool), "_numbers": ((), np.int64), "_battles": ((None,), np.uint8), "_seed": ((), np.int64),
+            "random": ((4,), np.int64), "to_move": ((), np.int32), "rewards": ((2,), np.float32), "terminated": ((), bool),
+            "truncated": ((), bool), "seat_terminated": ((2,), bool),
+        }  # fmt: skip
+        arrays = {name: _checked_field(self.game, fields, name, *form) for name, form in forms.items()}
+        count = len(arrays["_started"])
+        if not count or any(len(array) != count for array in arrays.values()):
+            raise SnapshotError(f"{self.facts.name}: the fields of the saved state have different numbers of games")
+        entries = self._saved_battles(arrays["_battles"], arrays["_started"])
+        engine = self._another(count, None)
+        for name, value in NEW_GAME.items():
+            getattr(engine.state, name)[:] = value
+        try:
+            with _named_errors(engine):
+                faults = [fault for lane in engine._distribute("replay", entries) for fault in lane]
+        except LookupError as error:
+            engine.close()
+            raise SnapshotError(f"{self.facts.name}: the saved battles cannot be played again ({error})") from error
+        ended = engine.state.terminated[arrays["_started"]] == arrays["terminated"][arrays["_started"]]
+        if faults or not ended.all():
+            engine.close()
+            why = faults[0].text if faults else "a battle ends elsewhere"
+            raise SnapshotError(f"{self.facts.name}: the saved battles cannot be played again ({why})")
+        engine._take_news(np.arange(count))
+        for name in ("random", "to_move", "rewards", "terminated", "truncated", "seat_terminated"):
+            getattr(engine.state, name)[:] = arrays[name]
+        engine.state.alive[:] = (arrays["_started"] & ~engine.over)[:, None]
+        engine.state.deciding[:] &= engine.state.alive
+        engine.state.legal[engine.over] = True
+        engine._started[:] = arrays["_started"]
+        engine._numbers, engine.seed = arrays["_numbers"].copy(), int(arrays["_seed"][0])
+        self.close()
+        engine.state = engine.state._replace(engine=self)
+        self.__dict__.update(engine.__dict__)
+        engine.__dict__["pool"] = None
+
+    def _saved_battles(self, texts: NDArray[np.uint8], started: NDArray[np.bool_]) -> dict[int, Any]:
+        entries = {}
+        for row in np.flatnonzero(started).tolist():
+            try:
+                entry = json.loads(bytes(texts[row]).rstrip(b"\0"))
+                played = [tuple(choices) for choices in entry["played"]]
+                if not isinstance(entry["start"], dict) or any(len(choices) != len(SEATS) for choices in played):
+                    raise ValueError("start or choices have another form")
+            except (ValueError, KeyError, TypeError) as error:
+                raise SnapshotError(
+                    f"{self.facts.name}: the saved battle of game {row} is damaged ({error})"
+                ) from error
+            entries[row] = {"start": entry["start"], "played": played}
+        return entries
+
+    def save(self, file: str | Path) -> None:
+        """Write all games to `file`, atomically."""
+        write_snapshot(file, identity(self.game), self.fields())
+
+    def restore(self, file: str | Path) -> None:
+        """Continue from a file of `save`; the number of games becomes that of the file.
+
+        Raises:
+            SnapshotError: unreadable, or of another game; the engine is unchanged.
+        """
+        self.load_fields(read_arrays(file, self.game))
+
+    def close(self) -> None:
+        """End the Node children and workers; may be called twice."""
+        if self.pool is not None:
+            self.pool.close()
+
+
+def _lane(
+    options: LaneOptions, shared: SharedWorker | None, start: int, stop: int, arrays: Mapping[str, NDArray[Any]]
+) -> BattleLane:
+    entity = {} if "entity" in arrays else {"entity": arrays["observations"]}
+    return BattleLane(options, start, stop, {**arrays, **entity}, shared)
+
+
+@contextmanager
+def _named_errors(engine: PokemonEngine) -> Iterator[None]:
+    """Turn the errors of the pool into those of a backend."""
+    try:
+        yield
+    except BackendError:
+        raise
+    except WorkerError as error:
+        made = BackendTimeout if "did not answer" in str(error) else BackendError
+        raise made(f"{engine.facts.name}: {error}") from error
+
+
+def _checked_field(
+    game: Game, fields: Mapping[str, Any], name: str, shape: Sequence[int | None], dtype: Any
+) -> NDArray[Any]:
+    if name not in fields:
+        raise SnapshotError(f"{game.facts.name}: the saved state lacks the field {name!r}")
+    array = np.asarray(fields[name])
+    fits = array.ndim == 1 + len(shape) and all(
+        want in (None, got) for want, got in zip(shape, array.shape[1:], strict=True)
+    )
+    if not fits or array.dtype != dtype:
+        raise SnapshotError(f"{game.facts.name}: the saved field {name!r} is {array.dtype} {array.shape}")
+    return array
+
+
+def make_state_info(state: ExternalState, row: int) -> dict[str, Any]:
+    """`Game.info` of battles."""
+    engine = state.engine
+    assert isinstance(engine, PokemonEngine)
+    return engine.info(row)

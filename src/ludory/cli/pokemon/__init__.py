@@ -1,0 +1,1 @@
+"""Commands of Pokémon battles: the simulator's installation, and data."""

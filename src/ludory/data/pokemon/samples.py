@@ -1,0 +1,201 @@
+"""Decisions of a trajectory file one by one, with the call shapes of PyTorch's data sets; learners of Ludory read `shards` instead."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.lib.format import open_memmap
+from numpy.typing import NDArray
+
+from ludory.atomic import atomic_folder
+from ludory.envs.engine.binding.bind import cache_directory
+from ludory.envs.game import Segment
+from ludory.envs.pokemon.observation import ENCODER_VERSION, entity_spec, flat_spec, seed41_spec
+from ludory.envs.pokemon.vocab import VOCAB_SHA256
+from ludory.errors import DataError, OptionError
+
+from .observations import observations_of
+from .splitting import check_disjoint
+from .trajectories import KINDS, MISSING, read_trajectories
+
+if TYPE_CHECKING:
+    import torch
+
+SPECS = {"entity": entity_spec, "flat": flat_spec, "seed41": seed41_spec}
+SUMMARY = "samples.json"
+
+
+class BattleSamples:
+    """The labelled decisions of a trajectory file.
+
+    Item k is a dict: one float32 array for each segment of the observation, `action` int64, `mask` bool [A], `weight` float32. Steps
+    without a label, and those of weight 0, are not among them. The arrays are mapped from a cache folder, so that worker processes of any
+    start method share them.
+
+    Args:
+        data_path: file of trajectories.
+        observation: "entity", "flat" or "seed41".
+        max_trajectories: read the first ones only.
+        max_samples: keep the first decisions only.
+        kinds: of decisions to keep; None: all.
+        weights: of kinds, instead of those in the file, such as {"single": 1.0}.
+        train_path: refuse a file that shares a battle with this one.
+
+    Raises:
+        DataError: the file is damaged, shares battles, mixes numbers of actions or orders of moves, or has no label.
+        OptionError: an argument is invalid.
+    """
+
+    def __init__(
+        self,
+        data_path: str | Path,
+        observation: Literal["entity", "flat", "seed41"] = "entity",
+        max_trajectories: int | None = None,
+        max_samples: int | None = None,
+        kinds: Collection[str] | None = None,
+        weights: Mapping[str, float] | None = None,
+        train_path: str | Path | None = None,
+    ) -> None:
+        if observation not in SPECS:
+            raise OptionError(f"observation={observation!r}: must be one of {', '.join(SPECS)}")
+        for name, most in (("max_trajectories", max_trajectories), ("max_samples", max_samples)):
+            if most is not None and most < 1:
+                raise OptionError(f"{name}={most}: must be at least 1")
+        for kind in (*(kinds or ()), *(weights or ())):
+            if kind not in KINDS:
+                raise OptionError(f"kind {kind!r}: must be one of {', '.join(KINDS)}")
+        if train_path is not None:
+            check_disjoint(train_path, data_path)
+        self.segments: tuple[Segment, ...] = SPECS[observation]().segments
+        self.folder = cached_samples(data_path, observation)
+        arrays = {
+            name: np.load(self.folder / f"{name}.npy", mmap_mode="r")
+            for name in ("actions", "weights", "kinds", "trajectories")
+        }
+        weight = np.array(arrays["weights"])
+        for kind, value in (weights or {}).items():
+            weight[np.asarray(arrays["kinds"]) == KINDS.index(kind)] = value
+        keep = (np.asarray(arrays["actions"]) != MISSING) & (weight > 0)
+        if kinds is not None:
+            keep &= np.isin(arrays["kinds"], [KINDS.index(kind) for kind in kinds])
+        if max_trajectories is not None:
+            keep &= np.asarray(arrays["trajectories"]) < max_trajectories
+        self.rows: NDArray[np.int64] = np.flatnonzero(keep)[:max_samples]
+        self.weights: NDArray[np.float32] = weight[self.rows]
+        if not len(self.rows):
+            raise DataError(
+                f"{data_path}: no labelled decision is left; `ludory pokemon stats {data_path}` counts them"
+            )
+        self._open()
+
+    def _open(self) -> None:
+        self._arrays = {
+            name: np.load(self.folder / f"{name}.npy", mmap_mode="r") for name in ("observations", "masks", "actions")
+        }
+
+    def __len__(self) -> int:
+        """Number of decisions."""
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        """One decision."""
+        row = self.rows[index]
+        seen = np.array(self._arrays["observations"][row])
+        item: dict[str, Any] = {part.name: seen[part.start : part.start + part.length] for part in self.segments}
+        return item | {
+            "action": np.int64(self._arrays["actions"][row]),
+            "mask": np.array(self._arrays["masks"][row]),
+            "weight": np.float32(self.weights[index]),
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the mapped arrays, which another process opens itself."""
+        return {name: value for name, value in self.__dict__.items() if name != "_arrays"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Open the arrays again."""
+        self.__dict__.update(state)
+        self._open()
+
+
+def create_dataloader(
+    data_path: str | Path, batch_size: int = 64, shuffle: bool = True, num_workers: int = 4, **options: Any
+) -> torch.utils.data.DataLoader[dict[str, torch.Tensor]]:
+    """A loader of the decisions of a file, as dicts of tensors.
+
+    Args:
+        data_path: file of trajectories.
+        batch_size: decisions in a batch.
+        shuffle: draw them in random order.
+        num_workers: processes, which are spawned; 0 reads in this one.
+        options: of `BattleSamples`.
+    """
+    import torch
+    from torch.utils.data import DataLoader
+
+    samples: Any = BattleSamples(data_path, **options)
+    return DataLoader(
+        samples,
+        batch_size=batch_size,
+        shuffle=shuffle,
+        num_workers=num_workers,
+        pin_memory=torch.cuda.is_available(),
+        multiprocessing_context="spawn" if num_workers else None,
+    )
+
+
+def cached_samples(path: str | Path, observation: str) -> Path:
+    """The folder of a file's arrays, computed now if it is not in the cache; its name holds the file's hash, encoder and vocabularies.
+
+    Raises:
+        DataError: the file is damaged, or mixes numbers of actions or orders of moves.
+    """
+    with Path(path).open("rb") as handle:
+        digest = hashlib.sha256()
+        while part := handle.read(1 << 20):
+            digest.update(part)
+    folder = (
+        cache_directory("pokemon-samples")
+        / f"{digest.hexdigest()[:16]}-{observation}-{ENCODER_VERSION}-{VOCAB_SHA256[:8]}"
+    )
+    if not (folder / SUMMARY).exists():
+        with atomic_folder(folder) as place:
+            _write(Path(path), observation, place)
+    return folder
+
+
+def _write(path: Path, observation: str, place: Path) -> None:
+    """Count first, then fill arrays on disk: one trajectory at a time is in memory."""
+    steps, shapes = 0, set[tuple[int, str]]()
+    for one in read_trajectories(path):
+        steps += len(one.steps)
+        shapes.add((one.actions, str(one.meta.get("slot_order", "unknown"))))
+    if len(shapes) > 1:
+        told = "; ".join(f"{count} actions, moves in order {order}" for count, order in sorted(shapes))
+        raise DataError(f"{path}: all trajectories must have one number of actions and one order of moves, got {told}")
+    size, actions = SPECS[observation]().shape[0], next(iter(shapes))[0]
+    kinds: dict[str, tuple[Any, tuple[int, ...]]] = {
+        "observations": (np.float32, (steps, size)),
+        "masks": (np.bool_, (steps, actions)),
+        "actions": (np.int64, (steps,)),
+        "weights": (np.float32, (steps,)),
+        "kinds": (np.int8, (steps,)),
+        "trajectories": (np.int64, (steps,)),
+    }
+    arrays = {name: open_memmap(place / f"{name}.npy", "w+", dtype, shape) for name, (dtype, shape) in kinds.items()}
+    start = 0
+    for number, one in enumerate(read_trajectories(path)):
+        found = observations_of(one, observation)
+        rows = slice(start, start := start + len(one.steps))
+        arrays["observations"][rows], arrays["masks"][rows] = found.observations, found.masks
+        arrays["actions"][rows], arrays["weights"][rows] = found.actions, found.weights
+        arrays["kinds"][rows] = [KINDS.index(kind) for kind in found.kinds]
+        arrays["trajectories"][rows] = number
+    for array in arrays.values():
+        array.flush()
+    (place / SUMMARY).write_text(json.dumps({"file": path.name, "steps": steps, "actions": actions}))

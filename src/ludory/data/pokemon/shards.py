@@ -1,0 +1,176 @@
+"""Trajectory files of battles as cached datasets, so that learners read them like any other recorded games.
+
+A dataset lies in the cache folder under the file's SHA-256, the observation, the version of the encoder and the vocabularies: a better
+encoder needs no new file, and no dataset of an older one is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ludory.atomic import atomic_file
+from ludory.claims import claimed
+from ludory.data.columns import UNKNOWN_SEED, WEIGHT, Columns, concatenated, taken
+from ludory.data.dataset import NAMES
+from ludory.data.formats.battles import game_id
+from ludory.data.header import TrajectoryHeader, header_of
+from ludory.data.shards import MANIFEST, write_dataset
+from ludory.envs.engine.binding.bind import cache_directory
+from ludory.envs.game import Head
+from ludory.envs.make import make_game
+from ludory.envs.pokemon.observation import ENCODER_VERSION, entity_spec, flat_spec, seed41_spec
+from ludory.envs.pokemon.vocab import VOCAB_SHA256
+from ludory.errors import DataError, OptionError
+from ludory.plugins import games
+
+from .observations import observations_of
+from .splitting import battle_lines
+from .trajectories import MISSING, BattleTrajectory, read_trajectories
+
+SPECS = {"entity": entity_spec, "flat": flat_spec, "seed41": seed41_spec}
+SHARD_GAMES = 500
+
+
+class _Kind(NamedTuple):
+    """What all trajectories of a dataset share, but for the format."""
+
+    format: str
+    actions: int
+    slot_order: str
+    gimmick: str
+
+
+def cached_shards(path: str | Path, observation: str | None = None) -> Path:
+    """The folder of the dataset of a trajectory file; converted now if it is not in the cache yet.
+
+    Args:
+        path: of the file.
+        observation: "entity", "flat" or "seed41"; None: entity, or seed41 for files of the seed's schema.
+
+    Raises:
+        DataError: a line is not a trajectory, or trajectories of several kinds are mixed.
+        OptionError: no such observation.
+    """
+    if observation is not None and observation not in SPECS:
+        raise OptionError(f"observation={observation!r}: must be one of {', '.join(SPECS)}")
+    source = Path(path)
+    first = next(iter(read_trajectories(source)))
+    wanted = observation or ("entity" if first.stream else "seed41")
+    if wanted != "seed41" and not first.stream:
+        raise DataError(
+            f"{source}: files of the seed's schema hold 41 numbers for each decision, from which {wanted!r} cannot be computed; "
+            'ask for observation="seed41", or convert the replays again with `ludory pokemon convert`'
+        )
+    name = f"{_hash_of(source)[:16]}-{wanted}-{ENCODER_VERSION}-{VOCAB_SHA256[:8]}"
+    folder = cache_directory("pokemon-data") / name
+    if not (folder / MANIFEST).exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with claimed(folder, wait=True):
+            if not (folder / MANIFEST).exists():
+                _convert(source, wanted, folder)
+    return folder
+
+
+def _hash_of(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _convert(source: Path, observation: str, folder: Path) -> None:
+    """Write the dataset beside its place, then rename: it appears whole or not at all."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="converting-") as place:
+        target = Path(place) / "dataset"
+        battles: dict[str, dict[str, str]] = {"names": {}, "logs": {}}
+        sides, kinds = Counter[str](), Counter[_Kind]()
+        for one in read_trajectories(source):
+            sides[one.replay_id] += 1
+            kinds[_kind(one)] += 1
+        header = _header(source, observation, kinds)
+        write_dataset(target, header, _battles(source, observation, sides, battles), SHARD_GAMES)
+        with atomic_file(target / NAMES, "w") as handle:
+            json.dump(battles, handle)
+        os.rename(target, folder)
+
+
+def _battles(
+    source: Path, observation: str, sides: Counter[str], battles: dict[str, dict[str, str]]
+) -> Iterator[Columns]:
+    """The decisions of each battle, of one side or both; the sides may stand anywhere in the file."""
+    waiting: dict[str, list[Columns]] = {}
+    for one in read_trajectories(source):
+        parts = waiting.setdefault(one.replay_id, [])
+        parts.append(_columns(one, observation))
+        battles["names"][str(game_id(one.replay_id))] = one.replay_id
+        battles["logs"][str(game_id(one.replay_id))] = log_hash(one)
+        if len(parts) == sides[one.replay_id]:
+            rows = concatenated(waiting.pop(one.replay_id))
+            yield taken(rows, np.lexsort((rows.seats, rows.steps)))
+
+
+def log_hash(trajectory: BattleTrajectory) -> str:
+    """SHA-256 of what all who saw the battle saw alike; "" without a stream."""
+    lines = battle_lines(trajectory)
+    return hashlib.sha256(lines.encode()).hexdigest() if lines else ""
+
+
+def _columns(one: BattleTrajectory, observation: str) -> Columns:
+    """The decisions of one side. A missing label is stored as the first legal action with weight 0, so that memories see the position."""
+    found = observations_of(one, observation)
+    count, missing = len(found.actions), found.actions == MISSING
+    last = np.arange(count) == count - 1
+    return Columns(
+        games=np.full(count, game_id(one.replay_id)),
+        seeds=np.full(count, UNKNOWN_SEED),
+        steps=np.arange(count),
+        seats=np.full(count, one.seat),
+        observations=found.observations,
+        masks=np.packbits(found.masks, axis=1),
+        actions=np.where(missing, found.masks.argmax(1), found.actions)[:, None],
+        log_probs=np.full((count, 1), np.nan, np.float32),
+        rewards=found.rewards,
+        terminated=last & one.steps[-1].done,
+        truncated=last & (not one.steps[-1].done),
+        extras={WEIGHT.name: np.where(missing, 0, found.weights).astype(np.float32)},
+    )
+
+
+def _header(source: Path, observation: str, kinds: Counter[_Kind]) -> TrajectoryHeader:
+    """The header of the dataset: the game of the file's format, as it is played.
+
+    Raises:
+        DataError: formats of different actions, or orders of moves, in one file.
+    """
+    (format, count, slot_order, gimmick), _ = kinds.most_common(1)[0]
+    if len({kind[1:] for kind in kinds}) > 1:
+        told = "; ".join(f"{kind.format or 'no format'}, {kind.actions} actions, {kind.slot_order}" for kind in kinds)
+        raise DataError(
+            f"{source}: a dataset is of one number of actions and one order of moves, got {told}; split the file, or take "
+            "gimmick='never' for all"
+        )
+    options: dict[str, Any] = {"observation": observation} if observation != "entity" else {}
+    options |= {"gimmick": gimmick} if gimmick != "native" else {}
+    options |= {"slot_order": slot_order} if slot_order != "request" else {}
+    ids = [id for id in games.ids() if dict(games.get(id).fixed) == {"format": format}]
+    if len(kinds) == 1 and format and ids:
+        return header_of(make_game(ids[0], **options), extra_columns=(WEIGHT,))
+    facts = {"turns": "simultaneous"}
+    heads = (Head("choice", count),)
+    return TrajectoryHeader("pokemon", SPECS[observation](), heads, 2, extra_columns=(WEIGHT,), facts=facts)
+
+
+def _kind(one: BattleTrajectory) -> _Kind:
+    meta = one.meta
+    return _Kind(
+        str(meta.get("format", "")), one.actions, meta.get("slot_order", "request"), meta.get("gimmick", "native")
+    )

@@ -1,0 +1,206 @@
+"""The worker answers every line, and a bad one changes nothing."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ludory.envs.pokemon.backends import install
+from ludory.envs.pokemon.backends.install import Installation
+from ludory.envs.pokemon.backends.sim import SimWorker, chance_seed, played_out
+from ludory.errors import BackendError, BackendTimeout, DataError, OptionError, PluginError
+
+SEED = '"gen5,0123456789abcdef"'
+GAME = f'{{"i":0,"format":"gen1randombattle","seed":{SEED},"p1":{{"seed":{SEED}}},"p2":{{"seed":{SEED}}}}}'
+
+
+def with_game(**changed: object) -> str:
+    return json.dumps({"n": 1, "op": "reset", "games": [json.loads(GAME) | changed]})
+
+
+MALFORMED = [
+    "x", "{", "[]", "[1]", "1", "null", "true", '"hello"', "{}", '{"op":null}', '{"op":1}', '{"op":[]}', '{"op":"nothing"}',
+    '{"op":"__proto__"}', '{"op":"constructor"}', '{"op":"toString"}', '{"op":"hello"} trailing', "{'op':'hello'}", '{"op":"hello",}',
+    "\ufffd\ufffd", "\x00", '{"n":1', "[" * 5000, '{"op":"reset"}', '{"op":"reset","games":{}}', '{"op":"reset","games":[null]}',
+    '{"op":"reset","games":[1]}', '{"op":"reset","games":["x"]}', '{"op":"reset","games":[{}]}', '{"op":"reset","games":[[]]}',
+    with_game(i=-1), with_game(i="0"), with_game(i=0.5), with_game(i=None), with_game(i=1e300), with_game(format="gen9nothing"),
+    with_game(format="gen9doublesou"), with_game(format=None), with_game(format=7), with_game(format="gen9ou"), with_game(seed=None),
+    with_game(seed="gen5,xyz"), with_game(seed=5), with_game(seed="gen5,0123"), with_game(p1=None), with_game(p1=[]), with_game(p1="x"),
+    with_game(p1={}), with_game(p1={"seed": "x"}), with_game(p1={"team": 5}), with_game(p1={"team": ""}), with_game(p2={"seed": {}}),
+    '{"op":"step"}', '{"op":"step","choices":[[999,"move 1",null]]}', '{"op":"step","choices":[[0]]}', '{"op":"step","choices":[0]}',
+    '{"op":"step","choices":[[0,1,2]]}', '{"op":"step","choices":[["0","move 1","move 1"]]}', '{"op":"act","games":[0],"actions":[1]}',
+    '{"op":"act","games":[0],"actions":[0,0]}', '{"op":"clone","pairs":[[0]]}', '{"op":"clone","pairs":[[999,1]]}',
+    '{"op":"log","games":[999]}', '{"op":"log"}', '{"op":"pack"}', '{"op":"validate","format":"x"}', '{"op":"import","games":[{"i":0}]}',
+]  # fmt: skip
+
+
+def start(worker: SimWorker, number: int = 0, seed: int = 0) -> dict[str, object]:
+    seeds = {part: chance_seed(seed, number, 0, part)[0] for part in ("battle", "p1", "p2")}
+    sides = {seat: {"seed": seeds[seat]} for seat in ("p1", "p2")}
+    (reply,) = worker.reset([{"i": number, "format": "gen1randombattle", "seed": seeds["battle"], **sides}])["games"]
+    return dict(reply)
+
+
+def test_malformed_lines_are_answered_and_change_nothing(worker: SimWorker) -> None:
+    assert len(MALFORMED) >= 60
+    start(worker)
+    before = worker.log([0])
+    for line in MALFORMED:
+        answer = worker.ask_line(line.encode())
+        assert answer["error"]["kind"] in ("protocol", "format", "team"), (line, answer)
+        assert answer["error"]["text"], line
+    assert worker.log([0]) == before
+
+
+def test_refusals_are_errors_with_what_is_allowed(worker: SimWorker) -> None:
+    with pytest.raises(OptionError, match="singles"):
+        worker.reset([json.loads(GAME) | {"format": "gen9doublesou"}])
+    with pytest.raises(BackendError, match="there is no game 12345"):
+        worker.log([12345])
+    assert worker.validate("gen9ou", "Pikachu\n- Fly\n- Splash Dance")
+    assert worker.validate("gen1ou", "nothing|at|all")
+
+
+def test_the_battle_of_the_lock_goes_as_recorded(worker: SimWorker) -> None:
+    wanted = json.loads((Path(install.__file__).parents[1] / "js/sim/battle.json").read_text(encoding="utf-8"))
+    assert played_out(worker, wanted["format"], wanted["key"], 77)["log_sha256"] == wanted["log_sha256"]
+
+
+def test_copies_go_on_alike(worker: SimWorker) -> None:
+    """A clone, and an export that is imported again, take the same choices to the same log."""
+    reply = start(worker, 0)
+    for _ in range(6):
+        (reply,) = worker.step([(0, *("move 1" if request else None for request in reply["req"]))])["games"]
+        reply = {"req": [request if request and "active" in request else None for request in reply["req"]]}
+        if None in reply["req"]:
+            break
+    worker.clone([(0, 1)])
+    worker.import_games({2: worker.export([0])[0]})
+    logs = worker.log([0, 1, 2])
+    assert logs[0]["log"] == logs[1]["log"] == logs[2]["log"]
+    reports = worker.report([0, 1, 2])
+    assert reports[0]["req"] == reports[1]["req"] == reports[2]["req"]
+    assert reports[0]["order"] == reports[1]["order"] == reports[2]["order"]
+
+
+def test_closing_twice_and_asking_afterwards(simulator: Installation) -> None:
+    worker = SimWorker(simulator)
+    pid = worker.pid
+    worker.close()
+    worker.close()
+    with pytest.raises(BackendError, match="closed"):
+        worker.log([])
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_a_dead_child_is_told_with_its_exit_code(simulator: Installation) -> None:
+    worker = SimWorker(simulator)
+    os.kill(worker.pid, 9)
+    with pytest.raises(BackendError, match="died with exit code -9"):
+        worker.log([])
+
+
+def test_a_silent_child_is_ended_in_time(simulator: Installation) -> None:
+    worker = SimWorker(simulator, timeout=1.0)
+    os.kill(worker.pid, 19)
+    with pytest.raises(BackendTimeout, match="did not answer"):
+        worker.log([])
+    assert not Path(f"/proc/{worker.pid}").exists()
+
+
+ORPHAN = """
+import os, sys
+from ludory.envs.pokemon.backends.sim import SimWorker
+worker = SimWorker()
+print(worker.pid, flush=True)
+if sys.argv[1] == "fork" and os.fork() == 0:
+    import time
+    time.sleep(20)
+    os._exit(0)
+if sys.argv[1] == "error":
+    raise ValueError("on purpose")
+if sys.argv[1] != "exit":
+    os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.parametrize("how", ["kill", "fork", "error", "exit"])
+def test_no_child_outlives_its_parent(simulator: Installation, how: str) -> None:
+    """Killed, killed while a fork holds the pipes open, ended by an error, ended without closing."""
+    started = subprocess.Popen(
+        [sys.executable, "-c", ORPHAN, how], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert started.stdout is not None
+    pid = int(started.stdout.readline())
+    started.wait()
+    end = time.monotonic() + 10
+    while time.monotonic() < end and _alive(pid):
+        time.sleep(0.1)
+    assert not _alive(pid)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_another_version_is_refused(simulator: Installation, tmp_path: Path) -> None:
+    package = tmp_path / "node_modules" / "pokemon-showdown"
+    package.mkdir(parents=True)
+    (package / "package.json").write_text('{"version": "0.11.10"}')
+    with pytest.raises(PluginError, match=r"0\.11\.10.*0\.11\.11"):
+        install.check_version(tmp_path)
+
+
+def test_a_missing_simulator_names_the_commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LUDORY_CACHE_DIR", str(tmp_path))
+    with pytest.raises(PluginError, match="ludory pokemon install") as found:
+        install.needed()
+    assert "--from FILE" in str(found.value)
+    assert install.installed() is None
+
+
+def test_a_missing_node_names_the_places(tmp_path: Path) -> None:
+    with pytest.raises(PluginError, match="--node: none"):
+        install.find_node(str(tmp_path / "node"))
+
+
+def test_packed_files_that_lie_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Names outside the folder, links, wrong sums, missing files, other locks, and files that are no archive."""
+    import hashlib
+    import io
+    import tarfile
+
+    monkeypatch.setenv("LUDORY_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(install, "find_node", lambda wanted="": Path("/bin/true"))
+
+    def refused(match: str, names: dict[str, str], lock: str = "", link: bool = False) -> None:
+        file, lock = tmp_path / "packed.tar.gz", lock or install.lock_hash()
+        sums = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in names.items()}
+        manifest = json.dumps({"lock": lock, "sha256": sums})
+        with tarfile.open(file, "w:gz") as tar:
+            for name, text in ((install.MANIFEST, manifest), *names.items()):
+                entry = tarfile.TarInfo(name)
+                if link and name != install.MANIFEST:
+                    entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
+                data = text.replace("changed", "CHANGED").encode() if name != install.MANIFEST else text.encode()
+                entry.size = 0 if entry.issym() else len(data)
+                tar.addfile(entry, io.BytesIO(data))
+        with pytest.raises(DataError, match=match):
+            install.install_from(file)
+        assert install.installed() is None
+
+    refused("outside", {"../evil": "x"})
+    refused("outside", {"/tmp/evil": "x"})
+    refused("a link", {"a": "x"}, link=True)
+    refused("not as", {"a": "changed"})
+    refused("packed for the lock", {"a": "x"}, lock="0" * 64)
+    (tmp_path / "text.tar.gz").write_text("no archive")
+    with pytest.raises(DataError, match="no readable file"):
+        install.install_from(tmp_path / "text.tar.gz")
