@@ -1,6 +1,5 @@
 """Battles depend on their seeds and choices, and on nothing else."""
 
-import hashlib
 import os
 from pathlib import Path
 from typing import Any

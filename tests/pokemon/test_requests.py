@@ -121,8 +121,8 @@ def started(worker: SimWorker, format: str, number: int, seed: int, compact: dic
 @pytest.mark.parametrize("slot_order", ["request", "alpha"])
 @pytest.mark.parametrize(
     "format",
-    ["gen1randombattle", "gen4randombattle", "gen6randombattle", "gen7randombattle", "gen8randombattle"]
-    + ["gen9randombattle", "gen9battlefactory", "gen9challengecup1v1"],
+    [f"gen{gen}randombattle" for gen in (1, 4, 6, 7, 8, 9)]
+    + [f"gen9{kind}" for kind in ("battlefactory", "challengecup1v1")],
 )
 def test_the_worker_draws_the_same_masks_and_the_simulator_takes_every_legal_choice(
     worker: SimWorker, format: str, slot_order: Any
