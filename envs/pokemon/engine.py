@@ -181,6 +181,7 @@ class PokemonEngine(PooledEngine):
         """As for `ExternalEngine`."""
         with _named_errors(self):
             super().play_games(rows, actions)
+        self.state.deciding[rows] &= ~self.over[rows, None]
         self._take_news(rows)
 
     def _take_news(self, rows: Rows) -> None:
