@@ -104,7 +104,7 @@ def _side(side: ShownSide, gen: int) -> list[str]:
     ]
     active = side.active
     if active is not None:
-        marks.append(at(14, 40, *_active(active, side.moves)))
+        marks.append(at(14, 40, *_active(active, side.moves, gen)))
     for k, pokemon in enumerate(side.pokemon):
         marks.append(at(556 + 134 * (k % 3), 40 + 84 * (k // 3), *_member(pokemon)))
     return marks
