@@ -1,4 +1,7 @@
-"""Battles between the scripted opponents of Pokémon: the share that each wins, every pair of teams played from both sides."""
+"""Battles between the scripted opponents of Pokémon: the share that each wins, every pair of teams played from both sides.
+
+A player against itself is not played from both sides: its share is that of the first seat.
+"""
 
 from __future__ import annotations
 
@@ -46,11 +49,15 @@ def run(options: PokemonStrengthOptions) -> Result:
 
 def _played(game: str, one: str, other: str, options: PokemonStrengthOptions) -> dict[str, Any]:
     agents = [f"pokemon/{one}", f"pokemon/{other}"]
-    played = evaluate(agents, game, games=-(-options.battles // 2), seed=options.seed, rotate=True)
+    swapped = (
+        one != other
+    )  # a player wins exactly half of the battles against itself if they are played from both sides
+    games = -(-options.battles // 2) if swapped else options.battles
+    played = evaluate(agents, game, games=games, seed=options.seed, rotate=swapped)
     return {
         "game": game,
         "pair": [one, other],
-        "battles": 2 * played.games,
+        "battles": 2 * played.games if swapped else played.games,
         "wins": float(np.asarray(played.mean)[0] + 1) / 2,
         "stderr": float(np.asarray(played.stderr)[0]) / 2,
     }

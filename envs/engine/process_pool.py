@@ -148,6 +148,11 @@ class ProcessPool:
         return len(self._workers)
 
     @property
+    def worker_pids(self) -> list[int]:
+        """Process ids of the workers."""
+        return [worker.process.pid for worker in self._workers if worker.process.pid is not None]
+
+    @property
     def environments(self) -> Sequence[Environment | None]:
         """The environments of this process, () if workers play them; None stands for an environment that failed."""
         return self.block.environments if isinstance(self.block, EnvironmentBlock) else ()

@@ -38,9 +38,10 @@ def make_game(
     Raises:
         OptionError: an option has a value that is not allowed, or a team is illegal.
     """
+    from .decisions import battle_decisions
     from .engine import ENGINE_OPTIONS, PokemonEngine, make_state_info
     from .lane import LaneOptions
-    from .pictures import draw_svg, draw_text
+    from .pictures import draw_svg, draw_text, last_move
     from .teams import team_bank
 
     found = battle_format(format)
@@ -74,6 +75,8 @@ def make_game(
         info=make_state_info,
         text=draw_text,
         svg=draw_svg,
+        last_move=last_move,
+        decision_kinds=battle_decisions(facts.observation),
         engine=partial(PokemonEngine, lane=lane, teams=team_bank(found, teams)),
         engine_options=ENGINE_OPTIONS,
     )

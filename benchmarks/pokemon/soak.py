@@ -1,0 +1,137 @@
+"""Many Pokémon battles in one engine: whether memory grows, and whether processes or files are left behind.
+
+Resident memory of every process is read after each share of the battles. It may grow until the first `settle` battles are over.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ludory.benchmarks.harness.benchmark import Result, benchmark
+from ludory.benchmarks.harness.options import Count, Natural
+from ludory.envs.engine.binding.bind import cache_directory
+from ludory.envs.make import make_engine
+from ludory.envs.pokemon.engine import PokemonEngine
+
+SECONDS_TO_END = 5.0
+"""Time for the children to end after `close`."""
+GROWTH = 0.10
+"""Share by which a process may grow after `settle` battles: collectors of garbage do not return all memory at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class PokemonSoakOptions:
+    """Options of `ludory bench pokemon-soak`."""
+
+    game: str = "PokemonGen1RandomBattle-v0"
+    """Id of the battles."""
+    battles: Count = 20_000
+    """Random battles in all."""
+    settle: Count = 2_000
+    """Battles after which memory is to be flat, and between two readings."""
+    games: Count = 64
+    """Battles at a time."""
+    workers: Natural = 1
+    """Worker processes."""
+    seed: Natural = 1
+    """Of teams, chance and choices."""
+    out: Path | None = None
+    """JSON file of the result."""
+
+
+@benchmark("pokemon-soak")
+def run(options: PokemonSoakOptions) -> Result:
+    """Play, read memory, close, look for leftovers."""
+    files = _files()
+    engine = make_engine(options.game, options.games, seed=options.seed, workers=options.workers)
+    assert isinstance(engine, PokemonEngine)
+    try:
+        engine.reset()
+        readings = [_memory(engine) | {"battles": 0}]
+        started, done = time.perf_counter(), 0
+        draw = np.random.default_rng(options.seed)
+        while done < options.battles:
+            legal = engine.state.legal
+            engine.step(np.where(legal, draw.random(legal.shape, dtype=np.float32), -1).argmax(-1)[..., None])
+            over = np.flatnonzero(engine.over)
+            if len(over):
+                if (done + len(over)) // options.settle > done // options.settle:
+                    readings.append(_memory(engine) | {"battles": done + len(over)})
+                done += len(over)
+                engine.reset(over)
+        seconds = time.perf_counter() - started
+        pids = _processes(engine)
+    finally:
+        engine.close()
+    found = {
+        **asdict(options),
+        "out": options.out and str(options.out),
+        "seconds": seconds,
+        "resident_mib": readings,
+        "growth": _growth(readings),
+        "processes_left": _left(pids),
+        "files_left": sorted(_files() - files),
+    }
+    flat = all(share <= GROWTH for share in found["growth"].values())
+    return Result(options.out, found | {"flat": flat}, _shown)
+
+
+def _processes(engine: PokemonEngine) -> dict[str, int]:
+    """Process ids of the engine's children, by name."""
+    nodes = {f"node {k}": pid for k, pid in enumerate(engine.pids())}
+    return nodes | {f"worker {k}": pid for k, pid in enumerate(engine.pool.worker_pids)}
+
+
+def _memory(engine: PokemonEngine) -> dict[str, float]:
+    """MiB of resident memory of this process and its children, by name."""
+    pids = {"this process": "self"} | {name: str(pid) for name, pid in _processes(engine).items()}
+    return {name: _resident(pid) for name, pid in pids.items()}
+
+
+def _resident(pid: str) -> float:
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+    return float(next(line for line in lines if line.startswith("VmRSS:")).split()[1]) / 1024
+
+
+def _growth(readings: list[dict[str, float]]) -> dict[str, float]:
+    """By process, growth from the mean of the readings after the first share of battles to the mean of the last ones."""
+    settled = readings[1:]
+    third = max(1, len(settled) // 3)
+    shares = {}
+    for name in (key for key in readings[0] if key != "battles"):
+        before = float(np.mean([reading[name] for reading in settled[:third]]))
+        after = float(np.mean([reading[name] for reading in settled[-third:]]))
+        shares[name] = after / before - 1
+    return shares
+
+
+def _left(pids: Mapping[str, int]) -> list[str]:
+    """Names of the processes that still run some seconds after their end was asked for."""
+    end = time.monotonic() + SECONDS_TO_END
+    while True:
+        left = [name for name, pid in pids.items() if Path(f"/proc/{pid}").exists()]
+        if not left or time.monotonic() > end:
+            return left
+        time.sleep(0.1)
+
+
+def _files() -> set[str]:
+    """Files in the simulator's cache folder, and whatever is called ludory among the temporary ones."""
+    cached = (path for path in cache_directory("pokemon").rglob("*") if "node_modules" not in path.parts)
+    return {str(path) for path in (*cached, *Path(tempfile.gettempdir()).glob("*ludory*"))}
+
+
+def _shown(report: Mapping[str, Any]) -> Iterator[str]:
+    for reading in report["resident_mib"]:
+        sizes = ", ".join(f"{name} {size:,.0f} MiB" for name, size in reading.items() if name != "battles")
+        yield f"{reading['battles']:7,} battles: {sizes}"
+    growth = ", ".join(f"{name} {share:+.1%}" for name, share in report["growth"].items())
+    yield f"growth since the first readings: {growth}; {'flat' if report['flat'] else 'NOT flat'}"
+    yield f"left behind: {len(report['processes_left'])} processes, files {report['files_left'] or 'none'}"
