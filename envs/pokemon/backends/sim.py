@@ -167,6 +167,10 @@ class SimWorker:
         """Forget battles."""
         self._ask("drop", games=list(games))
 
+    def formats(self) -> list[list[Any]]:
+        """[id, generation, 1 with team preview, 1 if players bring teams] of every singles format; loads the data of all generations."""
+        return list(self._ask("formats")["formats"])
+
     def validate(self, format: str, team: str) -> list[str]:
         """Problems that the simulator's validator names, [] for a legal team; `team` is an export or a packed team."""
         return self.validated(format, team)[0]
