@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ludory.envs.pokemon.failures import choice_of_text
 from ludory.envs.pokemon.formats import FIRST_GIMMICK, MOVES, Gimmick, SlotOrder, gimmick_groups
 from ludory.envs.pokemon.requests import SeatRequest, menu_order, seat_request
 from ludory.errors import BackendError, DataError, OptionError
@@ -100,7 +101,7 @@ def resimulate(worker: SimWorker, battle: RecordedBattle, game: int = 0) -> Resi
                 if not choices[seat]:
                     break
                 streams[seat].append(request_line(request, reply["order"][seat]))
-                made[seat] = choices[seat].popleft()
+                made[seat] = choice_of_text(choices[seat].popleft(), request, reply["order"][seat], start["format"])
                 decisions[seat].append(SeatDecision(len(streams[seat]), str(made[seat])))
             if made == [None, None]:
                 break
