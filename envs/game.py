@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -248,6 +248,26 @@ def decoder_of_names(action_name: Callable[[int, int], str], count: int) -> Call
     return decode
 
 
+class DecisionKinds(Protocol):
+    """Kinds of decisions, whose accuracy learners report apart, and a rule of thumb that they are compared with. m decisions of one seat each."""
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Names of the G groups; a decision may be in several."""
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Name of the rule of thumb; () if there is none."""
+
+    def members(
+        self, observations: NDArray[Any], masks: NDArray[np.bool_], actions: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """(m, G): the groups of decisions with observations (m, size), legal masks (m, A) and actions (m,) of the one head."""
+
+    def choices(self, observations: NDArray[Any], masks: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """(m,): what the rule of thumb plays."""
+
+
 @dataclass(frozen=True, slots=True)
 class Game:
     """A game: facts, state layout, kernels, pictures. Everything else in Ludory is a view of it.
@@ -284,6 +304,8 @@ class Game:
     """`progress(state)`: float (N, P), how far each seat has come. Training may reward its changes (`shaping`); results never include it."""
     symmetry: Callable[[np.random.Generator], Symmetry] | None = None
     """`symmetry(generator)`: a random renaming under which the game stays the same. None: none is known."""
+    decision_kinds: DecisionKinds | None = None
+    """Kinds of decisions for the reports of behaviour cloning; for games with one head."""
     shared: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     """Arrays of the shared fields, by name."""
     id: str = ""
@@ -299,6 +321,8 @@ class Game:
 
     The game's factory sets the defaults; `make_game` and `make_engine` accept other values by name.
     """
+    conventions: Mapping[str, str] = field(default_factory=dict)
+    """What the numbers of observations and actions mean beyond their shapes, by name; see `check_conventions`. Checkpoints keep it."""
     recorded: Any = None
     """The header of the recorded games that this game was made from, if its rules are not installed; see `of_header`."""
 

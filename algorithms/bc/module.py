@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -11,8 +10,8 @@ from torch import Tensor
 from ludory.algorithms.offline.batches import Batch, Predictions, ask, distribution, weighted_mean
 from ludory.algorithms.offline.supervised_module import TrajectoryModule
 from ludory.data.columns import USED
+from ludory.envs.engine.protocol import on_host
 
-from .breakdown import Breakdown, breakdown_of
 from .config import BCConfig
 from .loss import LossTerms, imitation_loss
 from .scores import (
@@ -42,18 +41,15 @@ class BCModule(TrajectoryModule):
         self.max_samples, position = self._config.max_samples, self._course.position
         position.sums = full_tally(position.sums, len(self.policy.head_sizes))
 
-    @cached_property
-    def _breakdown(self) -> Breakdown | None:
-        facts = self._game.facts
-        return breakdown_of(facts.observation, facts.num_actions)
-
     @property
     def _groups(self) -> tuple[str, ...]:
-        return () if self._breakdown is None else self._breakdown.groups
+        kinds = self._game.decision_kinds
+        return () if kinds is None else kinds.groups
 
     @property
     def _rules(self) -> tuple[str, ...]:
-        return () if self._breakdown is None else self._breakdown.rules
+        kinds = self._game.decision_kinds
+        return () if kinds is None else kinds.rules
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """The mean loss, with gradient.
@@ -89,10 +85,11 @@ class BCModule(TrajectoryModule):
             prior_scores(counts, predicted.masks, predicted.actions, sizes, used),
             uniform_scores(predicted.masks, sizes, used),
         ]
-        if self._breakdown is not None and self._breakdown.rules:
-            scores.append(
-                choice_scores(self._breakdown.choices(predicted.observations, predicted.masks), predicted.actions)
-            )
+        if self._rules:
+            kinds = self._game.decision_kinds
+            assert kinds is not None
+            chosen = kinds.choices(on_host(predicted.observations), on_host(predicted.masks))
+            scores.append(choice_scores(torch.from_numpy(chosen).to(predicted.actions.device), predicted.actions))
         weights = self._imitated_weights(predicted)
         self._validated = self._validated + torch.stack([self._tally(predicted, terms, one, weights) for one in scores])
 
@@ -116,9 +113,11 @@ class BCModule(TrajectoryModule):
     def _tally(self, predicted: Predictions, terms: LossTerms, scores: Scores, weights: Tensor) -> Tensor:
         """The tally of m decisions, followed by that of their groups."""
         sums = tally(terms, scores, weights)
-        if self._breakdown is None:
+        kinds = self._game.decision_kinds
+        if kinds is None:
             return sums
-        members = self._breakdown.members(predicted.observations, predicted.masks, predicted.actions[:, 0])
+        decisions = predicted.observations, predicted.masks, predicted.actions[:, 0]
+        members = torch.from_numpy(kinds.members(*map(on_host, decisions)))
         return torch.cat([sums, group_tally(scores.correct[:, 0], members, predicted.masks.sum(-1), weights)])
 
     def _loss(self, predicted: Predictions) -> LossTerms:
@@ -148,6 +147,6 @@ class BCModule(TrajectoryModule):
         return weights if least is None else weights * (predicted.returns >= least)
 
     def no_sums(self) -> Tensor:
-        """[3 + rules, 7 + 2 H + 2 groups + 1] for the policy, the class prior, uniform play and rules."""
-        size = tally_size(len(self.policy.head_sizes)) + (2 * len(self._groups) + 1 if self._groups else 0)
+        """[3 + rules, 7 + 2 H + 2 groups + 2] for the policy, the class prior, uniform play and rules."""
+        size = tally_size(len(self.policy.head_sizes)) + (2 * len(self._groups) + 2 if self._groups else 0)
         return torch.zeros(3 + len(self._rules), size, dtype=torch.float64)

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from ludory.agents.networks.layers.distribution import MaskedHeads
 
-from .breakdown import ACTIONS
 from .loss import LossTerms, summed
 
 TERMS = ("loss", "value_loss", "entropy")
@@ -112,23 +111,22 @@ def means(prefix: str, sums: Tensor, heads: Sequence[str]) -> dict[str, float]:
 
 
 def group_tally(right: Tensor, members: Tensor, legal: Tensor, weights: Tensor) -> Tensor:
-    """(2 G + 1,) float64 on the CPU: by group, with members (m, G), the weight of right decisions (m,) and of all; then of legal actions."""
+    """(2 G + 2,) float64 on the CPU: by group, with members (m, G), the weight of right decisions (m,) and of all; then of decisions and legal actions."""
     weights = weights.cpu().double().unsqueeze(-1)
     weighted = members.cpu().double() * weights
     sums = (weighted * right.cpu().double().unsqueeze(-1)).sum(0), weighted.sum(0)
-    return torch.cat([*sums, (legal.cpu().double().unsqueeze(-1) * weights).sum(0)])
+    return torch.cat([*sums, weights.sum(0), (legal.cpu().double().unsqueeze(-1) * weights).sum(0)])
 
 
 def group_means(prefix: str, sums: Tensor, groups: Sequence[str]) -> dict[str, float]:
     """Accuracy of each group that has decisions, from a `group_tally`; of `prefix` "train/" and "val/" also shares and the mean of legal actions."""
     if not groups:
         return {}
-    right, weight = sums[:-1].chunk(2)
+    right, weight = sums[:-2].chunk(2)
     found = {f"accuracy_{name}": right[k] / weight[k] for k, name in enumerate(groups) if weight[k]}
     if prefix.endswith("/"):
-        of_all = weight[: len(ACTIONS)].sum()
-        found |= {f"share_{name}": weight[k] / of_all for k, name in enumerate(groups) if weight[k]}
-        found["mean_legal"] = sums[-1] / of_all
+        found |= {f"share_{name}": weight[k] / sums[-2] for k, name in enumerate(groups) if weight[k]}
+        found["mean_legal"] = sums[-1] / sums[-2]
     return {f"{prefix}{name}": float(value) for name, value in found.items()}
 
 

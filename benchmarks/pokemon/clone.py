@@ -19,7 +19,6 @@ from ludory.agents.agent import Agent
 from ludory.agents.evaluation.evaluate import evaluate
 from ludory.agents.evaluation.record import record
 from ludory.algorithms.bc import BC
-from ludory.algorithms.bc.breakdown import breakdown_of
 from ludory.algorithms.offline.batches import ask, read_batches
 from ludory.algorithms.running.interrupt import raise_interrupt
 from ludory.algorithms.running.train_to_file import train_to_file
@@ -27,6 +26,7 @@ from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count, Natural
 from ludory.benchmarks.harness.result_file import write_result
 from ludory.data.trajectories import TrajectoryDataset
+from ludory.envs.engine.protocol import on_host
 from ludory.errors import DataError
 
 SETTINGS: dict[str, Any] = {
@@ -132,17 +132,17 @@ def _held_out(model: BC, battles: Path) -> dict[str, Any]:
 
     `accuracy_of_choices` leaves out decisions with a single legal action, which anybody gets right.
     """
-    facts = model.game.facts
-    breakdown = breakdown_of(facts.observation, facts.num_actions)
+    breakdown = model.game.decision_kinds
     assert breakdown is not None
     right, strongest, decisions = (np.zeros(1 + len(breakdown.groups)) for _ in range(3))
     for batch in read_batches(TrajectoryDataset(battles, "test"), BATCH, whole_games=model.policy.recurrent):
         said = ask(model.policy.eval(), batch)
         actions = said.actions[:, 0]
-        members = breakdown.members(said.observations, said.masks, actions)
+        seen = on_host(said.observations), on_host(said.masks)
+        members = torch.from_numpy(breakdown.members(*seen, on_host(actions)))
         members = torch.cat([torch.ones_like(members[:, :1]), members], -1).double()
         chosen = model.policy.distribution(said.logits, said.masks).mode()[:, 0]
-        power = breakdown.choices(said.observations, said.masks)
+        power = torch.from_numpy(breakdown.choices(*seen))
         right += ((chosen == actions).double() @ members).numpy()
         strongest += ((power == actions).double() @ members).numpy()
         decisions += members.sum(0).numpy()

@@ -198,6 +198,13 @@ class PokemonEngine(PooledEngine):
                 told = self.pool.call(block.start, "take_news")
                 self._news.update({row: news for row, news in told.items() if news})
 
+    def lines(self, row: int, seat: int) -> list[str]:
+        """Lines of the protocol that a seat read after the last choices; () where battles are not tracked."""
+        if not self._lane.tracked:
+            return []
+        told: list[str] = self.pool.call(row, "lines", row, seat)
+        return told
+
     def logs(self, rows: Any | None = None) -> list[dict[str, Any]]:
         """For each game: `log` (omniscient, without time stamps), `input_log`, `teams` (packed) and `end`, None while it runs."""
         found: dict[int, dict[str, Any]] = {}

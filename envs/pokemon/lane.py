@@ -110,12 +110,14 @@ class _Battle:
     """Refusals of each seat's current decision."""
     choices: list[tuple[int, str]] = field(default_factory=list)
     """(seat, choice) since the start, without those that were refused; see `FailedBattle`."""
+    lines: Sequence[Sequence[str]] = ((), ())
+    """What each seat read after the last choices."""
 
 
 def _copied(battle: _Battle) -> _Battle:
     seats = battle.seats
     copies = seats and (_Seat(seats[0].tracker.copy(), seats[0].asked), _Seat(seats[1].tracker.copy(), seats[1].asked))
-    return _Battle(dict(battle.start), copies, battle.refused, list(battle.choices))
+    return _Battle(dict(battle.start), copies, battle.refused, list(battle.choices), battle.lines)
 
 
 class BattleLane:
@@ -281,7 +283,7 @@ class BattleLane:
             arrays["deciding"][row, seat] = waits = asked.kind != "wait"
             self._observe(row, seat, tracker, asked, not waits, battle.refused[seat] > 0)
             seats.append(_Seat(tracker, asked))
-        battle.seats = (seats[0], seats[1])
+        battle.seats, battle.lines = (seats[0], seats[1]), reply["lines"]
         arrays["turns"][row] = reply["turn"]
         self._note(row, reply["rej"], reply["turn"], reply["end"])
 
@@ -365,6 +367,10 @@ class BattleLane:
         news = self._news
         self._news = {row: found for row, found in news.items() if "rejected" in found}
         return news
+
+    def lines(self, row: int, seat: int) -> list[str]:
+        """Lines of the protocol that a seat read after the last choices."""
+        return list(self._battles[row].lines[seat])
 
     def logs(self, rows: Sequence[int]) -> list[Reply]:
         """`SimWorker.log` of battles."""

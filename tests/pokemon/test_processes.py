@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from ludory.cli.pokemon.resimulate import run as run_resimulate
 from ludory.envs.make import make_engine
 from ludory.envs.pokemon import failures
-from ludory.envs.pokemon.backends.install import Installation
 from ludory.envs.pokemon.engine import PokemonEngine
 from ludory.errors import BackendError
 

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ludory.envs.game import State
+
 from ..dex import dex
 from ..observation import (
     ENTITY_SIZE,
@@ -108,6 +110,17 @@ class Board(NamedTuple):
     far: ShownSide
     lines: tuple[str, ...]
     """What happened last, in words."""
+
+
+def board_of_battle(state: State, i: int, seat: int | None) -> Board:
+    """Board of battle `i` of an engine."""
+    engine = state.engine
+    return board_of_rows(engine.entity[i], seat, words_of_lines(engine.lines(i, seat or 0)))
+
+
+def last_move(state: State, i: int) -> str:
+    """What the last choices led to, in words."""
+    return "; ".join(words_of_lines(state.engine.lines(i, 0)))
 
 
 def board_of_rows(rows: Array, seat: int | None, lines: Sequence[str] = ()) -> Board:

@@ -7,8 +7,7 @@ from html import escape
 from ludory.envs.game import State
 from ludory.envs.pictures import at, svg_document, words
 
-from ..observation import ENTITY_SIZE
-from .board import Board, ShownMove, ShownPokemon, ShownSide, board_of_rows
+from .board import Board, ShownMove, ShownPokemon, ShownSide, board_of_battle
 
 PAGE_WIDTH, PAGE_HEIGHT = 1000, 596
 BACK, PANEL, CARD, LINE, TEXT, FAINT, GOLD = "#141a26", "#1d2637", "#27334a", "#3a4a68", "#eef2fa", "#93a1bb", "#f2c14e"
@@ -28,11 +27,11 @@ STATUS_COLOURS = {
 
 def draw_svg(state: State, i: int, seat: int | None) -> str:
     """Battle `i` as `seat` sees it; None: each side as its own player knows it."""
-    rows = state.observations[i]
-    if rows.shape[-1] != ENTITY_SIZE:
-        note = words(20, 40, "pictures of battles are drawn from observation='entity'", 16, TEXT)
-        return svg_document(560, 64, "a battle without a picture", "", BACK, [note])
-    return board_svg(board_of_rows(rows, seat))
+    return board_svg(board_of_battle(state, i, seat))
+
+
+UNKNOWN = {1: "", 2: "item unknown", 3: "ability and item unknown"}
+"""What nobody has seen yet, by generation: items came with the second, abilities with the third."""
 
 
 def board_svg(board: Board) -> str:
@@ -44,8 +43,8 @@ def board_svg(board: Board) -> str:
         words(
             PAGE_WIDTH - 18, 36, board.note or f"generation {board.gen}", 15, GOLD if board.note else FAINT, 400, "end"
         ),
-        at(18, FAR_TOP, *_side(board.far)),
-        at(18, NEAR_TOP, *_side(board.near)),
+        at(18, FAR_TOP, *_side(board.far, board.gen)),
+        at(18, NEAR_TOP, *_side(board.near, board.gen)),
         *_log(board),
     ]
     title = f"Pokémon battle, turn {board.turn}, {escape(board.near.title)} against {escape(board.far.title)}"
@@ -97,7 +96,7 @@ def _bar(x: float, y: float, width: float, height: float, hp: float) -> str:
     )
 
 
-def _side(side: ShownSide) -> list[str]:
+def _side(side: ShownSide, gen: int) -> list[str]:
     marks = [
         f'<rect width="{SIDE_WIDTH}" height="{SIDE_HEIGHT}" rx="14" fill="{PANEL}" stroke="{LINE}"/>',
         words(16, 26, escape(side.title), 15, GOLD, 700),
@@ -105,13 +104,13 @@ def _side(side: ShownSide) -> list[str]:
     ]
     active = side.active
     if active is not None:
-        marks.append(at(14, 40, *_active(active, side.moves)))
+        marks.append(at(14, 40, *_active(active, side.moves, gen)))
     for k, pokemon in enumerate(side.pokemon):
         marks.append(at(556 + 134 * (k % 3), 40 + 84 * (k // 3), *_member(pokemon)))
     return marks
 
 
-def _active(pokemon: ShownPokemon, moves: tuple[ShownMove, ...]) -> list[str]:
+def _active(pokemon: ShownPokemon, moves: tuple[ShownMove, ...], gen: int) -> list[str]:
     """The large card of the Pokémon on the field."""
     kinds = [pokemon.tera] if pokemon.tera else list(pokemon.types)
     colour = TYPE_COLOURS.get(kinds[0], LINE) if kinds else LINE
@@ -128,7 +127,7 @@ def _active(pokemon: ShownPokemon, moves: tuple[ShownMove, ...]) -> list[str]:
     percent = "fainted" if pokemon.fainted else f"{100 * pokemon.hp:.0f} %"
     marks += [_bar(22, 44, 420, 14, pokemon.hp), words(512, 56, percent, 15, TEXT, 700, "end")]
     held = " · ".join(escape(fact) for fact in (pokemon.ability, pokemon.item) if fact)
-    marks.append(words(22, 79, held or "ability and item unknown", 13, FAINT))
+    marks.append(words(22, 79, held or UNKNOWN[min(gen, 3)], 13, FAINT))
     changes = [(stage, "#3d6b4a" if "+" in stage else "#7a3b3b") for stage in pokemon.stages]
     marks += _chips(22, 87, changes + [(note, "#4a5878") for note in pokemon.notes], 520)
     marks += [at(22 + 124 * k, 114, *_move(move)) for k, move in enumerate(moves)]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from ludory.envs.game import State
 from ludory.envs.pictures import paint
 
-from ..observation import ENTITY_SIZE
-from .board import Board, ShownMove, ShownPokemon, ShownSide, board_of_rows
+from .board import Board, ShownMove, ShownPokemon, ShownSide, board_of_battle
 
 WIDTH = 20
 _STATUS_COLOURS = {"BRN": "31", "FRZ": "36", "PAR": "33", "PSN": "35", "SLP": "90", "TOX": "35"}
@@ -18,10 +17,7 @@ _TYPE_COLOURS = {
 
 def draw_text(state: State, i: int, seat: int | None) -> str:
     """Battle `i` as `seat` sees it; None: each side as its own player knows it."""
-    rows = state.observations[i]
-    if rows.shape[-1] != ENTITY_SIZE:
-        return "(pictures of battles are drawn from observation='entity')"
-    return board_text(board_of_rows(rows, seat))
+    return board_text(board_of_battle(state, i, seat))
 
 
 def board_text(board: Board) -> str:

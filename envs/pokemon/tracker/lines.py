@@ -6,6 +6,7 @@ malformed.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from .layout import (
     ACTIVE,
     ACTIVE_ROW,
     BASE_ABILITY,
+    BASE_SPECIES,
     CHARGING,
     DISABLED_MOVE,
     EXISTS,
@@ -85,6 +87,7 @@ Handler = Callable[["Tracker", list[str]], None]
 HANDLERS: dict[str, Handler] = {}
 
 _MOVES, _SPECIES, _TYPES, _STATUSES = numbers("moves"), numbers("species"), numbers("types"), numbers("statuses")
+_ZOROARKS = frozenset(_SPECIES[name] for name in ("zorua", "zoroark", "zoruahisui", "zoroarkhisui"))
 _ASLEEP, _TOXIC = _STATUSES["slp"], _STATUSES["tox"]
 _PRESSURE = numbers("abilities")["pressure"]
 _BATON_PASS, _SHED_TAIL, _MIMIC = _MOVES["batonpass"], _MOVES["shedtail"], _MOVES["mimic"]
@@ -95,6 +98,19 @@ _NOT_LEARNT = frozenset((_MOVES["struggle"], _MOVES["recharge"]))
 LOCKING = {_MOVES[name]: 3 for name in ("outrage", "petaldance", "thrash", "ragingfury", "uproar")}
 LOCKING |= {_MOVES[name]: 5 for name in ("rollout", "iceball")}
 """Moves that go on by themselves, and for how many turns at most."""
+_Z_SOURCE = {
+    _MOVES[special]: _MOVES[source]
+    for special, source in (
+        ("stokedsparksurfer", "thunderbolt"), ("sinisterarrowraid", "spiritshackle"), ("extremeevoboost", "lastresort"),
+        ("maliciousmoonsault", "darkestlariat"), ("clangoroussoulblaze", "clangingscales"),
+        ("menacingmoonrazemaelstrom", "moongeistbeam"), ("splinteredstormshards", "stoneedge"),
+        ("soulstealing7starstrike", "spectralthief"), ("genesissupernova", "psychic"), ("letssnuggleforever", "playrough"),
+        ("catastropika", "volttackle"), ("10000000voltthunderbolt", "thunderbolt"), ("oceanicoperetta", "sparklingaria"),
+        ("pulverizingpancake", "gigaimpact"), ("searingsunrazesmash", "sunsteelstrike"),
+        ("guardianofalola", "naturesmadness"), ("lightthatburnsthesky", "photongeyser"),
+    )
+}  # fmt: skip
+"""Z-moves that only one move becomes, which pays for it."""
 _ROLLING = (_MOVES["rollout"], _MOVES["iceball"])
 _STALLING = frozenset(
     _MOVES[name]
@@ -134,6 +150,7 @@ _SWAPPED = (*range(10), OTHER_SIDE)
 
 _PP_CHANGES = {"spite": -2, "eeriespell": -3, "gmaxdepletion": -2, "grudge": -99, "leppaberry": 10, "mysteryberry": 5}
 
+_NO_STAGES = array("i", [0] * 7)
 _effects: dict[str, str] = {}
 
 
@@ -244,6 +261,8 @@ def upkeep(tracker: Tracker, parts: list[str]) -> None:
             values[start + FIELD_TURNS] += 1
             if values[start + STATUS] > 1 and values[start + STATUS] != _ASLEEP:
                 values[start + STATUS_TURNS] += 1
+                if values[start + STATUS] == _TOXIC and values[start + STATUS_TURNS] > 15:
+                    values[start + STATUS_TURNS] = 15
         wish = SIDE + side * SIDE_SIZE + WISH
         if values[wish]:
             values[wish] -= 1
@@ -265,11 +284,14 @@ def _enter(tracker: Tracker, parts: list[str], dragged: bool) -> None:
     tracker.passing[side] = 0
     tracker.leave(side)
     row = tracker.find(side, parts[2][5:], parts[3])
+    if side == 0 and tracker.bound:
+        row = _behind_illusion(tracker, row, parts[4])
     start = row * ROW
     if side or not tracker.bound:  # requests tell the truth about the own team
         tracker.before[side] = row, values[start : start + ROW], tracker.nicknames[row], tracker.details[row]
-    tracker.nicknames[row] = parts[2][5:]
-    tracker.set_details(row, parts[3])
+    if side or not tracker.bound:
+        tracker.nicknames[row] = parts[2][5:]
+        tracker.set_details(row, parts[3])
     tracker.set_condition(row, parts[4])
     values[start + SEEN] = values[start + ACTIVE] = 1
     if values[start + STATUS] == _TOXIC:
@@ -285,6 +307,22 @@ def _enter(tracker: Tracker, parts: list[str], dragged: bool) -> None:
     if tracker.own_moves and side == 0:
         for name in tracker.own_moves.get(parts[2][5:], ()):
             tracker.learn(row, _MOVES[name])
+
+
+def _behind_illusion(tracker: Tracker, row: int, condition: str) -> int:
+    """Row of the own Pokémon that comes in looking like the one of `row`: its largest hp gives an own Illusion away."""
+    most = condition.partition(" ")[0].partition("/")[2]
+    values = tracker.values
+    if most.isdigit() and int(most) != values[row * ROW + HP_MAX]:
+        for other in range(6):
+            start = other * ROW
+            if (
+                values[start + BASE_SPECIES] in _ZOROARKS
+                and values[start + HP_MAX] == int(most)
+                and not values[start + FAINTED]
+            ):
+                return other
+    return row
 
 
 @line("switch")
@@ -323,6 +361,7 @@ def replace(tracker: Tracker, parts: list[str]) -> None:
     else:
         spent, item = {}, 0
         values[shown * ROW + ACTIVE] = 0
+        values[shown * ROW + STAGES : shown * ROW + STAGES + 7] = _NO_STAGES
     tracker.forget_condition(shown)
     row = tracker.find(side, parts[2][5:], parts[3])
     start = row * ROW
@@ -390,7 +429,11 @@ def transform(tracker: Tracker, parts: list[str]) -> None:
     start, other, values = row * ROW, target * ROW, tracker.values
     values[start + TRANSFORMED] = 1
     values[start + SPECIES] = values[other + SPECIES]
-    if not values[start + TERASTALLIZED]:
+    if values[start + TERASTALLIZED]:
+        pass
+    elif values[other + TERASTALLIZED]:  # the types that it had before are copied
+        values[start + TYPE_1], values[start + TYPE_2] = tracker.dex.species_types[values[other + SPECIES]]
+    else:
         values[start + TYPE_1], values[start + TYPE_2] = values[other + TYPE_1], values[other + TYPE_2]
     values[start + ABILITY] = values[other + ABILITY]
     values[start + STAGES : start + STAGES + 7] = values[other + STAGES : other + STAGES + 7]
@@ -448,39 +491,59 @@ def move(tracker: Tracker, parts: list[str]) -> None:
         if caller.startswith("ability:"):
             tracker.set_ability(row, caller[8:], for_good=False)
         if tracker.gen > 1 or not (goes_on and tracker.dex.move_charge[number]):
+            _press_caller(tracker, row, caller, number)
             return
         goes_on = 0
+    number = _Z_SOURCE.get(number, number)
     if number in _NOT_LEARNT or tracker.dex.move_gimmick[number] or (goes_on and tracker.gen < 3):
         return
     place = tracker.learn(row, number)
     if place < 0:
         return
-    cost = 1
+    values[place + PP] = max(0, values[place + PP] - 1 - (not caller and _pressed(tracker, row, number)))
+
+
+def _pressed(tracker: Tracker, row: int, number: int) -> bool:
+    """Whether a move aims at an ability Pressure."""
+    values, start, side = tracker.values, row * ROW, int(row >= 6)
     if number == _CURSE and _GHOST not in (values[start + TYPE_1], values[start + TYPE_2]):
-        pressed = False  # it aims at the user
-    else:
-        pressed = tracker.dex.move_pressed[number]
+        return False  # it aims at the user
     foe = values[ACTIVE_ROW + 1 - side]
-    if foe >= 0 and values[foe * ROW + ABILITY] == _PRESSURE and not values[foe * ROW + FAINTED] and pressed:
-        cost = 2
-    values[place + PP] = max(0, values[place + PP] - cost)
+    return bool(
+        foe >= 0
+        and values[foe * ROW + ABILITY] == _PRESSURE
+        and not values[foe * ROW + FAINTED]
+        and tracker.dex.move_pressed[number]
+    )
+
+
+def _press_caller(tracker: Tracker, row: int, caller: str, number: int) -> None:
+    """Under Pressure the move that called another one pays once more for what that one aims at."""
+    called_by = _MOVES[effect(caller)]
+    if tracker.gen < 3 or not called_by or not _pressed(tracker, row, number):
+        return
+    values, start = tracker.values, row * ROW
+    first = start + (TEMPORARY if values[start + NUM_TEMPORARY] else MOVES)
+    for place in range(first, first + 4):
+        if values[place] == called_by:
+            values[place + PP] = max(0, values[place + PP] - 1)
 
 
 @line("cant")
 def cannot(tracker: Tracker, parts: list[str]) -> None:
-    """`|cant|POKEMON|REASON|MOVE`."""
+    """`|cant|POKEMON|REASON|MOVE`; if an ability forbids it, POKEMON is the holder and `[of]` the one that wanted to move."""
     row = tracker.row(parts[2])
+    reason = parts[3]
+    if reason.startswith("ability:"):
+        tracker.set_ability(row, reason[8:])
+        row = next((tracker.row(part[5:]) for part in parts[4:] if part.startswith("[of] ")), row)
     start, values = row * ROW, tracker.values
     volatile = VOLATILE + (row >= 6) * VOLATILE_SIZE
     values[volatile + CHARGING] = values[volatile + LOCKED] = values[volatile + PROTECT] = 0
-    reason = parts[3]
     if reason == "slp":
         values[start + STATUS_TURNS] += 1
     elif reason == "recharge":
         values[volatile + MUST_RECHARGE] = 0
-    elif reason.startswith("ability:"):
-        owner = next((tracker.row(part[5:]) for part in parts[4:] if part.startswith("[of] ")), row)
-        tracker.set_ability(owner, reason[8:])
     if len(parts) > 4 and parts[4] and not parts[4].startswith("["):
         number = _MOVES[parts[4]]
         if number and number not in _NOT_LEARNT and not tracker.dex.move_gimmick[number]:
@@ -509,10 +572,20 @@ def animation(tracker: Tracker, parts: list[str]) -> None:
 
 @line("-miss")
 def miss(tracker: Tracker, parts: list[str]) -> None:
-    """`|-miss|SOURCE|TARGET`: a miss ends Rollout."""
+    """`|-miss|SOURCE|TARGET`."""
     row = tracker.row(parts[2])
     if tracker.values[row * ROW + LAST_MOVE] in _ROLLING:
         tracker.values[VOLATILE + (row >= 6) * VOLATILE_SIZE + LOCKED] = 0
+    else:
+        _unlock(tracker, int(row >= 6))
+
+
+def _unlock(tracker: Tracker, side: int) -> None:
+    """A move without effect does not start to go on by itself; from generation 5 on it also ends one that does."""
+    values = tracker.values
+    locked = values[VOLATILE + side * VOLATILE_SIZE + LOCKED]
+    if tracker.gen >= 5 or (tracker.gen >= 3 and locked == 1):
+        values[VOLATILE + side * VOLATILE_SIZE + LOCKED] = 0
 
 
 @line("-mustrecharge")
@@ -537,6 +610,7 @@ def fail(tracker: Tracker, parts: list[str]) -> None:
 def immune(tracker: Tracker, parts: list[str]) -> None:
     """`|-immune|POKEMON` and `|-block|POKEMON|EFFECT`."""
     row = tracker.row(parts[2])
+    _unlock(tracker, int(row < 6))
     if len(parts) > 3:
         if parts[1] == "-block":
             _reveal_effect(tracker, parts[3], row)
@@ -578,6 +652,8 @@ def status(tracker: Tracker, parts: list[str]) -> None:
         raise ValueError(f"no status is called {parts[3]!r}")
     tracker.set_status(row, 1)
     tracker.set_status(row, number)
+    if tracker.gen == 1 and number == _ASLEEP:  # whoever sleeps need not recharge any more
+        tracker.values[VOLATILE + (row >= 6) * VOLATILE_SIZE + MUST_RECHARGE] = 0
     if "[from] item: Toxic Orb" in parts:  # it comes after the damage of this turn
         tracker.values[row * ROW + STATUS_TURNS] = -1
     reveal(tracker, parts, row, of_owns=True)
@@ -922,6 +998,8 @@ def activate(tracker: Tracker, parts: list[str]) -> None:
     name, extra = effect(parts[3]), parts[4] if len(parts) > 4 and not parts[4].startswith("[") else ""
     if name in _TRAPS:
         values[VOLATILE + side * VOLATILE_SIZE + TRAPPED_PARTIALLY] = 1
+    elif _MOVES[name] in _STALLING:
+        _unlock(tracker, 1 - side)
     elif name == "trapped":
         tracker.others[side].add(name)
         values[VOLATILE + side * VOLATILE_SIZE + OTHER_VOLATILE] = 1

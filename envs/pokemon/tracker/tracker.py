@@ -79,6 +79,8 @@ _HIDDEN_POWERS = frozenset(number for name, number in vocabulary("moves").items(
 """Requests write its type into the id, lines do not."""
 _TWO_IN_ONE = frozenset((ABILITY_NUMBERS["asoneglastrier"], ABILITY_NUMBERS["asonespectrier"]))
 """Announced as the two abilities that they are."""
+_BATTLE_BOND = ABILITY_NUMBERS["battlebond"]
+_GRENINJA, _GRENINJA_BOND = SPECIES_NUMBERS["greninja"], SPECIES_NUMBERS["greninjabond"]
 _OWN_SCREENS = tuple(SIDE_CONDITIONS.index(name) for name in ("reflect", "lightscreen", "mist"))
 _NO_STAGES = array("i", [0] * 7)
 _NO_VOLATILES = array("i", [0] * VOLATILE_SIZE)
@@ -315,6 +317,8 @@ class Tracker:
         number = SPECIES_NUMBERS[species]
         if not number:
             raise ValueError(f"no species is called {species!r}")
+        if number == _GRENINJA and values[start + BASE_SPECIES] == _GRENINJA_BOND:
+            number = _GRENINJA_BOND
         if number != values[start + BASE_SPECIES]:  # otherwise it may be in another forme until it leaves
             values[start + BASE_SPECIES] = number
             self.set_species(row, number)
@@ -536,6 +540,11 @@ class Tracker:
             values[start + ITEM_LOST] |= last is not None and last["item"] != ""
         if self.gen > 2:
             base = ABILITY_NUMBERS[pokemon["baseAbility"]]
+            if (
+                base == _BATTLE_BOND and values[start + BASE_SPECIES] == _GRENINJA
+            ):  # lines and details call it plain Greninja
+                values[start + BASE_SPECIES] = _GRENINJA_BOND
+                self.set_species(slot, _GRENINJA_BOND)
             if base != values[start + BASE_ABILITY]:
                 if values[start + ABILITY] == values[start + BASE_ABILITY]:
                     values[start + ABILITY] = base
@@ -566,7 +575,12 @@ class Tracker:
         for k, move in enumerate(moves):
             values[block + k] = move
             most = 5 if temporary and move not in old else self.dex.move_pp[move]
-            values[block + PP + k] = old.get(move, most)
+            left = old.get(move, most)
+            if (
+                temporary and k < len(known) and (known[k] == move or self.gen == 1)
+            ):  # Mimic may copy a move that it knows
+                left = values[start + MOVES + PP + k]
+            values[block + PP + k] = left
             values[block + PP_MAX + k] = most
         values[start + (NUM_TEMPORARY if temporary else NUM_MOVES)] = len(moves)
 
@@ -607,7 +621,7 @@ class Tracker:
                 continue
             values[MENU + MENU_PP + k] = pp
             values[MENU + MENU_PP_MAX + k] = move["maxpp"]
-            for place in range(block, block + 4):
+            for place in (block + k, *range(block, block + 4)):
                 if values[place] == number or (number in _HIDDEN_POWERS and values[place] in _HIDDEN_POWERS):
                     values[place + PP] = pp
                     values[place + PP_MAX] = move["maxpp"]

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ludory.agents.agent import Agent
-from ludory.algorithms.bc.breakdown import Breakdown
 from ludory.envs.engine.external import ExternalEngine
 from ludory.envs.game import Game
+from ludory.envs.pokemon.decisions import BattleDecisions
 
 from .rows import battle_facts, random_rows
 
 ROUNDS, MOVES, FIELD, POKEMON = 4, 684, 860, 152
-SPEC = Breakdown(MOVES, FIELD, POKEMON)
+SPEC = BattleDecisions(MOVES, FIELD, POKEMON)
 
 
 class ToyEngine(ExternalEngine):
@@ -73,8 +72,7 @@ class Strongest(Agent):
 
     def act(self, observation: Any, mask: Any, memory: Any) -> tuple[Any, Any]:
         """Actions (m,)."""
-        chosen = SPEC.choices(torch.from_numpy(np.asarray(observation)), torch.from_numpy(np.asarray(mask, bool)))
-        return chosen.numpy(), memory
+        return SPEC.choices(np.asarray(observation), np.asarray(mask, bool)), memory
 
 
 def toy_battle() -> Game:
@@ -82,4 +80,9 @@ def toy_battle() -> Game:
     from dataclasses import replace
 
     facts = battle_facts(10, name="entity")
-    return Game(replace(facts, name="pokemon", seats_wait=True, longest_game=ROUNDS), engine=ToyEngine, id="toy-battle")
+    return Game(
+        replace(facts, name="pokemon", seats_wait=True, longest_game=ROUNDS),
+        engine=ToyEngine,
+        id="toy-battle",
+        decision_kinds=SPEC,
+    )

@@ -40,7 +40,7 @@ def drawn(svg: str) -> str:
 @pytest.mark.parametrize("index", range(0, 100, 13))
 def test_pictures_of_every_view(index: int, seat: int | None) -> None:
     rows, truths = rows_at(index, 4)
-    state = SimpleNamespace(observations=rows[None])
+    state = SimpleNamespace(engine=SimpleNamespace(entity=rows[None], lines=lambda i, seat: []))
     picture, text = drawn(draw_svg(state, 0, seat)), plain(draw_text(state, 0, seat))
     for side in (0, 1):
         for pokemon in truths[side]["s"][side]["mons"]:
@@ -53,7 +53,7 @@ def test_pictures_of_every_view(index: int, seat: int | None) -> None:
 @pytest.mark.parametrize("index", range(32))
 def test_a_view_hides_what_the_seat_has_not_seen(index: int) -> None:
     rows, truths = rows_at(index, 1)
-    state = SimpleNamespace(observations=rows[None])
+    state = SimpleNamespace(engine=SimpleNamespace(entity=rows[None], lines=lambda i, seat: []))
     battle = recorded_battles()[index]
     seen = "\n".join(line for line in battle["seats"][0]["stream"][: battle["seats"][0]["decisions"][1]["at"]])
     words = drawn(draw_svg(state, 0, 0)) + plain(draw_text(state, 0, 0))
@@ -109,9 +109,3 @@ def test_lines_in_words() -> None:
         "Kadabra recovers to 76 % (Leftovers)",
         "the weather clears",
     )
-
-
-def test_other_observations_have_no_picture_but_say_why() -> None:
-    state = SimpleNamespace(observations=np.zeros((1, 2, 41), np.float32))
-    assert "observation='entity'" in draw_text(state, 0, None)
-    assert "observation='entity'" in drawn(draw_svg(state, 0, None))
