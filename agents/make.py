@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ludory.envs.conventions import check_conventions
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.errors import CheckpointError, OptionError, PluginError
@@ -54,6 +55,7 @@ def _from_model(model: Any, game: Game, name: str, *args: Any, **kwargs: Any) ->
         )
     if callable(getattr(model, "agent_for", None)):  # it does not play by observations
         return _checked(call(name, model.agent_for, game, *args, **kwargs), name)
+    check_conventions(model.game.conventions, game, name)
     learnt, asked = model.game.facts, game.facts
     if (learnt.observation, learnt.heads, learnt.box) != (asked.observation, asked.heads, asked.box):
         raise CheckpointError(

@@ -279,15 +279,16 @@ class Algorithm(Learner):
             "algorithm": self.id,
             "config": dataclasses.asdict(self.config),
             "policy": self.policy_spec._asdict(),
-            "env": {"id": self.game.id, "options": dict(self.game.options), **self._recorded_game()},
+            "env": {"id": self.game.id, "options": dict(self.game.options), **self._described_game()},
             "num_timesteps": self.num_timesteps,
             "total_timesteps": self._total_timesteps,
             "teacher": self._teacher_sha256,
         } | self._packages()
 
-    def _recorded_game(self) -> dict[str, Any]:
-        """The description of a game whose rules are not installed."""
-        return {"recorded": header_to_json(header_of(self.game))} if self.game.recorded is not None else {}
+    def _described_game(self) -> dict[str, Any]:
+        """The conventions of a game that has some, and the description of one whose rules are not installed."""
+        told = {"conventions": dict(self.game.conventions)} if self.game.conventions else {}
+        return told | ({"recorded": header_to_json(header_of(self.game))} if self.game.recorded is not None else {})
 
     def _packages(self) -> dict[str, Any]:
         """Third-party packages that the file needs."""

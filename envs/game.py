@@ -321,6 +321,8 @@ class Game:
 
     The game's factory sets the defaults; `make_game` and `make_engine` accept other values by name.
     """
+    conventions: Mapping[str, str] = field(default_factory=dict)
+    """What the numbers of observations and actions mean beyond their shapes, by name; see `check_conventions`. Checkpoints keep it."""
     recorded: Any = None
     """The header of the recorded games that this game was made from, if its rules are not installed; see `of_header`."""
 

@@ -188,6 +188,7 @@ BENCHMARKS = (
         "steps per second of Gymnasium environments beside SubprocVecEnv",
     ),
     Entry("pokemon", f"{_BENCH}pokemon.speed:run", "Pokémon: turns per CPU second beside the bare simulator"),
+    Entry("pokemon-labels", f"{_BENCH}pokemon.labels:run", "Pokémon: labels of logs beside the choices made"),
     Entry("pokemon-soak", f"{_BENCH}pokemon.soak:run", "Pokémon: memory, processes and files over many battles"),
     Entry("pokemon-strength", f"{_BENCH}pokemon.strength:run", "Pokémon: battles between the scripted opponents"),
     Entry("throughput", f"{_BENCH}throughput.throughput:run", "steps per second beside other engines"),

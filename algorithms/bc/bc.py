@@ -74,6 +74,11 @@ class BC(OfflineAlgorithm):
         """The column that says which heads had an effect, unless all heads count."""
         return (USED,) if self.config.used_heads_only else ()
 
+    @property
+    def remap_vocab(self) -> bool:  # type: ignore[override]
+        """As the config says."""
+        return self.config.remap_vocab
+
     def make_module(self) -> BCModule:
         """The module that Lightning trains."""
         learner = self.policy, self.optimizer, self.config

@@ -28,6 +28,8 @@ class BCConfig(OfflineConfig):
     """Learn from this many decisions only (whole games with memory), the same ones in every epoch."""
     min_return: float | None = None
     """Imitate only decisions after which a seat still gets at least this much, such as those of winners; values are learnt from all."""
+    remap_vocab: bool = False
+    """Learn from battles of Pokémon recorded with other vocabularies: their names get the numbers of this version."""
     used_heads_only: bool = True
     """Imitate a head only where its value had an effect, in recordings that say so (the arena's `used`); False: everywhere."""
 

@@ -36,12 +36,13 @@ class OfflineConfig(SupervisedConfig):
     """Apply a random symmetry of the game to every batch, such as a permutation of Hanabi's colours."""
 
 
-def game_for(env: Any, dataset: Any) -> Any:
+def game_for(env: Any, dataset: Any, remap_vocab: bool = False) -> Any:
     """`env`, or the game of the dataset where `env` is None or the id of a game that is not installed.
 
     Args:
         env: as `Algorithm` takes it.
         dataset: a path, a sequence of one path, or None.
+        remap_vocab: as for `TrajectoryDataset`.
 
     Raises:
         DataError: the dataset is missing or damaged.
@@ -49,7 +50,7 @@ def game_for(env: Any, dataset: Any) -> Any:
     named = paths_of(dataset)
     if len(named) != 1 or not isinstance(env, str | None) or (env is not None and _is_known(env)):
         return env
-    header = header_at(named[0])
+    header = header_at(named[0], remap_vocab)
     return game_of_data(header) if env in (None, header.game) else env
 
 
@@ -87,12 +88,14 @@ class OfflineAlgorithm(SupervisedAlgorithm):
     config_class: ClassVar[type[OfflineConfig]] = OfflineConfig
     extras: tuple[str, ...] = ()
     """Extra columns to read from a dataset that has them."""
+    remap_vocab: bool = False
+    """Whether to accept data of other vocabularies, see `TrajectoryDataset`."""
     config: Any
 
     def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
         if "split_ratio" in config:
             config["split_ratio"] = tuple(config["split_ratio"])
-        super().__init__(policy, game_for(env, config.get("dataset")), **config)
+        super().__init__(policy, game_for(env, config.get("dataset"), config.get("remap_vocab", False)), **config)
 
     def setup(self) -> None:
         """Make the optimiser.
@@ -131,6 +134,7 @@ class OfflineAlgorithm(SupervisedAlgorithm):
             split_ratio=config.split_ratio,
             split_seed=config.split_seed,
             extras=self.extras,
+            remap_vocab=self.remap_vocab,
         )
         self.check_data(data)
         if name == "train":
@@ -149,9 +153,16 @@ class OfflineAlgorithm(SupervisedAlgorithm):
             for id, options in ((header.game, header.options), (self.game.id, self.game.options))
         )
         if recorded != wanted:
+            ours = self.game.conventions
+            theirs = game_of_data(header).conventions if ours else {}
+            told = [
+                f"; {name} is {theirs[name]!r} in the data and {value!r} in the game"
+                for name, value in ours.items()
+                if theirs.get(name, value) != value
+            ]
             raise DataError(
                 f"{data.path}: trajectories of {recorded[0]} with options {recorded[1]}, the algorithm's game is "
-                f"{wanted[0]} with options {wanted[1]}; name the game that was recorded with env="
+                f"{wanted[0]} with options {wanted[1]}; name the game that was recorded with env={''.join(told)}"
             )
         header.check_fits(self.game.facts)
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from ludory.agents.networks.build import build_policy, saved_policy
 from ludory.agents.networks.policy import Policy, refuse_not_finite
 from ludory.checkpoints.checkpoint import read_checkpoint, weights_hash
+from ludory.envs.conventions import check_conventions
 from ludory.envs.game import Game
 from ludory.errors import CheckpointError
 
@@ -52,6 +53,7 @@ def take_weights(
     Raises:
         CheckpointError: they do not fit the game, or are not finite.
     """
+    check_conventions(header["env"].get("conventions", {}), game, str(file))
     weights = {name.partition("/")[2]: tensor for name, tensor in tensors.items() if name.startswith("policy/")}
     refuse_not_finite(file, weights)
     try:

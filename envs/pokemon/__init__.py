@@ -8,7 +8,8 @@ from typing import Any
 from ludory.envs.game import Game, GameFacts, Head, ObservationSpec, flat_segments
 from ludory.envs.options import check_choice, check_range
 
-from .formats import RULES, Gimmick, SlotOrder, action_names, battle_format, num_actions
+from .formats import RULES, Gimmick, SlotOrder, action_names, battle_format, gimmick_groups, num_actions
+from .vocab import VOCAB_SHA256
 
 OBSERVATIONS = ("entity", "flat", "seed41", "none")
 _ROUNDS_PER_TURN = 6
@@ -79,6 +80,8 @@ def make_game(
         decision_kinds=battle_decisions(facts.observation),
         engine=partial(PokemonEngine, lane=lane, teams=team_bank(found, teams)),
         engine_options=ENGINE_OPTIONS,
+        conventions={"rules": RULES, "vocab_sha256": VOCAB_SHA256, "slot_order": slot_order}
+        | ({"gimmick": gimmick} if gimmick_groups(found.gen) else {}),
     )
 
 

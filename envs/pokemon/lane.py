@@ -6,20 +6,19 @@ import json
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.atomic import atomic_file
-from ludory.envs.engine.binding.bind import cache_directory
 from ludory.envs.engine.pool_worker import IDLE, RESET, STEP, EnvironmentFault
 from ludory.errors import BackendError, LudoryError
 
 from .backends.server import ServerWorker
 from .backends.sim import Reply, SimWorker
+from .failures import FailedBattle, action_text, save_failure
 from .formats import Gimmick, SlotOrder, action_names, num_actions
 from .requests import KINDS, SeatRequest, seat_request
 
@@ -109,6 +108,8 @@ class _Battle:
     seats: tuple[_Seat, _Seat] | None = None
     refused: tuple[int, int] = (0, 0)
     """Refusals of each seat's current decision."""
+    choices: list[tuple[int, str]] = field(default_factory=list)
+    """(seat, choice) since the start, without those that were refused; see `FailedBattle`."""
     lines: Sequence[Sequence[str]] = ((), ())
     """What each seat read after the last choices."""
 
@@ -116,7 +117,7 @@ class _Battle:
 def _copied(battle: _Battle) -> _Battle:
     seats = battle.seats
     copies = seats and (_Seat(seats[0].tracker.copy(), seats[0].asked), _Seat(seats[1].tracker.copy(), seats[1].asked))
-    return _Battle(dict(battle.start), copies, battle.refused, battle.lines)
+    return _Battle(dict(battle.start), copies, battle.refused, list(battle.choices), battle.lines)
 
 
 class BattleLane:
@@ -148,6 +149,7 @@ class BattleLane:
         self._refusing: set[int] = set()  # battles without trackers in which a seat decides again
         self._closed = False
         self._bits = np.arange(num_actions(options.gen, options.gimmick))
+        self._texts = [action_text(action, options.slot_order) for action in self._bits.tolist()]
 
     def obey(self, options: Mapping[int, Mapping[str, Any]]) -> list[EnvironmentFault]:
         """Carry out the orders; see `GameBlock.obey`. Options of a reset: `start`, the worker's entry, and `preview`, 64 random bits by seat."""
@@ -167,7 +169,9 @@ class BattleLane:
     def _all_lost(self, error: BackendError) -> list[EnvironmentFault]:
         """Faults of all battles, whose worker is gone or cannot be trusted."""
         self.shared.lose()
-        faults = [EnvironmentFault(row, f"{self._name(row)}: {error}") for row in sorted(self._battles)]
+        rows = sorted(self._battles)
+        text = self._with_record(rows, str(error))
+        faults = [EnvironmentFault(row, f"{self._name(row)}: {text}") for row in rows]
         self._battles.clear()
         return faults
 
@@ -197,17 +201,23 @@ class BattleLane:
                 continue
             leads = [bits[seat] % len(report["order"][seat]) + 1 for seat in SEATS]
             choices.append((row + self._first, f"team {leads[0]}", f"team {leads[1]}"))
+            self._battles[row].choices += [(seat, f"team {leads[seat]}") for seat in SEATS]
         return self._read(self.shared.worker().step(choices)) if choices else []
 
     def _step(self, rows: NDArray[np.int64], _: Mapping[int, Mapping[str, Any]]) -> list[EnvironmentFault]:
         actions = self._arrays["action"][rows, :, 0]
         if not self.options.tracked:
+            asked = self._arrays["deciding"][rows].tolist()
+            for row, pair, decides in zip(rows.tolist(), actions.tolist(), asked, strict=True):
+                self._battles[row].choices += [(seat, self._texts[pair[seat]]) for seat in SEATS if decides[seat]]
             return self._read(self.shared.worker().act((rows + self._first).tolist(), actions.ravel().tolist()))
         choices = []
         for row, (first, second) in zip(rows.tolist(), actions.tolist(), strict=True):
-            seats = self._battles[row].seats
-            assert seats is not None
-            choices.append((row + self._first, seats[0].asked.choices[first], seats[1].asked.choices[second]))
+            battle = self._battles[row]
+            assert battle.seats is not None
+            made = (battle.seats[0].asked.choices[first], battle.seats[1].asked.choices[second])
+            battle.choices += [(seat, choice) for seat, choice in enumerate(made) if choice is not None]
+            choices.append((row + self._first, *made))
         return self._read(self.shared.worker().step(choices))
 
     def _read(self, answer: Reply) -> list[EnvironmentFault]:
@@ -221,9 +231,10 @@ class BattleLane:
                 else:
                     self._read_battle(row, reply)
             except BackendError as error:
-                faults.append(EnvironmentFault(row, str(error)))
+                faults.append(EnvironmentFault(row, self._with_record([row], str(error))))
             except Exception:
-                faults.append(EnvironmentFault(row, f"{self._name(row)}: {traceback.format_exc()}"))
+                text = self._with_record([row], traceback.format_exc())
+                faults.append(EnvironmentFault(row, f"{self._name(row)}: {text}"))
         if compact := answer.get("compact"):
             faults += self._read_compact(compact)
         if self.options.observation == "flat" and answer["games"]:
@@ -234,17 +245,17 @@ class BattleLane:
         return faults
 
     def _crashed(self, row: int, crash: Mapping[str, Any]) -> EnvironmentFault:
-        file = cache_directory("pokemon") / "crashes" / f"{self._battles[row].start['seed'].replace(',', '-')}.json"
-        record = {
-            "id": file.stem,
-            "formatid": self.options.format,
-            "inputLog": crash["input_log"],
-            "error": crash["text"],
-        }
-        with atomic_file(file, "w") as handle:
-            json.dump(record, handle)
-        text = f"the simulator crashed\n{crash['text']}\ninput log, for `ludory pokemon resimulate`: {file}"
+        text = self._with_record([row], f"the simulator crashed\n{crash['text']}", crash["input_log"])
         return EnvironmentFault(row, f"{self._name(row)}: {text}")
+
+    def _with_record(self, rows: Sequence[int], error: str, input_log: Sequence[str] = ()) -> str:
+        """`error`, and where the record of the battles `rows`, which failed, can be found. A server's battles cannot be played again."""
+        known = [self._battles[row] for row in rows if row in self._battles]
+        if not known or self.options.backend == "server":
+            return error
+        failed = [FailedBattle(self.options.format, battle.start, battle.choices) for battle in known]
+        file = save_failure(failed, error, input_log)
+        return f"{error}\nto play it again, type: ludory pokemon resimulate {file}"
 
     def _name(self, row: int) -> str:
         battle = self._battles.get(row)
@@ -301,7 +312,7 @@ class BattleLane:
                     refused = tuple(self._refusals(row, seat, {"rej": texts}) for seat in SEATS)
                     self._battles[row].refused = (refused[0], refused[1])
                 except BackendError as error:
-                    faults.append(EnvironmentFault(row, str(error)))
+                    faults.append(EnvironmentFault(row, self._with_record([row], str(error))))
                 self._note(row, texts, 0, None)
                 (self._refusing.add if row in refusals else self._refusing.discard)(row)
         for i, end in compact["end"]:
@@ -317,8 +328,11 @@ class BattleLane:
         text = reply["rej"][seat]
         if text is None:
             return 0
-        refused = self._battles[row].refused[seat] + 1
+        battle = self._battles[row]
+        refused = battle.refused[seat] + 1
         if text.startswith(_UNAVAILABLE) and refused <= MOST_REFUSALS:
+            last = max(k for k, (chooser, _) in enumerate(battle.choices) if chooser == seat)
+            del battle.choices[last]
             return refused
         action = int(self._arrays["action"][row, seat, 0])
         names = action_names(self.options.gen, self.options.gimmick)
@@ -398,11 +412,12 @@ class BattleLane:
             games.append({"i": row + self._first, "format": self.options.format, **entry["start"]})
         faults = self._read(self.shared.worker().reset(games, self._compact()))
         for turn in range(max((len(entry["played"]) for entry in saved.values()), default=0)):
-            choices = [
-                (row + self._first, *entry["played"][turn])
-                for row, entry in saved.items()
-                if turn < len(entry["played"])
-            ]
+            choices = []
+            for row, entry in saved.items():
+                if turn < len(entry["played"]):
+                    made = entry["played"][turn]
+                    self._battles[row].choices += [(seat, text) for seat, text in enumerate(made) if text is not None]
+                    choices.append((row + self._first, *made))
             faults += self._read(self.shared.worker().step(choices))
         return faults
 

@@ -10,13 +10,15 @@ from .formats import FIRST_GIMMICK, MOVES, Gimmick, SlotOrder, gimmick_groups, n
 Kind = Literal["move", "switch", "revive", "preview", "wait"]
 KINDS: tuple[Kind, ...] = ("move", "switch", "revive", "preview", "wait")
 """Kinds of requests; the compact answers of the worker give their place in this tuple."""
-_FLAGS = {
-    "mega": "canMegaEvo",
-    "ultra": "canUltraBurst",
-    "dynamax": "canDynamax",
-    "terastallize": "canTerastallize",
-    "zmove": "canZMove",
+_FLAGS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "mega": (("mega", "canMegaEvo"), ("megax", "canMegaEvoX")),
+    "ultra": (("ultra", "canUltraBurst"),),
+    "dynamax": (("dynamax", "canDynamax"),),
+    "terastallize": (("terastallize", "canTerastallize"),),
+    "zmove": (("zmove", "canZMove"), ("megay", "canMegaEvoY")),
 }
+"""For each gimmick the words that may follow a move, and the flag of the request that offers each. Where a Pokémon has two Mega
+Evolutions without a stone that decides (Let's Go, which has no Z-moves), the second one is in the place of the Z-moves."""
 
 
 class SeatRequest(NamedTuple):
@@ -103,13 +105,13 @@ def _write_moves(
         if as_maximum if dynamaxed else legal:
             choices[action] = f"move {place + 1}"
         for group, gimmicks in enumerate(groups):
-            for word in gimmicks:
-                flag = active.get(_FLAGS[word])
+            for word, flag in (offer for gimmick in gimmicks for offer in _FLAGS[gimmick]):
+                told = active.get(flag)
                 if word == "zmove":
-                    offered = place < len(flag or ()) and (flag or ())[place] is not None
+                    offered = place < len(told or ()) and (told or ())[place] is not None
                 elif word == "dynamax":
-                    offered = bool(flag) and as_maximum
+                    offered = bool(told) and as_maximum
                 else:
-                    offered = bool(flag) and legal
+                    offered = bool(told) and legal
                 if offered:
                     choices[FIRST_GIMMICK + MOVES * group + action] = f"move {place + 1} {word}"

@@ -82,6 +82,7 @@ def test_gimmicks_need_their_flag_and_mostly_a_legal_move() -> None:
 
     assert legal(9, canTerastallize="Fire") == [0, 2, 3, 10, 12, 13]
     assert legal(6, canMegaEvo=True) == [0, 2, 3, 10, 12, 13]
+    assert legal(7, canMegaEvoX=True, canMegaEvoY=True) == [0, 2, 3, 10, 12, 13, 14, 16, 17]
     assert legal(7, canZMove=[None, {"move": "Z"}, None, {"move": "Z"}]) == [0, 2, 3, 15, 17]
     maximum = {"maxMoves": [{"move": "x"}, {"move": "y"}, {"move": "z", "disabled": True}, {"move": "w"}]}
     assert legal(8, canDynamax=True, maxMoves=maximum) == [0, 2, 3, 10, 11, 13]
@@ -106,7 +107,8 @@ def test_formats_are_found_and_others_refused() -> None:
 
 
 def test_the_committed_formats_are_those_of_the_simulator(worker: SimWorker) -> None:
-    listed = worker.hello["formats"]["singles"]
+    listed = worker.formats()
+    assert worker.hello["formats"]["singles"] == [entry[0] for entry in listed]
     assert [tuple(entry) for entry in listed] == [
         (found.id, found.gen, int(found.preview), int(found.needs_teams)) for found in formats().values()
     ]
@@ -121,7 +123,7 @@ def started(worker: SimWorker, format: str, number: int, seed: int, compact: dic
 @pytest.mark.parametrize("slot_order", ["request", "alpha"])
 @pytest.mark.parametrize(
     "format",
-    [f"gen{gen}randombattle" for gen in (1, 4, 6, 7, 8, 9)]
+    [f"gen{gen}randombattle" for gen in (1, 4, 6, 7, "7letsgo", 8, 9)]
     + [f"gen9{kind}" for kind in ("battlefactory", "challengecup1v1")],
 )
 def test_the_worker_draws_the_same_masks_and_the_simulator_takes_every_legal_choice(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import hashlib
 import json
 import os
@@ -76,6 +77,7 @@ class SimWorker:
         timeout: float,
     ) -> None:
         """Start the child: `command` makes its command line from the folder of its `scripts`; it works in `folder`."""
+        gc.collect()  # engines lie in reference cycles; this ends the children of those that nobody can reach any more
         self.timeout = timeout
         self._numbers, self._rest = count(), b""
         self._said: deque[str] = deque(maxlen=KEPT_LINES)
@@ -166,6 +168,10 @@ class SimWorker:
     def drop(self, games: Sequence[int]) -> None:
         """Forget battles."""
         self._ask("drop", games=list(games))
+
+    def formats(self) -> list[list[Any]]:
+        """[id, generation, 1 with team preview, 1 if players bring teams] of every singles format; loads the data of all generations."""
+        return list(self._ask("formats")["formats"])
 
     def validate(self, format: str, team: str) -> list[str]:
         """Problems that the simulator's validator names, [] for a legal team; `team` is an export or a packed team."""
@@ -259,8 +265,8 @@ class SimWorker:
         return ":\n" + "\n".join(list(self._said)[-20:]) if self._said else ""
 
 
-def played_out(worker: SimWorker, format: str, key: str, game: int = 0) -> Reply:
-    """Play a battle of generated teams whose chance and choices depend on `key` alone; returns its `end`."""
+def played_out(worker: SimWorker, format: str, key: str, game: int = 0, teams: tuple[str, str] | None = None) -> Reply:
+    """Play a battle whose chance and choices depend on `key` alone, with packed or generated teams; returns its `end`."""
     from ludory.envs.pokemon.formats import battle_format
     from ludory.envs.pokemon.requests import seat_request
 
@@ -269,6 +275,8 @@ def played_out(worker: SimWorker, format: str, key: str, game: int = 0) -> Reply
         part: f"gen5,{hashlib.sha256(f'{key}|{part}'.encode()).hexdigest()[:16]}" for part in ("battle", "p1", "p2")
     }
     sides = {seat: {"seed": seeds[seat]} for seat in ("p1", "p2")}
+    if teams is not None:
+        sides = {seat: {"team": team} for seat, team in zip(("p1", "p2"), teams, strict=True)}
     (reply,) = worker.reset([{"i": game, "format": format, "seed": seeds["battle"], **sides}])["games"]
     turn = 0
     while reply.get("end") is None:

@@ -6,7 +6,13 @@ const KINDS = { move: 0, switch: 1, revive: 2, preview: 3, wait: 4 };
 const MOVES = 4;
 const FIRST_GIMMICK = 10;
 const GROUPS = { 6: [["mega", "ultra"]], 7: [["mega", "ultra"], ["zmove"]], 8: [["dynamax"]], 9: [["terastallize"]] };
-const FLAGS = { mega: "canMegaEvo", ultra: "canUltraBurst", dynamax: "canDynamax", terastallize: "canTerastallize", zmove: "canZMove" };
+const OFFERS = {
+  mega: [["mega", "canMegaEvo"], ["megax", "canMegaEvoX"]],
+  ultra: [["ultra", "canUltraBurst"]],
+  dynamax: [["dynamax", "canDynamax"]],
+  terastallize: [["terastallize", "canTerastallize"]],
+  zmove: [["zmove", "canZMove"], ["megay", "canMegaEvoY"]],
+};
 
 // What "compact" of a reset asks for: {"gimmick": "native" | "never", "slot_order": "request" | "alpha"}.
 function mode(asked, gen) {
@@ -19,8 +25,8 @@ function menuOrder(moves, alpha) {
   return alpha ? places.sort((a, b) => (moves[a].id < moves[b].id ? -1 : moves[a].id > moves[b].id ? 1 : a - b)) : places;
 }
 
-function offered(active, place, word) {
-  const flag = active[FLAGS[word]];
+function offered(active, place, word, name) {
+  const flag = active[name];
   if (!flag) return false;
   if (word === "zmove") return place < flag.length && flag[place] !== null;
   if (word === "dynamax") return asMaximum(active, place);
@@ -40,7 +46,9 @@ function moveLegal(active, place) {
 // The word that follows a move with the gimmick of `group`: the last one that is offered, as in requests.py.
 function gimmickWord(active, place, group) {
   let found = null;
-  for (const word of group) if (offered(active, place, word)) found = word;
+  for (const gimmick of group) {
+    for (const [word, name] of OFFERS[gimmick]) if (offered(active, place, word, name)) found = word;
+  }
   return found;
 }
 

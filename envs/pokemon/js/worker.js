@@ -156,13 +156,19 @@ function shown(value) {
   return text === undefined ? String(value) : text.slice(0, 200);
 }
 
+function allFormats() {
+  return Dex.formats.all().filter((format) => format.effectType === "Format");
+}
+
+function isSingles(format) {
+  return format.gameType === "singles" && format.playerCount === 2;
+}
+
 function singles(id, game = null) {
   if (typeof id !== "string") throw new Refused("format", `a format must be a text, got ${shown(id)}`, game);
   const format = Dex.formats.get(id);
   if (!format.exists || format.effectType !== "Format") throw new Refused("format", `there is no format ${shown(id)}`, game);
-  if (format.gameType !== "singles" || format.playerCount !== 2) {
-    throw new Refused("format", `${format.id} is not a singles format`, game);
-  }
+  if (!isSingles(format)) throw new Refused("format", `${format.id} is not a singles format`, game);
   return format;
 }
 
@@ -197,19 +203,20 @@ function crash(i, game, error) {
 // ---- operations
 
 const operations = {
+  // Ids alone: to tell more of a format loads the data of its generation, which makes battles of the others slower.
   hello() {
-    const all = Dex.formats.all().filter((format) => format.effectType === "Format");
     const listed = { singles: [], others: [] };
-    for (const format of all) {
-      if (format.gameType !== "singles" || format.playerCount !== 2) {
-        listed.others.push(format.id);
-        continue;
-      }
-      const gen = Dex.forFormat(format).gen;
-      const preview = Dex.formats.getRuleTable(format).has("teampreview");
-      listed.singles.push([format.id, gen, preview ? 1 : 0, format.team ? 0 : 1]);
-    }
+    for (const format of allFormats()) listed[isSingles(format) ? "singles" : "others"].push(format.id);
     return { protocol: 1, rules: `${RULES_PACKAGE} ${version}`, node: process.version, formats: listed };
+  },
+
+  // [id, generation, 1 with team preview, 1 if players bring teams] of every singles format.
+  formats() {
+    const told = allFormats().filter(isSingles).map((format) => {
+      const preview = Dex.formats.getRuleTable(format).has("teampreview");
+      return [format.id, Dex.forFormat(format).gen, preview ? 1 : 0, format.team ? 0 : 1];
+    });
+    return { formats: told };
   },
 
   reset(message) {

@@ -46,6 +46,7 @@ class TrajectoryDataset:
             with one head.
         discount: of the returns per move, for games with shared rewards.
         observation: what to compute from a file of trajectories of Pokémon battles; see `cached_shards`.
+        remap_vocab: accept such a file of other vocabularies; see `check_origin`.
 
     Attributes:
         layout: columns of `Decisions.extras` by name.
@@ -72,9 +73,11 @@ class TrajectoryDataset:
         extras: Sequence[str] = (),
         discount: float = 1.0,
         observation: str | None = None,
+        remap_vocab: bool = False,
     ) -> None:
         check_split(split, split_ratio)
-        self.path, self.split, self.skipped = _as_dataset(Path(path), observation), split, list[Problem]()
+        self.path = _as_dataset(Path(path), observation, remap_vocab)
+        self.split, self.skipped = split, list[Problem]()
         header, self._files, counts = _files(self.path)
         self._shards: list[ShardIndex] = []
         for file, count in zip(self._files, counts, strict=True):
@@ -245,22 +248,22 @@ def refuse_shared_games(training: TrajectoryDataset, validation: TrajectoryDatas
         )
 
 
-def _as_dataset(path: Path, observation: str | None = None) -> Path:
+def _as_dataset(path: Path, observation: str | None = None, remap_vocab: bool = False) -> Path:
     """`path`, or the cached dataset of a file of trajectories."""
     if not (path.is_file() and path.name.removesuffix(".gz").endswith((".jsonl", ".json"))):
         return path
     from .pokemon.shards import cached_shards
 
-    return cached_shards(path, observation)
+    return cached_shards(path, observation, remap_vocab)
 
 
-def header_at(path: str | Path) -> TrajectoryHeader:
+def header_at(path: str | Path, remap_vocab: bool = False) -> TrajectoryHeader:
     """The header of a dataset, given as a folder or one of its files. Nothing else is read.
 
     Raises:
         DataError: the dataset is missing, unreadable or damaged.
     """
-    header, files, _ = _files(_as_dataset(Path(path)))
+    header, files, _ = _files(_as_dataset(Path(path), remap_vocab=remap_vocab))
     if header is not None:
         return header
     with open_shard(files[0]) as shard:

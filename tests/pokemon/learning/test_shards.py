@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from ludory.agents.make import make_agent
 from ludory.algorithms.bc import BC
+from ludory.algorithms.sampling.teacher import policy_of
+from ludory.checkpoints.checkpoint import read_checkpoint, read_header
 from ludory.cli import main
 from ludory.data.dataset import TrajectoryDataset
 from ludory.data.pokemon.conversion import Conversion, ConvertedBattle, converted
 from ludory.data.pokemon.observations import observations_of, with_seed_observations
+from ludory.data.pokemon.samples import BattleSamples
 from ludory.data.pokemon.shards import cached_shards
 from ludory.data.pokemon.trajectories import MISSING, BattleTrajectory, read_trajectories, write_trajectories
+from ludory.envs.conventions import check_conventions
+from ludory.envs.make import make_game
+from ludory.envs.pokemon.formats import RULES
 from ludory.envs.pokemon.observation import flat_of_entity
 from ludory.envs.pokemon.vocab import VOCAB_SHA256
-from ludory.errors import DataError, TrainingError
+from ludory.errors import CheckpointError, DataError, TrainingError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "pokemon" / "sim_dev.jsonl.gz"
 
@@ -169,3 +177,97 @@ def test_written_seed_observations_read_back_as_the_same_numbers(
     kept = labelled.actions != MISSING
     assert np.allclose(observations_of(again, "seed41").observations, labelled.observations[kept], atol=1e-6)
     assert [step.action for step in again.steps] == labelled.actions[kept].tolist()
+
+
+def with_meta(path: Path, trajectories: list[BattleTrajectory], **meta: object) -> Path:
+    """A file of `trajectories` that say something else of where they come from."""
+    write_trajectories(path, [replace(one, meta={**one.meta, **meta}) for one in trajectories])
+    return path
+
+
+def test_data_of_another_vocabulary_are_refused_or_remapped_by_name(
+    trajectories: list[BattleTrajectory], tmp_path: Path
+) -> None:
+    """The stream holds names, so remapping gives the same numbers as data of this version; without names it is refused."""
+    other = "0" * 64
+    file = with_meta(tmp_path / "other.jsonl", trajectories[:8], vocab_sha256=other)
+    told = rf"vocab_sha256 {other[:12]}, this version has {VOCAB_SHA256[:12]}; type remap_vocab=True"
+    for read in (TrajectoryDataset, BattleSamples, cached_shards):
+        with pytest.raises(DataError, match=told):
+            read(file)
+        read(file, remap_vocab=True)
+        with pytest.raises(DataError, match=told):  # also when the remapped numbers are in the cache
+            read(file)
+    with pytest.raises(DataError, match=told):
+        BC("auto", None, dataset=file, split_ratio=(1, 0, 0))
+    model = BC("auto", None, dataset=file, split_ratio=(1, 0, 0), remap_vocab=True)
+    write_trajectories(tmp_path / "ours.jsonl", trajectories[:8])
+    ours = TrajectoryDataset(tmp_path / "ours.jsonl")
+    assert np.array_equal(
+        next(model.training_data.batches(64)).observations,
+        next(ours.batches(64)).observations,
+    )
+    bare = replace(trajectories[0], stream=(), steps=tuple(replace(step, at=0) for step in trajectories[0].steps))
+    nameless = with_meta(tmp_path / "nameless.jsonl", [bare], vocab_sha256=other)
+    with pytest.raises(DataError, match="names of that vocabulary are not in the file"):
+        cached_shards(nameless, "seed41", remap_vocab=True)
+
+
+def test_other_rules_are_told_once(trajectories: list[BattleTrajectory], tmp_path: Path) -> None:
+    """By a warning with both versions; unknown rules say nothing."""
+    file = with_meta(tmp_path / "rules.jsonl", trajectories[:4], rules="pokemon-showdown 0.11.9")
+    with pytest.warns(
+        UserWarning, match=r"the rules of pokemon-showdown 0\.11\.9, this version plays by pokemon-showdown 0\.11\.11"
+    ):
+        cached_shards(file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BattleSamples(file)
+        cached_shards(with_meta(tmp_path / "unknown.jsonl", trajectories[4:8], rules="unknown"))
+
+
+def test_orders_of_moves_and_gimmicks_are_not_mixed(trajectories: list[BattleTrajectory], tmp_path: Path) -> None:
+    """Neither in a file, nor between training and validation files, nor between data and game."""
+    for name, value, message in (
+        ("slot_order", "request", "slot_order is 'request' in the data and 'alpha' in the game"),
+        ("gimmick", "never", "'gimmick': 'never'"),
+    ):
+        file = tmp_path / f"{name}.jsonl"
+        changed = [replace(one, meta={**one.meta, name: value}) for one in trajectories[2:4]]
+        write_trajectories(file, [*trajectories[:2], *changed])
+        for read in (cached_shards, BattleSamples):
+            with pytest.raises(DataError, match=f"{name} {value}"):
+                read(file)
+        train, val = tmp_path / "train.jsonl", tmp_path / "val.jsonl"
+        write_trajectories(train, trajectories[:2])
+        write_trajectories(val, changed)
+        with pytest.raises(DataError, match=message):
+            BC("auto", None, train_data_path=train, val_data_path=val).validation_data  # noqa: B018
+    with pytest.raises(DataError, match="slot_order is 'alpha' in the data and 'request' in the game"):
+        BC("auto", "PokemonGen1RandomBattle-v0", dataset=train, split_ratio=(1, 0, 0)).training_data  # noqa: B018
+
+
+def test_a_checkpoint_plays_and_starts_games_of_its_own_conventions(files: tuple[Path, Path], tmp_path: Path) -> None:
+    """Another order of moves, use of gimmicks or vocabulary is refused with both values; other rules are a warning."""
+    model = BC("auto", None, dataset=files[1], split_ratio=(1, 0, 0))
+    file = tmp_path / "clone.ludory"
+    model.save(file)
+    env = read_header(file)["env"]
+    assert env["conventions"] == {"rules": RULES, "vocab_sha256": VOCAB_SHA256, "slot_order": "alpha"}
+    alpha = make_game("PokemonGen1RandomBattle-v0", slot_order="alpha")
+    make_agent(str(file), alpha)
+    request = make_game("PokemonGen1RandomBattle-v0")
+    told = r"slot_order='alpha', PokemonGen1RandomBattle-v0 has slot_order='request'.*make the game with slot_order='alpha'"
+    with pytest.raises(CheckpointError, match=told):
+        make_agent(str(file), request)
+    with pytest.raises(CheckpointError, match=told):
+        policy_of(file, *read_checkpoint(file), request)
+    gen9 = [make_game("PokemonGen9RandomBattle-v0", gimmick=name) for name in ("native", "never")]
+    with pytest.raises(CheckpointError, match="gimmick='native'"):
+        check_conventions(gen9[0].conventions, gen9[1], "net.ludory")
+    with pytest.raises(
+        CheckpointError, match=f"vocab_sha256 {'1' * 12}, .* has {VOCAB_SHA256[:12]}: .* cannot be remapped"
+    ):
+        check_conventions({"vocab_sha256": "1" * 64}, alpha, "net.ludory")
+    with pytest.warns(UserWarning, match=r"pokemon-showdown 0\.11\.8"):
+        check_conventions({"rules": "pokemon-showdown 0.11.8"}, alpha, "net.ludory")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ludory.cli.common.options import Flag, Paths
@@ -15,6 +16,8 @@ from .convert import files_of
 class _Options:
     """Play recorded battles again from their input logs, and compare logs and teams with what was recorded.
 
+    Records of battles that failed have no log to compare; they are played up to their last choice.
+
     Example: ludory pokemon resimulate battles.jsonl.gz
     """
 
@@ -22,6 +25,13 @@ class _Options:
     """Files of battles with `inputLog`."""
     hashes: Flag = False
     """Print the hash of every battle's log."""
+
+
+def _how_far(lines: Sequence[str]) -> str:
+    """Where a battle without a recorded log stands after its last choice."""
+    turns = [line.split("|")[2] for line in lines if line.startswith("|turn|")]
+    over = any(line.startswith(("|win|", "|tie")) for line in lines)
+    return f"plays again without a fault to {'its end' if over else 'its last choice'}, in turn {turns[-1] if turns else 0}"
 
 
 def run(argv: list[str]) -> int:
@@ -43,7 +53,10 @@ def run(argv: list[str]) -> int:
                     continue
                 try:
                     played = resimulate(worker, battle)
-                    check_same(battle, played)
+                    if battle.lines:
+                        check_same(battle, played)
+                    else:
+                        print(visible(f"{battle.id}: {_how_far(played.spectator)}"))
                 except (RejectedBattleError, DataError) as error:
                     print(visible(f"{battle.place}, battle {battle.id}: {error}"))
                     wrong += 1

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ludory.envs.pokemon.failures import choice_of_text
 from ludory.envs.pokemon.formats import FIRST_GIMMICK, MOVES, Gimmick, SlotOrder, gimmick_groups
 from ludory.envs.pokemon.requests import SeatRequest, menu_order, seat_request
 from ludory.errors import BackendError, DataError, OptionError
@@ -100,7 +101,7 @@ def resimulate(worker: SimWorker, battle: RecordedBattle, game: int = 0) -> Resi
                 if not choices[seat]:
                     break
                 streams[seat].append(request_line(request, reply["order"][seat]))
-                made[seat] = choices[seat].popleft()
+                made[seat] = choice_of_text(choices[seat].popleft(), request, reply["order"][seat], start["format"])
                 decisions[seat].append(SeatDecision(len(streams[seat]), str(made[seat])))
             if made == [None, None]:
                 break
@@ -322,7 +323,7 @@ def action_of_choice(
     if verb != "move" or not places or not words:
         raise reject("label_outside_mask", f"{choice!r} answers no request of this kind")
     moves, active = request["active"][0]["moves"], request["active"][0]
-    word = {"megax": "mega", "megay": "mega"}.get(words[-1], words[-1]) if len(words) > 1 else ""
+    word = words[-1] if len(words) > 1 else ""
     if word == "dynamax" and not active.get("canDynamax"):
         word = ""  # every choice of a dynamaxed Pokémon says so
     fits = [k for k, place in enumerate(places) if moves[place]["id"] == words[0]]
@@ -334,9 +335,10 @@ def action_of_choice(
     k = (usable or fits)[0]
     if not word:
         return k, ""
-    name = SHORT.get(word, word)
+    name = "mega" if word.startswith("mega") else SHORT.get(word, word)
     if gimmick == "never":
         return k, name
+    word = {"megax": "mega", "megay": "zmove"}.get(word, word)  # see `requests.py`
     for number, group in enumerate(gimmick_groups(gen)):
         if word in group:
             return FIRST_GIMMICK + MOVES * number + k, name

@@ -20,6 +20,7 @@ from ludory.envs.pokemon.vocab import VOCAB_SHA256
 from ludory.errors import DataError, OptionError
 
 from .observations import observations_of
+from .origins import check_origin, remapped
 from .splitting import check_disjoint
 from .trajectories import KINDS, MISSING, read_trajectories
 
@@ -45,9 +46,11 @@ class BattleSamples:
         kinds: of decisions to keep; None: all.
         weights: of kinds, instead of those in the file, such as {"single": 1.0}.
         train_path: refuse a file that shares a battle with this one.
+        remap_vocab: accept data of other vocabularies, see `check_origin`.
 
     Raises:
-        DataError: the file is damaged, shares battles, mixes numbers of actions or orders of moves, or has no label.
+        DataError: the file is damaged, shares battles, mixes numbers of actions, orders of moves or uses of gimmicks, is of other
+            vocabularies, or has no label.
         OptionError: an argument is invalid.
     """
 
@@ -60,6 +63,7 @@ class BattleSamples:
         kinds: Collection[str] | None = None,
         weights: Mapping[str, float] | None = None,
         train_path: str | Path | None = None,
+        remap_vocab: bool = False,
     ) -> None:
         if observation not in SPECS:
             raise OptionError(f"observation={observation!r}: must be one of {', '.join(SPECS)}")
@@ -72,7 +76,7 @@ class BattleSamples:
         if train_path is not None:
             check_disjoint(train_path, data_path)
         self.segments: tuple[Segment, ...] = SPECS[observation]().segments
-        self.folder = cached_samples(data_path, observation)
+        self.folder = cached_samples(data_path, observation, remap_vocab)
         arrays = {
             name: np.load(self.folder / f"{name}.npy", mmap_mode="r")
             for name in ("actions", "weights", "kinds", "trajectories")
@@ -149,35 +153,40 @@ def create_dataloader(
     )
 
 
-def cached_samples(path: str | Path, observation: str) -> Path:
+def cached_samples(path: str | Path, observation: str, remap_vocab: bool = False) -> Path:
     """The folder of a file's arrays, computed now if it is not in the cache; its name holds the file's hash, encoder and vocabularies.
 
     Raises:
-        DataError: the file is damaged, or mixes numbers of actions or orders of moves.
+        DataError: the file is damaged, is of other vocabularies, or mixes numbers of actions, orders of moves or uses of gimmicks.
     """
     with Path(path).open("rb") as handle:
         digest = hashlib.sha256()
         while part := handle.read(1 << 20):
             digest.update(part)
-    folder = (
-        cache_directory("pokemon-samples")
-        / f"{digest.hexdigest()[:16]}-{observation}-{ENCODER_VERSION}-{VOCAB_SHA256[:8]}"
-    )
+    check_origin(next(iter(read_trajectories(path))), path, remap_vocab)
+    name = f"{digest.hexdigest()[:16]}-{observation}-{ENCODER_VERSION}-{VOCAB_SHA256[:8]}"
+    folder = cache_directory("pokemon-samples") / remapped(name, remap_vocab)
     if not (folder / SUMMARY).exists():
         with atomic_folder(folder) as place:
-            _write(Path(path), observation, place)
+            _write(Path(path), observation, place, remap_vocab)
     return folder
 
 
-def _write(path: Path, observation: str, place: Path) -> None:
+def _write(path: Path, observation: str, place: Path, remap_vocab: bool) -> None:
     """Count first, then fill arrays on disk: one trajectory at a time is in memory."""
-    steps, shapes = 0, set[tuple[int, str]]()
+    steps, shapes = 0, set[tuple[int, str, str]]()
     for one in read_trajectories(path):
+        check_origin(one, path, remap_vocab)
         steps += len(one.steps)
-        shapes.add((one.actions, str(one.meta.get("slot_order", "unknown"))))
+        order, gimmick = (str(one.meta.get(name, "unknown")) for name in ("slot_order", "gimmick"))
+        shapes.add((one.actions, order, gimmick))
     if len(shapes) > 1:
-        told = "; ".join(f"{count} actions, moves in order {order}" for count, order in sorted(shapes))
-        raise DataError(f"{path}: all trajectories must have one number of actions and one order of moves, got {told}")
+        told = "; ".join(
+            f"{count} actions, slot_order {order}, gimmick {gimmick}" for count, order, gimmick in sorted(shapes)
+        )
+        raise DataError(
+            f"{path}: all trajectories must have one number of actions, one order of moves and one use of gimmicks, got {told}"
+        )
     size, actions = SPECS[observation]().shape[0], next(iter(shapes))[0]
     kinds: dict[str, tuple[Any, tuple[int, ...]]] = {
         "observations": (np.float32, (steps, size)),

@@ -34,6 +34,7 @@ from ludory.errors import DataError, OptionError
 from ludory.plugins import games
 
 from .observations import observations_of
+from .origins import check_origin, remapped
 from .splitting import battle_lines
 from .trajectories import MISSING, BattleTrajectory, read_trajectories
 
@@ -50,21 +51,23 @@ class _Kind(NamedTuple):
     gimmick: str
 
 
-def cached_shards(path: str | Path, observation: str | None = None) -> Path:
+def cached_shards(path: str | Path, observation: str | None = None, remap_vocab: bool = False) -> Path:
     """The folder of the dataset of a trajectory file; converted now if it is not in the cache yet.
 
     Args:
         path: of the file.
         observation: "entity", "flat" or "seed41"; None: entity, or seed41 for files of the seed's schema.
+        remap_vocab: accept data of other vocabularies, see `check_origin`.
 
     Raises:
-        DataError: a line is not a trajectory, or trajectories of several kinds are mixed.
+        DataError: a line is not a trajectory, trajectories of several kinds are mixed, or they are of other vocabularies.
         OptionError: no such observation.
     """
     if observation is not None and observation not in SPECS:
         raise OptionError(f"observation={observation!r}: must be one of {', '.join(SPECS)}")
     source = Path(path)
     first = next(iter(read_trajectories(source)))
+    check_origin(first, source, remap_vocab)
     wanted = observation or ("entity" if first.stream else "seed41")
     if wanted != "seed41" and not first.stream:
         raise DataError(
@@ -72,12 +75,12 @@ def cached_shards(path: str | Path, observation: str | None = None) -> Path:
             'ask for observation="seed41", or convert the replays again with `ludory pokemon convert`'
         )
     name = f"{_hash_of(source)[:16]}-{wanted}-{ENCODER_VERSION}-{VOCAB_SHA256[:8]}"
-    folder = cache_directory("pokemon-data") / name
+    folder = cache_directory("pokemon-data") / remapped(name, remap_vocab)
     if not (folder / MANIFEST).exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with claimed(folder, wait=True):
             if not (folder / MANIFEST).exists():
-                _convert(source, wanted, folder)
+                _convert(source, wanted, folder, remap_vocab)
     return folder
 
 
@@ -86,7 +89,7 @@ def _hash_of(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def _convert(source: Path, observation: str, folder: Path) -> None:
+def _convert(source: Path, observation: str, folder: Path, remap_vocab: bool) -> None:
     """Write the dataset beside its place, then rename: it appears whole or not at all."""
     shutil.rmtree(folder, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="converting-") as place:
@@ -94,6 +97,7 @@ def _convert(source: Path, observation: str, folder: Path) -> None:
         battles: dict[str, dict[str, str]] = {"names": {}, "logs": {}}
         sides, kinds = Counter[str](), Counter[_Kind]()
         for one in read_trajectories(source):
+            check_origin(one, source, remap_vocab)
             sides[one.replay_id] += 1
             kinds[_kind(one)] += 1
         header = _header(source, observation, kinds)
@@ -153,9 +157,12 @@ def _header(source: Path, observation: str, kinds: Counter[_Kind]) -> Trajectory
     """
     (format, count, slot_order, gimmick), _ = kinds.most_common(1)[0]
     if len({kind[1:] for kind in kinds}) > 1:
-        told = "; ".join(f"{kind.format or 'no format'}, {kind.actions} actions, {kind.slot_order}" for kind in kinds)
+        told = "; ".join(
+            f"{kind.format or 'no format'}, {kind.actions} actions, slot_order {kind.slot_order}, gimmick {kind.gimmick}"
+            for kind in kinds
+        )
         raise DataError(
-            f"{source}: a dataset is of one number of actions and one order of moves, got {told}; split the file, or take "
+            f"{source}: a dataset is of one number of actions, one order of moves and one use of gimmicks, got {told}; split the file, or take "
             "gimmick='never' for all"
         )
     options: dict[str, Any] = {"observation": observation} if observation != "entity" else {}
