@@ -98,6 +98,8 @@ class GameFacts:
     """Whether a seat may be out before the game ends. None: follows from the fields, see `Game.seats_leave`."""
     seats_wait: bool | None = None
     """Whether a seat of a simultaneous game may have nothing to decide. None: follows from the fields, see `Game.seats_wait`."""
+    network: str | None = None
+    """Id of the network that policy="auto" makes, where hidden layers over the observation are not the right one."""
 
     @property
     def head_sizes(self) -> tuple[int, ...]:

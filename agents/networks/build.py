@@ -16,8 +16,6 @@ from ludory.plugins.spec import parse_spec
 from .policy import Policy
 
 ALIASES = {"auto": "mlp", "MlpPolicy": "mlp"}
-BATTLES = {932: "pokemon/entity", 1116: "pokemon/mlp", 41: "pokemon/seed-mlp"}
-"""Network of a battle of Pokémon by the size of its observation: entity, flat, seed41."""
 
 
 class PolicySpec(NamedTuple):
@@ -52,10 +50,8 @@ def parse_policy(text: str | PolicySpec) -> PolicySpec:
 
 
 def suited_policy(policy: str | PolicySpec, facts: GameFacts) -> str | PolicySpec:
-    """`policy`; "auto" in a battle of Pokémon is the network that reads the battle's observation."""
-    if policy != "auto" or not facts.name.lower().startswith("pokemon"):
-        return policy
-    return BATTLES.get(facts.observation.size, policy)
+    """`policy`, or the network that the game names where it is "auto"."""
+    return facts.network if policy == "auto" and facts.network is not None else policy
 
 
 def complete(spec: PolicySpec, wishes: Mapping[str, Any]) -> PolicySpec:

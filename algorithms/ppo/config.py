@@ -93,7 +93,7 @@ def suited_to(game: Game) -> dict[str, Any]:
         return {}
     facts = game.facts
     fields = dict(LONE if facts.players == 1 else TABLE)
-    if facts.observation.dtype == "float32":
+    if facts.observation.dtype == "float32" and facts.network is None:
         fields["normalize_observations"] = True
     if facts.box is not None:
         fields["normalize_rewards"] = True

@@ -12,6 +12,8 @@ from .formats import RULES, Gimmick, SlotOrder, action_names, battle_format, gim
 from .vocab import VOCAB_SHA256
 
 OBSERVATIONS = ("entity", "flat", "seed41", "none")
+NETWORKS = {"entity": "pokemon/entity", "flat": "pokemon/mlp", "seed41": "pokemon/seed-mlp"}
+"""The network that learns by default, by observation."""
 _ROUNDS_PER_TURN = 6
 """More decisions than one in a turn: forced switches, pivots, and choices that were refused."""
 
@@ -68,6 +70,7 @@ def make_game(
         saves=True,
         redeals=False,
         seats_wait=True,
+        network=NETWORKS.get(observation),
     )
     lane = LaneOptions(found.id, found.gen, gimmick, slot_order, observation, max_turns, preview)
     return Game(

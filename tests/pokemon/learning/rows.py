@@ -7,6 +7,7 @@ from torch import Tensor
 
 from ludory.agents.networks.pokemon.rows import ENTITY_SIZE
 from ludory.envs.game import GameFacts, Head, ObservationSpec, flat_segments
+from ludory.envs.pokemon import NETWORKS
 from ludory.envs.pokemon.vocab import vocabulary
 
 KINDS = ("species", "abilities", "items", "types", "types", "types", "statuses", *["moves"] * 5)
@@ -18,7 +19,20 @@ def battle_facts(actions: int = 14, size: int = ENTITY_SIZE, name: str = "entity
     segments = flat_segments(parts if size == ENTITY_SIZE else {name: size})
     observation = ObservationSpec(name, (size,), "float32", segments, -1, 2000)
     heads = (Head("action", actions),)
-    return GameFacts("pokemon", 2, "simultaneous", "zero_sum", True, True, heads, observation, 1000, -1, 1)
+    return GameFacts(
+        "pokemon",
+        2,
+        "simultaneous",
+        "zero_sum",
+        True,
+        True,
+        heads,
+        observation,
+        1000,
+        -1,
+        1,
+        network=NETWORKS.get(name),
+    )
 
 
 def random_rows(count: int, seed: int = 0) -> Tensor:

@@ -28,6 +28,7 @@ from ludory.data.shards import MANIFEST, write_dataset
 from ludory.envs.engine.binding.bind import cache_directory
 from ludory.envs.game import Head
 from ludory.envs.make import make_game
+from ludory.envs.pokemon import NETWORKS
 from ludory.envs.pokemon.observation import ENCODER_VERSION, entity_spec, flat_spec, seed41_spec
 from ludory.envs.pokemon.vocab import VOCAB_SHA256
 from ludory.errors import DataError, OptionError
@@ -171,7 +172,7 @@ def _header(source: Path, observation: str, kinds: Counter[_Kind]) -> Trajectory
     ids = [id for id in games.ids() if dict(games.get(id).fixed) == {"format": format}]
     if len(kinds) == 1 and format and ids:
         return header_of(make_game(ids[0], **options), extra_columns=(WEIGHT,))
-    facts = {"turns": "simultaneous"}
+    facts = {"turns": "simultaneous", "network": NETWORKS[observation]}
     heads = (Head("choice", count),)
     return TrajectoryHeader("pokemon", SPECS[observation](), heads, 2, extra_columns=(WEIGHT,), facts=facts)
 
