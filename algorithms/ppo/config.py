@@ -26,9 +26,11 @@ LONE: dict[str, Any] = {
 """For one seat with rewards at every step, as classic control has them."""
 TABLE: dict[str, Any] = {
     "num_envs": 64,
-    "n_steps": 64,
-    "batch_size": 1024,
+    "n_steps": 128,
+    "batch_size": 256,
     "n_epochs": 4,
+    "gae_lambda": 0.9,
+    "ent_coef": 0.003,
     "seats": "all",
 }
 """For several seats: self-play, or one policy in all seats."""

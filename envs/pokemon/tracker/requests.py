@@ -1,0 +1,252 @@
+"""`RequestRows`: reads a seat's requests, which are the truth about its own team."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ....errors import OptionError
+from .layout import (
+    ABILITY,
+    ACTIVE,
+    ACTIVE_ROW,
+    BASE_ABILITY,
+    BASE_SPECIES,
+    EXISTS,
+    FIELD_TURNS,
+    FORCED,
+    HP_MAX,
+    ITEM,
+    ITEM_LOST,
+    LAST_MOVE,
+    LOCKED,
+    MAYBE_TRAPPED,
+    MENU,
+    MENU_DISABLED,
+    MENU_PP,
+    MENU_PP_MAX,
+    MENU_SIZE,
+    MOVES,
+    NUM_MOVES,
+    NUM_TEMPORARY,
+    OFFERED,
+    PP,
+    PP_MAX,
+    PREVIEW,
+    ROW,
+    SPECIES,
+    SPENT,
+    STAGES,
+    STATS,
+    TEAM_SIZE,
+    TEMPORARY,
+    TERA,
+    TERASTALLIZED,
+    TRAPPED,
+    VOLATILE,
+    WAITING,
+)  # fmt: skip
+from .moves import LOCKING
+from .rows import (
+    ABILITY_NUMBERS,
+    GRENINJA,
+    GRENINJA_BOND,
+    HIDDEN_POWERS,
+    ITEM_NUMBERS,
+    MOVE_NUMBERS,
+    NO_MENU,
+    TYPE_NUMBERS,
+    TeamRows,
+)  # fmt: skip
+
+_BATTLE_BOND = ABILITY_NUMBERS["battlebond"]
+_REQUEST_STATS = ("atk", "def", "spa", "spd", "spe")
+
+
+class RequestRows(TeamRows):
+    """Rows that requests correct.
+
+    Args:
+        gen: generation, 1 to 9.
+        perspective: 0 for p1, 1 for p2, None for a spectator.
+        slot_order: "alpha" sorts known moves and menus by move id instead of request and appearance.
+    """
+
+    def __init__(self, gen: int, perspective: int | None, slot_order: str = "request") -> None:
+        super().__init__(gen, perspective)
+        self.perspective = perspective
+        self.slot_order = slot_order
+
+    def request(self, request: Mapping[str, Any] | None, order: Sequence[int]) -> None:
+        """Read the seat's request, which is the truth about its own team.
+
+        Args:
+            request: as the simulator made it, or None.
+            order: fixed team slot of each current position.
+        """
+        if self.perspective is None:
+            raise OptionError("a spectator gets no requests: choose perspective 0 or 1")
+        if not request or "side" not in request:
+            return
+        team = request["side"]["pokemon"]
+        if not self.bound:
+            self._bind(team, order)
+        if team and team[0]["active"] and self.values[ACTIVE_ROW] not in (order[0], -1):
+            self._correct_active(order[0])
+        for position, pokemon in enumerate(team):
+            if self._requested[order[position]] != pokemon:
+                self._read_member(order[position], pokemon)
+        self._read_menu(request)
+
+    def _bind(self, team: Sequence[Mapping[str, Any]], order: Sequence[int]) -> None:
+        """First request: rows in order of appearance become fixed slots."""
+        values = self.values
+        seen = [
+            (self.nicknames[row], values[row * ROW : row * ROW + ROW])
+            for row in range(6)
+            if self.nicknames[row] is not None
+        ]
+        active = values[ACTIVE_ROW]
+        active_name = self.nicknames[active] if active >= 0 else None
+        for row in range(6):
+            values[row * ROW + EXISTS] = 0
+            self.clear_row(row)
+        self.bound = True
+        self.before[0] = None
+        self.counts[0] = len(team)
+        for position, pokemon in enumerate(team):
+            slot, nickname = order[position], pokemon["ident"][4:]
+            for name, block in seen:
+                if name == nickname:
+                    values[slot * ROW : slot * ROW + ROW] = block
+                    seen.remove((name, block))
+                    break
+            self.nicknames[slot] = nickname
+            if nickname == active_name and (pokemon["active"] or active == values[ACTIVE_ROW]):
+                values[ACTIVE_ROW] = slot
+        values[TEAM_SIZE] = len(team)
+
+    def _correct_active(self, row: int) -> None:
+        """The request says that another Pokémon is active than the lines did (an own Illusion): move what is true of the field."""
+        values = self.values
+        shown = values[ACTIVE_ROW]
+        for offset in (ACTIVE, FIELD_TURNS, LAST_MOVE, *range(STAGES, STAGES + 7)):
+            values[row * ROW + offset], values[shown * ROW + offset] = values[shown * ROW + offset], 0
+        values[shown * ROW + LAST_MOVE] = 1
+        values[ACTIVE_ROW] = row
+        self._conditions[row] = self._conditions[shown] = None
+        self._requested[row] = self._requested[shown] = None
+
+    def _read_member(self, slot: int, pokemon: Mapping[str, Any]) -> None:
+        values, start = self.values, slot * ROW
+        last = self._requested[slot]
+        self._requested[slot] = pokemon
+        self.set_details(slot, pokemon["details"])
+        self.set_condition(slot, pokemon["condition"])
+        if last is None or last["stats"] != pokemon["stats"]:
+            stats = pokemon["stats"]
+            for k, name in enumerate(_REQUEST_STATS, STATS + 1):
+                values[start + k] = stats[name]
+            values[start + STATS] = values[start + HP_MAX]
+        item = pokemon["item"]
+        if item:
+            values[start + ITEM] = ITEM_NUMBERS[item]
+        else:
+            values[start + ITEM] = 1
+            values[start + ITEM_LOST] |= last is not None and last["item"] != ""
+        if self.gen > 2:
+            base = ABILITY_NUMBERS[pokemon["baseAbility"]]
+            if (
+                base == _BATTLE_BOND and values[start + BASE_SPECIES] == GRENINJA
+            ):  # lines and details call it plain Greninja
+                values[start + BASE_SPECIES] = GRENINJA_BOND
+                self.set_species(slot, GRENINJA_BOND)
+            if base != values[start + BASE_ABILITY]:
+                if values[start + ABILITY] == values[start + BASE_ABILITY]:
+                    values[start + ABILITY] = base
+                values[start + BASE_ABILITY] = base
+            if "ability" in pokemon:
+                values[start + ABILITY] = ABILITY_NUMBERS[pokemon["ability"]]
+        if "teraType" in pokemon:
+            values[start + TERA] = TYPE_NUMBERS[pokemon["teraType"]]
+            if values[start + TERASTALLIZED] != bool(pokemon["terastallized"]):  # an Illusion was terastallized
+                values[start + TERASTALLIZED] = bool(pokemon["terastallized"])
+                self.set_species(slot, values[start + SPECIES])
+        if last is None or last["moves"] != pokemon["moves"] or last["active"] != pokemon["active"]:
+            self._read_moves(slot, pokemon)
+
+    def _read_moves(self, slot: int, pokemon: Mapping[str, Any]) -> None:
+        """Moves of an own Pokémon. Those of an active one that differ from what it had are temporary."""
+        values, start = self.values, slot * ROW
+        moves = [MOVE_NUMBERS[name] for name in pokemon["moves"][:4]]
+        if self.slot_order == "alpha":
+            moves.sort()  # numbers go by id
+        known = values[start + MOVES : start + MOVES + values[start + NUM_MOVES]].tolist()
+        if moves == known:
+            values[start + NUM_TEMPORARY] = 0
+            return
+        temporary = bool(known) and pokemon["active"]
+        block = start + (TEMPORARY if temporary else MOVES)
+        old = dict(zip(known, values[start + MOVES + PP : start + MOVES + PP + 4], strict=False))
+        for k, move in enumerate(moves):
+            values[block + k] = move
+            most = 5 if temporary and move not in old else self.dex.move_pp[move]
+            left = old.get(move, most)
+            if (
+                temporary and k < len(known) and (known[k] == move or self.gen == 1)
+            ):  # Mimic may copy a move that it knows
+                left = values[start + MOVES + PP + k]
+            values[block + PP + k] = left
+            values[block + PP_MAX + k] = most
+        values[start + (NUM_TEMPORARY if temporary else NUM_MOVES)] = len(moves)
+
+    def _read_menu(self, request: Mapping[str, Any]) -> None:
+        values = self.values
+        values[PREVIEW] = bool(request.get("teamPreview"))
+        values[FORCED] = bool(request.get("forceSwitch"))
+        values[WAITING] = bool(request.get("wait"))
+        values[MENU : MENU + MENU_SIZE] = NO_MENU
+        actives = request.get("active")
+        if not actives:
+            values[TRAPPED] = values[MAYBE_TRAPPED] = 0
+            return
+        active = actives[0]
+        values[TRAPPED] = bool(active.get("trapped"))
+        values[MAYBE_TRAPPED] = bool(active.get("maybeTrapped"))
+        moves = active["moves"][:4]
+        maximum = active.get("maxMoves")
+        shown = maximum["maxMoves"] if maximum and not active.get("canDynamax") else ()
+        if self.slot_order == "alpha":
+            places = sorted(range(len(moves)), key=lambda k: str(moves[k]["id"]))
+            moves = [moves[k] for k in places]
+            shown = [shown[k] for k in places if k < len(shown)]
+        start = values[ACTIVE_ROW] * ROW
+        block = start + (TEMPORARY if values[start + NUM_TEMPORARY] else MOVES)
+        for k, move in enumerate(moves):
+            number = MOVE_NUMBERS[move["id"]]
+            if number in HIDDEN_POWERS:  # its type stands in the name alone: "Hidden Power Ice 70"
+                number = MOVE_NUMBERS[move["move"]] or number
+            values[MENU + k] = number or 0
+            values[MENU + MENU_DISABLED + k] = bool(move.get("disabled"))
+            pp = move.get("pp")
+            if pp is None:  # a locked move: what is known of it
+                for place in range(block, block + 4):
+                    if values[place] == number and number:
+                        values[MENU + MENU_PP + k] = values[place + PP]
+                        values[MENU + MENU_PP_MAX + k] = values[place + PP_MAX]
+                continue
+            values[MENU + MENU_PP + k] = pp
+            values[MENU + MENU_PP_MAX + k] = move["maxpp"]
+            for place in (block + k, *range(block, block + 4)):
+                if values[place] == number or (number in HIDDEN_POWERS and values[place] in HIDDEN_POWERS):
+                    values[place + PP] = pp
+                    values[place + PP_MAX] = move["maxpp"]
+                    break
+        values[VOLATILE + LOCKED] = len(moves) == 1 and "pp" not in moves[0] and values[MENU] in LOCKING
+        for k, move in enumerate(shown[:4]):  # dynamaxed: the menu are Max Moves
+            values[MENU + k] = MOVE_NUMBERS[move["move"]]
+        mega = active.get("canMegaEvo") or active.get("canUltraBurst")
+        offers = (mega, active.get("canZMove"), active.get("canDynamax"), active.get("canTerastallize"))
+        for k, offer in enumerate(offers):
+            if offer and not values[SPENT + k]:
+                values[OFFERED + k] = 1

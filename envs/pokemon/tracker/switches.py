@@ -1,0 +1,241 @@
+"""Lines of coming and going: switches, Illusions, formes, Transform, fainting."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+from ..vocab import numbers
+from .handlers import line
+from .layout import (
+    ABILITY,
+    ACTIVE,
+    ACTIVE_ROW,
+    BASE_ABILITY,
+    BASE_SPECIES,
+    FAINTED,
+    FIELD_TURNS,
+    HP,
+    HP_EXACT,
+    HP_MAX,
+    ITEM,
+    LAST_MOVE,
+    MOVES,
+    NUM_MOVES,
+    NUM_TEMPORARY,
+    PP,
+    PP_MAX,
+    ROW,
+    SEEN,
+    SPECIES,
+    STAGES,
+    STATUS,
+    STATUS_TURNS,
+    SUBSTITUTE,
+    TEMPORARY,
+    TERASTALLIZED,
+    TRANSFORMED,
+    TYPE_1,
+    TYPE_2,
+    VOLATILE,
+    VOLATILE_SIZE,
+    VOLATILES,
+)  # fmt: skip
+from .reveals import reveal
+
+if TYPE_CHECKING:
+    from .tracker import Tracker
+
+_SPECIES = numbers("species")
+_ZOROARKS = frozenset(_SPECIES[name] for name in ("zorua", "zoroark", "zoruahisui", "zoroarkhisui"))
+_TOXIC = numbers("statuses")["tox"]
+_BATON_PASS = numbers("moves")["batonpass"]
+_MOVES = numbers("moves")
+_NO_STAGES = array("i", [0] * 7)
+_PASSED = frozenset(
+    VOLATILES.index(name)
+    for name in (
+        "confusion", "leechseed", "substitute", "perish", "curse", "ingrain", "aquaring", "focusenergy", "magnetrise", "healblock",
+    )
+)  # fmt: skip
+"""Volatile conditions that Baton Pass hands on."""
+
+
+def _enter(tracker: Tracker, parts: list[str], dragged: bool) -> None:
+    side = tracker.side(parts[2])
+    values = tracker.values
+    move = 0 if dragged else tracker.passing[side]
+    left = values[ACTIVE_ROW + side]
+    if move and left >= 0 and not values[left * ROW + FAINTED]:
+        stages = values[left * ROW + STAGES : left * ROW + STAGES + 7]
+        conditions = values[VOLATILE + side * VOLATILE_SIZE : VOLATILE + side * VOLATILE_SIZE + VOLATILE_SIZE]
+    else:
+        move = 0
+    tracker.passing[side] = 0
+    tracker.leave(side)
+    row = tracker.find(side, parts[2][5:], parts[3])
+    if side == 0 and tracker.bound:
+        row = _behind_illusion(tracker, row, parts[4])
+    start = row * ROW
+    if side or not tracker.bound:  # requests tell the truth about the own team
+        tracker.before[side] = row, values[start : start + ROW], tracker.nicknames[row], tracker.details[row]
+    if side or not tracker.bound:
+        tracker.nicknames[row] = parts[2][5:]
+        tracker.set_details(row, parts[3])
+    tracker.set_condition(row, parts[4])
+    values[start + SEEN] = values[start + ACTIVE] = 1
+    if values[start + STATUS] == _TOXIC:
+        values[start + STATUS_TURNS] = 0
+    values[ACTIVE_ROW + side] = row
+    if move:
+        if move == _BATON_PASS:
+            values[start + STAGES : start + STAGES + 7] = stages
+            for k in _PASSED:
+                values[VOLATILE + side * VOLATILE_SIZE + k] = conditions[k]
+        else:
+            values[VOLATILE + side * VOLATILE_SIZE + SUBSTITUTE] = conditions[SUBSTITUTE]
+    if tracker.own_moves and side == 0:
+        for name in tracker.own_moves.get(parts[2][5:], ()):
+            tracker.learn(row, _MOVES[name])
+
+
+def _behind_illusion(tracker: Tracker, row: int, condition: str) -> int:
+    """Row of the own Pokémon that comes in looking like the one of `row`: its largest hp gives an own Illusion away."""
+    most = condition.partition(" ")[0].partition("/")[2]
+    values = tracker.values
+    if most.isdigit() and int(most) != values[row * ROW + HP_MAX]:
+        for other in range(6):
+            start = other * ROW
+            if (
+                values[start + BASE_SPECIES] in _ZOROARKS
+                and values[start + HP_MAX] == int(most)
+                and not values[start + FAINTED]
+            ):
+                return other
+    return row
+
+
+@line("switch")
+def switch(tracker: Tracker, parts: list[str]) -> None:
+    """`|switch|POKEMON|DETAILS|HP STATUS`."""
+    _enter(tracker, parts, dragged=False)
+
+
+@line("drag")
+def drag(tracker: Tracker, parts: list[str]) -> None:
+    """`|drag|POKEMON|DETAILS|HP STATUS`: nobody chose it."""
+    _enter(tracker, parts, dragged=True)
+
+
+@line("replace")
+def replace(tracker: Tracker, parts: list[str]) -> None:
+    """`|replace|POKEMON|DETAILS`: an Illusion ends. The Pokémon that was shown gets back what it had before it seemed to come in."""
+    side = tracker.side(parts[2])
+    values = tracker.values
+    shown = values[ACTIVE_ROW + side]
+    if shown < 0:
+        raise ValueError("nobody is active")
+    before = tracker.before[side]
+    now = values[shown * ROW : shown * ROW + ROW]
+    learnt = now[MOVES : MOVES + now[NUM_MOVES]]
+    if before is not None and before[0] == shown:
+        values[shown * ROW : shown * ROW + ROW] = before[1]
+        tracker.nicknames[shown], tracker.details[shown] = before[2:]
+        old = before[1][MOVES : MOVES + before[1][NUM_MOVES]]
+        used = dict(zip(old, before[1][MOVES + PP :], strict=False))
+        spent = {move: used.get(move, now[MOVES + PP_MAX + k]) - now[MOVES + PP + k] for k, move in enumerate(learnt)}
+        if before[2] is None and before[3] is None:
+            tracker.counts[side] -= 1
+            tracker.clear_row(shown)
+        item = now[ITEM] if now[ITEM] != before[1][ITEM] else 0
+    else:
+        spent, item = {}, 0
+        values[shown * ROW + ACTIVE] = 0
+        values[shown * ROW + STAGES : shown * ROW + STAGES + 7] = _NO_STAGES
+    tracker.forget_condition(shown)
+    row = tracker.find(side, parts[2][5:], parts[3])
+    start = row * ROW
+    tracker.nicknames[row] = parts[2][5:]
+    tracker.set_details(row, parts[3])
+    for offset in (
+        HP,
+        HP_MAX,
+        HP_EXACT,
+        STATUS,
+        STATUS_TURNS,
+        FIELD_TURNS,
+        LAST_MOVE,
+        FAINTED,
+        *range(STAGES, STAGES + 7),
+    ):
+        values[start + offset] = now[offset]
+    tracker.forget_condition(row)
+    values[start + ACTIVE] = values[start + SEEN] = 1
+    values[ACTIVE_ROW + side] = row
+    if side == 1 or tracker.perspective is None:
+        for move, cost in spent.items():
+            if cost > 0:
+                place = tracker.learn(row, move)
+                if place >= 0:
+                    values[place + PP] = max(0, values[place + PP] - cost)
+        if item:
+            values[start + ITEM] = item
+    if len(parts) > 4 and parts[4] and not parts[4].startswith("["):
+        tracker.set_condition(row, parts[4])
+
+
+@line("detailschange")
+def details_change(tracker: Tracker, parts: list[str]) -> None:
+    """`|detailschange|POKEMON|DETAILS|HP STATUS`: another forme for good."""
+    row = tracker.row(parts[2])
+    start, values = row * ROW, tracker.values
+    before = values[start + SPECIES]
+    tracker.set_details(row, parts[3])
+    number = values[start + SPECIES]
+    ability = tracker.dex.species_ability[number]
+    if number != before and ability and tracker.gen >= 3:
+        values[start + ABILITY] = values[start + BASE_ABILITY] = ability
+    if len(parts) > 4 and parts[4] and not parts[4].startswith("["):
+        tracker.set_condition(row, parts[4])
+    reveal(tracker, parts, row)
+
+
+@line("-formechange")
+def forme_change(tracker: Tracker, parts: list[str]) -> None:
+    """`|-formechange|POKEMON|SPECIES|HP STATUS`: another forme until it leaves."""
+    row = tracker.row(parts[2])
+    number = _SPECIES[parts[3].partition(",")[0]]
+    if not number:
+        raise ValueError(f"no species is called {parts[3]!r}")
+    tracker.set_species(row, number)
+    reveal(tracker, parts, row)
+
+
+@line("-transform")
+def transform(tracker: Tracker, parts: list[str]) -> None:
+    """`|-transform|POKEMON|TARGET`: species, types, stages, ability and moves of the other until it leaves."""
+    row, target = tracker.row(parts[2]), tracker.row(parts[3])
+    reveal(tracker, parts, row)
+    start, other, values = row * ROW, target * ROW, tracker.values
+    values[start + TRANSFORMED] = 1
+    values[start + SPECIES] = values[other + SPECIES]
+    if values[start + TERASTALLIZED]:
+        pass
+    elif values[other + TERASTALLIZED]:  # the types that it had before are copied
+        values[start + TYPE_1], values[start + TYPE_2] = tracker.dex.species_types[values[other + SPECIES]]
+    else:
+        values[start + TYPE_1], values[start + TYPE_2] = values[other + TYPE_1], values[other + TYPE_2]
+    values[start + ABILITY] = values[other + ABILITY]
+    values[start + STAGES : start + STAGES + 7] = values[other + STAGES : other + STAGES + 7]
+    moves, count = (TEMPORARY, NUM_TEMPORARY) if values[other + NUM_TEMPORARY] else (MOVES, NUM_MOVES)
+    known = values[other + count]
+    for k in range(4):
+        values[start + TEMPORARY + k] = values[other + moves + k] if k < known else 0
+        values[start + TEMPORARY + PP + k] = values[start + TEMPORARY + PP_MAX + k] = 5 if k < known else 0
+    values[start + NUM_TEMPORARY] = known
+
+
+@line("faint")
+def faint(tracker: Tracker, parts: list[str]) -> None:
+    """`|faint|POKEMON`."""
+    tracker.faint(tracker.row(parts[2]))
