@@ -288,6 +288,10 @@ class Game:
     """`action_name(head, value)`, e.g. "play 5"."""
     info: Callable[[State, int], dict[str, Any]] = lambda state, i: {}
     """`info(state, i)`: public facts of row i for the `info` of a view; nothing that the seat to move may not know."""
+    seat_info: Callable[[State, int, int], dict[str, Any]] = lambda state, i, seat: {}
+    """`seat_info(state, i, seat)`: what only the info of `seat` shows beside `info`."""
+    ignores_waiting: bool = False
+    """Whether a seat that waits may give any action in range, which is ignored; otherwise it must be legal, as for other seats."""
     start: Callable[[Mapping[str, Any], int], dict[str, NDArray[Any]]] | None = None
     text: Callable[[State, int, int | None], str] | None = None
     """`text(state, i, seat)`: picture with ANSI colours, as `seat` sees the game; seat None: everything is visible."""

@@ -251,6 +251,8 @@ class ExternalEngine(EngineBase):
         if not wrong.any():
             return -1
         wrong &= ~self.over[rows, None, None]
+        if self.game.ignores_waiting:
+            wrong &= self.state.deciding[rows, :, None] | ~exists
         return int(wrong.argmax()) if wrong.any() else -1
 
     def _checked_numbers(self, given: NDArray[Any], rows: Rows) -> NDArray[np.float32]:

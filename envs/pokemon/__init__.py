@@ -42,7 +42,7 @@ def make_game(
         OptionError: an option has a value that is not allowed, or a team is illegal.
     """
     from .decisions import battle_decisions
-    from .engine import ENGINE_OPTIONS, PokemonEngine, make_state_info
+    from .engine import ENGINE_OPTIONS, PokemonEngine, make_seat_info, make_state_info
     from .lane import LaneOptions
     from .pictures import draw_svg, draw_text, last_move
     from .teams import team_bank
@@ -77,6 +77,8 @@ def make_game(
         facts,
         action_name=lambda head, value: names[value],
         info=make_state_info,
+        seat_info=make_seat_info,
+        ignores_waiting=True,
         text=draw_text,
         svg=draw_svg,
         last_move=last_move,

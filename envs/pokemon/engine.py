@@ -138,9 +138,17 @@ class PokemonEngine(PooledEngine):
         return found
 
     def info(self, row: int) -> dict[str, Any]:
-        """`wait` by seat; `rejected` after a refused choice, by seat; at the end `winner`, `turns`, `input_log` and `log_sha256`."""
-        waits = ~self.state.deciding[row] & ~self.over[row]
-        return {"wait": tuple(waits.tolist()), **self._news.get(row, {})}
+        """At the end of a battle `winner`, `turns`, `input_log` and `log_sha256`."""
+        return {key: value for key, value in self._news.get(row, {}).items() if key != "rejected"}
+
+    def seat_info(self, row: int, seat: int) -> dict[str, Any]:
+        """`wait`, whether the seat has nothing to decide; `rejected`, the simulator's text, if it refused the seat's last choice.
+
+        Nobody else may know either: a refusal tells what the foe's Pokémon can do.
+        """
+        waits = not self.state.deciding[row, seat] and not self.over[row]
+        text = self._news.get(row, {}).get("rejected", (None, None))[seat]
+        return {"wait": bool(waits), **({} if text is None else {"rejected": text})}
 
     def checked_options(self, options: Mapping[str, Any], count: int) -> Mapping[str, Any]:
         """Reset options: `battle_seed`, `p1_seed`, `p2_seed`, `p1_team`, `p2_team`, each one text for all games or one per game.
@@ -425,3 +433,10 @@ def make_state_info(state: ExternalState, row: int) -> dict[str, Any]:
     engine = state.engine
     assert isinstance(engine, PokemonEngine)
     return engine.info(row)
+
+
+def make_seat_info(state: ExternalState, row: int, seat: int) -> dict[str, Any]:
+    """`Game.seat_info` of battles."""
+    engine = state.engine
+    assert isinstance(engine, PokemonEngine)
+    return engine.seat_info(row, seat)

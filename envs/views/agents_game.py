@@ -106,10 +106,10 @@ class AgentsGame:
     def _seen(self, seat: int) -> dict[str, Any]:
         return {"observation": self.engine.observe(seat)[0], "action_mask": self._mask(seat)}
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self, seat: int) -> dict[str, Any]:
         over = self._over
         info: dict[str, Any] = {"player": -1 if over else int(self.engine.to_move[0])}
-        info |= self.game.info(self.engine.state, 0)
+        info |= self.game.info(self.engine.state, 0) | self.game.seat_info(self.engine.state, 0, seat)
         if over:
             info["returns"] = self._returns[0].copy()
         if self._forfeit:

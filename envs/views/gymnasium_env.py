@@ -141,6 +141,8 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
             "player": -1 if over else self._to_move(),
         }
         info |= self.game.info(self.engine.state, 0)
+        if self._policy_seats.own is not None:
+            info |= self.game.seat_info(self.engine.state, 0, self._policy_seats.own)
         if over:
             info["returns"] = self._returns[0].copy()
         return info

@@ -51,7 +51,7 @@ class GameAECEnv(AgentsGame, AECEnv[str, Any, Any]):  # type: ignore[misc]
 
     def _publish(self) -> None:
         self.terminations, self.truncations = self._flags()
-        self.infos = {agent: self._info() for agent in self.agents}
+        self.infos = {agent: self._info(self.seat_of(agent)) for agent in self.agents}
         self.agent_selection = self.possible_agents[int(self.engine.state.to_move[0])]
         if self.render_mode == "human":
             self.render()

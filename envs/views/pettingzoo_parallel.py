@@ -54,7 +54,7 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
 
     def _by_agent(self) -> tuple[dict[str, Seen], dict[str, dict[str, Any]]]:
         seen = {agent: self._seen(self.seat_of(agent)) for agent in self.agents}
-        return seen, {agent: self._info() for agent in self.agents}
+        return seen, {agent: self._info(self.seat_of(agent)) for agent in self.agents}
 
     def step(self, actions: dict[str, Any]) -> Step:
         """Play one action of every agent in `agents`; returns their observations, rewards, terminations, truncations and infos.
@@ -105,6 +105,8 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
             inside = ((values >= low) & (values <= high)).all()
             limits = f"must lie in {list(low)}..{list(high)}"
             return "" if inside else f"{self.facts.name}: action {values} of {self.possible_agents[seat]} {limits}"
+        if self.game.ignores_waiting and not self.engine.deciding[0, seat]:
+            mask = np.ones_like(mask)
         sizes = (len(mask),) if self._wait else self.facts.head_sizes
         for head, (value, size) in enumerate(zip(values, sizes, strict=True)):
             allowed = np.flatnonzero(mask[offset : offset + size])

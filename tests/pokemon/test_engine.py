@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.pokemon.backends.install import Installation
 from ludory.envs.pokemon.backends.sim import chance_seed
+from ludory.envs.views.pettingzoo_parallel import make_parallel
 from ludory.errors import BackendError, IllegalActionError, OptionError
 from ludory.testing import check_game
 
@@ -153,6 +154,36 @@ def test_teams_are_asked_for_and_their_problems_listed(simulator: Installation, 
     with pytest.raises(OptionError, match=r"bad\.txt:2, team 1") as found:
         make_engine("PokemonGen1OU-v0", teams=str(tmp_path))
     assert "team 2" in str(found.value)
+
+
+def test_a_waiting_seat_may_send_anything_in_range_and_tells_nobody_else(simulator: Installation) -> None:
+    """Any action number is ignored, in engine and views; one outside is not. Waiting and refusals are told to the seat alone."""
+    env = make_parallel("PokemonGen4RandomBattle-v0", illegal="raise", observation="none")
+    draw = np.random.default_rng(3)
+    waited = refused = 0
+    for seed in range(40):
+        seen, infos = env.reset(seed=seed)
+        while env.agents and not (waited > 3 and refused > 1):
+            actions = {agent: int(draw.choice(np.flatnonzero(seen[agent]["action_mask"]))) for agent in env.agents}
+            waiting = [agent for agent in env.agents if infos[agent]["wait"]]
+            for agent in waiting:
+                assert seen[agent]["action_mask"].tolist() == [1] + [0] * 9
+                actions[agent] = 9
+            if waiting:
+                waited += 1
+                with pytest.raises(IllegalActionError):
+                    env.step(actions | {waiting[0]: 10})
+            seen, _, _, _, infos = env.step(actions)
+            told = [agent for agent in env.agents if "rejected" in infos[agent]]
+            refused += bool(told)
+            for agent in told:
+                assert infos[agent]["rejected"].startswith("[Unavailable choice]")
+                assert not infos[agent]["wait"]
+        if waited > 3 and refused > 1:
+            break
+    env.close()
+    assert waited > 3
+    assert refused > 1
 
 
 def test_a_short_limit_truncates_without_reward(simulator: Installation) -> None:
