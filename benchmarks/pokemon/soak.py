@@ -5,6 +5,8 @@ Resident memory of every process is read after each share of the battles. It may
 
 from __future__ import annotations
 
+import os
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -49,7 +51,22 @@ class PokemonSoakOptions:
 @benchmark("pokemon-soak")
 def run(options: PokemonSoakOptions) -> Result:
     """Play, read memory, close, look for leftovers."""
-    files = _files()
+    cached, temporary = _cached(), tempfile.mkdtemp()
+    before = tempfile.tempdir, os.environ.get("TMPDIR")
+    tempfile.tempdir = os.environ["TMPDIR"] = temporary  # also of the workers
+    try:
+        found = _soaked(options)
+    finally:
+        tempfile.tempdir = before[0]
+        os.environ.pop("TMPDIR")
+        if before[1] is not None:
+            os.environ["TMPDIR"] = before[1]
+    found["files_left"] = sorted(os.listdir(temporary)) + sorted(_cached() - cached)
+    shutil.rmtree(temporary)
+    return Result(options.out, found, _shown)
+
+
+def _soaked(options: PokemonSoakOptions) -> dict[str, Any]:
     engine = make_engine(options.game, options.games, seed=options.seed, workers=options.workers)
     assert isinstance(engine, PokemonEngine)
     try:
@@ -77,10 +94,8 @@ def run(options: PokemonSoakOptions) -> Result:
         "resident_mib": readings,
         "growth": _growth(readings),
         "processes_left": _left(pids),
-        "files_left": sorted(_files() - files),
     }
-    flat = all(share <= GROWTH for share in found["growth"].values())
-    return Result(options.out, found | {"flat": flat}, _shown)
+    return found | {"flat": all(share <= GROWTH for share in found["growth"].values())}
 
 
 def _processes(engine: PokemonEngine) -> dict[str, int]:
@@ -122,10 +137,9 @@ def _left(pids: Mapping[str, int]) -> list[str]:
         time.sleep(0.1)
 
 
-def _files() -> set[str]:
-    """Files in the simulator's cache folder, and whatever is called ludory among the temporary ones."""
-    cached = (path for path in cache_directory("pokemon").rglob("*") if "node_modules" not in path.parts)
-    return {str(path) for path in (*cached, *Path(tempfile.gettempdir()).glob("*ludory*"))}
+def _cached() -> set[str]:
+    """Files in the simulator's cache folder, without those of the simulator."""
+    return {str(path) for path in cache_directory("pokemon").rglob("*") if "node_modules" not in path.parts}
 
 
 def _shown(report: Mapping[str, Any]) -> Iterator[str]:
