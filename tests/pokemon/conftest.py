@@ -1,4 +1,7 @@
-"""Tests that play need the simulator: they skip with the line that installs it, or fail where LUDORY_REQUIRE_POKEMON is set."""
+"""Tests that play need the simulator: they skip with the line that installs it, or fail where LUDORY_REQUIRE_POKEMON is set.
+
+`make test` leaves them to `make test-pokemon`, also where a simulator is installed.
+"""
 
 import os
 from collections.abc import Iterator
@@ -21,6 +24,8 @@ def without(what: str) -> None:
 @pytest.fixture(scope="session")
 def simulator() -> Installation:
     """The installed simulator."""
+    if os.environ.get("LUDORY_REQUIRE_POKEMON") == "0":
+        pytest.skip("battles are played by: make test-pokemon")
     try:
         return needed()
     except PluginError:
