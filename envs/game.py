@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal, NamedTuple, Protocol
@@ -218,6 +218,22 @@ class Decoded(NamedTuple):
     """Why there is no action, addressed to the writer of the text."""
 
 
+class WorkedExample(NamedTuple):
+    """One turn that shows a language model how to answer."""
+
+    before: str
+    """State before the actions."""
+    thought: str
+    actions: tuple[str, ...]
+    """Names of the actions."""
+    after: str
+    """State after all of them, in the style of `before`."""
+
+
+WriteRows = Callable[[State, Sequence[int], "int | None"], list[str]]
+"""`write(state, rows, seat)`: the games `rows` as `seat` sees them, one text each."""
+
+
 @dataclass(frozen=True, slots=True)
 class TextCodec:
     """A game as a language model reads and plays it.
@@ -231,6 +247,30 @@ class TextCodec:
     encode: Callable[[State, int, int | None], str]
     """`encode(state, i, seat)`: game i as `seat` sees it; seat None: everything."""
     decode: Callable[[str], Decoded]
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    """Symbols of a state and their meanings, in the order in which they are listed."""
+    action_names: tuple[str, ...] = ()
+    """Names of the actions for a prompt. Empty: too many to list, `instruction` says how to write one."""
+    styles: Mapping[str, WriteRows] = field(default_factory=dict)
+    """Ways to write a state, by name. The first one writes what `encode` writes. Empty: `encode` is the only one."""
+    parsers: Mapping[str, Callable[[str], Mapping[str, NDArray[Any]]]] = field(default_factory=dict)
+    """`parsers[style](text)`: the fields that a text determines, for the styles that can be inverted. A ValueError names line and symbol."""
+    example: Callable[[str], WorkedExample] | None = None
+    """`example(style)`: a worked example."""
+
+    def write(self, state: State, rows: Sequence[int], seat: int | None = None, style: str = "") -> list[str]:
+        """The games `rows` as `seat` sees them, one text each; style "": that of `encode`.
+
+        Raises:
+            OptionError: there is no such style.
+        """
+        if not style:
+            style = next(iter(self.styles), "")
+        if not style:
+            return [self.encode(state, row, seat) for row in rows]
+        if style not in self.styles:
+            raise OptionError(f"style={style!r}: the game writes {', '.join(self.styles) or 'one style only'}")
+        return self.styles[style](state, rows, seat)
 
 
 def decoder_of_names(action_name: Callable[[int, int], str], count: int) -> Callable[[str], Decoded]:
@@ -248,6 +288,16 @@ def decoder_of_names(action_name: Callable[[int, int], str], count: int) -> Call
         return Decoded(None, f"no action is called {wanted[:100]!r}; {hint}")
 
     return decode
+
+
+class Rooms(Protocol):
+    """The rooms of a puzzle: starts that are drawn by seed, told apart by hash, and split by hash (`ludory.envs.rooms`)."""
+
+    def draw(self, seeds: NDArray[np.int64], split: str | None = None) -> Mapping[str, NDArray[Any]]:
+        """Values of reset options, one per seed (n,): equal seeds have equal rooms on every machine. `split`: only rooms of that split."""
+
+    def hashes(self, options: Mapping[str, NDArray[Any]]) -> NDArray[np.uint64]:
+        """(n,): the hash of each room that `draw` returned."""
 
 
 class DecisionKinds(Protocol):
@@ -299,6 +349,8 @@ class Game:
     """`svg(state, i, seat)`: one self-contained SVG document, likewise."""
     codec: TextCodec | None = None
     """For language models."""
+    rooms: Rooms | None = None
+    """Rooms by seed and split, for puzzles."""
     last_move: Callable[[State, int], str] | None = None
     """`last_move(state, i)`: the last move in words, with what it revealed to everybody; "" before the first."""
     consistent: Callable[[State], NDArray[np.bool_]] | None = None

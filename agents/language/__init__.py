@@ -1,0 +1,1 @@
+"""Language models that play: backends, tokens, the small model, the agent."""

@@ -1,0 +1,1 @@
+"""Solvers and optimal players of the puzzles."""

@@ -1,0 +1,1 @@
+"""PPO and GRPO over sequences of tokens."""

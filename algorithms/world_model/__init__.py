@@ -1,0 +1,1 @@
+"""World-model fine-tuning of language models by self-play."""

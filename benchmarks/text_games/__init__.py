@@ -1,0 +1,1 @@
+"""Benchmarks of the text games and of the language models that play them."""

@@ -1,0 +1,1 @@
+"""`ludory spa`: world-model fine-tuning from the command line."""
