@@ -19,7 +19,6 @@ from ...errors import OptionError
 Kind = Literal["species", "moves", "items", "abilities", "types", "statuses"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 UNKNOWN = 0
-ABSENT = 1
 
 _FILE = Path(__file__).with_name("dex") / "vocab.json"
 _BYTES = _FILE.read_bytes()

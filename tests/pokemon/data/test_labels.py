@@ -13,7 +13,8 @@ from ludory.data.pokemon.labels import spectator_trajectories
 from ludory.data.pokemon.rejections import REASONS, Rejection
 from ludory.data.pokemon.replays import RecordedBattle, battle_of, read_battles
 from ludory.data.pokemon.resimulation import request_trajectories
-from ludory.data.pokemon.spectator import Decision, watch
+from ludory.data.pokemon.sides import Decision
+from ludory.data.pokemon.spectator import watch
 from ludory.data.pokemon.trajectories import MISSING, BattleTrajectory
 from ludory.errors import RejectedBattleError
 

@@ -19,7 +19,8 @@ from ludory.envs.pokemon.vocab import VOCAB_SHA256, vocabulary
 
 from .rejections import reject
 from .replays import RecordedBattle
-from .spectator import Decision, Member, SpectatorView, watch
+from .sides import Decision, Member, SpectatorView
+from .spectator import watch
 from .trajectories import MISSING, SCHEMA, BattleStep, BattleTrajectory, last_rewards
 
 SHORT = {"terastallize": "tera", "zmove": "z"}

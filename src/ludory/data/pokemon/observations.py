@@ -40,7 +40,8 @@ from ludory.envs.pokemon.vocab import UNKNOWN, numbers
 from ludory.errors import DataError
 
 from .labels import SHORT
-from .spectator import Decision, SpectatorView, watch
+from .sides import Decision, SpectatorView
+from .spectator import watch
 from .trajectories import BattleTrajectory
 
 MOVE_NUMBERS = numbers("moves")

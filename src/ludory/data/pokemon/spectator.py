@@ -6,17 +6,13 @@ The rules of labels are those of the manual page: a label is what the side showe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal, NamedTuple
 
 from ludory.envs.pokemon.vocab import to_id
 from ludory.errors import RejectedBattleError
 
 from .rejections import reject
-
-Kind = Literal["free", "forced_switch", "pivot", "preview", "single"]
-LabelSource = Literal["request", "seen", "inferred", "missing"]
+from .sides import MENU, Decision, Kind, Member, SideRecord, SpectatorView, looks_like, set_condition
 
 PIVOTS = {"uturn", "voltswitch", "flipturn", "partingshot", "batonpass", "teleport", "shedtail", "chillyreception"}
 EJECTS = {"ejectbutton", "ejectpack", "emergencyexit", "wimpout"}
@@ -26,106 +22,6 @@ SEMI_LOCKS = GEN1_TRAPS | {"bide"}
 ILLUSIONISTS = ("Zoroark", "Zorua")
 GIMMICKS = {"-terastallize": "tera", "-mega": "mega", "-burst": "ultra", "-zpower": "z"}
 NO_MOVES = {"struggle", "recharge"}
-TEAM, MENU = 6, 4
-
-
-@dataclass(eq=False)
-class Member:
-    """A Pokémon of a side, as far as the log shows it."""
-
-    slot: int
-    species: str
-    details: str
-    nick: str | None = None
-    """None until it enters, where a preview showed the team."""
-    moves: set[str] = field(default_factory=set)
-    """Ids of the moves it is known to have."""
-    uses: dict[str, int] = field(default_factory=dict)
-    fainted: bool = False
-    hp: float | None = None
-    status: str = ""
-    menu_of: Member | None = None
-    """Whose moves it has while transformed."""
-    copied: dict[str, str] = field(default_factory=dict)
-    """Moves got by Mimic or Sketch, and the move in whose place they are."""
-    dynamaxed: bool = False
-
-    @property
-    def menu(self) -> Member:
-        """The Pokémon whose moves this one has."""
-        return self.menu_of or self
-
-
-@dataclass(eq=False)
-class Decision:
-    """A point at which a side had to choose."""
-
-    at: int
-    """Lines of the log before it."""
-    seat: int
-    turn: int
-    kind: Kind
-    actor: Member | None
-    """The active Pokémon."""
-    open_slots: tuple[int, ...]
-    """Slots that the side could switch to, or revive, as far as a spectator knows; unseen members count."""
-    spent: frozenset[str]
-    """Gimmicks that the side has used before."""
-    verb: Literal["", "move", "switch"] = ""
-    move: str = ""
-    """Id of the move, as shown."""
-    target: Member | None = None
-    gimmick: str = ""
-    source: LabelSource = "missing"
-    hidden: bool = False
-    """`move` is a Z-move or Max Move, which does not tell the move chosen."""
-    menu: Member | None = None
-    """The Pokémon whose moves the active one had."""
-    copied: dict[str, str] = field(default_factory=dict)
-    """Moves that it had copied, and in whose place."""
-    one_entry: bool = False
-    """The menu has one entry, which is action 0."""
-
-
-class SpectatorView(NamedTuple):
-    """All that a spectator's log tells."""
-
-    gen: int
-    decisions: tuple[Decision, ...]
-    """Of both sides, in order."""
-    teams: tuple[tuple[Member, ...], tuple[Member, ...]]
-    winner: int | None
-    """Seat, None for a tie."""
-    turns: int
-    names: tuple[str, str]
-    preview: bool
-
-
-@dataclass(eq=False)
-class _Side:
-    seat: int
-    size: int = TEAM
-    team: list[Member] = field(default_factory=list)
-    active: Member | None = None
-    turn_decision: Decision | None = None
-    entered: Decision | None = None
-    """The decision by which the active Pokémon came in."""
-    acted: bool = False
-    fainted: bool = False
-    ejected: bool = False
-    pivoted: bool = False
-    encored: bool = False
-    instructed: bool = False
-    fight: bool = False
-    """Generation 1: a menu of "Fight" alone, so that a move is not a choice."""
-    trap: bool = False
-    """Generation 1: its last act was a move that traps."""
-    trapped: bool = False
-    gimmick: str = ""
-    reviving: bool = False
-    pursued: bool = False
-    """Generations 2 to 4: Pursuit hit it while it left; the switch goes on even if it fainted."""
-    spent: set[str] = field(default_factory=set)
 
 
 def watch(lines: Sequence[str], keep_illusion: bool = False) -> SpectatorView:
@@ -152,7 +48,7 @@ def watch(lines: Sequence[str], keep_illusion: bool = False) -> SpectatorView:
 class _Watcher:
     def __init__(self, keep_illusion: bool) -> None:
         self.keep_illusion = keep_illusion
-        self.sides = (_Side(0), _Side(1))
+        self.sides = (SideRecord(0), SideRecord(1))
         self.names: list[str] = ["", ""]
         self.decisions: list[Decision] = []
         self.gen = self.turn = 0
@@ -370,16 +266,16 @@ class _Watcher:
         side = self.sides[_seat(said[0])]
         if _is_active(said[0]):
             if side.active is not None:
-                _set_condition(side.active, said[1])
+                set_condition(side.active, said[1])
             return
         member = next((one for one in side.team if one.nick == _nick(said[0])), None)
         if member is None:
             return
         if side.reviving and member.fainted:
             self._revive(side, member)
-        _set_condition(member, said[1])
+        set_condition(member, said[1])
 
-    def _revive(self, side: _Side, member: Member) -> None:
+    def _revive(self, side: SideRecord, member: Member) -> None:
         decision = self._decide(side, self._request_place(), "forced_switch")
         fallen = tuple(one.slot for one in side.team if one.fainted)
         decision.open_slots, side.reviving = fallen, False
@@ -480,7 +376,7 @@ class _Watcher:
 
     # Parts of these
 
-    def _side(self, who: str) -> _Side:
+    def _side(self, who: str) -> SideRecord:
         if not _is_active(who):
             raise reject("not_singles", who) if who[2:3] in "bc" else ValueError(who)
         return self.sides[_seat(who)]
@@ -495,7 +391,7 @@ class _Watcher:
         """Lines before the request that the line in hand answers: it was sent before the last empty line."""
         return self.boundary if self.boundary > self.trigger else self.number
 
-    def _decide(self, side: _Side, at: int, kind: Kind) -> Decision:
+    def _decide(self, side: SideRecord, at: int, kind: Kind) -> Decision:
         seen = {member.slot: member for member in side.team}
         free = tuple(
             slot
@@ -509,7 +405,7 @@ class _Watcher:
         self.decisions.append(decision)
         return decision
 
-    def _enter(self, side: _Side, said: list[str]) -> Member:
+    def _enter(self, side: SideRecord, said: list[str]) -> Member:
         left = side.active
         if left is not None:
             left.menu_of, left.dynamaxed = None, False
@@ -524,22 +420,22 @@ class _Watcher:
         self.sides[1 - side.seat].trap = False
         side.instructed = False
         before = member.hp
-        _set_condition(member, said[2])
+        set_condition(member, said[2])
         if before is not None and member.hp is not None and self.gen >= 5 and not self.keep_illusion:
             change = member.hp - before
             if not -0.011 <= change <= 0.36:
                 raise reject("illusion", f"{said[0]} left with {before:.0%} and enters with {member.hp:.0%}")
         return member
 
-    def _member(self, side: _Side, said: list[str]) -> Member:
+    def _member(self, side: SideRecord, said: list[str]) -> Member:
         """Who has this nickname and these details; a new member if nobody has."""
         nick, details = _nick(said[0]), said[1]
         species = details.split(",")[0]
         self._check_illusion(species)
-        known = [one for one in side.team if one.nick == nick and _looks_like(one, details)]
+        known = [one for one in side.team if one.nick == nick and looks_like(one, details)]
         if known:
             return min(known, key=lambda one: (one.details != details, one.slot))
-        shown = [one for one in side.team if one.nick is None and _looks_like(one, details)]
+        shown = [one for one in side.team if one.nick is None and looks_like(one, details)]
         if shown:
             member = min(shown, key=lambda one: (one.species != species, one.slot))
             member.nick, member.species, member.details = nick, species, details
@@ -553,7 +449,7 @@ class _Watcher:
         if species.startswith(ILLUSIONISTS) and not self.keep_illusion:
             raise reject("illusion", species)
 
-    def _use_gimmick(self, side: _Side, name: str) -> None:
+    def _use_gimmick(self, side: SideRecord, name: str) -> None:
         side.gimmick = name
         side.spent.add(name)
 
@@ -586,21 +482,6 @@ def _is_active(who: str) -> bool:
 
 def _nick(who: str) -> str:
     return who.split(": ", 1)[1]
-
-
-def _looks_like(member: Member, details: str) -> bool:
-    """Whether details can be this member's: level and gender are equal, and the species up to its forme."""
-    mine, theirs = member.details.split(", "), details.split(", ")
-    traits = [{one for one in found[1:] if one in ("M", "F") or one[:1] == "L"} for found in (mine, theirs)]
-    return traits[0] == traits[1] and mine[0].split("-")[0] == theirs[0].split("-")[0]
-
-
-def _set_condition(member: Member, condition: str) -> None:
-    """Read "45/100 psn" or "0 fnt"."""
-    hp, _, status = condition.partition(" ")
-    now, _, most = hp.partition("/")
-    member.hp = float(now) / float(most or 100)
-    member.status = "" if status == "fnt" else status
 
 
 _READERS: Mapping[str, Callable[[_Watcher, list[str]], None]] = {
