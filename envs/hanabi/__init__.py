@@ -8,7 +8,7 @@ from typing import Any
 from ludory.envs.game import Game, GameFacts, Head, Kernels, State
 from ludory.envs.options import read_options
 
-from .observation import OBSERVE, observation_spec
+from .observation import observation_spec, observe_card_knowledge, observe_minimal, observe_seer, observe_v0_belief
 from .pictures.svg import draw_svg
 from .pictures.text import draw_text
 from .redeal import redeal
@@ -17,10 +17,19 @@ from .sight import COLOR_NAMES, last_move
 from .start import start_fields
 from .state import ACTION, BOMB, DECK_OUT, KIND, MAX_REDEAL_HAND, NO_MOVE, PERFECT, consistent, fields
 from .symmetry import draw_colors
+from .tactical import observe_tactical
 from .variants import HanabiOptions
 
 __all__ = ["HanabiOptions", "make_game"]
 
+OBSERVE = {
+    "card_knowledge": observe_card_knowledge,
+    "minimal": observe_minimal,
+    "seer": observe_seer,
+    "tactical": observe_tactical,
+    "v0_belief": observe_v0_belief,
+}
+"""Observation kernel by the name of the `observation` option."""
 END_NAMES = {BOMB: "bomb", PERFECT: "perfect", DECK_OUT: "deck"}
 
 

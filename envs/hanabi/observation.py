@@ -39,6 +39,9 @@ from .state import (
 )
 from .variants import HanabiOptions
 
+OWN_BITS, OTHERS_BITS = 12, 4
+"""Entries per slot of the segments `own_slots` and `other_slots`."""
+
 
 def observation_spec(options: HanabiOptions) -> ObservationSpec:
     """Segments, shape and dtype of `options.observation`."""
@@ -65,6 +68,13 @@ def observation_spec(options: HanabiOptions) -> ObservationSpec:
     }
     if options.observation == "minimal":
         del parts["knowledge"]
+    if options.observation == "tactical":
+        parts |= {
+            "playable_cards": c * r,
+            "worthless_cards": c * r,
+            "own_slots": h * OWN_BITS,
+            "other_slots": (p - 1) * h * OTHERS_BITS,
+        }
     dtype: Literal["uint8", "float32"] = "float32" if options.observation == "v0_belief" else "uint8"
     return ObservationSpec(options.observation, (sum(parts.values()),), dtype, flat_segments(parts))
 
@@ -231,12 +241,3 @@ def _copies_left(state, i, color, rank):
     ranks = rank_count(state)
     played = 1 if rank < int(state.fireworks[i, color]) else 0
     return copies_of(rank, ranks) - int(state.discards[i, color * ranks + rank]) - played
-
-
-OBSERVE = {
-    "card_knowledge": observe_card_knowledge,
-    "minimal": observe_minimal,
-    "seer": observe_seer,
-    "v0_belief": observe_v0_belief,
-}
-"""Observation kernel by the name of the `observation` option."""

@@ -28,6 +28,8 @@ def rename_colors(options: HanabiOptions, names: NDArray[np.int64]) -> Symmetry:
         "discards": (1, c, -1),
         "last_color": (1, c, 1),
         "last_card": (1, c, r),
+        "playable_cards": (1, c, r),
+        "worthless_cards": (1, c, r),
     }
     for segment in spec.segments:
         part = observation[segment.start : segment.start + segment.length]

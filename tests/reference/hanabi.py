@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from ludory.envs.hanabi import HanabiOptions
 
@@ -155,6 +156,8 @@ class PlainHanabi:
         parts.append(self.last_move(seat))
         if o.observation != "minimal":
             parts += [self.knowledge(other, slot) for other in order for slot in range(o.hand_size)]
+        if o.observation == "tactical":
+            parts.append(self.tactical(seat, order))
         return [entry for part in parts for entry in part]
 
     def shown(self, seat: int) -> list[float]:
@@ -193,6 +196,48 @@ class PlainHanabi:
         told_color = one_hot(card.color if card.color_told else -1, o.colors)
         told_rank = one_hot(card.rank if card.rank_told else -1, o.ranks)
         return plausible + told_color + told_rank
+
+    def tactical(self, seat: int, order: list[int]) -> list[float]:
+        """What a player works out: the cards as sets and fractions, one at a time."""
+        o = self.options
+        every = [(color, rank) for color in range(o.colors) for rank in range(o.ranks)]
+        left = {
+            (color, rank): o.copies[rank] - self.discards[color * o.ranks + rank] - (self.stacks[color] > rank)
+            for color, rank in every
+        }
+        playable = {(color, height) for color, height in enumerate(self.stacks)}
+        worthless = {
+            (color, rank)
+            for color, rank in every
+            if rank < self.stacks[color] or any(not left[color, lower] for lower in range(self.stacks[color], rank))
+        }
+        critical = {card for card in every if left[card] == 1 and card not in worthless}
+        bits = [float(card in playable) for card in every] + [float(card in worthless) for card in every]
+        seen = [(card.color, card.rank) for other in order[1:] for card in self.hands[other]]
+        for slot in range(o.hand_size):
+            if slot >= len(self.hands[seat]):
+                bits += [0.0] * 12
+                continue
+            card = self.hands[seat][slot]
+            weights = {(c, r): left[c, r] - seen.count((c, r)) for c in card.colors for r in card.ranks}
+            play, waste, last = (
+                Fraction(sum(weights.get(one, 0) for one in kind), sum(weights.values()))
+                for kind in (playable, worthless, critical)
+            )
+            bits += [float(play > 0), *(float(play >= Fraction(k, 5)) for k in (1, 2, 3, 4)), float(play == 1)]
+            bits += [float(waste > 0), float(waste > Fraction(3, 10)), float(waste > Fraction(3, 5)), float(waste == 1)]
+            bits += [float(last > 0), float(last > Fraction(3, 10))]
+        for other in order[1:]:
+            for slot in range(o.hand_size):
+                if slot >= len(self.hands[other]):
+                    bits += [0.0] * 4
+                    continue
+                card = self.hands[other][slot]
+                here = (card.color, card.rank)
+                open_ = {(c, r) for c in card.colors for r in card.ranks if left[c, r]}
+                bits += [float(here in playable), float(here in worthless), float(here in critical)]
+                bits += [float(open_ <= playable)]
+        return bits
 
     def belief(self, plausible: list[float]) -> list[float]:
         """Each plausible card weighted by its copies that are neither discarded nor played."""

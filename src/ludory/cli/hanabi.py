@@ -39,7 +39,7 @@ class _Import(GameOptions, _Checkpoint):
     """
 
     observation: Maybe[str] = None
-    """What the network sees: card_knowledge, minimal, seer or v0_belief."""
+    """What the network sees: card_knowledge, minimal, seer, tactical or v0_belief."""
     env: str = "Hanabi2P-v0"
     """Id of the Hanabi that it plays."""
 

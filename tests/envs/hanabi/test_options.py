@@ -27,7 +27,10 @@ from ludory.errors import OptionError
         ({"max_information_tokens": 101}, "max_information_tokens=101"),
         ({"max_life_tokens": 0}, "max_life_tokens=0: must be an integer from 1 to 100"),
         ({"max_life_tokens": 101}, "max_life_tokens=101"),
-        ({"observation": "all"}, "observation='all': must be one of 'card_knowledge', 'minimal', 'seer', 'v0_belief'"),
+        (
+            {"observation": "all"},
+            "observation='all': must be one of 'card_knowledge', 'minimal', 'seer', 'tactical', 'v0_belief'",
+        ),
         ({"bomb": "half"}, "bomb='half': must be one of 'zero', 'keep'"),
         ({"terminal_deal": 1}, "terminal_deal=1: must be True or False"),
         ({"random_start_player": "no"}, "random_start_player='no': must be True or False"),
@@ -76,10 +79,11 @@ def test_actions_are_named_in_words():
 
 
 def test_only_the_seer_variant_is_privileged():
-    variants = ("card_knowledge", "minimal", "seer", "v0_belief")
+    variants = ("card_knowledge", "minimal", "seer", "tactical", "v0_belief")
     assert [make_game(observation=name).facts.privileged_observation for name in variants] == [
         False,
         False,
         True,
+        False,
         False,
     ]

@@ -69,7 +69,7 @@ def variants(draw) -> HanabiOptions:
         draw(st.integers(1, min(4, deck_size // players))),
         draw(st.integers(0, 8)),
         draw(st.integers(1, 4)),
-        observation=draw(st.sampled_from(["card_knowledge", "minimal", "seer", "v0_belief"])),
+        observation=draw(st.sampled_from(["card_knowledge", "minimal", "seer", "tactical", "v0_belief"])),
         bomb=draw(st.sampled_from(["zero", "keep"])),
         terminal_deal=draw(st.booleans()),
     )

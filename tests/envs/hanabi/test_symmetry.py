@@ -14,6 +14,7 @@ GAMES = [
     ("HanabiSmall3P-v0", {}),
     ("Hanabi2P-v0", {}),
     ("Hanabi2P-v0", {"observation": "v0_belief"}),
+    ("Hanabi3P-v0", {"observation": "tactical"}),
     ("Hanabi2P-v0", {"observation": "minimal"}),
 ]
 
