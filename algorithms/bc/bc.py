@@ -10,10 +10,12 @@ from typing import Any, ClassVar, Literal
 from rich.console import Group
 
 from ludory.agents.networks.build import PolicySpec
+from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.offline.algorithm import OfflineAlgorithm
+from ludory.algorithms.offline.stream import GameStream
 from ludory.algorithms.running.progress import figures_table
 from ludory.data.columns import USED
-from ludory.data.dataset import TrajectoryDataset, refuse_shared_games
+from ludory.data.dataset import refuse_shared_games
 from ludory.data.split import Split
 
 from .config import BCConfig
@@ -28,6 +30,8 @@ ROWS = {
     "max power": "val/max_power_",
 }
 """Title and prefix of the metrics."""
+_VALIDATION_SEEDS = 1 << 40
+"""Added to the seed of a stream for its validation games."""
 OTHER_NAMES = {"train_data_path": "dataset", "val_data_path": "val_dataset"}
 """Options under the names that a trainer of battle logs had."""
 
@@ -50,6 +54,27 @@ class BC(OfflineAlgorithm):
             config["val_dataset"] = os.fspath(config["val_dataset"])
         super().__init__(policy, env, **config)
 
+    def read_split(self, name: Literal["train", "val"]) -> Any:
+        """Recorded games, or a stream of games."""
+        config = self.config
+        if config.stream is None:
+            return super().read_split(name)
+        if name == "val":
+            return GameStream(self.game, config.stream, config.stream_validation, _VALIDATION_SEEDS + config.seed)
+        student = NeuralAgent(self.policy, "the student") if config.student_share else None
+        return GameStream(self.game, config.stream, config.stream_decisions, config.seed, student, config.student_share)
+
+    def data_size(self, data: Any) -> dict[str, Any]:
+        """Decisions and games; of a stream its teacher."""
+        if self.config.stream is None:
+            return super().data_size(data)
+        return {"stream": self.config.stream, "decisions": len(data)}
+
+    def _open_source(self) -> None:
+        super()._open_source()
+        if self.config.stream is not None:
+            self.training_data, self.validation_data  # noqa: B018  # the teacher is made, so that a wrong one is refused at once
+
     def place_of(self, name: Literal["train", "val"]) -> tuple[str, Split]:
         """A set of its own for validation, or a part of the only one."""
         if self.config.val_dataset is None:
@@ -57,12 +82,14 @@ class BC(OfflineAlgorithm):
         return (self.config.dataset or "" if name == "train" else self.config.val_dataset), "all"
 
     @cached_property
-    def validation_data(self) -> TrajectoryDataset | None:
+    def validation_data(self) -> Any:
         """The validation games, other games than the training's; None if there are none.
 
         Raises:
             DataError: a game is in both sets.
         """
+        if self.config.stream is not None:
+            return self.read_split("val")
         if self.config.val_dataset is None:
             return self.read_split("val") if self.config.split_ratio[1] else None
         found = self.read_split("val")

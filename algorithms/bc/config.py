@@ -9,7 +9,7 @@ from tyro.conf import arg
 
 from ludory.algorithms.offline.algorithm import OfflineConfig
 from ludory.errors import OptionError
-from ludory.limits import Below, NonNegativeFloat, PositiveInt
+from ludory.limits import Below, Between, NonNegativeFloat, PositiveInt
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,14 @@ class BCConfig(OfflineConfig):
 
     val_dataset: Annotated[str | None, arg(aliases=("--val-data", "--val-data-path"))] = None
     """Folder or file of validation games; then all of `dataset` is for training. None: a part of `dataset`, see `split_ratio`."""
+    stream: str | None = None
+    """Agent that plays games while they are learnt from, such as "hanabi/iggi", instead of `dataset`; no game comes twice."""
+    stream_decisions: PositiveInt = 1_000_000
+    """Decisions of an epoch of `stream`."""
+    stream_validation: PositiveInt = 20_000
+    """Decisions of the validation games of `stream`."""
+    student_share: Annotated[float, Between(0, 1)] = 0.0
+    """Share of the decisions of `stream` that the network plays itself, while it learns what the agent would have played (DAgger)."""
     label_smoothing: Annotated[float, Below(0, 1)] = 0.1
     """Share of the target that is spread evenly over the legal values."""
     value_coef: NonNegativeFloat = 0.0
@@ -35,7 +43,13 @@ class BCConfig(OfflineConfig):
 
     def __post_init__(self) -> None:
         OfflineConfig.__post_init__(self)
-        if self.patience is not None and self.split_ratio[1] == 0 and self.val_dataset is None:
+        if self.stream is not None and (self.dataset is not None or self.val_dataset is not None):
+            raise OptionError(
+                f"stream={self.stream!r} and dataset={self.dataset!r}: games are played or read; give one of them"
+            )
+        if self.student_share and self.stream is None:
+            raise OptionError(f"student_share={self.student_share} needs stream=, the agent to learn from")
+        if self.stream is None and self.patience is not None and self.split_ratio[1] == 0 and self.val_dataset is None:
             raise OptionError(
                 f"patience={self.patience} needs validation games, split_ratio={self.split_ratio} has none"
             )

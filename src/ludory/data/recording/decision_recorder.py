@@ -145,7 +145,11 @@ class _RecordedPlayer:
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         actions = self._player.choose(engine, seat, rows, memory)
-        self._recorder.note(seat, rows, actions, getattr(self._player, "log_probs", None), memory)
+        labels = getattr(
+            self._player, "labels", None
+        )  # what a teacher would play, where the player plays something else
+        recorded = actions if labels is None else labels
+        self._recorder.note(seat, rows, recorded, getattr(self._player, "log_probs", None), memory)
         return actions
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
