@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ludory.agents.evaluation.evaluate import evaluate
+from ludory.agents.make import make_agent
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count, Natural
+from ludory.envs.make import make_engine
 
 PAIRS = (
     ("random", "random"),
@@ -23,6 +26,10 @@ PAIRS = (
     ("simple-heuristics", "greedy-damage"),
     ("max-base-power", "random"),
 )
+
+ORIGINALS = ("pokemon/poke-env(SimpleHeuristicsPlayer)", "pokemon/poke-env(MaxBasePowerPlayer)")
+AT_ONCE = 25
+"""Battles at once on a server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +40,10 @@ class PokemonStrengthOptions:
     """Ids of the battles."""
     battles: Count = 1000
     """Of each pair, half of them from each side."""
+    originals: Natural = 0
+    """Battles of poke-env's own SimpleHeuristicsPlayer against its MaxBasePowerPlayer, on a Showdown server, beside those of our players."""
     seed: Natural = 1
-    """Of teams, chance and draws."""
+    """Of teams, chance and draws; a server cannot be seeded."""
     out: Path | None = None
     """JSON file of the result."""
 
@@ -43,7 +52,9 @@ class PokemonStrengthOptions:
 def run(options: PokemonStrengthOptions) -> Result:
     """Play every pair in every game."""
     rows = [_played(game, *pair, options) for game in options.games for pair in PAIRS]
-    report = {**asdict(options), "out": options.out and str(options.out), "pairs": rows}
+    if options.originals:
+        rows += [_originals(game, options.originals) for game in options.games]
+    report = {name: value for name, value in asdict(options).items() if name != "out"} | {"pairs": rows}
     return Result(options.out, report | {"convention": "share of battles won by the first; a tie counts half"}, _shown)
 
 
@@ -63,9 +74,46 @@ def _played(game: str, one: str, other: str, options: PokemonStrengthOptions) ->
     }
 
 
+def _originals(game: str, battles: int) -> dict[str, Any]:
+    """The same pair as poke-env has it, half of the battles from each side."""
+    wins = np.zeros(0)
+    while len(wins) < battles:
+        for first in (0, 1):
+            wins = np.append(wins, _on_server(game, first))
+    share = float(wins.mean())
+    return {
+        "game": game,
+        "pair": list(ORIGINALS),
+        "battles": len(wins),
+        "wins": share,
+        "stderr": float(wins.std(ddof=1) / np.sqrt(len(wins))),
+    }
+
+
+def _on_server(game: str, first: int) -> NDArray[np.float64]:
+    """Results of the first of `ORIGINALS` in seat `first`, in as many battles as run at once: 1 for a win, 0.5 for a tie."""
+    engine: Any = make_engine(game, AT_ONCE, backend="server")
+    try:
+        players = [make_agent(name, engine.game) for name in ORIGINALS]
+        seated = players if first == 0 else players[::-1]
+        engine.reset()
+        total = np.zeros((AT_ONCE, 2))
+        while not engine.over.all():
+            actions, running = np.zeros((AT_ONCE, 2, 1), np.int64), ~engine.over
+            for seat, player in enumerate(seated):
+                rows = np.flatnonzero(engine.deciding[:, seat])
+                if len(rows):
+                    actions[rows, seat, 0] = np.asarray(player.choose(engine, seat, rows, None)).reshape(-1)
+            engine.step(actions)
+            total += np.asarray(engine.rewards) * running[:, None]
+    finally:
+        engine.close()
+    return np.asarray((total[:, first] + 1) / 2)
+
+
 def _shown(report: Mapping[str, Any]) -> Iterator[str]:
     """A line for each pair."""
     for row in report["pairs"]:
         one, other = row["pair"]
         share = f"{100 * row['wins']:5.1f} +- {100 * row['stderr']:.1f} %"
-        yield f"{row['game']:32} {one:18} against {other:16} {share} of {row['battles']:,}"
+        yield f"{row['game']:32} {one.removeprefix('pokemon/'):18} against {other.removeprefix('pokemon/'):16} {share} of {row['battles']:,}"
