@@ -182,6 +182,69 @@ def _texas42_rows(report: Report) -> Rows:
     return kinds[report["benchmark"]](report)
 
 
+def _pokemon_rows(report: Report) -> Rows:
+    """What was measured, the number, and the goal."""
+    kinds: dict[str, Callable[[Report], Rows]] = {
+        "pokemon": _pokemon_speed_rows,
+        "pokemon-strength": _pokemon_strength_rows,
+        "pokemon-bc": _pokemon_clone_rows,
+        "pokemon-ppo": _pokemon_ppo_rows,
+        "pokemon-soak": _pokemon_soak_rows,
+    }
+    return kinds[report["benchmark"]](report)
+
+
+def _pokemon_speed_rows(report: Report) -> Rows:
+    names = {
+        "bare": "the bare simulator in Node",
+        "masks": "with masks",
+        "entity": "with masks and observations of both seats",
+        "server": "poke-env with a local server",
+    }
+    for battles, found in report["turns_per_cpu_second"].items():
+        for kind, rate in found.items():
+            bar = report["bars"][battles].get(kind)
+            yield f"turns per CPU second, {battles}, {names[kind]}", f"{rate['median']:,.0f}", f"{bar:,}" if bar else ""
+
+
+def _pokemon_strength_rows(report: Report) -> Rows:
+    for row in report["pairs"]:
+        one, other = (name.removeprefix("pokemon/") for name in row["pair"])
+        yield (
+            f"wins of `{one}` against `{other}`, `{row['game']}`, {row['battles']:,} battles",
+            f"{100 * row['wins']:.1f} ± {100 * row['stderr']:.1f} %",
+            "",
+        )
+
+
+def _pokemon_clone_rows(report: Report) -> Rows:
+    for clone in report["clones"]:
+        held_out, play = clone["held_out"], clone["play"]
+        yield (
+            f"clone of `{play['against']}`, seed {clone['seed']}, `{clone['asked']['game']}`, {play['battles']:,} battles",
+            f"held-out accuracy {held_out['accuracy']:.3f} (largest power {held_out['max_power']:.3f}), "
+            f"wins {100 * play['wins']:.1f} ± {100 * play['stderr']:.1f} %",
+            ".85, 44 %",
+        )
+
+
+def _pokemon_ppo_rows(report: Report) -> Rows:
+    final = report["final"]
+    yield (
+        f"`ppo` by self-play from a clone, seed {report['seed']}, `{report['game']}`, {report['decisions_made'] / 1e6:.1f} M decisions, "
+        f"{report['training_minutes']:.0f} minutes",
+        f"wins {100 * final['wins']:.1f} ± {100 * final['stderr']:.1f} % of {final['battles']:,} against `{final['against']}`",
+        "55 %",
+    )
+
+
+def _pokemon_soak_rows(report: Report) -> Rows:
+    first, last = report["resident_mib"][1], report["resident_mib"][-1]
+    sizes = ", ".join(f"{name} {first[name]:,.0f} to {last[name]:,.0f} MiB" for name in last if name != "battles")
+    left = f"{len(report['processes_left'])} processes and {len(report['files_left'])} files left"
+    yield f"memory from {first['battles']:,} to {last['battles']:,} battles", f"{sizes}; {left}", "flat, nothing left"
+
+
 class ResultsTable(NamedTuple):
     """A table of docs/results.md: names of its columns, the last of which names the machine, and the files that it shows."""
 
@@ -220,6 +283,7 @@ TABLES = (
         ("hanabi-distill-*.json",),
         _distill_rows,
     ),
+    ResultsTable("Pokémon | measured | goal | machine, date", ("pokemon.json", "pokemon-[sbp]*.json"), _pokemon_rows),
     ResultsTable("Texas 42 | measured | goal | machine, date", ("texas42-*.json",), _texas42_rows),
 )
 
