@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from ludory.agents.language.spans import OBSERVATION, PREDICTION
+from ludory.agents.language.spans import OBSERVATION, OTHER, PREDICTION
 
 REASONS = ("other_moment", "other_count", "round_trip")
 """Why the states of a reply cannot be replaced."""
-_CLOSING = {OBSERVATION: "</observation>", PREDICTION: "</prediction>"}
+_NAMES = {OBSERVATION: "observation", PREDICTION: "prediction"}
 
 
 class Codes(Protocol):
@@ -52,7 +52,7 @@ def state_runs(spans: Sequence[int]) -> list[Run]:
     """The states that a reply writes, in order, from the spans (n,) of its tokens."""
     runs: list[Run] = []
     for place, kind in enumerate(spans):
-        if kind not in _CLOSING:
+        if kind not in _NAMES:
             continue
         if runs and runs[-1].kind == kind and runs[-1].end == place:
             runs[-1] = runs[-1]._replace(end=place + 1)
@@ -71,7 +71,8 @@ def replace_states(
 ) -> Replaced:
     """Replace the states of one reply.
 
-    White space around a state stays as it was written. New contents are encoded by themselves, and the text of the new tokens is
+    White space around a state stays as it was written. New contents are encoded by themselves (with the rest of a tag, where a token
+    lies over its border), and the text of the new tokens is
     compared with the intended text. Observations before the first prediction describe one moment, and all become `before`; so do predictions
     that repeat the first one. A reply that describes other moments too is left alone. A state that is missing stays missing.
 
@@ -92,19 +93,60 @@ def replace_states(
     new_spans: list[int] = []
     intended, place, shown = "", 0, 0
     for run, true in zip(runs, texts, strict=True):
-        first, last = len(codes.decode(list(ids[: run.start]))), len(codes.decode(list(ids[: run.end])))
-        content = _around(unchanged.text[first:last], unchanged.text[last:], true, _CLOSING[run.kind])
-        tokens = codes.encode(content)
-        new_ids += [*ids[place : run.start], *tokens]
-        new_spans += [*spans[place : run.start], *[run.kind] * len(tokens)]
-        intended += unchanged.text[shown:first] + content
-        place, shown = run.end, last
+        found = _content_of(run, ids, unchanged.text, codes)
+        if found is None or found.start < place:
+            return unchanged._replace(reason="round_trip")
+        content = _in_white_space(found.content, true)
+        parts = [(codes.encode(text), kind) for text, kind in ((found.head, OTHER), (content, run.kind), (found.tail, OTHER)) if text]
+        new_ids += [*ids[place : found.start], *(one for tokens, _ in parts for one in tokens)]
+        new_spans += [*spans[place : found.start], *(kind for tokens, kind in parts for _ in tokens)]
+        intended += unchanged.text[shown : found.first] + content + found.tail
+        place, shown = run.end, found.last
     new_ids += ids[place:]
     new_spans += spans[place:]
     intended += unchanged.text[shown:]
     if codes.decode(new_ids) != intended:
         return unchanged._replace(reason="round_trip")
     return Replaced(new_ids, new_spans, intended)
+
+
+class _Content(NamedTuple):
+    """A state in the text of its reply."""
+
+    content: str
+    first: int
+    """Character at which the content starts."""
+    last: int
+    """Character behind the tokens of the run."""
+    start: int
+    """First token that has text of the content; before the run if a token holds the end of the tag and the start of the content."""
+    head: str
+    """Text of that token before the content."""
+    tail: str
+    """Text of the last token behind the content."""
+
+
+def _content_of(run: Run, ids: Sequence[int], text: str, codes: Codes) -> _Content | None:
+    """Where the state of a run lies; None if its tags are not in the text."""
+    name, before = _NAMES[run.kind], len(codes.decode(list(ids[: run.start])))
+    opened = text.rfind(f"<{name}>", 0, before)
+    first = opened + len(name) + 2
+    closed = text.find(f"</{name}>", first)
+    if opened < 0 or closed < 0:
+        return None
+    start = run.start
+    while before > first:
+        start -= 1
+        before = len(codes.decode(list(ids[:start])))
+    last = len(codes.decode(list(ids[: run.end])))
+    return _Content(text[first : min(closed, last)], first, last, start, text[before:first], text[closed:last])
+
+
+def _in_white_space(content: str, true: str) -> str:
+    """`true` with the white space that `content` has at its ends."""
+    lead = content[: len(content) - len(content.lstrip())]
+    trail = content[len(content.rstrip()) :] if content.strip() else ""
+    return lead + true + trail
 
 
 def _true_texts(
@@ -125,19 +167,3 @@ def _true_texts(
     if len({" ".join(text.split()) for text in predicted}) > 1:
         return [], "other_moment"
     return [before] * first + [final] * len(predicted), ""
-
-
-def _around(content: str, rest: str, true: str, closing: str) -> str:
-    """`true` with the white space of `content` around it, and with the start of the closing tag if the last token holds it."""
-    tail = next(
-        (closing[:size] for size in range(len(closing), 0, -1) if _splits(content, rest, closing, size)),
-        "",
-    )
-    body = content[: len(content) - len(tail)]
-    lead = body[: len(body) - len(body.lstrip())]
-    trail = body[len(body.rstrip()) :] if body.strip() else ""
-    return lead + true + trail + tail
-
-
-def _splits(content: str, rest: str, closing: str, size: int) -> bool:
-    return content.endswith(closing[:size]) and rest.startswith(closing[size:])
