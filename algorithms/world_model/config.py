@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 from ludory.errors import OptionError
-from ludory.limits import Below, Fraction, NonNegativeFloat, NonNegativeInt, OneOf, PositiveFloat, PositiveInt, check_limits
+from ludory.limits import (
+    Below,
+    Fraction,
+    NonNegativeFloat,
+    NonNegativeInt,
+    OneOf,
+    PositiveFloat,
+    PositiveInt,
+    check_limits,
+)
 from ludory.reading import shown
 
 from .masks import TRAINED, span_weights
@@ -306,4 +315,3 @@ def as_fields(config: Any) -> dict[str, Any]:
     """The fields of a configuration as nested mappings, as YAML and JSON can hold them."""
     found: dict[str, Any] = dataclasses.asdict(config)
     return found
-

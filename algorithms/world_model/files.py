@@ -99,7 +99,9 @@ def write_table(file: str | Path, columns: Mapping[str, Sequence[Any]], schema: 
         OutputError: the file cannot be written.
     """
     try:
-        table = pa.table({name: pa.array(columns[name], schema.field(name).type) for name in schema.names}, schema=schema)
+        table = pa.table(
+            {name: pa.array(columns[name], schema.field(name).type) for name in schema.names}, schema=schema
+        )
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
         raise DataError(f"{file}: a value does not fit its column: {error}") from error
     if table.nbytes > SHARD_BYTES:
@@ -133,7 +135,9 @@ def read_meta(folder: str | Path) -> dict[str, Any] | None:
     try:
         found = read_json(file)
     except (OSError, JsonError, ValueError) as error:
-        raise DataError(f"{file}: damaged ({error}); generate the data again, or put a copy of the file back") from error
+        raise DataError(
+            f"{file}: damaged ({error}); generate the data again, or put a copy of the file back"
+        ) from error
     if not isinstance(found, dict):
         raise DataError(f"{file}: got {shown(found)}, must be an object; generate the data again")
     return found
@@ -186,7 +190,9 @@ def read_rows(file: str | Path, prompt_key: str = "prompt", response_key: str = 
     ids, spans = (_numbers(path, table, name) for name in ("input_ids", "spans"))
     for row, (one, kinds) in enumerate(zip(ids, spans, strict=True)):
         if len(one) != len(kinds):
-            raise DataError(f"{path}, row {row}, column 'spans': got {len(kinds)} values, must be {len(one)} as in 'input_ids'")
+            raise DataError(
+                f"{path}, row {row}, column 'spans': got {len(kinds)} values, must be {len(one)} as in 'input_ids'"
+            )
         if len(kinds) and not (kinds.min() >= 0 and kinds.max() <= LARGEST_SPAN):
             bad = int(kinds.min() if kinds.min() < 0 else kinds.max())
             raise DataError(f"{path}, row {row}, column 'spans': got {bad}, must lie in 0..{LARGEST_SPAN}")
@@ -242,7 +248,9 @@ def code_hash() -> str:
     return digest.hexdigest()
 
 
-def library_versions(names: Iterable[str] = ("ludory", "torch", "transformers", "tokenizers", "peft", "trl")) -> dict[str, str]:
+def library_versions(
+    names: Iterable[str] = ("ludory", "torch", "transformers", "tokenizers", "peft", "trl"),
+) -> dict[str, str]:
     """Versions of the libraries that are installed, by name."""
     found = {}
     for name in names:

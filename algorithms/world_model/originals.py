@@ -147,7 +147,9 @@ def beside_originals(config: SpaConfig) -> list[tuple[str, str, str]]:
     for key in KEYS:
         for name in key.ours:
             value = values.get(name)
-            rows.append((key.original, name, ("" if value is None else f"{value}") + (f"  ({key.note})" if key.note else "")))
+            rows.append(
+                (key.original, name, ("" if value is None else f"{value}") + (f"  ({key.note})" if key.note else ""))
+            )
     return rows
 
 

@@ -86,7 +86,9 @@ def replace_states(
     """
     unchanged = Replaced(list(ids), list(spans), codes.decode(list(ids)))
     runs = state_runs(spans)
-    texts, reason = _true_texts(runs, [codes.decode(list(ids[run.start : run.end])) for run in runs], before, after, prediction)
+    texts, reason = _true_texts(
+        runs, [codes.decode(list(ids[run.start : run.end])) for run in runs], before, after, prediction
+    )
     if reason:
         return unchanged._replace(reason=reason)
     new_ids: list[int] = []
@@ -97,7 +99,11 @@ def replace_states(
         if found is None or found.start < place:
             return unchanged._replace(reason="round_trip")
         content = _in_white_space(found.content, true)
-        parts = [(codes.encode(text), kind) for text, kind in ((found.head, OTHER), (content, run.kind), (found.tail, OTHER)) if text]
+        parts = [
+            (codes.encode(text), kind)
+            for text, kind in ((found.head, OTHER), (content, run.kind), (found.tail, OTHER))
+            if text
+        ]
         new_ids += [*ids[place : found.start], *(one for tokens, _ in parts for one in tokens)]
         new_spans += [*spans[place : found.start], *(kind for tokens, kind in parts for _ in tokens)]
         intended += unchanged.text[shown : found.first] + content + found.tail

@@ -163,7 +163,11 @@ class SFT:
         played = self.check(self.language_model) if self.check is not None else {}
         self.history.append({**metrics, **played})
         shown = {name: value for name, value in self.history[-1].items() if not name.startswith("time/")}
-        print(f"sft epoch {self.position.epoch}/{self.config.epochs}: " + ", ".join(f"{k} {v:.4g}" for k, v in shown.items()), flush=True)
+        print(
+            f"sft epoch {self.position.epoch}/{self.config.epochs}: "
+            + ", ".join(f"{k} {v:.4g}" for k, v in shown.items()),
+            flush=True,
+        )
         self._save()
 
     def _trainer(self) -> Trainer:
@@ -188,7 +192,10 @@ class SFT:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.config.seed)
             adapters = peft.LoraConfig(
-                r=self.config.lora_rank, lora_alpha=2 * self.config.lora_rank, target_modules="all-linear", task_type="CAUSAL_LM"
+                r=self.config.lora_rank,
+                lora_alpha=2 * self.config.lora_rank,
+                target_modules="all-linear",
+                task_type="CAUSAL_LM",
             )
             self.language_model.model = peft.get_peft_model(self.language_model.model, adapters)
 
@@ -199,9 +206,14 @@ class SFT:
         if self.progress_folder is None:
             return
         with atomic_folder(self.progress_folder) as folder:
-            save_file({name: weight.contiguous() for name, weight in self._weights().items()}, folder / "weights.safetensors")
+            save_file(
+                {name: weight.contiguous() for name, weight in self._weights().items()}, folder / "weights.safetensors"
+            )
             save_file(save_adam(self.optimizer) or {"none": torch.zeros(1)}, folder / "optimizer.safetensors")
-            save_file({name: tensor.contiguous() for name, tensor in self.position.tensors().items()}, folder / "position.safetensors")
+            save_file(
+                {name: tensor.contiguous() for name, tensor in self.position.tensors().items()},
+                folder / "position.safetensors",
+            )
             state = {"stamp": self.stamp, "position": self.position.numbers(), "history": self.history}
             (folder / STATE).write_text(json.dumps(state), encoding="utf-8")
 

@@ -57,8 +57,13 @@ def test_one_token_hides_a_state_with_its_tags(row):
     place = hidden.index(0)
     assert CodesOf(tokenizer).decode(hidden) == PROMPT + "<think>a <pad> b <pad></think><answer>Up || Left</answer>"
     assert kinds[place] == 0
-    assert 4 not in kinds and 5 not in kinds
-    shown = [one for one, label in zip(hidden, targets(hidden, kinds, span_weights("placeholder")).labels, strict=True) if label != IGNORED]
+    assert 4 not in kinds
+    assert 5 not in kinds
+    shown = [
+        one
+        for one, label in zip(hidden, targets(hidden, kinds, span_weights("placeholder")).labels, strict=True)
+        if label != IGNORED
+    ]
     assert CodesOf(tokenizer).decode(shown) == "<think>a  b </think><answer>Up || Left</answer>"
 
 

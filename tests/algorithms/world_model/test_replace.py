@@ -11,9 +11,7 @@ from ludory.algorithms.world_model.replace import replace_states, state_runs
 pytest.importorskip("tokenizers")
 pytest.importorskip("transformers")
 
-COMPACT = (
-    "<think> <observation> P 1 1 X 2 2 O 3 3 </observation> <prediction> P 1 2 X 2 2 O 3 3 </prediction> </think> <answer> Up Left </answer>"
-)
+COMPACT = "<think> <observation> P 1 1 X 2 2 O 3 3 </observation> <prediction> P 1 2 X 2 2 O 3 3 </prediction> </think> <answer> Up Left </answer>"
 BEFORE, AFTER = "P 4 4 X 1 2 O 3 1", "P 3 3 X 1 2 O 3 1"
 PROSE = (
     "<think>I look.\n<observation>\n##P√\n__X_\n</observation> so I go up: <prediction>##_√\n__P_</prediction>. Done</think>"
@@ -68,7 +66,10 @@ def test_tokens_over_the_border_of_a_tag_keep_the_tag(bytes_):
     assert made.reason == ""
     assert made.text == PROSE.replace("##P√\n__X_", "#_\nP√").replace("##_√\n__P_", "P_\n#√")
     assert CodesOf(bytes_).decode(made.ids) == made.text
-    states = [CodesOf(bytes_).decode([one for one, span in zip(made.ids, made.spans, strict=True) if span == kind]) for kind in (4, 5)]
+    states = [
+        CodesOf(bytes_).decode([one for one, span in zip(made.ids, made.spans, strict=True) if span == kind])
+        for kind in (4, 5)
+    ]
     assert states == ["\n#_\nP√\n", "P_\n#√"]
 
 

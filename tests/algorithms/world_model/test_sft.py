@@ -98,7 +98,13 @@ def test_trl_trains_and_writes_a_model(model, tmp_path):
     from ludory.agents.language.model import load_language_model
 
     before = model.hash
-    fine_tune(model, rows_of(model), [], SFTConfig(trainer="trl", epochs=1, batch_size=4, learning_rate=1e-2), tmp_path / "out")
+    fine_tune(
+        model,
+        rows_of(model),
+        [],
+        SFTConfig(trainer="trl", epochs=1, batch_size=4, learning_rate=1e-2),
+        tmp_path / "out",
+    )
     written = load_language_model(tmp_path / "out", device="cpu")
     assert written.hash == model.hash != before
 
@@ -121,7 +127,7 @@ def test_rows_are_learnt(model):
 def test_an_interrupted_run_goes_on_to_the_same_numbers(tmp_path):
     from ludory.agents.language.small_model import make_small_model
 
-    class Killed(Exception):
+    class KilledError(Exception):
         pass
 
     def run(folder, killed_at=None):
@@ -133,7 +139,7 @@ def test_an_interrupted_run_goes_on_to_the_same_numbers(tmp_path):
             def after_batch(samples, loss):
                 count[0] += 1
                 if count[0] == killed_at:
-                    raise Killed
+                    raise KilledError
 
             sft.after_batch = after_batch
         history = sft.learn()
@@ -142,7 +148,7 @@ def test_an_interrupted_run_goes_on_to_the_same_numbers(tmp_path):
 
     whole = run(tmp_path / "whole")
     for place in (1, 3, 5, 8):
-        with pytest.raises(Killed):
+        with pytest.raises(KilledError):
             run(tmp_path / f"killed{place}", place)
         assert run(tmp_path / f"killed{place}") == whole
         assert not (tmp_path / f"killed{place}.progress").exists()
@@ -173,7 +179,10 @@ def test_the_step_size_warms_up_and_falls_to_0():
 
 def test_rows_of_the_same_tokenizer_are_taken_as_they_are(model, tmp_path):
     file = write(tmp_path, model)
-    assert all(np.array_equal(a.ids, b.ids) and np.array_equal(a.spans, b.spans) for a, b in zip(load_rows(file, model, SFTConfig()), rows_of(model, 4), strict=True))
+    assert all(
+        np.array_equal(a.ids, b.ids) and np.array_equal(a.spans, b.spans)
+        for a, b in zip(load_rows(file, model, SFTConfig()), rows_of(model, 4), strict=True)
+    )
 
 
 def test_rows_of_another_tokenizer_are_made_from_text(model, tmp_path):
