@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.replies_in_tokens import CodesOf, byte_pairs, tokens_of
+from support.language.replies_in_tokens import CodesOf, byte_pairs, tokens_of
 
 from ludory.algorithms.world_model.masks import IGNORED, TRAINED, hide_states, span_weights, targets
 from ludory.errors import OptionError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.replies_in_tokens import CodesOf, byte_pairs, tokens_of
+from support.language.replies_in_tokens import CodesOf, byte_pairs, tokens_of
 
 from ludory.agents.language.spans import OBSERVATION, PREDICTION
 from ludory.algorithms.world_model.replace import replace_states, state_runs

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from support.replies_in_tokens import tokens_of
+from support.language.replies_in_tokens import tokens_of
 
 from ludory.algorithms.world_model import files
 from ludory.algorithms.world_model.config import SFTConfig
