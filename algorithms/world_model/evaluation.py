@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ludory.errors import OptionError
 
 
-class Estimate(NamedTuple):
+class RoomMean(NamedTuple):
     """A mean over rooms."""
 
     mean: float
@@ -42,14 +42,14 @@ def pass_at_k(successes: NDArray[np.int64], samples: int, k: int) -> NDArray[np.
     return np.asarray(table[counts.astype(np.int64)], np.float64)
 
 
-def estimate(values: NDArray[np.float64]) -> Estimate:
+def estimate(values: NDArray[np.float64]) -> RoomMean:
     """Mean and standard error over rooms; values: (R,)."""
     n = len(values)
     if n == 0:
-        return Estimate(math.nan, math.nan, 0)
-    return Estimate(float(values.mean()), float(values.std(ddof=1) / math.sqrt(n)) if n > 1 else math.nan, n)
+        return RoomMean(math.nan, math.nan, 0)
+    return RoomMean(float(values.mean()), float(values.std(ddof=1) / math.sqrt(n)) if n > 1 else math.nan, n)
 
 
-def paired(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> Estimate:
+def paired(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> RoomMean:
     """The difference of two players on the same rooms, room by room."""
     return estimate(np.asarray(ours, np.float64) - np.asarray(theirs, np.float64))
