@@ -16,7 +16,7 @@ from ludory.envs.engine.protocol import on_host
 from ludory.envs.text.text_env import TextEnv
 from ludory.errors import OptionError
 
-SOLVERS = {"Sokoban": "sokoban/solver", "Boxoban": "sokoban/solver", "FrozenLake": "frozen_lake/optimal", "Sudoku": "sudoku/solver"}
+SOLVERS = {"Sokoban": "sokoban/solver", "Boxoban": "sokoban/solver", "FrozenLake": "frozen_lake/optimum", "Sudoku": "sudoku/solver"}
 """Agent that plays best, by the beginning of a game's id."""
 THOUGHT = "I try these moves."
 
