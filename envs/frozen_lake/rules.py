@@ -164,7 +164,7 @@ def step(state, i, action):
     state.last[i, 1] = direction
     state.steps[i] += 1
     state.rewards[i, 0] = 1 if found == GOAL else 0
-    state.terminated[i] = found == GOAL or found == HOLE
+    state.terminated[i] = found in (GOAL, HOLE)
     state.truncated[i] = not state.terminated[i] and int(state.steps[i]) >= int(state.setup[i, LIMIT])
 
 
