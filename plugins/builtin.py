@@ -9,6 +9,7 @@ _VERY_SMALL = _SMALL | {"colors": 1}
 _TEXAS_42 = "ludory.envs.texas42:make_"
 _POKEMON = "ludory.envs.pokemon:make_game"
 _ARENA = "ludory.envs.arena:make_game"
+_SOKOBAN = "ludory.envs.sokoban:make_game"
 _HANABI_BOTS = "ludory.agents.hanabi.bots.agents:make_"
 _TEXAS_42_AGENTS = "ludory.agents.texas42."
 _POKEMON_BOTS = "ludory.agents.pokemon.bots:"
@@ -63,6 +64,12 @@ GAMES = (
     Entry("Texas42-v0", f"{_TEXAS_42}hand", "Texas 42: one hand with auction and declaration"),
     Entry("Texas42Match-v0", f"{_TEXAS_42}match", "Texas 42: hands until a team has seven marks"),
     Entry("Texas42Play-v0", f"{_TEXAS_42}play", "Texas 42: the seven tricks of a fixed contract"),
+    Entry("Sokoban-v0", _SOKOBAN, "Sokoban: one box, 6x6", {"preset": "simple"}),
+    Entry("Sokoban2Boxes-v0", _SOKOBAN, "Sokoban: two boxes, 6x6", {"preset": "two_boxes"}),
+    Entry("SokobanMedium-v0", _SOKOBAN, "Sokoban: two boxes, 8x8", {"preset": "medium"}),
+    Entry("SokobanLarge-v0", _SOKOBAN, "Sokoban: two boxes, 10x10", {"preset": "large"}),
+    Entry("SokobanGym-v0", _SOKOBAN, "Sokoban: four boxes, 10x10, nine actions as in gym-sokoban", {"preset": "gym"}),
+    Entry("Boxoban-v0", _SOKOBAN, "Sokoban: Boxoban levels, four boxes, 10x10 (levels=)", {"preset": "boxoban"}),
     Entry(
         "gymnasium:",
         "ludory.envs.adapters.gymnasium_game:make_game",
