@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.agents.language.generators import Sampling, make_generator
+from ludory.agents.language.model import LanguageModel
+from ludory.agents.puzzles.anchors import anchors
+from ludory.algorithms.text_ppo.rollout import collect
+from ludory.envs.text.text_env import TextEnv
 from ludory.errors import OptionError
+
+from .config import EvalConfig, TextConfig
+from .generate import state_scores
+from .scripted import text_env
+
+RANDOM_SAMPLES = 1000
+"""Episodes of random play in each room."""
+RAGEN_VALIDATION = 123
+"""The first of RAGEN's validation rooms."""
+FIGURES = {
+    "form_ok": "form %",
+    "observation_copied": "observation %",
+    "next_state_exact": "next state %",
+    "actions_per_episode": "actions",
+    "tokens_per_episode": "tokens",
+}
+"""What is said of models beside their scores, and the titles of the columns."""
 
 
 class RoomMean(NamedTuple):

@@ -7,7 +7,7 @@ the same files. Rows are made from all shards at the end. Training and validatio
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,6 @@ from ludory.agents.language.model import LanguageModel
 from ludory.agents.language.spans import OBSERVATION, PREDICTION
 from ludory.algorithms.text_ppo.batch import TokenBatch
 from ludory.algorithms.text_ppo.rollout import collect
-from ludory.envs.text.text_env import TextEnv
 from ludory.errors import DataError, OutputError
 
 from .config import GenerateConfig, TextConfig, as_fields, parse_policy
@@ -42,23 +41,12 @@ from .files import (
     write_table,
 )
 from .replace import replace_states, state_runs
-from .rows import row_of
-from .scripted import ScriptedGenerator
+from .rows import is_strict, row_of
+from .scripted import ScriptedGenerator, replies_of, text_env
 
 STAMP = b"ludory_stamp"
 RAGEN_TRAIN = 10_000
 """The first of RAGEN's training rooms."""
-
-
-class Reply(NamedTuple):
-    """What a model read and wrote in one turn of one episode."""
-
-    episode: int
-    turn: int
-    """From 0."""
-    prompt: list[int]
-    ids: list[int]
-    spans: list[int]
 
 
 class Generated(NamedTuple):
@@ -67,23 +55,6 @@ class Generated(NamedTuple):
     folder: Path
     counts: dict[str, Any]
     """Episodes, turns, success, forms; rows of both files; rows dropped by reason."""
-
-
-def text_env(text: TextConfig, episodes: int, **options: Any) -> TextEnv:
-    """The `TextEnv` of a configuration."""
-    return TextEnv(text.env, episodes, **{**text.env_options(), **options})
-
-
-def replies_of(batch: TokenBatch) -> Iterator[Reply]:
-    """All replies of a batch, in the order of episodes and turns."""
-    for number, episode in enumerate(batch.episode.tolist()):
-        first, last = int(batch.starts[number]), int(batch.starts[number + 1])
-        spans, turns = batch.spans[first:last], batch.turns[first:last]
-        for turn in np.unique(turns[spans > 0]).tolist():
-            wrote = np.flatnonzero((turns == turn) & (spans > 0))
-            start, end = int(wrote[0]), int(wrote[-1]) + 1
-            ids = batch.ids[first:last]
-            yield Reply(episode, turn, ids[:start].tolist(), ids[start:end].tolist(), spans[start:end].tolist())
 
 
 def generate(
@@ -237,11 +208,15 @@ def write_rows(folder: Path, model: LanguageModel, config: GenerateConfig, shard
     written = {}
     for name, wanted in ((TRAIN, False), (VALIDATION, True)):
         places = [place for place in kept if held[place] == wanted]
-        columns = {key: [table[key][place] for place in places] for key in ("input_ids", "spans", "prompt", "episode", "turn")}
+        columns = {
+            key: [table[key][place] for place in places] for key in ("input_ids", "spans", "prompt", "episode", "turn")
+        }
         columns["response"] = [table["reply_true"][place] for place in places]
         columns["room_hash"] = [int(table["room_hash"][place]) for place in places]
         if name == TRAIN and not places:
-            raise DataError(f"{folder}: no row is left of {turns.num_rows} turns ({dict(dropped)}); loosen the filters, or play more")
+            raise DataError(
+                f"{folder}: no row is left of {turns.num_rows} turns ({dict(dropped)}); loosen the filters, or play more"
+            )
         write_table(folder / name, columns, ROWS)
         written[name] = len(places)
     ends = np.array(table["done"])
@@ -274,11 +249,6 @@ def why_dropped(turn: dict[str, Any], config: GenerateConfig) -> str:
     if config.max_tokens is not None and len(turn["input_ids"]) > config.max_tokens:
         return "too_many_tokens"
     return ""
-
-
-def is_strict(form: str, reply: str) -> bool:
-    """Whether a reply has a thought with one observation before one prediction, and then an answer (the filter of SPA for weak models)."""
-    return form == "ok" and reply.count("<observation>") == 1 and reply.count("<prediction>") == 1
 
 
 def held_out(rooms: NDArray[np.uint64], groups: NDArray[np.int64], share: float) -> NDArray[np.bool_]:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -18,7 +20,7 @@ from ludory.envs.text.reply import parse_reply
 from ludory.errors import DataError
 
 from .config import SFTConfig
-from .files import RowData, read_rows, tokenizer_hash
+from .files import RowData, read_parquet, read_rows, texts_of, tokenizer_hash, write_arrow
 from .masks import IGNORED, PLACEHOLDER, hide_states, span_weights, targets
 
 
@@ -66,6 +68,13 @@ def load_rows(file: str | Path, model: LanguageModel, config: SFTConfig) -> list
         rows = [_hidden(row, model, mark) for row in rows]
     longest = min(config.max_length, model.longest or config.max_length)
     return _of_length(data.file, rows, longest, config.overlong)
+
+
+def load_validation(file: Path, model: LanguageModel, config: SFTConfig) -> list[Row]:
+    """As `load_rows`, of a file that may be missing or empty."""
+    if not file.is_file() or not pq.read_metadata(file).num_rows:
+        return []
+    return load_rows(file, model, config)
 
 
 def _check_ids(data: RowData, rows: Sequence[Row], model: LanguageModel) -> None:
@@ -157,3 +166,25 @@ def shuffled_batches(rows: Sequence[Row], size: int, seed: int, epoch: int) -> I
 def table_of(config: SFTConfig) -> NDArray[np.float32]:
     """(6,): weight of the loss by span, as the configuration says."""
     return span_weights(config.mask, config.weights)
+
+
+def is_strict(form: str, reply: str) -> bool:
+    """Whether a reply has a thought with one observation before one prediction, and then an answer (the filter of SPA for weak models)."""
+    return form == "ok" and reply.count("<observation>") == 1 and reply.count("<prediction>") == 1
+
+
+def filter_file(file: str | Path, out: str | Path, response_key: str = "response") -> tuple[int, int]:
+    """Write the rows whose responses have the strict form (see `GenerateConfig.format`); returns how many were kept, and how many there were.
+
+    Raises:
+        DataError: the file is damaged, or has no such column.
+    """
+    table = read_parquet(Path(file))
+    responses = texts_of(Path(file), table, response_key)
+    forms = [
+        parse_reply(one, lambda item: Decoded(0), prompt_mode="world_model", opened="<think>" not in one).form
+        for one in responses
+    ]
+    kept = [is_strict(form, one) for form, one in zip(forms, responses, strict=True)]
+    write_arrow(out, table.filter(pa.array(kept)))
+    return sum(kept), len(kept)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.agents.language.extras import needed
 from ludory.agents.language.model import LanguageModel, load_language_model
 from ludory.agents.language.small_model import make_small_model
 from ludory.algorithms.text_ppo.text_ppo import TextPPO
@@ -28,9 +29,9 @@ from ludory.reading import read_json
 from .config import EvalConfig, GenerateConfig, SFTConfig, TextConfig
 from .evaluation import anchor_scores, estimate, play
 from .files import TRAIN, VALIDATION, config_hash
-from .form import learn_form
-from .generate import RAGEN_TRAIN, generate, text_env
-from .rows import load_rows
+from .generate import RAGEN_TRAIN, generate
+from .rows import load_rows, load_validation
+from .scripted import learn_form, text_env
 from .sft import fine_tune
 
 ARMS = {"direct": "base", "control": "world_model", "spa": "world_model"}
@@ -134,12 +135,15 @@ class TinyRun:
 
     def run(self) -> dict[str, Any]:
         """All parts; returns their figures by name."""
+        needed("transformers").utils.logging.disable_progress_bar()
         found: dict[str, Any] = {"seed": self.seed, "form": self._part("form", self._form)}
         found["data"] = self._part("data", self._data)
         if "spa" in self.config.arms:
             found["sft"] = self._part("sft", lambda: self._sft("think_answer", self.config.epochs))
         for mask in self.config.ablations:
-            found[f"sft-{mask}"] = self._part(f"sft-{mask}", lambda mask=mask: self._sft(mask, self.config.ablation_epochs))
+            found[f"sft-{mask}"] = self._part(
+                f"sft-{mask}", lambda mask=mask: self._sft(mask, self.config.ablation_epochs)
+            )
         for arm in self.config.arms:
             found[arm] = self._part(f"ppo-{arm}", lambda arm=arm: self._ppo(arm))
         return found
@@ -189,7 +193,8 @@ class TinyRun:
             seed=self.seed,
             check_rooms=0,
         )
-        training, validation = (load_rows(self.folder / "data" / name, model, how) for name in (TRAIN, VALIDATION))
+        training = load_rows(self.folder / "data" / TRAIN, model, how)
+        validation = load_validation(self.folder / "data" / VALIDATION, model, how)
         name = "sft" if mask == "think_answer" else f"sft-{mask}"
         history = fine_tune(model, training, validation[:512], how, self.folder / name, None, self.stamp)
         return {
@@ -219,7 +224,11 @@ class TinyRun:
                 _write(file, kept | {"complete": False, "stamp": self.stamp})
             if learner.iteration >= config.iterations:
                 break
-            ahead = min(SAVE_EVERY, config.iterations - learner.iteration, config.eval_every - learner.iteration % config.eval_every)
+            ahead = min(
+                SAVE_EVERY,
+                config.iterations - learner.iteration,
+                config.eval_every - learner.iteration % config.eval_every,
+            )
             learner.learn(learner.num_timesteps + ahead * learner.config.episodes, reset_num_timesteps=False)
             learner.save(place)
         return {"curve": kept["curve"], "spent_cpu_s": round(kept["spent_cpu_s"] + process_time() - began, 1)}

@@ -21,7 +21,9 @@ from ludory.benchmarks.harness.options import Count, Natural
 from ludory.benchmarks.harness.terminal import Shown, table
 from ludory.charts.curves import line_chart
 
-CONVENTION = "Pass@k at temperature 1 within 5 turns and 10 actions; RAGEN's validation seeds; standard errors over seeds"
+CONVENTION = (
+    "Pass@k at temperature 1 within 5 turns and 10 actions; RAGEN's validation seeds; standard errors over seeds"
+)
 LIMITS = (
     "a model from scratch on compact texts; the prompt that asks for states is kept in PPO; penalty and KL differ from the paper's; "
     "few seeds; direct PPO is not given more iterations for the CPU time of fine-tuning"
@@ -147,8 +149,18 @@ def shown(report: Mapping[str, Any]) -> Iterable[Shown]:
     """Tables of arms and of masks, and what to keep in mind."""
     samples, anchors = report["config"]["samples"], report["anchors"]
     points = sorted({point for arm in report["arms"].values() for point in arm}, key=int)
-    columns = ["Pass@1 / Pass@k, %", *(f"it {point}" for point in points), "unseen, last", "form", "next state", "CPU s"]
-    rows = [[name, _pair(anchors[name], samples), *[""] * (len(points) - 1), _pair(anchors[name], samples, "_unseen")] for name in ("random", "optimum")]
+    columns = [
+        "Pass@1 / Pass@k, %",
+        *(f"it {point}" for point in points),
+        "unseen, last",
+        "form",
+        "next state",
+        "CPU s",
+    ]
+    rows = [
+        [name, _pair(anchors[name], samples), *[""] * (len(points) - 1), _pair(anchors[name], samples, "_unseen")]
+        for name in ("random", "optimum")
+    ]
     for name, arm in report["arms"].items():
         last = arm[max(arm, key=int)]
         rows.append(
@@ -162,12 +174,23 @@ def shown(report: Mapping[str, Any]) -> Iterable[Shown]:
             ]
         )
     seeds = ", ".join(map(str, report["seeds"]))
-    yield table(f"{report['config']['env']}: {anchors['rooms']} rooms, {anchors['unseen_rooms']} unseen; seeds {seeds}", columns, rows)
+    yield table(
+        f"{report['config']['env']}: {anchors['rooms']} rooms, {anchors['unseen_rooms']} unseen; seeds {seeds}",
+        columns,
+        rows,
+    )
     masks = [
-        [one["mask"], str(one["epochs"]), *(_percent(one[name]) for name in ("form_ok", "observation_copied", "next_state_exact", "pass@1")), f"{one['cpu_s'][0]:.0f}"]
+        [
+            one["mask"],
+            str(one["epochs"]),
+            *(_percent(one[name]) for name in ("form_ok", "observation_copied", "next_state_exact", "pass@1")),
+            f"{one['cpu_s'][0]:.0f}",
+        ]
         for one in report["masks"].values()
     ]
-    yield table("Fine-tuning by mask, %", ["mask", "epochs", "form", "observation", "next state", "Pass@1", "CPU s"], masks)
+    yield table(
+        "Fine-tuning by mask, %", ["mask", "epochs", "form", "observation", "next state", "Pass@1", "CPU s"], masks
+    )
     for point, one in report["difference"].items():
         each = ", ".join(f"{100 * value:+.1f}" for value in one["each"])
         yield f"iteration {point}: SPA - direct PPO on unseen rooms {_percent(one['mean'])} points (seeds: {each})"
