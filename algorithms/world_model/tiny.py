@@ -106,7 +106,7 @@ class TinyConfig:
         return replace(
             self,
             ablations=("states",),
-            form_steps=100,
+            form_steps=200,
             batches=1,
             groups=16,
             epochs=4,
