@@ -154,7 +154,8 @@ def load_language_model(
     if isinstance(source, LanguageModel):
         return source
     if isinstance(source, tuple):
-        return LanguageModel(*source, template=template)
+        model, tokenizer = source
+        return LanguageModel(model, tokenizer, template)
     transformers, folder, target = needed("transformers"), Path(source), _device(device)
     _check_folder(folder, transformers)
     wanted = dtype if dtype is not None else ("float32" if target.type == "cpu" else "auto")
@@ -246,11 +247,14 @@ class _TokenWriter:
 
     def _by_words(self, ids: Sequence[int]) -> tuple[str, list[Span]]:
         texts = self._texts
-        words, offsets, end, gap = [], [], 0, len(self._gap)
+        words: list[str] = []
+        offsets: list[Span] = []
+        end, gap = 0, len(self._gap)
         for id in ids:
             word = texts.get(id)
             if word is None:
-                word = texts[id] = "" if id in self._silent else self._tokenizer.convert_ids_to_tokens(int(id))
+                known = None if id in self._silent else self._tokenizer.convert_ids_to_tokens(int(id))
+                word = texts[id] = known or ""  # models may have more outputs than tokens
             if not word:
                 offsets.append((end, end))
                 continue
@@ -279,6 +283,8 @@ class _TokenWriter:
         if id in self._silent:
             return b""
         token = self._tokenizer.convert_ids_to_tokens(id)
+        if token is None:
+            return b""  # models may have more outputs than tokens
         if id in self._tokenizer.added_tokens_decoder:
             return str(token).encode()
         return bytes(_BYTES[character] for character in token)
