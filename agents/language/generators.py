@@ -104,6 +104,10 @@ def make_generator(
         return HfGenerator(language_model, **options)
     if backend == "static":
         return StaticGenerator(language_model, **options)
+    if backend == "vllm":
+        from .vllm import VllmGenerator
+
+        return VllmGenerator(language_model, **options)
     raise OptionError(f"backend={backend!r}: must be auto, hf, static or vllm")
 
 

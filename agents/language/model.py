@@ -15,7 +15,7 @@ from ludory.atomic import atomic_folder
 from ludory.errors import CheckpointError, OptionError
 from ludory.reading import read_json
 
-from .extras import needed
+from .extras import needed, no_progress_bars
 from .spans import Span
 from .templates import ChatTemplate
 
@@ -115,8 +115,9 @@ class LanguageModel:
 
     def write(self, folder: str | Path) -> None:
         """Write weights (safetensors), configuration and tokenizer into an existing folder, as transformers does."""
-        self.model.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
+        with no_progress_bars():
+            self.model.save_pretrained(folder)
+            self.tokenizer.save_pretrained(folder)
 
     def save(self, folder: str | Path) -> None:
         """Write a folder that any tool for transformers models can load. It appears complete or not at all.
@@ -160,15 +161,18 @@ def load_language_model(
     _check_folder(folder, transformers)
     wanted = dtype if dtype is not None else ("float32" if target.type == "cpu" else "auto")
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        model, report = transformers.AutoModelForCausalLM.from_pretrained(
-            folder,
-            dtype=wanted,
-            local_files_only=True,
-            trust_remote_code=False,
-            use_safetensors=True,
-            output_loading_info=True,
-        )
+        with no_progress_bars():
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                folder, local_files_only=True, trust_remote_code=False
+            )
+            model, report = transformers.AutoModelForCausalLM.from_pretrained(
+                folder,
+                dtype=wanted,
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                output_loading_info=True,
+            )
     except Exception as error:  # transformers raises whatever it meets in a damaged folder
         raise CheckpointError(
             f"{folder}: cannot be loaded ({type(error).__name__}: {error}); put an intact copy back"

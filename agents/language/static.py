@@ -105,12 +105,12 @@ class _Linear(NamedTuple):
     bias: Tensor | None
 
     def __call__(self, x: Tensor, first: int = 0, end: int | None = None) -> Tensor:
-        """x (n, in) times the columns `first` to `end`."""
+        """The product of x (n, in) with the columns `first` to `end`."""
         weight = self.weight[:, first:end]
         return x @ weight if self.bias is None else torch.addmm(self.bias[first:end], x, weight)
 
     def added_to(self, residual: Tensor, x: Tensor) -> Tensor:
-        """residual (n, out) + the product with x; overwrites `residual`."""
+        """Residual (n, out) + the product with x; overwrites `residual`."""
         return (residual if self.bias is None else residual.add_(self.bias)).addmm_(x, self.weight)
 
 
@@ -139,7 +139,7 @@ class _Layer(NamedTuple):
     activation: str
 
     def mlp(self, x: Tensor) -> Tensor:
-        """x (n, hidden) and the second half of the block."""
+        """The second half of the block, added to x (n, hidden)."""
         inner = self.up(self.before_mlp(x))
         if self.activation == "silu":
             gate, value = inner.chunk(2, -1)
@@ -171,7 +171,7 @@ class _Network(NamedTuple):
         return found if self.places is None else found.add_(self.places[places])
 
     def rotated(self, x: Tensor, places: Tensor) -> Tensor:
-        """x (n, columns of whole heads), turned by its places (n,)."""
+        """Rotary positions: x (n, columns of whole heads), turned by its places (n,)."""
         if self.angles is None:
             return x
         turn = places[:, None, None] * self.angles
