@@ -156,6 +156,12 @@ AGENTS = (
         "ludory.agents.texas42.bots:SplitAgent",
         "Texas 42: one agent bids, another plays (bid=, play=)",
     ),
+    Entry(
+        "frozen_lake/optimum",
+        "ludory.agents.puzzles.lake_optimum:LakeOptimum",
+        "FrozenLake optimum: exact value iteration over the actions left (horizon=)",
+    ),
+    Entry("sudoku/solver", "ludory.agents.puzzles.sudoku_solver:SudokuSolver", "Sudoku: fills the solution"),
     Entry("pokemon/random", f"{_POKEMON_BOTS}RandomBot", "Pokémon: uniform over legal actions (gimmick_rate=, seed=)"),
     Entry("pokemon/max-base-power", f"{_POKEMON_BOTS}MaxBasePowerBot", "Pokémon: the move of largest base power"),
     Entry(
