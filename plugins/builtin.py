@@ -114,6 +114,11 @@ GAMES = (
 AGENTS = (
     Entry("random", "ludory.agents.random:make", "uniform over legal moves (seed=)"),
     Entry("human", "ludory.agents.human:make", "a person at this terminal"),
+    Entry(
+        "language",
+        "ludory.agents.language.agent:make",
+        "a language model that reads the game as text: language(PATH, prompt_mode=..., temperature=...)",
+    ),
     Entry("mixture", "ludory.agents.mixture:make", "one of several agents in every game: mixture(a, b)"),
     Entry("hanabi/iggi", f"{_HANABI_BOTS}iggi", "Hanabi rule bot: IGGI"),
     Entry("hanabi/piers", f"{_HANABI_BOTS}piers", "Hanabi rule bot: Piers"),
@@ -151,6 +156,12 @@ AGENTS = (
         "ludory.agents.texas42.bots:SplitAgent",
         "Texas 42: one agent bids, another plays (bid=, play=)",
     ),
+    Entry(
+        "frozen_lake/optimum",
+        "ludory.agents.puzzles.lake_optimum:LakeOptimum",
+        "FrozenLake optimum: exact value iteration over the actions left (horizon=)",
+    ),
+    Entry("sudoku/solver", "ludory.agents.puzzles.sudoku_solver:SudokuSolver", "Sudoku: fills the solution"),
     Entry("pokemon/random", f"{_POKEMON_BOTS}RandomBot", "Pokémon: uniform over legal actions (gimmick_rate=, seed=)"),
     Entry("pokemon/max-base-power", f"{_POKEMON_BOTS}MaxBasePowerBot", "Pokémon: the move of largest base power"),
     Entry(

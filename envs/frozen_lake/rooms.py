@@ -42,7 +42,8 @@ def read_map(rows: Any) -> Maps:
             what = f"letter {wrong[0]!r}" if wrong else f"{len(line)} cells"
             raise OptionError(f"map, row {number}: {what}; must be {len(lines)} letters of S, F, H and G")
     codes = np.array([[LETTERS.index(letter) for letter in line] for line in lines], np.int8)
-    return checked_maps("map", codes[None], len(lines))[0]
+    room: Maps = checked_maps("map", codes[None], len(lines))[0]
+    return room
 
 
 def checked_maps(name: str, given: Any, size: int) -> Maps:

@@ -188,13 +188,13 @@ def start_fields(size: int, given: Mapping[str, Any], count: int) -> dict[str, N
         raise OptionError(f"{names[0]}: game {game} has no blank, and would be over")
     if given.get("solution") is None:
         counts, solutions = solve_all(puzzles, 1)
-        for game in np.flatnonzero(counts < 1):
+        for game in np.flatnonzero(counts < 1).tolist():
             why = "has a value twice in a row, column or box" if counts[game] < 0 else "has no solution"
             raise OptionError(f"{names[0]}: game {game} {why}")
     else:
         solutions = _grids("solution", given["solution"], size, count, 1)
         fits = ((puzzles == 0) | (puzzles == solutions)).all(axis=(1, 2)) & (solve_all(solutions)[0] == 1)
-        for game in np.flatnonzero(~fits):
+        for game in np.flatnonzero(~fits).tolist():
             raise OptionError(f"solution: that of game {game} is not a solution of its {names[0]}")
     return {"codes": puzzles, "solution": solutions, "chosen": np.ones(count, np.int8)}
 
