@@ -263,14 +263,14 @@ class TinyRun:
         return {**_scores(player.rates, self.config.samples, seen), **player.figures}
 
 
-def new_model(config: TinyConfig, seed: int) -> LanguageModel:
-    """The small model, with the words of the game."""
+def new_model(config: TinyConfig, seed: int, **shape: int) -> LanguageModel:
+    """The small model, with the words of the game; `shape`: hidden, layers, heads."""
     env = text_env(config.text, 1)
     codec = env.game.codec
     assert codec is not None
     words = {"symbols": tuple(codec.symbols), "actions": codec.action_names}
     env.close()
-    return make_small_model("words", seed=seed, **words)
+    return make_small_model("words", seed=seed, **shape, **words)
 
 
 def eval_config(config: TinyConfig, mode: str) -> EvalConfig:
