@@ -42,6 +42,10 @@ class RoomMean(NamedTuple):
     """Standard error of the mean over rooms; NaN with one room."""
     rooms: int
 
+    def as_json(self) -> dict[str, float | int | None]:
+        """Plain values; None for what is not a number."""
+        return {name: None if math.isnan(value) else value for name, value in self._asdict().items()}
+
 
 def pass_at_k(successes: NDArray[np.int64], samples: int, k: int) -> NDArray[np.float64]:
     """(R,): chance that at least one of k attempts succeeds, drawn without replacement from `samples` of each room.
@@ -125,13 +129,13 @@ class Evaluation(NamedTuple):
         for k in self.k:
             rates = player.rates(k)
             parts = {"all": rates, "seen": rates[self.seen], "unseen": rates[~self.seen]}
-            found[f"pass@{k}"] = {part: estimate(values)._asdict() for part, values in parts.items()}
+            found[f"pass@{k}"] = {part: estimate(values).as_json() for part, values in parts.items()}
         return found
 
     def _paired(self) -> dict[str, Any]:
         """Pass@1 of the first player minus that of each other model on the same rooms."""
         first, *others = [player for player in self.players if player.figures]
-        return {other.name: paired(first.rates(1), other.rates(1))._asdict() for other in others}
+        return {other.name: paired(first.rates(1), other.rates(1)).as_json() for other in others}
 
 
 def play(
@@ -215,7 +219,8 @@ def evaluation_lines(found: Evaluation) -> list[list[str]]:
         for part in ("all", "seen", "unseen"):
             for k in found.k:
                 one = said[f"pass@{k}"][part]
-                cells.append("" if not one["rooms"] else f"{100 * one['mean']:.1f} ± {100 * one['stderr']:.1f}")
+                error = "" if one["stderr"] is None else f" ± {100 * one['stderr']:.1f}"
+                cells.append("" if not one["rooms"] else f"{100 * one['mean']:.1f}{error}")
         for name in FIGURES:
             value = player.figures.get(name)
             cells.append("" if value is None else f"{value:.1f}" if "per" in name else f"{100 * value:.1f}")

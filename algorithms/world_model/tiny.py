@@ -316,7 +316,8 @@ def _scores(rates: Callable[[int], NDArray[np.float64]], samples: int, seen: NDA
     found: dict[str, Any] = {"rooms": [round(float(rate), 4) for rate in rates(1)]}
     for k in (1, samples):
         for part, chosen in (("", np.ones(len(seen), bool)), ("_seen", seen), ("_unseen", ~seen)):
-            found[f"pass@{k}{part}"] = list(estimate(rates(k)[chosen])[:2])
+            one = estimate(rates(k)[chosen]).as_json()
+            found[f"pass@{k}{part}"] = [one["mean"], one["stderr"]]
     return found
 
 
@@ -329,7 +330,7 @@ def summary_line(figures: Mapping[str, Any]) -> str:
             said.append(f"iteration {last}: {summary_line(value[last])}")
         elif name in ("base", "world_model"):
             said.append(f"{name}: {summary_line(value)}")
-        elif name.startswith("pass@") and not name.endswith("_seen"):
+        elif name.startswith("pass@") and not name.endswith("_seen") and value[0] is not None:
             said.append(f"{name} {100 * value[0]:.1f}")
         elif name in ("form_ok", "observation_copied", "next_state_exact", "success"):
             said.append(f"{name} {100 * value:.1f}")

@@ -97,9 +97,11 @@ def _fine_tuned(config: TinyConfig) -> list[str]:
     return [*(["sft"] if "spa" in config.arms else []), *(f"sft-{mask}" for mask in config.ablations)]
 
 
-def _mean(values: Iterable[float]) -> list[float]:
-    """Mean, and standard error over seeds (0 with one seed)."""
-    found = np.array(list(values), float)
+def _mean(values: Iterable[float | None]) -> list[float | None]:
+    """Mean, and standard error over seeds (0 with one seed); None where there are no rooms."""
+    found = np.array([value for value in values if value is not None], float)
+    if not len(found):
+        return [None, None]
     error = found.std(ddof=1) / np.sqrt(len(found)) if len(found) > 1 else 0.0
     return [round(float(found.mean()), 4), round(float(error), 4)]
 
@@ -127,7 +129,7 @@ def _differences(config: TinyConfig, runs: Sequence[Mapping[str, Any]]) -> dict[
         each = [
             one["spa"]["curve"][point]["pass@1_unseen"][0] - one["direct"]["curve"][point]["pass@1_unseen"][0]
             for one in runs
-            if point in one["direct"]["curve"] and point in one["spa"]["curve"]
+            if all(one[arm]["curve"].get(point, {}).get("pass@1_unseen", [None])[0] is not None for arm in ("spa", "direct"))
         ]
         if each:
             found[point] = {"each": [round(value, 4) for value in each], "mean": _mean(each)}
@@ -199,6 +201,8 @@ def shown(report: Mapping[str, Any]) -> Iterable[Shown]:
 
 
 def _pair(scores: Mapping[str, Any], samples: int, part: str = "") -> str:
+    if scores[f"pass@1{part}"][0] is None:
+        return "no rooms"
     return f"{_percent(scores[f'pass@1{part}'])} / {100 * scores[f'pass@{samples}{part}'][0]:.1f}"
 
 
@@ -210,11 +214,11 @@ def _percent(pair: Sequence[float]) -> str:
 def chart(report: Mapping[str, Any]) -> str:
     """Pass@1 on unseen rooms over the iterations of PPO."""
     lines: dict[str, list[tuple[float, float]]] = {
-        name: [(int(point), 100 * arm[point]["pass@1_unseen"][0]) for point in sorted(arm, key=int)]
+        name: [(int(point), 100 * (arm[point]["pass@1_unseen"][0] or 0)) for point in sorted(arm, key=int)]
         for name, arm in report["arms"].items()
     }
     last = max(point for line in lines.values() for point, _ in line)
     for name in ("random", "optimum"):
-        level = 100 * report["anchors"][name]["pass@1_unseen"][0]
+        level = 100 * (report["anchors"][name]["pass@1_unseen"][0] or 0)
         lines[name] = [(0, level), (last, level)]
     return line_chart("Self-play fine-tuning before PPO", "iterations of PPO", "Pass@1 on unseen rooms, %", lines)
