@@ -122,6 +122,11 @@ AGENTS = (
         "ludory.agents.texas42.bots:SplitAgent",
         "Texas 42: one agent bids, another plays (bid=, play=)",
     ),
+    Entry(
+        "sokoban/solver",
+        "ludory.agents.puzzles.sokoban_solver:SokobanSolver",
+        "Sokoban: plans with the fewest pushes, and among those the fewest actions (max_states=)",
+    ),
     Entry("pokemon/random", f"{_POKEMON_BOTS}RandomBot", "Pokémon: uniform over legal actions (gimmick_rate=, seed=)"),
     Entry("pokemon/max-base-power", f"{_POKEMON_BOTS}MaxBasePowerBot", "Pokémon: the move of largest base power"),
     Entry(
@@ -227,6 +232,7 @@ COMMANDS = (
     Entry("flywheel", "ludory.cli.train.flywheel", "search, learn from it, promote what is better, again and again"),
     Entry("hanabi", "ludory.cli.hanabi", "jobs that only Hanabi has"),
     Entry("pokemon", "ludory.cli.pokemon.command", "install the simulator of Pokémon battles; replays as data"),
+    Entry("sokoban", "ludory.cli.sokoban", "jobs that only Sokoban has: banks of rooms"),
     Entry("texas42", "ludory.cli.texas42.command", "jobs that only Texas 42 has"),
     Entry("new", "ludory.cli.new.command", "write the package of a new game, agent or algorithm"),
     Entry("doctor", "ludory.cli.doctor", "say what works on this machine and what does not"),
