@@ -87,11 +87,11 @@ def _read_room(codes, walls, targets, boxes):
     for cell in range(codes.size):
         code = codes[cell // columns, cell % columns]
         walls[cell] = code == WALL
-        targets[cell] = code == TARGET or code == BOX_ON_TARGET or code == PLAYER_ON_TARGET  # noqa: PLR1714
-        if code == BOX or code == BOX_ON_TARGET:  # noqa: PLR1714
+        targets[cell] = code in (TARGET, BOX_ON_TARGET, PLAYER_ON_TARGET)
+        if code in (BOX, BOX_ON_TARGET):
             boxes[found] = cell
             found += 1
-        if code == PLAYER or code == PLAYER_ON_TARGET:  # noqa: PLR1714
+        if code in (PLAYER, PLAYER_ON_TARGET):
             player = cell
     return player
 

@@ -148,7 +148,9 @@ def _read(name: str, count: int, seed: int, max_states: int) -> _Rooms:
     spec = parse_spec(name)
     game = make_game(spec.name, *spec.args, **spec.kwargs)
     if game.rooms is None:
-        raise OptionError(f"{name}: neither a file nor a game with rooms; such games are Sokoban-v0, FrozenLake6-v0 ...")
+        raise OptionError(
+            f"{name}: neither a file nor a game with rooms; such games are Sokoban-v0, FrozenLake6-v0 ..."
+        )
     drawn = _drawn(game, count, seed, None)
     return _Rooms(
         name,
