@@ -114,6 +114,11 @@ GAMES = (
 AGENTS = (
     Entry("random", "ludory.agents.random:make", "uniform over legal moves (seed=)"),
     Entry("human", "ludory.agents.human:make", "a person at this terminal"),
+    Entry(
+        "language",
+        "ludory.agents.language.agent:make",
+        "a language model that reads the game as text: language(PATH, prompt_mode=..., temperature=...)",
+    ),
     Entry("mixture", "ludory.agents.mixture:make", "one of several agents in every game: mixture(a, b)"),
     Entry("hanabi/iggi", f"{_HANABI_BOTS}iggi", "Hanabi rule bot: IGGI"),
     Entry("hanabi/piers", f"{_HANABI_BOTS}piers", "Hanabi rule bot: Piers"),

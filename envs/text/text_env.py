@@ -202,7 +202,7 @@ class TextEnv:
         return self.turns
 
     @overload
-    def step(self, replies: str) -> tuple[str, float, bool, bool, dict[str, Any]]: ...
+    def step(self, replies: str) -> tuple[str, float, bool, bool, dict[str, Any]]: ...  # type: ignore[overload-overlap]
 
     @overload
     def step(self, replies: Sequence[str]) -> list[TextTurn]: ...
