@@ -39,8 +39,8 @@ class TextPreset:
     """The length of a reply that prompts ask for. Nothing is cut."""
     compact: bool = False
     """Prompts of single words for models trained from scratch, instead of sentences."""
-    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Game options by the beginning of the game's id, unless they are given."""
+    by_game: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Options of `TextEnv` and of the game, by the beginning of the game's id, unless they are given."""
 
     @property
     def penalty(self) -> float:
@@ -48,6 +48,13 @@ class TextPreset:
         if self.format_penalty is None:
             return max(LEAST_PENALTY, self.actions_per_turn * STEP_COST)
         return self.format_penalty
+
+    def of_game(self, id: str) -> dict[str, Any]:
+        """The options that the game `id` has under this preset, unless they are given."""
+        found: dict[str, Any] = {}
+        for beginning, options in self.by_game.items():
+            found |= options if id.startswith(beginning) else {}
+        return found
 
     def changed(self, given: Mapping[str, Any]) -> TextPreset:
         """This preset with the values of `given` that are not None.
@@ -70,20 +77,21 @@ class TextPreset:
         return changed
 
 
-def _sudoku(rewards: str) -> dict[str, dict[str, str]]:
-    return {"Sudoku": {"mask": "all", "rewards": rewards}}
+def _sudoku(rewards: str, actions_per_episode: int) -> dict[str, dict[str, Any]]:
+    """Sudoku needs more actions than the other puzzles, and a model is not told which placements are accepted."""
+    return {"Sudoku": {"mask": "all", "rewards": rewards, "actions_per_episode": actions_per_episode}}
 
 
 PRESETS: Mapping[str, TextPreset] = {
-    "default": TextPreset(options=_sudoku("default")),
-    "ragen": TextPreset(format_penalty=0.1, penalty_at="episode", options=_sudoku("spa")),
+    "default": TextPreset(by_game=_sudoku("default", 25)),
+    "ragen": TextPreset(format_penalty=0.1, penalty_at="episode", by_game=_sudoku("spa", 50)),
     "ragen2": TextPreset(
-        actions_per_turn=2, format_penalty=0.1, penalty_at="episode", history=5, options=_sudoku("ragen2")
+        actions_per_turn=2, format_penalty=0.1, penalty_at="episode", history=5, by_game=_sudoku("ragen2", 10)
     ),
-    "compact": TextPreset(history="none", system=None, separator=" ", compact=True, options=_sudoku("default")),
+    "compact": TextPreset(history="none", system=None, separator=" ", compact=True, by_game=_sudoku("default", 25)),
 }
 """default: ours. ragen: RAGEN's first version and SPA. ragen2: RAGEN 2. compact: for models that are trained from scratch."""
-CHANGEABLE = tuple(entry.name for entry in fields(TextPreset) if entry.name not in ("compact", "options"))
+CHANGEABLE = tuple(entry.name for entry in fields(TextPreset) if entry.name not in ("compact", "by_game"))
 
 
 def preset_of(name: str) -> TextPreset:

@@ -119,9 +119,10 @@ class TextEnv:
         **options: Any,
     ) -> None:
         chosen = preset_of(preset)
+        options = (chosen.of_game(game) if isinstance(game, str) else {}) | options
         self.preset: TextPreset = chosen.changed({name: options.pop(name, None) for name in CHANGEABLE})
         self.preset_name, self.prompt_mode, self.strict, self.opened = preset, prompt_mode, strict, opened
-        self.game = make_game(game, **_with_defaults(game, self.preset, options))
+        self.game = make_game(game, **options)
         compact = self.preset.compact
         self.style = checked_style(self.game, style or ("compact" if compact else None))
         self.belief_style = checked_style(
@@ -164,6 +165,11 @@ class TextEnv:
         return self._games.rooms
 
     @property
+    def most_actions(self) -> int:
+        """Actions that an episode can have under its budgets."""
+        return min(self.preset.turns * self.preset.actions_per_turn, self.preset.actions_per_episode)
+
+    @property
     def running(self) -> NDArray[np.int64]:
         """Rows whose episodes go on, in the order of the turns last returned."""
         return self._running.copy()
@@ -196,7 +202,7 @@ class TextEnv:
         return self.turns
 
     @overload
-    def step(self, replies: str) -> tuple[str, float, bool, bool, dict[str, Any]]: ...
+    def step(self, replies: str) -> tuple[str, float, bool, bool, dict[str, Any]]: ...  # type: ignore[overload-overlap]
 
     @overload
     def step(self, replies: Sequence[str]) -> list[TextTurn]: ...
@@ -244,9 +250,9 @@ class TextEnv:
         if not self.records:
             raise NotResetError("step: no episode has started; call reset() first")
         if not len(self._running):
-            last = [turns[-1].turn for turns in self.records]
+            last = max(range(self.num_episodes), key=lambda row: len(self.records[row]))
             raise NotResetError(
-                f"step: all {self.num_episodes} episodes have ended (row {self.num_episodes - 1} in turn {last[-1]}); call reset()"
+                f"step: all {self.num_episodes} episodes have ended (row {last} in turn {len(self.records[last])}); call reset()"
             )
         if len(replies) != len(self._turns):
             waiting = ", ".join(f"row {turn.row} (turn {turn.turn})" for turn in self._turns[:5])
@@ -410,15 +416,6 @@ def _record(entry: Mapping[str, Any]) -> TurnRecord:
 def _tuples(value: Any) -> Any:
     """Lists, which JSON makes of tuples, as tuples."""
     return tuple(map(_tuples, value)) if isinstance(value, (list, tuple)) else value
-
-
-def _with_defaults(game: str | Game, preset: TextPreset, given: Mapping[str, Any]) -> dict[str, Any]:
-    """`given`, and the preset's options of this game."""
-    defaults: dict[str, Any] = {}
-    if isinstance(game, str):
-        for beginning, options in preset.options.items():
-            defaults |= options if game.startswith(beginning) else {}
-    return defaults | dict(given)
 
 
 def _remembering(decode: Callable[[str], Decoded]) -> Callable[[str], Decoded]:
