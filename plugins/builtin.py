@@ -13,6 +13,8 @@ _SOKOBAN = "ludory.envs.sokoban:make_game"
 _HANABI_BOTS = "ludory.agents.hanabi.bots.agents:make_"
 _TEXAS_42_AGENTS = "ludory.agents.texas42."
 _POKEMON_BOTS = "ludory.agents.pokemon.bots:"
+_FROZEN_LAKE = "ludory.envs.frozen_lake:make_game"
+_SUDOKU = "ludory.envs.sudoku:make_game"
 _BENCH = "ludory.benchmarks."
 _STYLE = "ludory.agents.arena.bots:make_style"
 _TINY = {"colors": 2, "ranks": 2, "hand_size": 2, "max_information_tokens": 8, "max_life_tokens": 3}
@@ -61,6 +63,33 @@ GAMES = (
     Entry("PokemonGen1OU-v0", _POKEMON, "Pokémon: teams of your own (teams=), generation 1", {"format": "gen1ou"}),
     Entry("PokemonGen9OU-v0", _POKEMON, "Pokémon: teams of your own (teams=), generation 9", {"format": "gen9ou"}),
     Entry("Pokemon-v0", _POKEMON, "Pokémon battles with every option by keyword: format, teams, gimmick, ..."),
+    Entry(
+        "FrozenLakeRagen1-v0",
+        _FROZEN_LAKE,
+        "FrozenLake 4x4 with a success rate of 1/3, as Gymnasium's slippery one",
+        {"size": 4, "p": 0.8, "success_rate": 1 / 3},
+    ),
+    Entry(
+        "FrozenLakeRagen2-v0",
+        _FROZEN_LAKE,
+        "FrozenLake 4x4 with few holes and a success rate of 0.8",
+        {"size": 4, "p": 0.9, "success_rate": 0.8},
+    ),
+    Entry(
+        "FrozenLakeFirm-v0",
+        _FROZEN_LAKE,
+        "FrozenLake 4x4 on firm ice: a success rate of 1",
+        {"size": 4, "p": 0.8, "success_rate": 1.0},
+    ),
+    Entry(
+        "FrozenLake6-v0",
+        _FROZEN_LAKE,
+        "FrozenLake 6x6 on firm ice: a success rate of 1",
+        {"size": 6, "p": 0.8, "success_rate": 1.0},
+    ),
+    Entry("FrozenLakeAny-v0", _FROZEN_LAKE, "FrozenLake with every number by keyword: size, p, success_rate, ..."),
+    Entry("Sudoku4-v0", _SUDOKU, "Sudoku 4x4 with six blanks", {"size": 4}),
+    Entry("Sudoku9-v0", _SUDOKU, "Sudoku 9x9 with 32 blanks", {"size": 9}),
     Entry("Texas42-v0", f"{_TEXAS_42}hand", "Texas 42: one hand with auction and declaration"),
     Entry("Texas42Match-v0", f"{_TEXAS_42}match", "Texas 42: hands until a team has seven marks"),
     Entry("Texas42Play-v0", f"{_TEXAS_42}play", "Texas 42: the seven tricks of a fixed contract"),
@@ -85,6 +114,11 @@ GAMES = (
 AGENTS = (
     Entry("random", "ludory.agents.random:make", "uniform over legal moves (seed=)"),
     Entry("human", "ludory.agents.human:make", "a person at this terminal"),
+    Entry(
+        "language",
+        "ludory.agents.language.agent:make",
+        "a language model that reads the game as text: language(PATH, prompt_mode=..., temperature=...)",
+    ),
     Entry("mixture", "ludory.agents.mixture:make", "one of several agents in every game: mixture(a, b)"),
     Entry("hanabi/iggi", f"{_HANABI_BOTS}iggi", "Hanabi rule bot: IGGI"),
     Entry("hanabi/piers", f"{_HANABI_BOTS}piers", "Hanabi rule bot: Piers"),
@@ -122,6 +156,12 @@ AGENTS = (
         "ludory.agents.texas42.bots:SplitAgent",
         "Texas 42: one agent bids, another plays (bid=, play=)",
     ),
+    Entry(
+        "frozen_lake/optimum",
+        "ludory.agents.puzzles.lake_optimum:LakeOptimum",
+        "FrozenLake optimum: exact value iteration over the actions left (horizon=)",
+    ),
+    Entry("sudoku/solver", "ludory.agents.puzzles.sudoku_solver:SudokuSolver", "Sudoku: fills the solution"),
     Entry("pokemon/random", f"{_POKEMON_BOTS}RandomBot", "Pokémon: uniform over legal actions (gimmick_rate=, seed=)"),
     Entry("pokemon/max-base-power", f"{_POKEMON_BOTS}MaxBasePowerBot", "Pokémon: the move of largest base power"),
     Entry(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -18,3 +20,16 @@ def needed(package: str, extra: str = "llm") -> Any:
         return import_module(package)
     except ImportError as error:
         raise PluginError(f'language models need {package} ({error}); type: pip install "ludory[{extra}]"') from error
+
+
+@contextmanager
+def no_progress_bars() -> Iterator[None]:
+    """Without the progress bars of transformers, which it draws for the smallest model."""
+    logging = needed("transformers").utils.logging
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()

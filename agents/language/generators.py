@@ -96,9 +96,18 @@ def make_generator(
         PluginError: vLLM is not installed.
     """
     from .hf import HfGenerator
+    from .static import StaticGenerator, fits
 
-    if backend in ("auto", "hf"):
+    if backend == "auto":
+        backend = "static" if fits(language_model) is None else "hf"
+    if backend == "hf":
         return HfGenerator(language_model, **options)
+    if backend == "static":
+        return StaticGenerator(language_model, **options)
+    if backend == "vllm":
+        from .vllm import VllmGenerator
+
+        return VllmGenerator(language_model, **options)
     raise OptionError(f"backend={backend!r}: must be auto, hf, static or vllm")
 
 
@@ -197,7 +206,7 @@ def choose(logits: Tensor, draws: Tensor, sampling: Sampling) -> tuple[Tensor, T
     else:
         shares = logprobs.double().exp_()
         if sampling.top_p < 1:
-            ordered, order = shares.sort(-1, descending=True, stable=True)
+            ordered, order = shares.sort(dim=-1, descending=True, stable=True)
             before = ordered.cumsum(-1) - ordered
             shares = torch.zeros_like(shares).scatter_(-1, order, ordered.masked_fill(before >= sampling.top_p, 0.0))
         sums = shares.cumsum_(-1)
@@ -220,6 +229,7 @@ class ReplyEnd:
         self._suspects: dict[int, bool] = {}
 
     def __call__(self, ids: list[int]) -> Literal["stop", "end"] | None:
+        """Why the reply ends here, None if it goes on."""
         id = ids[-1]
         if id in self._ends:
             return "end"

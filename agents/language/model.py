@@ -15,7 +15,7 @@ from ludory.atomic import atomic_folder
 from ludory.errors import CheckpointError, OptionError
 from ludory.reading import read_json
 
-from .extras import needed
+from .extras import needed, no_progress_bars
 from .spans import Span
 from .templates import ChatTemplate
 
@@ -115,8 +115,9 @@ class LanguageModel:
 
     def write(self, folder: str | Path) -> None:
         """Write weights (safetensors), configuration and tokenizer into an existing folder, as transformers does."""
-        self.model.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
+        with no_progress_bars():
+            self.model.save_pretrained(folder)
+            self.tokenizer.save_pretrained(folder)
 
     def save(self, folder: str | Path) -> None:
         """Write a folder that any tool for transformers models can load. It appears complete or not at all.
@@ -154,20 +155,24 @@ def load_language_model(
     if isinstance(source, LanguageModel):
         return source
     if isinstance(source, tuple):
-        return LanguageModel(*source, template=template)
+        model, tokenizer = source
+        return LanguageModel(model, tokenizer, template)
     transformers, folder, target = needed("transformers"), Path(source), _device(device)
     _check_folder(folder, transformers)
     wanted = dtype if dtype is not None else ("float32" if target.type == "cpu" else "auto")
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        model, report = transformers.AutoModelForCausalLM.from_pretrained(
-            folder,
-            dtype=wanted,
-            local_files_only=True,
-            trust_remote_code=False,
-            use_safetensors=True,
-            output_loading_info=True,
-        )
+        with no_progress_bars():
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                folder, local_files_only=True, trust_remote_code=False
+            )
+            model, report = transformers.AutoModelForCausalLM.from_pretrained(
+                folder,
+                dtype=wanted,
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                output_loading_info=True,
+            )
     except Exception as error:  # transformers raises whatever it meets in a damaged folder
         raise CheckpointError(
             f"{folder}: cannot be loaded ({type(error).__name__}: {error}); put an intact copy back"
@@ -246,11 +251,14 @@ class _TokenWriter:
 
     def _by_words(self, ids: Sequence[int]) -> tuple[str, list[Span]]:
         texts = self._texts
-        words, offsets, end, gap = [], [], 0, len(self._gap)
+        words: list[str] = []
+        offsets: list[Span] = []
+        end, gap = 0, len(self._gap)
         for id in ids:
             word = texts.get(id)
             if word is None:
-                word = texts[id] = "" if id in self._silent else self._tokenizer.convert_ids_to_tokens(int(id))
+                known = None if id in self._silent else self._tokenizer.convert_ids_to_tokens(int(id))
+                word = texts[id] = known or ""  # models may have more outputs than tokens
             if not word:
                 offsets.append((end, end))
                 continue
@@ -279,6 +287,8 @@ class _TokenWriter:
         if id in self._silent:
             return b""
         token = self._tokenizer.convert_ids_to_tokens(id)
+        if token is None:
+            return b""  # models may have more outputs than tokens
         if id in self._tokenizer.added_tokens_decoder:
             return str(token).encode()
         return bytes(_BYTES[character] for character in token)

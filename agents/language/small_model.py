@@ -6,13 +6,16 @@ from typing import Any, Literal
 
 import torch
 
+from ludory.envs.game import Game
+from ludory.envs.make import make_game
+from ludory.envs.text.prompts import codec_of
 from ludory.errors import OptionError
 
 from .extras import needed
 from .model import LanguageModel
 from .tokenizers import character_tokenizer, word_tokenizer
 
-POSITIONS = {"words": 128, "characters": 4096}
+POSITIONS = {"words": 256, "characters": 4096}
 """Most tokens of a sequence, by vocabulary."""
 
 
@@ -26,9 +29,10 @@ def make_small_model(
     kind: Literal["gpt2", "llama"] = "gpt2",
     positions: int | None = None,
     template: str = "auto",
+    game: str | Game | None = None,
     **words: Any,
 ) -> LanguageModel:
-    """A model with random weights, a function of the arguments. With the defaults it has 0.35 M parameters.
+    """A model with random weights, a function of the arguments. With the defaults it has 0.36 M parameters.
 
     Args:
         vocabulary: "words" (`word_tokenizer`, for preset `compact`), "characters" (`character_tokenizer`), or a fast tokenizer.
@@ -37,9 +41,10 @@ def make_small_model(
         heads: of attention; they divide `hidden`.
         seed: of the weights.
         kind: "gpt2": learned positions, layer norm, GELU; "llama": rotary positions, RMS norm, SwiGLU.
-        positions: most tokens of a sequence. None: 128 for words, 4,096 otherwise.
+        positions: most tokens of a sequence. None: 256 for words, 4,096 otherwise.
         template: see `ChatTemplate`.
-        words: arguments of `word_tokenizer`, such as `symbols=` of another game.
+        game: whose symbols and actions are the words; None: Sokoban.
+        words: arguments of `word_tokenizer`.
 
     Raises:
         OptionError: an argument is invalid.
@@ -48,10 +53,13 @@ def make_small_model(
     transformers = needed("transformers")
     if hidden % heads or hidden // heads % 2:
         raise OptionError(f"hidden={hidden}, heads={heads}: hidden / heads must be an even whole number")
+    if game is not None:
+        codec = codec_of(make_game(game))
+        words = {"symbols": tuple(codec.symbols), "actions": codec.action_names} | words
     if vocabulary == "words":
         tokenizer = word_tokenizer(**words)
     elif words:
-        raise OptionError(f'{", ".join(words)}: only vocabulary="words" takes these')
+        raise OptionError(f'{", ".join(words)}: only vocabulary="words" takes these and game=')
     elif isinstance(vocabulary, str) and vocabulary != "characters":
         raise OptionError(f"vocabulary={vocabulary!r}: must be words, characters or a fast tokenizer")
     else:

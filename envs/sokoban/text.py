@@ -216,7 +216,8 @@ _PLURALS = {"player": "players", "box": "boxes", "target": "targets"}
 
 def _places(room: NDArray[np.uint8], codes: tuple[int, ...]) -> list[list[int]]:
     """[row, column] of the cells with one of `codes`, in row-major order."""
-    return [[int(row), int(column)] for row, column in np.argwhere(np.isin(room, codes))]
+    columns = room.shape[1]
+    return [[*divmod(k, columns)] for k, code in enumerate(room.ravel().tolist()) if code in codes]
 
 
 def _coordinates(room: NDArray[np.uint8]) -> str:

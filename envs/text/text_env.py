@@ -165,6 +165,11 @@ class TextEnv:
         return self._games.rooms
 
     @property
+    def most_actions(self) -> int:
+        """Actions that an episode can have under its budgets."""
+        return min(self.preset.turns * self.preset.actions_per_turn, self.preset.actions_per_episode)
+
+    @property
     def running(self) -> NDArray[np.int64]:
         """Rows whose episodes go on, in the order of the turns last returned."""
         return self._running.copy()
@@ -197,7 +202,7 @@ class TextEnv:
         return self.turns
 
     @overload
-    def step(self, replies: str) -> tuple[str, float, bool, bool, dict[str, Any]]: ...
+    def step(self, replies: str) -> tuple[str, float, bool, bool, dict[str, Any]]: ...  # type: ignore[overload-overlap]
 
     @overload
     def step(self, replies: Sequence[str]) -> list[TextTurn]: ...
