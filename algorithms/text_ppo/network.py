@@ -197,7 +197,7 @@ def batch_parts(
 
 def _is_plain(model: Any) -> bool:
     """Whether logits are the output layer's function of the last hidden states; some models scale or squash them."""
-    ids = torch.arange(3, device=model.device).unsqueeze(0)
+    ids = torch.tensor([[id for id in range(4) if id != model.config.pad_token_id]], device=model.device)
     with torch.no_grad():
         whole = model(input_ids=ids, use_cache=False).logits
         states = model.base_model(input_ids=ids, use_cache=False).last_hidden_state

@@ -136,11 +136,12 @@ class TextPPO(Learner):
             )
         self._reference = None if reference is None else reference.to(model.device)
         value = ("shared" if shared else "separate") if config.has_critic else None
+        self.generator: Any = make_generator(model, config.backend)  # type: ignore[arg-type]  # checked by the config
+        self._handed_over = False
         self.network = TokenNetwork(
             model.model, value, config.temperature, config.lora_rank, config.precision == "bf16"
         ).to(model.device)
         self.optimiser = _optimiser(self.network, config)
-        self.generator: Any = None
         self.iteration = 0
         """Iterations of the run so far."""
         self.batch: TokenBatch | None = None
@@ -151,7 +152,9 @@ class TextPPO(Learner):
         """Replaces what episodes are worth: a function of the batch that returns rewards (E, K) of their turns."""
         self._skipped, self._adviser = 0, Adviser()
         self._envs: dict[str, Any] = {}
-        self._pad = model.tokenizer.pad_token_id or 0
+        self._pad = (
+            1 if model.tokenizer.pad_token_id == 0 else 0
+        )  # any id: transformers warns where it finds the padding token
 
     @property
     def _needs_reference(self) -> bool:
@@ -207,8 +210,7 @@ class TextPPO(Learner):
         return dataclasses.replace(batch, turn_rewards=rewards, scores=rewards.sum(1))
 
     def _played(self, env: Any, sampling: Sampling, seed: int, room: int) -> TokenBatch:
-        if self.generator is None:
-            self.generator = make_generator(self.model, self.config.backend)  # type: ignore[arg-type]  # checked by the config
+        if not self._handed_over:
             self._hand_over()
         self.generator.wake()
         batch = collect(self.model, self.generator, env, sampling, seed, env_seed=room)
@@ -220,6 +222,7 @@ class TextPPO(Learner):
         shares = isinstance(self.generator, HfGenerator)  # it samples from the module that learns
         weights = () if shares else self.network.policy_weights()
         self.generator.load_weights(weights, self.iteration)
+        self._handed_over = True
 
     def _text_env(self, name: str, episodes: int, group_size: int) -> Any:
         from ludory.envs.text.text_env import TextEnv
