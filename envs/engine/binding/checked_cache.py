@@ -51,13 +51,16 @@ def _read(path: str) -> Any:
     """Content of a file of `_CheckedFiles._write`.
 
     Raises:
-        OSError: it is missing or damaged.
+        OSError: it is missing or damaged, or holds an object of a class that has another name now.
     """
     content = memoryview(Path(path).read_bytes())
     size = _DIGEST().digest_size
     if _DIGEST(content[size:]).digest() != content[:size]:
         raise OSError(f"{path}: damaged")
-    return pickle.loads(content[size:])
+    try:
+        return pickle.loads(content[size:])
+    except (AttributeError, ImportError) as error:
+        raise OSError(f"{path}: of an older version ({error})") from error
 
 
 class CheckedCache(FunctionCache):
