@@ -27,7 +27,7 @@ TRIES = 1000
 """Puzzles that are drawn for one seed before a split counts as empty."""
 
 
-class Draws(NamedTuple):
+class PuzzleDraws(NamedTuple):
     """What drawing n puzzles needs, in the form of a state."""
 
     random: NDArray[np.int64]  # (n, 4)
@@ -130,7 +130,7 @@ class SudokuRooms:
         size, cells, count = self.size, self.size**2, len(seeds)
         random = np.zeros((count, 4), np.int64)
         random[:, KEY] = hash_rows(hash_rows(seeds, 0), attempt)
-        draws = Draws(random, np.zeros((count, size), np.int8), np.zeros((count, 2, size), np.int8))
+        draws = PuzzleDraws(random, np.zeros((count, size), np.int8), np.zeros((count, 2, size), np.int8))
         puzzles = np.zeros((count, size, size), np.int8)
         solutions, scratch = np.zeros_like(puzzles), np.zeros((size, size), np.int8)
         order, used, stack = np.zeros(cells, np.int64), np.zeros((3, size), np.int64), np.zeros((cells, 2), np.int64)
