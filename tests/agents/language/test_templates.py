@@ -89,7 +89,7 @@ def test_unstable_templates_are_refused_with_the_place_that_differs(template: st
 def test_a_template_without_system_messages_says_so() -> None:
     model = of(NO_SYSTEM)
     model.template.begin([USER])
-    with pytest.raises(OptionError, match='no place for system first; .* or load the model with template="plain"'):
+    with pytest.raises(OptionError, match=r'no place for system first; .* or load the model with template="plain"'):
         model.template.begin([SYSTEM, USER])
 
 
