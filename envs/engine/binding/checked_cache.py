@@ -51,7 +51,7 @@ def _read(path: str) -> Any:
     """Content of a file of `_CheckedFiles._write`.
 
     Raises:
-        OSError: it is missing or damaged, or holds an object of a class that has another name now.
+        OSError: it is missing or damaged, or of another version, with a class that is not there any more.
     """
     content = memoryview(Path(path).read_bytes())
     size = _DIGEST().digest_size
@@ -60,7 +60,7 @@ def _read(path: str) -> Any:
     try:
         return pickle.loads(content[size:])
     except (AttributeError, ImportError) as error:
-        raise OSError(f"{path}: of an older version ({error})") from error
+        raise OSError(f"{path}: of another version") from error
 
 
 class CheckedCache(FunctionCache):

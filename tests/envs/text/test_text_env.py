@@ -463,7 +463,7 @@ def test_what_a_game_lacks_is_named():
         TextEnv(tic_tac_toe(), 4, group_size=2)
     env = TextEnv(tic_tac_toe(), 1)
     env.reset()
-    with pytest.raises(OptionError, match="TextEnv.state_dict needs games that can be saved"):
+    with pytest.raises(OptionError, match=r"TextEnv\.state_dict needs games that can be saved"):
         env.state_dict()
 
 
