@@ -157,6 +157,11 @@ AGENTS = (
         "Texas 42: one agent bids, another plays (bid=, play=)",
     ),
     Entry(
+        "sokoban/solver",
+        "ludory.agents.puzzles.sokoban_solver:SokobanSolver",
+        "Sokoban: plans with the fewest pushes, and among those the fewest actions (max_states=)",
+    ),
+    Entry(
         "frozen_lake/optimum",
         "ludory.agents.puzzles.lake_optimum:LakeOptimum",
         "FrozenLake optimum: exact value iteration over the actions left (horizon=)",
@@ -269,6 +274,7 @@ COMMANDS = (
     Entry("flywheel", "ludory.cli.train.flywheel", "search, learn from it, promote what is better, again and again"),
     Entry("hanabi", "ludory.cli.hanabi", "jobs that only Hanabi has"),
     Entry("pokemon", "ludory.cli.pokemon.command", "install the simulator of Pokémon battles; replays as data"),
+    Entry("sokoban", "ludory.cli.sokoban", "jobs that only Sokoban has: banks of rooms"),
     Entry("texas42", "ludory.cli.texas42.command", "jobs that only Texas 42 has"),
     Entry("new", "ludory.cli.new.command", "write the package of a new game, agent or algorithm"),
     Entry("doctor", "ludory.cli.doctor", "say what works on this machine and what does not"),

@@ -31,8 +31,8 @@ class TextPreset:
     penalty_at: PenaltyAt = "turn"
     """turn: the penalty is part of the turn's reward, and shown; episode: it counts in the episode's score only, and is not shown."""
     history: History = "full"
-    system: str | None = "You play a game. Read the state of the game, think, and write which actions to take."
-    """The system message; None: there is none."""
+    system: str = "You play a game. Read the state of the game, think, and write which actions to take."
+    """The system message; "": there is none."""
     separator: str = "||"
     """Stands between the actions of an answer; " ": white space."""
     reply_tokens: int = 400
@@ -88,7 +88,7 @@ PRESETS: Mapping[str, TextPreset] = {
     "ragen2": TextPreset(
         actions_per_turn=2, format_penalty=0.1, penalty_at="episode", history=5, by_game=_sudoku("ragen2", 10)
     ),
-    "compact": TextPreset(history="none", system=None, separator=" ", compact=True, by_game=_sudoku("default", 25)),
+    "compact": TextPreset(history="none", system="", separator=" ", compact=True, by_game=_sudoku("default", 25)),
 }
 """default: ours. ragen: RAGEN's first version and SPA. ragen2: RAGEN 2. compact: for models that are trained from scratch."""
 CHANGEABLE = tuple(entry.name for entry in fields(TextPreset) if entry.name not in ("compact", "by_game"))

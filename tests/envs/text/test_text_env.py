@@ -439,6 +439,7 @@ def test_replies_that_do_not_fit_are_named_with_row_and_turn():
         ({"preset": "compact", "prompt_mode": "no_think"}, "'compact' has base and world_model"),
         ({"num_episodes": 5, "group_size": 2}, "group_size=2: must divide num_episodes=5"),
         ({"num_episodes": 0}, "num_episodes=0"),
+        ({"seed": -1}, "seed"),
         ({"history": 0}, "must be 'full', 'none' or a number of turns"),
         ({"turns": 0}, "turns=0: must be a whole number, at least 1"),
         ({"format_penalty": -0.1}, "give its size"),
@@ -460,6 +461,10 @@ def test_what_a_game_lacks_is_named():
         TextEnv(_nim(), split="train")
     with pytest.raises(OptionError, match="be saved while they run"):
         TextEnv(tic_tac_toe(), 4, group_size=2)
+    env = TextEnv(tic_tac_toe(), 1)
+    env.reset()
+    with pytest.raises(OptionError, match=r"TextEnv\.state_dict needs games that can be saved"):
+        env.state_dict()
 
 
 def test_an_unknown_tag_is_named_with_all_that_there_are():
