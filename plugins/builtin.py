@@ -157,6 +157,11 @@ AGENTS = (
         "Texas 42: one agent bids, another plays (bid=, play=)",
     ),
     Entry(
+        "sokoban/solver",
+        "ludory.agents.puzzles.sokoban_solver:SokobanSolver",
+        "Sokoban: plans with the fewest pushes, and among those the fewest actions (max_states=)",
+    ),
+    Entry(
         "frozen_lake/optimum",
         "ludory.agents.puzzles.lake_optimum:LakeOptimum",
         "FrozenLake optimum: exact value iteration over the actions left (horizon=)",
@@ -223,6 +228,7 @@ ALGORITHMS = (
         "ludory.algorithms.world_model.world_model:WorldModel",
         "language models: fine-tuning on the states of games, then PPO",
     ),
+    Entry("text-ppo-v1", "ludory.algorithms.text_ppo.text_ppo:TextPPO", "PPO and GRPO for language models over tokens"),
     Entry("sb3_ppo-v1", "ludory.algorithms.sb3_ppo:SB3PPO", "PPO and MaskablePPO of Stable-Baselines3, the originals"),
 )
 
@@ -275,6 +281,7 @@ COMMANDS = (
     Entry("hanabi", "ludory.cli.hanabi", "jobs that only Hanabi has"),
     Entry("pokemon", "ludory.cli.pokemon.command", "install the simulator of Pokémon battles; replays as data"),
     Entry("spa", "ludory.cli.spa.command", "language models: fine-tune on the states of games, then PPO"),
+    Entry("sokoban", "ludory.cli.sokoban", "jobs that only Sokoban has: banks of rooms"),
     Entry("texas42", "ludory.cli.texas42.command", "jobs that only Texas 42 has"),
     Entry("new", "ludory.cli.new.command", "write the package of a new game, agent or algorithm"),
     Entry("doctor", "ludory.cli.doctor", "say what works on this machine and what does not"),

@@ -12,9 +12,9 @@ from ludory.envs.game import Game, GameFacts, Head, Kernels, State
 from ludory.envs.options import check_choice, read_options
 from ludory.errors import OptionError
 
-from .bank import DrawnBank, SokobanRooms, bank_size, given_rooms, of_split
+from .bank import DrawnBank, SokobanRooms, bank_rows, bank_size, bank_width, given_rooms, of_split
 from .boxoban import SETS, boxoban_levels
-from .levels import checked_rooms, pack_levels, packed_width
+from .levels import checked_rooms
 from .observation import OBSERVE, observation_spec
 from .options import PRESETS, SokobanOptions
 from .pictures import draw_svg, draw_text
@@ -50,11 +50,11 @@ def make_game(preset: str = "simple", rooms: Any = None, levels: str = "", **opt
     chosen = read_options("Sokoban", SokobanOptions, PRESETS[preset] | follows | options, ("rooms", "levels"))
     if given is not None:
         given = _fitting(given, chosen)
-    shared = DrawnBank(chosen) if given is None else {"bank": pack_levels(of_split(given, chosen.split))}
+    shared = DrawnBank(chosen) if given is None else {"bank": bank_rows(of_split(given, chosen.split))}
     count = bank_size(chosen) if given is None else len(shared["bank"])
     return Game(
         facts=_facts(chosen),
-        fields=fields(chosen, (count, packed_width(*chosen.shape, chosen.boxes))),
+        fields=fields(chosen, (count, bank_width(chosen))),
         kernels=Kernels(reset, STEP[chosen.actions], LEGAL[chosen.actions, chosen.mask], OBSERVE[chosen.observation]),
         action_name=partial(action_name, chosen),
         info=public_info,

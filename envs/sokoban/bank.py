@@ -18,12 +18,12 @@ from ludory.envs.rooms import SPLITS, check_split, room_hash, split_of
 from ludory.errors import DataError, OptionError
 
 from .generator import draw_rooms
-from .levels import checked_rooms, combined, fixed_of, pack_levels, packed_width, read_levels, unpack_levels
+from .levels import checked_rooms, combined, fixed_of, pack_levels, packed_width, read_levels
 from .options import SokobanOptions
-from .state import PLAYER, PLAYER_ON_TARGET
+from .state import IS_DEAD, PLAYER, PLAYER_ON_TARGET, start_bits
 
 FORMAT = 1
-VERSION = 1
+VERSION = 2
 """Version of the generator: it changes when a seed stands for another room."""
 MOST_ATTEMPTS = 10_000
 
@@ -92,6 +92,25 @@ def rooms_of(given: Mapping[str, Any]) -> NDArray[np.uint8]:
     return rooms
 
 
+def bank_rows(rooms: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The shared field `bank` of rooms (n, R, C): `pack_levels`, with a bit per cell for IS_DEAD behind the bits of the walls."""
+    packed = np.concatenate([pack_levels(part) for part in _parts(rooms)])
+    dead = np.concatenate(
+        [np.packbits((start_bits(part) & IS_DEAD).reshape(len(part), -1) != 0, axis=1) for part in _parts(rooms)]
+    )
+    return np.concatenate([packed[:, : dead.shape[1]], dead, packed[:, dead.shape[1] :]], axis=1)
+
+
+def _parts(rooms: NDArray[np.uint8]) -> list[NDArray[np.uint8]]:
+    """The rooms in parts that fit into the cache."""
+    return np.array_split(rooms, max(1, len(rooms) // 4096))
+
+
+def bank_width(options: SokobanOptions) -> int:
+    """Bytes of a row of `bank`."""
+    return packed_width(*options.shape, options.boxes) + -(-options.rows * options.columns // 8)
+
+
 def bank_size(options: SokobanOptions) -> int:
     """Rooms of a bank that an engine fills by itself."""
     small = options.boxes == 1 and options.rows * options.columns <= 64
@@ -123,14 +142,14 @@ def _cached(options: SokobanOptions) -> NDArray[np.uint8]:
     made_by = [VERSION, *options.shape, options.boxes, options.generator, options.search_depth, options.swap_rule]
     key = json.dumps([*made_by, options.split, bank_size(options)])
     file = cache_directory("rooms") / f"sokoban_{hashlib.sha256(key.encode()).hexdigest()[:16]}.npy"
-    shape = bank_size(options), packed_width(*options.shape, options.boxes)
+    shape = bank_size(options), bank_width(options)
     try:
         packed: NDArray[np.uint8] = np.load(file, allow_pickle=False)
         if packed.shape == shape and packed.dtype == np.uint8:
             return packed
     except (OSError, ValueError):  # missing or damaged
         pass
-    packed = pack_levels(draw_of_split(options, np.arange(shape[0]), options.split))
+    packed = bank_rows(draw_of_split(options, np.arange(shape[0]), options.split))
     with atomic_file(file) as handle:
         np.save(handle, packed)
     return packed
@@ -186,8 +205,3 @@ def given_rooms(rooms: Any) -> NDArray[np.uint8]:
     if not place.exists():
         raise OptionError(f"rooms={str(rooms)!r}: there is no such file; write one with `ludory sokoban bank {rooms}`")
     return read_bank(place).codes if place.suffix == ".npz" else read_levels(place).codes
-
-
-def unpacked(packed: NDArray[np.uint8], options: SokobanOptions) -> NDArray[np.uint8]:
-    """Rooms (n, R, C) of the shared field `bank`."""
-    return unpack_levels(packed, options.shape)

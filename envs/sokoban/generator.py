@@ -21,8 +21,6 @@ from .state import BOX, FLOOR, PLAYER, TARGET, WALL
 
 MOST_STATES = 300_000
 """States that a backward search visits at most."""
-TRIES = 4
-"""Placements of player and boxes in one topology."""
 KEY, COUNTER = 0, 1
 """Columns of the generator's state."""
 
@@ -59,14 +57,14 @@ class _Search(NamedTuple):
     visited: NDArray[np.int64]
     """(numbers, words): visited cells of the player."""
     frames: NDArray[np.int64]
-    """(depth, 6): see `_play_backward`."""
+    """(depth, 7): see `_play_backward`."""
     clock: NDArray[np.int32]
     """(1,): number of the current search."""
 
 
 def _new_search(rows: int, columns: int, boxes: int, depth: int) -> _Search:
     inner = (rows - 2) * (columns - 2)
-    most = min(MOST_STATES, math.comb(max(inner, boxes), boxes)) + 1
+    most = min(MOST_STATES, math.comb(max(inner, boxes), boxes) << boxes) + 1
     table = 1 << (2 * most).bit_length()
     words = -(-rows * columns // 64)
     return _Search(
@@ -74,7 +72,7 @@ def _new_search(rows: int, columns: int, boxes: int, depth: int) -> _Search:
         np.zeros(table, np.int32),
         np.zeros(table, np.int32),
         np.zeros((most, words), np.int64),
-        np.zeros((depth + 1, 6), np.int64),
+        np.zeros((depth + 1, 7), np.int64),
         np.zeros(1, np.int32),
     )
 
@@ -92,7 +90,7 @@ def _draw_topology(random, codes):
     """Fill `codes` [R, C] with walls and floor: the trace of a random walk, widened by masks."""
     rows, columns = codes.shape
     codes[:] = WALL
-    row, column = 1 + _draw(random, rows - 2), 1 + _draw(random, columns - 2)
+    row, column = 1 + _draw(random, rows - 1), 1 + _draw(random, columns - 1)
     direction = _draw(random, 4)
     for _ in range(17 * (rows + columns) // 10):
         if _draw(random, 100) < 35:
@@ -154,9 +152,11 @@ def _play_backward(codes, places, depth_limit, only_pulls, count_changes, search
 
     places, best [1 + boxes]: the player's cell and the boxes' cells; box k begins on its own target. The score of a state is the number
     of changes of the pulled box (or of pulls) on the path to it, times the sum of the boxes' distances from their own targets; 0 if
-    anything stands on a target. The first of equal states is kept. A state is its player and the set of its boxes.
+    anything stands on a target. The first of equal states is kept. A state is its player, and for each box where it stands and whether
+    it was ever pulled, as in the originals.
 
-    frames[d] = (next move, the player's cell before, the box pulled or -1, number of the boxes' positions, swaps, box pulled last)
+    frames[d] = (next move, the player's cell before, the box pulled or -1, number of the boxes' positions, swaps, box pulled last,
+    whether the box had been pulled before)
     """
     rows, columns = codes.shape
     boxes = len(places) - 1
@@ -169,18 +169,18 @@ def _play_backward(codes, places, depth_limit, only_pulls, count_changes, search
     )
     for cell in range(rows * columns):
         blocked[cell] = codes[cell // columns, cell % columns] == WALL
-    now, key = places.copy(), np.int64(0)
+    now, key, touched = places.copy(), np.int64(0), np.zeros(boxes + 1, np.int64)
     for k in range(1, boxes + 1):
         target[places[k]] = True
         box_at[places[k]] = k
-        key ^= mix(np.int64(places[k]), np.int64(7))
+        key ^= mix(np.int64(places[k]), np.int64(0))
     search.clock[0] += 1
     frames, visited = search.frames, search.visited
     number, made = _number_of(search, key, 0)
     visited[number, now[0] >> 6] |= np.int64(1) << (now[0] & 63)
     explored, covered, spread, score = 1, boxes, 0, np.int64(0)
     depth = 0
-    frames[0] = 0, now[0], -1, number, 0, 0
+    frames[0] = 0, now[0], -1, number, 0, 0, 0
     while depth >= 0:
         move = frames[depth, 0]
         # Depth limit and limit of states as in the originals: the first state has depth_limit - 1 to go, and 0 to go is not visited.
@@ -191,7 +191,8 @@ def _play_backward(codes, places, depth_limit, only_pulls, count_changes, search
                 covered += target[back] - target[there]
                 spread += _distance(back, places[pulled], columns) - _distance(there, places[pulled], columns)
                 box_at[there], box_at[back] = -1, pulled
-                key ^= mix(there, np.int64(7)) ^ mix(back, np.int64(7))
+                touched[pulled] = frames[depth, 6]
+                key ^= mix(there, np.int64(1)) ^ mix(back, touched[pulled])
                 now[pulled] = back
             now[0] = frames[depth, 1]
             depth -= 1
@@ -206,7 +207,7 @@ def _play_backward(codes, places, depth_limit, only_pulls, count_changes, search
         number, swaps, last = frames[depth, 3], frames[depth, 4], frames[depth, 5]
         next_key = key
         if pulled >= 0:
-            next_key = key ^ mix(behind, np.int64(7)) ^ mix(here, np.int64(7))
+            next_key = key ^ mix(behind, touched[pulled]) ^ mix(here, np.int64(1))
             number, made = _number_of(search, next_key, made)
             swaps += 1 if not count_changes or pulled != last else 0
             last = pulled
@@ -216,16 +217,18 @@ def _play_backward(codes, places, depth_limit, only_pulls, count_changes, search
         visited[number, ahead >> 6] |= bit
         explored += 1
         now[0] = ahead
+        before = np.int64(0)
         if pulled >= 0:
             covered += target[here] - target[behind]
             spread += _distance(here, places[pulled], columns) - _distance(behind, places[pulled], columns)
             box_at[behind], box_at[here] = -1, pulled
-            now[pulled], key = here, next_key
+            now[pulled], key, before = here, next_key, touched[pulled]
+            touched[pulled] = 1
         if covered == 0 and not target[ahead] and swaps * spread > score:
             score = swaps * spread
             best[:] = now
         depth += 1
-        frames[depth] = 0, here, pulled, number, swaps, last
+        frames[depth] = 0, here, pulled, number, swaps, last, before
     return score
 
 
@@ -267,11 +270,7 @@ def _draw_room(key, depth, ragen, count_changes, search, codes, places, best):
         random[KEY], random[COUNTER] = mix(key, np.int64(attempt)), 0
         attempt += 1
         _draw_topology(random, codes)
-        tries = 0
-        while score == 0 and tries < 4:
-            tries += 1
-            if not _draw_places(random, codes, places):
-                break
+        if _draw_places(random, codes, places):
             score = _play_backward(codes, places, depth, ragen, count_changes, search, best)
     if ragen:
         _stroll(random, codes, places, best)

@@ -95,10 +95,7 @@ def pack_levels(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     flat = codes.reshape(count, cells)
     places = [_places(np.isin(flat, kinds)) for kinds in (_BOXES, _TARGETS, _PLAYERS)]
     numbers = np.concatenate(places, axis=1).astype(">u2")
-    if cells > 256:
-        digits = numbers.view(np.uint8).reshape(count, -1)
-    else:
-        digits = numbers.astype(np.uint8)
+    digits = numbers.view(np.uint8).reshape(count, -1) if cells > 256 else numbers.astype(np.uint8)
     return np.concatenate([np.packbits(flat == WALL, axis=1), digits], axis=1)
 
 

@@ -47,12 +47,12 @@ def observation_spec(options: SokobanOptions) -> ObservationSpec:
 def observe_planes(state, i, seat, out):
     """Planes of walls, targets, boxes and the player, [4, R, C]."""
     cells = state.cells.shape[1]
-    walls, targets, boxes = out[:cells], out[cells : 2 * cells], out[2 * cells : 3 * cells]
-    for cell in range(cells):  # without branches: the compiler works on many cells at once
-        bits = int(state.cells[i, cell])
-        walls[cell] = bits & IS_WALL
-        targets[cell] = (bits & IS_TARGET) >> 1
-        boxes[cell] = (bits & HAS_BOX) >> 2
+    for cell in range(cells):  # one plane after the other, without branches: the compiler works on many cells at once
+        out[cell] = state.cells[i, cell] & IS_WALL
+    for cell in range(cells):
+        out[cells + cell] = (state.cells[i, cell] >> 1) & 1
+    for cell in range(cells):
+        out[2 * cells + cell] = (state.cells[i, cell] >> 2) & 1
     out[3 * cells + int(state.player[i])] = 1
 
 

@@ -7,23 +7,16 @@ from ludory.envs.kernels import kernel
 
 from .state import (
     BLOCKED,
-    BOX,
     BOX_MOVED,
-    BOX_ON_TARGET,
     BOXES,
-    FLOOR,
     GYM_COUNT,
     HAS_BOX,
-    IS_DEAD,
+    HAS_PLAYER,
     IS_TARGET,
     IS_WALL,
     MAX_STEPS,
     NO_ACTION,
-    PLAYER,
     PLAYER_MOVED,
-    PLAYER_ON_TARGET,
-    TARGET,
-    WALL,
 )
 
 UP, DOWN, LEFT, RIGHT = 0, 1, 2, 3
@@ -56,77 +49,43 @@ def packed_place(state, level, at, wide):
 
 @kernel
 def unpack_level(state, i, level):
-    """Write room number `level` of the bank into `start`; see `levels.pack_levels` for the form."""
+    """Write room number `level` of the bank into `cells` and `start`, with the player and the covered targets; `bank.bank_rows` has the form."""
     rows, columns = state.start.shape[1], state.start.shape[2]
     boxes, wide = int(state.setup[i, BOXES]), rows * columns > 256
-    for row in range(rows):
-        for column in range(columns):
-            cell = row * columns + column
-            wall = (int(state.bank[level, cell >> 3]) >> (7 - (cell & 7))) & 1
-            state.start[i, row, column] = WALL if wall else FLOOR
     width = 2 if wide else 1
-    at = (rows * columns + 7) >> 3
+    stretch = (rows * columns + 7) >> 3
+    places = 2 * stretch
+    for byte in range(rows * columns >> 3):  # eight cells at a time
+        walls, dead = int(state.bank[level, byte]), int(state.bank[level, stretch + byte])
+        for bit in range(8):
+            state.cells[i, 8 * byte + bit] = (walls >> (7 - bit)) & 1 | ((dead >> (7 - bit)) & 1) << 3
+    for cell in range(rows * columns & ~7, rows * columns):
+        walls, dead = int(state.bank[level, stretch - 1]), int(state.bank[level, 2 * stretch - 1])
+        state.cells[i, cell] = (walls >> (7 - (cell & 7))) & 1 | ((dead >> (7 - (cell & 7))) & 1) << 3
     for k in range(boxes):
-        goal = packed_place(state, level, at + (boxes + k) * width, wide)
-        state.start[i, goal // columns, goal % columns] = TARGET
+        goal = packed_place(state, level, places + (boxes + k) * width, wide)
+        state.cells[i, goal] = IS_TARGET
+    covered = 0
     for k in range(boxes):
-        box = packed_place(state, level, at + k * width, wide)
-        covered = int(state.start[i, box // columns, box % columns]) == TARGET
-        state.start[i, box // columns, box % columns] = BOX_ON_TARGET if covered else BOX
-    player = packed_place(state, level, at + 2 * boxes * width, wide)
-    covering = int(state.start[i, player // columns, player % columns]) == TARGET
-    state.start[i, player // columns, player % columns] = PLAYER_ON_TARGET if covering else PLAYER
-
-
-@kernel
-def place_all(state, i):
-    """Write the bits of all cells, the player's cell and the number of covered targets from `start`."""
-    rows, columns, covered = state.start.shape[1], state.start.shape[2], 0
+        box = packed_place(state, level, places + k * width, wide)
+        bits = int(state.cells[i, box])
+        state.cells[i, box] = bits | HAS_BOX
+        covered += (bits & IS_TARGET) // IS_TARGET
+    player = packed_place(state, level, places + 2 * boxes * width, wide)
+    state.player[i], state.on_target[i] = player, covered
     for row in range(rows):
         for column in range(columns):
-            code, bits = int(state.start[i, row, column]), 0
-            if code == WALL:
-                bits = IS_WALL
-            elif code == TARGET or code == PLAYER_ON_TARGET:  # noqa: SIM109 (a tuple is no scalar code)
-                bits = IS_TARGET
-            elif code == BOX_ON_TARGET:
-                bits = IS_TARGET | HAS_BOX
-                covered += 1
-            elif code == BOX:
-                bits = HAS_BOX
-            if bits & (IS_WALL | IS_TARGET) == 0:
-                bits |= IS_DEAD
-            if code >= PLAYER:
-                state.player[i] = row * columns + column
-            state.cells[i, row * columns + column] = bits
-    state.on_target[i] = covered
+            state.start[i, row, column] = state.cells[i, row * columns + column]
+    state.start[i, player // columns, player % columns] = int(state.cells[i, player]) | HAS_PLAYER
 
 
 @kernel
-def leads_on(state, i, cell, direction):
-    """True if a box on `cell` of the empty room can be pushed in `direction`, to a cell that is not dead."""
-    rows, columns = state.start.shape[1], state.start.shape[2]
-    ahead, behind = neighbour(cell, direction, rows, columns), neighbour(cell, direction ^ 1, rows, columns)
-    if ahead < 0 or behind < 0:
-        return False
-    return int(state.cells[i, ahead]) & (IS_WALL | IS_DEAD) == 0 and int(state.cells[i, behind]) & IS_WALL == 0
-
-
-@kernel
-def revive(state, i):
-    """Clear IS_DEAD of the cells from which a box can be pushed to a target; it spreads from the targets until nothing changes."""
-    cells, changed = state.cells.shape[1], True
-    while changed:
-        changed = False
-        for cell in range(cells):
-            bits = int(state.cells[i, cell])
-            if bits & IS_DEAD:
-                alive = False
-                for direction in range(4):
-                    alive = alive or leads_on(state, i, cell, direction)
-                if alive:
-                    state.cells[i, cell] = bits & ~IS_DEAD
-                    changed = True
+def copy_start(state, i):
+    """Write the given room into `cells`; the player and the covered targets were given with it."""
+    columns = state.start.shape[2]
+    for row in range(state.start.shape[1]):
+        for column in range(columns):
+            state.cells[i, row * columns + column] = int(state.start[i, row, column]) & ~HAS_PLAYER
 
 
 @kernel
@@ -138,10 +97,9 @@ def reset(state, i):
         unpack_level(state, i, level)
         state.level[i] = level
     else:
+        copy_start(state, i)
         state.level[i] = -1
     state.given[i] = 0
-    place_all(state, i)
-    revive(state, i)
     state.counted[i] = 0 if int(state.setup[i, GYM_COUNT]) else int(state.on_target[i])
     state.steps[i] = 0
     state.moved[i] = 0

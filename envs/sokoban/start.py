@@ -14,6 +14,7 @@ from ludory.errors import OptionError
 from .bank import rooms_of
 from .levels import checked_rooms
 from .options import SokobanOptions
+from .state import BOX_ON_TARGET, HAS_PLAYER, start_bits
 
 KEYS = ("room", "fixed", "codes")
 
@@ -38,4 +39,11 @@ def start_fields(options: SokobanOptions, given: Mapping[str, Any], count: int) 
         raise OptionError(
             f"room: shape {rooms.shape}, must be {options.shape} or {(count, *options.shape)}; `size=` says which size a game's rooms have"
         )
-    return {"start": np.broadcast_to(rooms, (count, *options.shape)).copy(), "given": np.ones(count, np.int8)}
+    bits, one = start_bits(rooms), np.ones(count, np.int8)
+    flat = bits.reshape(len(rooms), -1)
+    return {
+        "start": np.broadcast_to(bits, (count, *options.shape)),
+        "player": ((flat & HAS_PLAYER) != 0).argmax(1).astype(np.int16) * one,
+        "on_target": (rooms == BOX_ON_TARGET).sum((1, 2)).astype(np.int8) * one,
+        "given": one,
+    }

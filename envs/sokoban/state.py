@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from ludory.envs.engine.protocol import on_host
@@ -15,8 +16,8 @@ from .options import SokobanOptions
 WALL, FLOOR, TARGET, BOX_ON_TARGET, BOX, PLAYER, PLAYER_ON_TARGET = 0, 1, 2, 3, 4, 5, 6
 """Codes of a room's cells."""
 
-IS_WALL, IS_TARGET, HAS_BOX, IS_DEAD = 1, 2, 4, 8
-"""Bits of a cell. IS_DEAD: no box that stands here can reach a target, wherever the player and the other boxes are."""
+IS_WALL, IS_TARGET, HAS_BOX, IS_DEAD, HAS_PLAYER = 1, 2, 4, 8, 16
+"""Bits of a cell. IS_DEAD: no box that stands here can reach a target, wherever the player and the other boxes are. HAS_PLAYER: in `start` only."""
 BLOCKED = IS_WALL | HAS_BOX
 
 MAX_STEPS, BOXES, GYM_COUNT = 0, 1, 2
@@ -25,9 +26,9 @@ PLAYER_MOVED, BOX_MOVED = 1, 2
 """Bits of `moved`."""
 NO_ACTION = -1
 
-_BITS_OF = np.array([IS_WALL, 0, IS_TARGET, IS_TARGET | HAS_BOX, HAS_BOX, 0, IS_TARGET], np.uint8)
-_CODE_OF = np.zeros(16, np.uint8)
-for _code, _bits in ((FLOOR, 0), (TARGET, IS_TARGET), (BOX, HAS_BOX), (BOX_ON_TARGET, HAS_BOX | IS_TARGET)):
+_BITS_OF = np.array([IS_WALL, 0, IS_TARGET, IS_TARGET | HAS_BOX, HAS_BOX, HAS_PLAYER, HAS_PLAYER | IS_TARGET], np.uint8)
+_CODE_OF = np.zeros(2 * HAS_PLAYER, np.uint8)
+for _code, _bits in enumerate(_BITS_OF):
     _CODE_OF[[_bits, _bits | IS_DEAD]] = _code
 
 
@@ -40,7 +41,7 @@ def fields(options: SokobanOptions, bank: tuple[int, int]) -> dict[str, Field]:
     return header(1) | {
         "setup": Field("int32", (3,), setup, low=setup, high=setup),
         "given": Field("int8", low=0, high=0),  # 1: `start` came with the reset, which clears this
-        "start": Field("uint8", options.shape, low=0, high=PLAYER_ON_TARGET),  # codes at the start
+        "start": Field("uint8", options.shape, low=0, high=31),  # bits at the start
         "cells": Field("uint8", (cells,), low=0, high=15),  # bits
         "player": Field("int16", low=0, high=cells - 1),  # the player's cell
         "steps": Field("int32", low=0, high=options.max_steps),
@@ -57,29 +58,61 @@ def consistent(options: SokobanOptions, state: State) -> NDArray[np.bool_]:
     """(N,) bool: walls and targets are those of the start, and boxes, player and counts agree."""
     count = len(state.start)
     start, cells = state.start.reshape(count, -1), state.cells
-    players = (start == PLAYER) | (start == PLAYER_ON_TARGET)
-    fixed, boxes = IS_WALL | IS_TARGET, (cells & HAS_BOX) != 0
-    here = cells[np.arange(count), state.player]
-    sound = (players.sum(1) == 1) & ((_BITS_OF[start] & fixed) == (cells & fixed)).all(1)
+    fixed, boxes = ~np.uint8(HAS_BOX | HAS_PLAYER), (cells & HAS_BOX) != 0
+    sound = ((start & HAS_PLAYER) != 0).sum(1) == 1
+    sound &= (start & fixed == cells & fixed).all(1)
     sound &= (boxes.sum(1) == options.boxes) & (((cells & IS_TARGET) != 0).sum(1) == options.boxes)
-    sound &= ~((cells & BLOCKED) == BLOCKED).any(1) & ((here & BLOCKED) == 0)
+    sound &= ~((cells & BLOCKED) == BLOCKED).any(1) & (cells[np.arange(count), state.player] & BLOCKED == 0)
     return np.asarray(sound & ((boxes & ((cells & IS_TARGET) != 0)).sum(1) == state.on_target))
 
 
 def drawn_codes(state: State, rows: Sequence[int] | NDArray[np.int64]) -> NDArray[np.uint8]:
     """(n, R, C): codes 0..6 of the games `rows`; code 6 is the player on a target."""
     rows = np.asarray(rows, np.int64)
-    cells, players = _rows_of(state.cells, rows), _rows_of(state.player, rows)
-    codes = _CODE_OF[cells]
-    codes[(cells & IS_WALL) != 0] = WALL
-    each = np.arange(len(rows))
-    codes[each, players] = np.where(cells[each, players] & IS_TARGET, PLAYER_ON_TARGET, PLAYER)
-    return codes.reshape(len(rows), *state.start.shape[1:])
+    cells, players = _rows_of(state.cells, rows).copy(), _rows_of(state.player, rows)
+    cells[np.arange(len(rows)), players] |= HAS_PLAYER
+    return _CODE_OF[cells].reshape(len(rows), *state.start.shape[1:])
 
 
 def start_codes(state: State, rows: Sequence[int] | NDArray[np.int64]) -> NDArray[np.uint8]:
     """(n, R, C): codes 0..6 of the rooms in which the games `rows` started."""
-    return _rows_of(state.start, np.asarray(rows, np.int64))
+    return _CODE_OF[_rows_of(state.start, np.asarray(rows, np.int64))]
+
+
+def start_bits(rooms: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """(n, R, C): bits of rooms of codes 0..6, with IS_DEAD."""
+    bits = _BITS_OF[rooms]
+    _mark_dead(bits)
+    return bits
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _mark_dead(bits: NDArray[np.uint8]) -> None:
+    """Set IS_DEAD in the cells of rooms (n, R, C) from which no target can be reached: what backward pulls from the targets do not find."""
+    count, rows, columns = bits.shape
+    queue = np.empty((rows * columns, 2), np.int64)
+    for i in range(count):
+        last = 0
+        for row in range(rows):
+            for column in range(columns):
+                if bits[i, row, column] & IS_TARGET:
+                    queue[last, 0], queue[last, 1] = row, column
+                    last += 1
+                elif bits[i, row, column] & IS_WALL == 0:
+                    bits[i, row, column] |= IS_DEAD
+        first = 0
+        while first < last:
+            for down, across in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+                row, column = queue[first, 0] + down, queue[first, 1] + across
+                # The box comes from the next cell, pushed by a player who stands behind it.
+                behind, beside = row + down, column + across
+                if behind < 0 or behind >= rows or beside < 0 or beside >= columns:
+                    continue
+                if bits[i, row, column] & IS_DEAD and bits[i, behind, beside] & IS_WALL == 0:
+                    bits[i, row, column] &= ~np.uint8(IS_DEAD)
+                    queue[last, 0], queue[last, 1] = row, column
+                    last += 1
+            first += 1
 
 
 def _rows_of(values: NDArray[np.uint8], rows: NDArray[np.int64]) -> NDArray[np.uint8]:

@@ -94,7 +94,14 @@ class RoomText:
 
     def write_coord(self, rooms: NDArray[np.uint8]) -> list[str]:
         """Style `coord`: the size, and what stands where; the walls are left out."""
-        return [_coordinates(room) for room in rooms]
+        rows, columns = rooms.shape[1:]
+        head = f"Board size: {rows} rows x {columns} cols (zero-indexed)."
+        names = [f"({row}, {column})" for row in range(rows) for column in range(columns)]
+        lines = [(f"\n{name}: ", _cells_of(rooms, codes)) for name, codes in _LINES]
+        return [
+            head + "".join([name + ", ".join([names[cell] for cell in cells[k]]) for name, cells in lines if cells[k]])
+            for k in range(len(rooms))
+        ]
 
     def write_grid_coord(self, rooms: NDArray[np.uint8]) -> list[str]:
         """Style `grid_coord`: `coord`, then `grid`, each under a heading."""
@@ -103,28 +110,33 @@ class RoomText:
 
     def write_sentence(self, rooms: NDArray[np.uint8]) -> list[str]:
         """Style `sentence`: `grid`, then a sentence that says where player, boxes and targets are."""
-        return [f"{grid}\n{self._sentence(room)}" for grid, room in zip(self.grids(rooms), rooms, strict=True)]
+        return [f"{grid}\n{text}" for grid, text in zip(self.grids(rooms), self._sentences(rooms), strict=True)]
 
-    def _sentence(self, room: NDArray[np.uint8]) -> str:
-        clauses = []
-        for (name, codes), sign in zip(_KINDS, (PLAYER, BOX, TARGET), strict=True):
-            places = [f"({row},{column})" for row, column in _places(room, codes)]
-            noun, verb = (_PLURALS[name], "are") if len(places) > 1 else (name, "is")
-            clauses.append(f"{noun} ({self.symbols[sign]}) {verb} at {', '.join(places)}")
-        text = "; ".join(clauses)
-        return f"{text[0].upper()}{text[1:]}."
+    def _sentences(self, rooms: NDArray[np.uint8]) -> list[str]:
+        rows, columns = rooms.shape[1:]
+        names = [f"({row},{column})" for row in range(rows) for column in range(columns)]
+        kinds = [
+            (f"{name} ({self.symbols[sign]}) is at ", f"{_PLURALS[name]} ({self.symbols[sign]}) are at ", cells)
+            for (name, cells), sign in zip(_cells_by_kind(rooms), (PLAYER, BOX, TARGET), strict=True)
+        ]
+        texts = []
+        for k in range(len(rooms)):
+            clauses = [
+                (one if len(cells[k]) == 1 else many) + ", ".join([names[cell] for cell in cells[k]])
+                for one, many, cells in kinds
+            ]
+            text = "; ".join(clauses)
+            texts.append(f"{text[0].upper()}{text[1:]}.")
+        return texts
 
     def write_places(self, rooms: NDArray[np.uint8]) -> list[str]:
         """Style `places`: words such as `P 4 1 X 4 2 O 4 3`: the player, all boxes, all targets."""
-        texts = []
-        for room in rooms:
-            parts = [
-                f"{self.symbols[sign]} {row} {column}"
-                for (_, codes), sign in zip(_KINDS, (PLAYER, BOX, TARGET), strict=True)
-                for row, column in _places(room, codes)
-            ]
-            texts.append(" ".join(parts))
-        return texts
+        rows, columns = rooms.shape[1:]
+        kinds = [
+            ([f"{self.symbols[sign]} {row} {column}" for row in range(rows) for column in range(columns)], cells)
+            for (_, cells), sign in zip(_cells_by_kind(rooms), (PLAYER, BOX, TARGET), strict=True)
+        ]
+        return [" ".join([names[cell] for names, cells in kinds for cell in cells[k]]) for k in range(len(rooms))]
 
     def write_compact(self, rooms: NDArray[np.uint8]) -> list[str]:
         """Style `compact`: one word per cell, then `places`, all joined by single spaces."""
@@ -168,7 +180,7 @@ class RoomText:
         """Fields of a `sentence`, whose parts must agree."""
         grid, _, sentence = text.rpartition("\n")
         found = self.parse_grid(grid)
-        if sentence != self._sentence(found["room"]):
+        if sentence != self._sentences(found["room"][None])[0]:
             raise ValueError(f"line {text.count(chr(10)) + 1}: {sentence!r} does not fit the grid above")
         return found
 
@@ -220,14 +232,18 @@ def _places(room: NDArray[np.uint8], codes: tuple[int, ...]) -> list[list[int]]:
     return [[*divmod(k, columns)] for k, code in enumerate(room.ravel().tolist()) if code in codes]
 
 
-def _coordinates(room: NDArray[np.uint8]) -> str:
-    rows, columns = room.shape
-    lines = [f"Board size: {rows} rows x {columns} cols (zero-indexed)."]
-    for name, among in _LINES:
-        places = _places(room, among)
-        if places:
-            lines.append(f"{name}: {', '.join(f'({row}, {column})' for row, column in places)}")
-    return "\n".join(lines)
+def _cells_of(rooms: NDArray[np.uint8], codes: tuple[int, ...]) -> list[list[int]]:
+    """Of each room (n, R, C) the numbers of the cells with one of `codes`, in row-major order."""
+    wanted = np.zeros(PLAYER_ON_TARGET + 1, bool)
+    wanted[list(codes)] = True
+    there = wanted[rooms.reshape(len(rooms), -1)]
+    cells, ends = np.nonzero(there)[1].tolist(), there.sum(1).cumsum().tolist()
+    return [cells[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _cells_by_kind(rooms: NDArray[np.uint8]) -> list[tuple[str, list[list[int]]]]:
+    """Name and cells of the players, boxes and targets of each room."""
+    return [(name, _cells_of(rooms, codes)) for name, codes in _KINDS]
 
 
 _SIZE = re.compile(r"Board size: (\d{1,4}) rows x (\d{1,4}) cols \(zero-indexed\)\.")

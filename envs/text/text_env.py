@@ -294,9 +294,9 @@ class TextEnv:
         over, at_turn = self._games.over[rows].tolist(), self.preset.penalty_at == "turn"
         records = []
         for turn, reply, verdict, one, ended in zip(self._turns, replies, verdicts, executed, over, strict=True):
-            row, before, earned = turn.row, self._states[turn.row], sum(one.rewards)
+            row, before, earned = turn.row, self._states[turn.row], sum(one.rewards, 0.0)
             illegal = self._name(one.illegal[0]) if one.illegal else ""
-            penalty = -self.preset.penalty if verdict.form != "ok" or illegal else 0.0
+            penalty = 0.0 - self.preset.penalty if verdict.form != "ok" or illegal else 0.0
             done = ended or turn.turn >= self.preset.turns or turn.actions_left <= len(one.actions)
             self.scores[row] += earned + penalty
             if done:
