@@ -129,7 +129,10 @@ def _differences(config: TinyConfig, runs: Sequence[Mapping[str, Any]]) -> dict[
         each = [
             one["spa"]["curve"][point]["pass@1_unseen"][0] - one["direct"]["curve"][point]["pass@1_unseen"][0]
             for one in runs
-            if all(one[arm]["curve"].get(point, {}).get("pass@1_unseen", [None])[0] is not None for arm in ("spa", "direct"))
+            if all(
+                one[arm]["curve"].get(point, {}).get("pass@1_unseen", [None])[0] is not None
+                for arm in ("spa", "direct")
+            )
         ]
         if each:
             found[point] = {"each": [round(value, 4) for value in each], "mean": _mean(each)}
