@@ -24,7 +24,7 @@ from ludory.envs.text.text_env import TextEnv
 from ludory.errors import OptionError
 
 from .config import SFTConfig, TextConfig
-from .rows import Row, batch_of, row_of, table_of
+from .rows import TokenRow, batch_of, row_of, table_of
 from .sft import token_losses
 
 SOLVERS = {
@@ -177,7 +177,7 @@ def solver_of(env: TextEnv) -> Agent:
     raise OptionError(f"policy 'solver': no solver of {env.game.name} is known; the games are {', '.join(SOLVERS)}")
 
 
-def form_rows(model: LanguageModel, text: TextConfig, episodes: int, prompt_mode: str, seed: int) -> list[Row]:
+def form_rows(model: LanguageModel, text: TextConfig, episodes: int, prompt_mode: str, seed: int) -> list[TokenRow]:
     """Rows of scripted episodes whose moves are random, and whose states are those of other moments of other episodes."""
     env = text_env(text, episodes, prompt_mode=prompt_mode, seed=1_000_000_007 + seed)
     batch = collect(
