@@ -223,6 +223,7 @@ ALGORITHMS = (
         "ludory.algorithms.flywheel.algorithm:FlywheelLearner",
         "search, learn from it, promote what is better, again and again",
     ),
+    Entry("text-ppo-v1", "ludory.algorithms.text_ppo.text_ppo:TextPPO", "PPO and GRPO for language models over tokens"),
     Entry("sb3_ppo-v1", "ludory.algorithms.sb3_ppo:SB3PPO", "PPO and MaskablePPO of Stable-Baselines3, the originals"),
 )
 
