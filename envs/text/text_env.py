@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from ludory.errors import NotResetError, OptionError, SnapshotError
 from .played_games import Executed, PlayedGames
 from .presets import CHANGEABLE, TextPreset, preset_of, task_of_tag
 from .prompts import Message, TextPrompts, checked_style
+from .records import TextTurn, TurnRecord, plain_record, record_of
 from .reply import Action, PromptMode, Verdict, parse_reply
 
 LONGEST_KEPT_ITEM = 40
@@ -24,48 +25,6 @@ LONGEST_KEPT_ITEM = 40
 MOST_KEPT_ITEMS = 10_000
 FORMAT = 1
 """Of `TextEnv.state_dict`."""
-
-
-class TextTurn(NamedTuple):
-    """What one row is asked."""
-
-    row: int
-    turn: int
-    """From 1."""
-    messages: list[Message]
-    """The whole conversation that the model reads; the last message is new. With history "full", those of a turn are the beginning of those
-    of the next one, which continue with the reply."""
-    text: str
-    """The new user message."""
-    actions_left: int
-
-
-class TurnRecord(NamedTuple):
-    """What happened in one turn of one row. States are written in the style of beliefs."""
-
-    turn: int
-    prompt: str
-    """The new user message."""
-    reply: str
-    verdict: Verdict
-    state_before: str
-    states_between: tuple[str, ...]
-    """After each executed action."""
-    state_after: str
-    """After all executed actions."""
-    actions: tuple[Action, ...]
-    """Those that were executed."""
-    rewards: tuple[float, ...]
-    """Of each executed action."""
-    reward: float
-    """Of the turn as learners see it: the sum of `rewards`, and the penalty where the preset counts it in turns."""
-    penalty: float
-    """0, or a negative number: what this turn added to the episode's score for its form."""
-    done: bool
-    """The episode ended with this turn."""
-    success: bool
-    illegal: str = ""
-    """Name of the action that was not legal, at which the turn stopped."""
 
 
 class TextEnv:
@@ -367,9 +326,7 @@ class TextEnv:
             "format": FORMAT,
             "made_with": self._made_with(),
             "games": self._games.state(),
-            "records": [
-                [{**record._asdict(), "verdict": record.verdict._asdict()} for record in row] for row in self.records
-            ],
+            "records": [[plain_record(record) for record in row] for row in self.records],
             "running": self._running.copy(),
             "lefts": [turn.actions_left for turn in self._turns],
             "states": list(self._states),
@@ -392,7 +349,7 @@ class TextEnv:
                     f"TextEnv: the state was saved with {name}={value!r}, this one has {own.get(name)!r}; make it with the same arguments"
                 )
         self._games.restore(state["games"])
-        self.records = [[_record(entry) for entry in row] for row in state["records"]]
+        self.records = [[record_of(entry) for entry in row] for row in state["records"]]
         self._running, self._states = np.array(state["running"], np.int64), list(state["states"])
         self.scores[:], self.success[:] = state["scores"], state["success"]
         self._turns = self._asked(list(state["lefts"]))
@@ -415,17 +372,6 @@ class TextEnv:
     def close(self) -> None:
         """Release the engine; the env cannot be used afterwards."""
         self._games.close()
-
-
-def _record(entry: Mapping[str, Any]) -> TurnRecord:
-    verdict = {name: _tuples(value) for name, value in entry["verdict"].items()}
-    plain = {name: _tuples(value) for name, value in entry.items() if name != "verdict"}
-    return TurnRecord(verdict=Verdict(**verdict), **plain)
-
-
-def _tuples(value: Any) -> Any:
-    """Lists, which JSON makes of tuples, as tuples."""
-    return tuple(map(_tuples, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _remembering(decode: Callable[[str], Decoded]) -> Callable[[str], Decoded]:
