@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -141,11 +142,9 @@ class TinyRun:
         if "spa" in self.config.arms:
             found["sft"] = self._part("sft", lambda: self._sft("think_answer", self.config.epochs))
         for mask in self.config.ablations:
-            found[f"sft-{mask}"] = self._part(
-                f"sft-{mask}", lambda mask=mask: self._sft(mask, self.config.ablation_epochs)
-            )
+            found[f"sft-{mask}"] = self._part(f"sft-{mask}", partial(self._sft, mask, self.config.ablation_epochs))
         for arm in self.config.arms:
-            found[arm] = self._part(f"ppo-{arm}", lambda arm=arm: self._ppo(arm))
+            found[arm] = self._part(f"ppo-{arm}", partial(self._ppo, arm))
         return found
 
     def _part(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -263,14 +262,11 @@ class TinyRun:
         return {**_scores(player.rates, self.config.samples, seen), **player.figures}
 
 
-def new_model(config: TinyConfig, seed: int, **shape: int) -> LanguageModel:
-    """The small model, with the words of the game; `shape`: hidden, layers, heads."""
+def new_model(config: TinyConfig, seed: int, hidden: int = 96, layers: int = 3, heads: int = 4) -> LanguageModel:
+    """The small model, with the words of the game."""
     env = text_env(config.text, 1)
-    codec = env.game.codec
-    assert codec is not None
-    words = {"symbols": tuple(codec.symbols), "actions": codec.action_names}
     env.close()
-    return make_small_model("words", seed=seed, **shape, **words)
+    return make_small_model("words", hidden, layers, heads, seed, game=env.game)
 
 
 def eval_config(config: TinyConfig, mode: str) -> EvalConfig:
