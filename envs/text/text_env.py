@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Decoded, Game
 from ludory.envs.make import make_game
 from ludory.envs.seats.opponents import Others
@@ -122,6 +123,15 @@ class TextEnv:
     def rooms(self) -> Mapping[str, NDArray[Any]]:
         """The rooms of the present episodes as reset options of the game, one value per row; empty in games without rooms."""
         return self._games.rooms
+
+    @property
+    def engine(self) -> Engine:
+        """The batch of games, one row per episode; read it, and clone it to look ahead."""
+        return self._games.engine
+
+    def action_text(self, action: Action) -> str:
+        """How a reply asks for an action."""
+        return self._name(action)
 
     @property
     def most_actions(self) -> int:
