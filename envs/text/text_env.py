@@ -131,7 +131,8 @@ class TextEnv:
 
     def action_text(self, action: Action) -> str:
         """How a reply asks for an action."""
-        return self._name(action)
+        values = action if isinstance(action, tuple) else (action,)
+        return ", ".join(self.game.action_name(head, value) for head, value in enumerate(values))
 
     @property
     def most_actions(self) -> int:
@@ -254,7 +255,7 @@ class TextEnv:
         records = []
         for turn, reply, verdict, one, ended in zip(self._turns, replies, verdicts, executed, over, strict=True):
             row, before, earned = turn.row, self._states[turn.row], sum(one.rewards, 0.0)
-            illegal = self._name(one.illegal[0]) if one.illegal else ""
+            illegal = self.action_text(one.illegal[0]) if one.illegal else ""
             penalty = 0.0 - self.preset.penalty if verdict.form != "ok" or illegal else 0.0
             done = ended or turn.turn >= self.preset.turns or turn.actions_left <= len(one.actions)
             self.scores[row] += earned + penalty
@@ -281,10 +282,6 @@ class TextEnv:
             self.records[row].append(record)
             records.append(record)
         return records
-
-    def _name(self, action: Action) -> str:
-        values = action if isinstance(action, tuple) else (action,)
-        return ", ".join(self.game.action_name(head, value) for head, value in enumerate(values))
 
     def _asked(self, lefts: list[int], earlier: list[TextTurn] | None = None) -> list[TextTurn]:
         """The next turns of the running rows, with so many actions left, after the turns `earlier` of the same rows."""
