@@ -223,6 +223,12 @@ ALGORITHMS = (
         "ludory.algorithms.flywheel.algorithm:FlywheelLearner",
         "search, learn from it, promote what is better, again and again",
     ),
+    Entry(
+        "world-model-v1",
+        "ludory.algorithms.world_model.world_model:WorldModel",
+        "language models: fine-tuning on the states of games, then PPO",
+    ),
+    Entry("text-ppo-v1", "ludory.algorithms.text_ppo.text_ppo:TextPPO", "PPO and GRPO for language models over tokens"),
     Entry("sb3_ppo-v1", "ludory.algorithms.sb3_ppo:SB3PPO", "PPO and MaskablePPO of Stable-Baselines3, the originals"),
 )
 
@@ -259,6 +265,7 @@ BENCHMARKS = (
     Entry("learning", f"{_BENCH}learning.learning:run", "learning curves of algorithms, over several seeds"),
     Entry("pokemon-bc", f"{_BENCH}pokemon.clone:run", "a clone of a scripted Pokémon player beside the player"),
     Entry("pokemon-ppo", f"{_BENCH}pokemon.self_play:run", "PPO by self-play from a clone, and its learning curve"),
+    Entry("spa-tiny", f"{_BENCH}text_games.spa_tiny:run", "world-model fine-tuning before PPO, with a small model"),
     Entry("texas42-bidding", f"{_BENCH}texas42.bidding:run", "Texas 42: P(make) against played contracts"),
     Entry("texas42-speed", f"{_BENCH}texas42.speed:run", "Texas 42: engine, solver, worlds and players on a core"),
     Entry("texas42-strength", f"{_BENCH}texas42.strength:run", "Texas 42: the same contracts played by two players"),
@@ -278,6 +285,7 @@ COMMANDS = (
     Entry("flywheel", "ludory.cli.train.flywheel", "search, learn from it, promote what is better, again and again"),
     Entry("hanabi", "ludory.cli.hanabi", "jobs that only Hanabi has"),
     Entry("pokemon", "ludory.cli.pokemon.command", "install the simulator of Pokémon battles; replays as data"),
+    Entry("spa", "ludory.cli.spa.command", "language models: fine-tune on the states of games, then PPO"),
     Entry("sokoban", "ludory.cli.sokoban", "jobs that only Sokoban has: banks of rooms"),
     Entry("texas42", "ludory.cli.texas42.command", "jobs that only Texas 42 has"),
     Entry("new", "ludory.cli.new.command", "write the package of a new game, agent or algorithm"),

@@ -183,7 +183,10 @@ def load_language_model(
             f"{folder}: weights are missing or have other shapes: {', '.join(lacking[:5])}"
             f"{' ...' if len(lacking) > 5 else ''}; put an intact copy back"
         )
-    return LanguageModel(model.to(target), tokenizer, template)
+    model = model.to(target)
+    for tensor in (*model.parameters(), *model.buffers()):
+        tensor.data = tensor.data.clone()  # in memory of torch: in that of a file, sums may differ in their last bits
+    return LanguageModel(model, tokenizer, template)
 
 
 def _device(name: str) -> torch.device:

@@ -188,14 +188,15 @@ def _gpt2(named: Mapping[str, Tensor], config: Any) -> _Network:
         return _Linear(_weight(named, f"{name}.weight").clone(), _weight(named, f"{name}.bias").clone())
 
     def norm(name: str) -> _Norm:
-        parts = (_weight(named, f"transformer.{name}.{part}").clone() for part in ("weight", "bias"))
-        return _Norm(*parts, config.layer_norm_epsilon)
+        weight, bias = (_weight(named, f"transformer.{name}.{part}").clone() for part in ("weight", "bias"))
+        return _Norm(weight, bias, config.layer_norm_epsilon)
 
     def layer(k: int) -> _Layer:
         at = f"transformer.h.{k}."
-        attention, inner = (linear(f"{at}attn.{part}") for part in ("c_attn", "c_proj")), norm(f"h.{k}.ln_2")
-        up, down = (linear(f"{at}mlp.{part}") for part in ("c_fc", "c_proj"))
-        return _Layer(norm(f"h.{k}.ln_1"), *attention, inner, up, down, _GELUS[config.activation_function])
+        qkv, out = linear(f"{at}attn.c_attn"), linear(f"{at}attn.c_proj")
+        up, down = linear(f"{at}mlp.c_fc"), linear(f"{at}mlp.c_proj")
+        norms = norm(f"h.{k}.ln_1"), norm(f"h.{k}.ln_2")
+        return _Layer(norms[0], qkv, out, norms[1], up, down, _GELUS[config.activation_function])
 
     tokens = _weight(named, "transformer.wte.weight").clone()
     return _Network(

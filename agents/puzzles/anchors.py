@@ -18,6 +18,8 @@ from ludory.envs.sudoku.rules import step as sudoku_step
 from ludory.envs.text.text_env import TextEnv
 from ludory.errors import OptionError
 
+from .sokoban_search import shortest_moves
+
 Rooms = Mapping[str, NDArray[Any]]
 """Reset options by name, one value per room."""
 ROWS = 1 << 16
@@ -82,8 +84,6 @@ def optimal_chances(game: Game, rooms: Rooms, actions: int) -> NDArray[np.float6
     """
     _count(game, rooms)
     if game.has_kernel("step", step_push4) or game.has_kernel("step", step_move9):
-        from .sokoban_search import shortest_moves
-
         lengths = shortest_moves(np.asarray(rooms["room"], np.uint8))
         return np.asarray((lengths >= 0) & (lengths <= actions), np.float64)
     if game.has_kernel("step", lake_step):

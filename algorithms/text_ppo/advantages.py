@@ -45,10 +45,10 @@ class _Closed(NamedTuple):
     """Columns of sampled tokens alone, and the numbers of their turns."""
 
     steps: Steps
-    index: ClosedIndex
+    closing: ClosedIndex
     turn: Tensor  # [T, B] int64: 0 for the first turn with a sampled token, 1 for the next one, ...
     last: Tensor  # [T, B] bool: last token of its turn
-    count: Tensor  # [B] int64: number of turns with a sampled token
+    played: Tensor  # [B] int64: number of turns with a sampled token
 
 
 def token_gae(columns: TokenColumns, *, gamma: float = 1.0, lam: float = 1.0) -> Advantages:
@@ -195,13 +195,13 @@ def _turn_advantages(closed: _Closed, valued: Tensor, gamma: float, lam: float) 
     """[K, B]: GAE over turns; the value of a turn is that of its token that is `valued`."""
     steps = closed.steps
     assert steps.valid is not None
-    longest = max(1, int(closed.count.max()))
+    longest = max(1, int(closed.played.max()))
     empty = steps.rewards.new_zeros(longest, steps.rewards.shape[1])
     rewards = empty.scatter_add(0, closed.turn, torch.where(steps.valid, steps.rewards, 0))
     values = empty.scatter_add(0, closed.turn, torch.where(valued, steps.values, 0))
     row = torch.arange(longest, device=empty.device).unsqueeze(1)
-    played = row < closed.count
-    ends = row == closed.count - 1
+    played = row < closed.played
+    ends = row == closed.played - 1
     after = torch.cat([values[1:], torch.zeros_like(values[:1])])
     turns = Steps(rewards, values, after, ends, torch.zeros_like(ends), played)
     return gae(turns, gamma=gamma, lam=lam).advantages
@@ -214,4 +214,4 @@ def _within_turns(closed: _Closed, delta: Tensor, of_turns: Tensor, pace: float)
     inner = steps.valid & ~closed.last
     start = torch.where(closed.last, of_turns.gather(0, closed.turn), torch.where(inner, delta, 0))
     advantages = affine_scan(start, pace * inner.to(start.dtype))
-    return Advantages(closed.index.scatter(advantages), closed.index.scatter(advantages + steps.values))
+    return Advantages(closed.closing.scatter(advantages), closed.closing.scatter(advantages + steps.values))

@@ -12,8 +12,8 @@ COLORS = {
     "player": "1;30;43",
     "hole": "97;44",
     "goal": "1;97;42",
-    "player in hole": "1;97;41",
-    "player on goal": "1;97;42",
+    "player_in_hole": "1;97;41",
+    "player_on_goal": "1;97;42",
 }
 SIDE, MARGIN, HEADER = 64, 16, 44
 ICE_FILL, EDGE, WATER, GROUND, TEXT = "#dff1fa", "#9cc7dd", "#17507a", "#0f2230", "#eaf6fc"

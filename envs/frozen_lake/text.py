@@ -16,9 +16,9 @@ from ludory.errors import OptionError
 
 from .rules import DIRECTIONS, GOAL, HOLE, ICE, START
 
-SYMBOLS = {"player": "P", "ice": "_", "hole": "O", "goal": "G", "player in hole": "X", "player on goal": "√"}
+SYMBOLS = {"player": "P", "ice": "_", "hole": "O", "goal": "G", "player_in_hole": "X", "player_on_goal": "√"}
 """The symbol of each kind of cell."""
-DRAWN = ("ice", "ice", "hole", "goal", "player", "player in hole", "player on goal")
+DRAWN = ("ice", "ice", "hole", "goal", "player", "player_in_hole", "player_on_goal")
 """Kind of each drawn code: the start looks like ice."""
 IN_HOLE, ON_GOAL = "Player in hole", "Player on goal"
 
@@ -171,7 +171,7 @@ def parse_grid(words: Vocabulary, text: str) -> dict[str, NDArray[Any]]:
 
 def _from_symbols(words: Vocabulary, lines: Sequence[Sequence[str]]) -> dict[str, NDArray[Any]]:
     kinds = {symbol: kind for kind, symbol in words.symbols.items()}
-    under = {"ice": ICE, "hole": HOLE, "goal": GOAL, "player": ICE, "player in hole": HOLE, "player on goal": GOAL}
+    under = {"ice": ICE, "hole": HOLE, "goal": GOAL, "player": ICE, "player_in_hole": HOLE, "player_on_goal": GOAL}
     cells, players = np.zeros((len(lines), len(lines)), np.int8), []
     for row, line in enumerate(lines):
         if len(line) != len(lines):
@@ -322,13 +322,12 @@ def parse_text(text: str, style: str = "grid", words: Vocabulary | None = None) 
 
 def codec(words: Vocabulary, success_rate: float) -> TextCodec:
     """FrozenLake for language models."""
-    kinds = ("player", "ice", "hole", "goal", "player in hole", "player on goal")
     numbers = {name.casefold(): number for number, name in enumerate(DIRECTIONS)}
     return TextCodec(
         instruction=instruction(success_rate),
         encode=lambda state, i, seat: write_grid(words, state, [i])[0],
         decode=partial(_decode, numbers),
-        symbols={words.symbols[kind]: kind for kind in kinds},
+        symbols={symbol: kind.replace("_", " ") for kind, symbol in words.symbols.items()},
         action_names=words.order,
         styles={name: partial(write, words) for name, (write, _) in STYLES.items()},
         parsers={name: partial(parse, words) for name, (_, parse) in STYLES.items()},

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +25,6 @@ from .solver import Grid, search, solve_all
 KEYS = ("room", "puzzle", "solution")
 TRIES = 1000
 """Puzzles that are drawn for one seed before a split counts as empty."""
-
-
-class Draws(NamedTuple):
-    """What drawing n puzzles needs, in the form of a state."""
-
-    random: NDArray[np.int64]  # (n, 4)
-    names: NDArray[np.int8]  # (n, N)
-    order: NDArray[np.int8]  # (n, 2, N)
 
 
 @kernel
@@ -128,9 +120,10 @@ class SudokuRooms:
     def _puzzles(self, seeds: NDArray[np.int64], attempt: int) -> tuple[Grid, Grid]:
         """One puzzle per seed, with its solution."""
         size, cells, count = self.size, self.size**2, len(seeds)
-        random = np.zeros((count, 4), np.int64)
-        random[:, KEY] = hash_rows(hash_rows(seeds, 0), attempt)
-        draws = Draws(random, np.zeros((count, size), np.int8), np.zeros((count, 2, size), np.int8))
+        # The fields that the kernels of a state draw with. A record array, since plain Python cannot read a field of others by its name.
+        shapes = [("random", np.int64, (4,)), ("names", np.int8, (size,)), ("order", np.int8, (2, size))]
+        draws = np.zeros(count, np.dtype(shapes, align=True)).view(np.recarray)
+        draws["random"][:, KEY] = hash_rows(hash_rows(seeds, 0), attempt)
         puzzles = np.zeros((count, size, size), np.int8)
         solutions, scratch = np.zeros_like(puzzles), np.zeros((size, size), np.int8)
         order, used, stack = np.zeros(cells, np.int64), np.zeros((3, size), np.int64), np.zeros((cells, 2), np.int64)

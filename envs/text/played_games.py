@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.engine.checks import checked_seed
 from ludory.envs.engine.protocol import on_host
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine
@@ -75,7 +76,7 @@ class PlayedGames:
         self._fixed = seeds == "ragen" and split == "valid"
         if seeds == "ragen" and seed is None:
             seed = RAGEN_SEEDS[split or "train"]
-        self.seed = secrets.randbits(62) if seed is None else seed
+        self.seed = secrets.randbits(62) if seed is None else checked_seed(seed)
         """Of the room of the first group after the first reset."""
         self.rounds = 0
         """Number of resets since `seed` was set."""
@@ -94,7 +95,7 @@ class PlayedGames:
     def start(self, seed: int | None = None) -> None:
         """Start new games in all rows; `seed` starts the sequence of rooms and the engine's chance again."""
         if seed is not None:
-            self.seed, self.rounds = seed, 0
+            self.seed, self.rounds = checked_seed(seed), 0
         groups = int(self.group[-1]) + 1
         if self.game.rooms is not None:
             first = self.seed + (0 if self._fixed else self.rounds * groups)
@@ -189,7 +190,12 @@ class PlayedGames:
         return self.terminated(row) and score > 0 if said is None else bool(said)
 
     def state(self) -> dict[str, Any]:
-        """Everything that continues the games: NumPy arrays and plain values."""
+        """Everything that continues the games: NumPy arrays and plain values.
+
+        Raises:
+            OptionError: the game's engine cannot be saved.
+        """
+        self.game.need("TextEnv.state_dict", "saves")
         return {
             "engine": _copies(self.engine.fields()),
             "seats": _copies(self._seats.state()),

@@ -31,8 +31,8 @@ class TextPreset:
     penalty_at: PenaltyAt = "turn"
     """turn: the penalty is part of the turn's reward, and shown; episode: it counts in the episode's score only, and is not shown."""
     history: History = "full"
-    system: str | None = "You play a game. Read the state of the game, think, and write which actions to take."
-    """The system message; None: there is none."""
+    system: str = "You play a game. Read the state of the game, think, and write which actions to take."
+    """The system message; "": there is none."""
     separator: str = "||"
     """Stands between the actions of an answer; " ": white space."""
     reply_tokens: int = 400
@@ -82,13 +82,16 @@ def _sudoku(rewards: str, actions_per_episode: int) -> dict[str, dict[str, Any]]
     return {"Sudoku": {"mask": "all", "rewards": rewards, "actions_per_episode": actions_per_episode}}
 
 
+_MOVE_BY_MOVE = {"turns": 200, "actions_per_turn": 1, "actions_per_episode": 200}
+"""Of games with other players: the model sees what they did before it moves again."""
+_TABLES = {"Hanabi": _MOVE_BY_MOVE, "Texas42": _MOVE_BY_MOVE}
 PRESETS: Mapping[str, TextPreset] = {
-    "default": TextPreset(by_game=_sudoku("default", 25)),
+    "default": TextPreset(by_game=_sudoku("default", 25) | _TABLES),
     "ragen": TextPreset(format_penalty=0.1, penalty_at="episode", by_game=_sudoku("spa", 50)),
     "ragen2": TextPreset(
         actions_per_turn=2, format_penalty=0.1, penalty_at="episode", history=5, by_game=_sudoku("ragen2", 10)
     ),
-    "compact": TextPreset(history="none", system=None, separator=" ", compact=True, by_game=_sudoku("default", 25)),
+    "compact": TextPreset(history="none", system="", separator=" ", compact=True, by_game=_sudoku("default", 25)),
 }
 """default: ours. ragen: RAGEN's first version and SPA. ragen2: RAGEN 2. compact: for models that are trained from scratch."""
 CHANGEABLE = tuple(entry.name for entry in fields(TextPreset) if entry.name not in ("compact", "by_game"))

@@ -44,7 +44,7 @@ class TextPrompts:
         if preset.compact and mode not in _COMPACT_MODES:
             raise OptionError(f"prompt_mode={mode!r}: preset 'compact' has {' and '.join(_COMPACT_MODES)}")
         self.preset, self.style, self.belief_style = preset, style, belief_style
-        self.system: list[Message] = [] if preset.system is None else [{"role": "system", "content": preset.system}]
+        self.system: list[Message] = [{"role": "system", "content": preset.system}] if preset.system else []
         lefts = range(preset.actions_per_episode + 1)
         if preset.compact:
             self.intro = ""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Decoded, Game
 from ludory.envs.make import make_game
 from ludory.envs.seats.opponents import Others
@@ -16,6 +17,7 @@ from ludory.errors import NotResetError, OptionError, SnapshotError
 from .played_games import Executed, PlayedGames
 from .presets import CHANGEABLE, TextPreset, preset_of, task_of_tag
 from .prompts import Message, TextPrompts, checked_style
+from .records import TextTurn, TurnRecord, plain_record, record_of
 from .reply import Action, PromptMode, Verdict, parse_reply
 
 LONGEST_KEPT_ITEM = 40
@@ -23,48 +25,6 @@ LONGEST_KEPT_ITEM = 40
 MOST_KEPT_ITEMS = 10_000
 FORMAT = 1
 """Of `TextEnv.state_dict`."""
-
-
-class TextTurn(NamedTuple):
-    """What one row is asked."""
-
-    row: int
-    turn: int
-    """From 1."""
-    messages: list[Message]
-    """The whole conversation that the model reads; the last message is new. With history "full", those of a turn are the beginning of those
-    of the next one, which continue with the reply."""
-    text: str
-    """The new user message."""
-    actions_left: int
-
-
-class TurnRecord(NamedTuple):
-    """What happened in one turn of one row. States are written in the style of beliefs."""
-
-    turn: int
-    prompt: str
-    """The new user message."""
-    reply: str
-    verdict: Verdict
-    state_before: str
-    states_between: tuple[str, ...]
-    """After each executed action."""
-    state_after: str
-    """After all executed actions."""
-    actions: tuple[Action, ...]
-    """Those that were executed."""
-    rewards: tuple[float, ...]
-    """Of each executed action."""
-    reward: float
-    """Of the turn as learners see it: the sum of `rewards`, and the penalty where the preset counts it in turns."""
-    penalty: float
-    """0, or a negative number: what this turn added to the episode's score for its form."""
-    done: bool
-    """The episode ended with this turn."""
-    success: bool
-    illegal: str = ""
-    """Name of the action that was not legal, at which the turn stopped."""
 
 
 class TextEnv:
@@ -163,6 +123,15 @@ class TextEnv:
     def rooms(self) -> Mapping[str, NDArray[Any]]:
         """The rooms of the present episodes as reset options of the game, one value per row; empty in games without rooms."""
         return self._games.rooms
+
+    @property
+    def engine(self) -> Engine:
+        """The batch of games, one row per episode; read it, and clone it to look ahead."""
+        return self._games.engine
+
+    def action_text(self, action: Action) -> str:
+        """How a reply asks for an action."""
+        return self._name(action)
 
     @property
     def most_actions(self) -> int:
@@ -284,9 +253,9 @@ class TextEnv:
         over, at_turn = self._games.over[rows].tolist(), self.preset.penalty_at == "turn"
         records = []
         for turn, reply, verdict, one, ended in zip(self._turns, replies, verdicts, executed, over, strict=True):
-            row, before, earned = turn.row, self._states[turn.row], sum(one.rewards)
+            row, before, earned = turn.row, self._states[turn.row], sum(one.rewards, 0.0)
             illegal = self._name(one.illegal[0]) if one.illegal else ""
-            penalty = -self.preset.penalty if verdict.form != "ok" or illegal else 0.0
+            penalty = 0.0 - self.preset.penalty if verdict.form != "ok" or illegal else 0.0
             done = ended or turn.turn >= self.preset.turns or turn.actions_left <= len(one.actions)
             self.scores[row] += earned + penalty
             if done:
@@ -357,9 +326,7 @@ class TextEnv:
             "format": FORMAT,
             "made_with": self._made_with(),
             "games": self._games.state(),
-            "records": [
-                [{**record._asdict(), "verdict": record.verdict._asdict()} for record in row] for row in self.records
-            ],
+            "records": [[plain_record(record) for record in row] for row in self.records],
             "running": self._running.copy(),
             "lefts": [turn.actions_left for turn in self._turns],
             "states": list(self._states),
@@ -382,7 +349,7 @@ class TextEnv:
                     f"TextEnv: the state was saved with {name}={value!r}, this one has {own.get(name)!r}; make it with the same arguments"
                 )
         self._games.restore(state["games"])
-        self.records = [[_record(entry) for entry in row] for row in state["records"]]
+        self.records = [[record_of(entry) for entry in row] for row in state["records"]]
         self._running, self._states = np.array(state["running"], np.int64), list(state["states"])
         self.scores[:], self.success[:] = state["scores"], state["success"]
         self._turns = self._asked(list(state["lefts"]))
@@ -405,17 +372,6 @@ class TextEnv:
     def close(self) -> None:
         """Release the engine; the env cannot be used afterwards."""
         self._games.close()
-
-
-def _record(entry: Mapping[str, Any]) -> TurnRecord:
-    verdict = {name: _tuples(value) for name, value in entry["verdict"].items()}
-    plain = {name: _tuples(value) for name, value in entry.items() if name != "verdict"}
-    return TurnRecord(verdict=Verdict(**verdict), **plain)
-
-
-def _tuples(value: Any) -> Any:
-    """Lists, which JSON makes of tuples, as tuples."""
-    return tuple(map(_tuples, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _remembering(decode: Callable[[str], Decoded]) -> Callable[[str], Decoded]:

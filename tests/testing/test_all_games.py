@@ -85,9 +85,8 @@ def test_the_game_keeps_the_contract(id):
     check_game(make_game(id), games=8 if id in LONG else 24, cuda="skip")
 
 
-def test_it_keeps_it_in_the_cuda_simulator_too():
+@pytest.mark.parametrize("id", ["HanabiTiny2P-v0", "FrozenLakeRagen1-v0", "Sudoku4-v0"])
+def test_it_keeps_it_in_the_cuda_simulator_too(id):
     remarks = {}
-    check_game(
-        make_game("HanabiTiny2P-v0"), games=4, report=lambda name, ok, message: remarks.update({name: (ok, message)})
-    )
+    check_game(make_game(id), games=4, report=lambda name, ok, message: remarks.update({name: (ok, message)}))
     assert remarks["CUDA simulator"] == (True, "")

@@ -15,7 +15,7 @@ from ludory.agents.language.small_model import make_small_model
 CORPUS = [
     "<think>The box is right of me. I push it.</think><answer>Right || Right</answer>\n",
     "Turn 1:\nState:\n######\n#_P_X#\n#__O_#\nActions left: 10.\n",
-    "café naïve √ 日本語 🙂 – it is <observation>P 1 2</observation> <prediction>P 1 3</prediction>",
+    "café naïve √ 日本語 🙂 it is <observation>P 1 2</observation> <prediction>P 1 3</prediction>",
 ]
 CHAT = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -70,7 +72,7 @@ def test_characters_are_121_and_survive_a_round_trip_exactly() -> None:
 
 @pytest.mark.parametrize("vocabulary", ["words", "characters"])
 def test_a_text_beyond_the_vocabulary_is_refused_by_name(vocabulary: str) -> None:
-    with pytest.raises(OptionError, match="no token for '日本'|no token for '日'"):
+    with pytest.raises(OptionError, match=r"no token for '日本?'"):
         small(vocabulary).encode("P 日本")
 
 
@@ -81,8 +83,8 @@ def test_offsets_of_whole_texts_are_those_of_the_tokenizer(vocabulary: str, text
     ids = model.encode(text)
     found, offsets = model.decode_with_offsets(ids)
     assert found == text
-    assert offsets[0][0] == 0 and offsets[-1][1] == len(text)
-    assert all(a[0] <= b[0] <= a[1] for a, b in zip(offsets, offsets[1:], strict=False))
+    assert (offsets[0][0], offsets[-1][1]) == (0, len(text))
+    assert all(a[0] <= b[0] <= a[1] for a, b in pairwise(offsets))
 
 
 def test_tokens_of_one_character_share_its_span() -> None:
@@ -116,7 +118,8 @@ def test_spans_are_exactly_the_text_between_the_tags(vocabulary: str) -> None:
     model = small(vocabulary)
     ids = [*model.encode(REPLY), model.tokenizer.eos_token_id]
     spans = spans_of(model, ids)
-    assert len(spans) == len(ids) and spans.dtype == np.int8
+    assert len(spans) == len(ids)
+    assert spans.dtype == np.int8
     assert spans[-1] == OTHER
     for kind, text in PARTS.items():
         got = (" " if vocabulary == "words" else "").join(pieces(model, ids, spans, kind))

@@ -62,7 +62,6 @@ def test_anchors_of_sudoku_use_the_budget():
 
 
 def test_anchors_of_sokoban_are_those_of_the_table():
-    pytest.importorskip("ludory.agents.puzzles.sokoban_search")
     env = TextEnv("Sokoban-v0", 400, seed=3, preset="ragen")
     env.reset()
     found = anchors(env, samples=100)
