@@ -70,7 +70,7 @@ def test_a_box_before_a_wall_or_a_box_does_not_move():
 
 def test_leaving_a_target_costs_one():
     two = room("########", "#@$.$ .#", "########")
-    engine, rewards = played(two, [RIGHT, RIGHT])
+    _engine, rewards = played(two, [RIGHT, RIGHT])
     assert rewards == [np.float32(0.9), np.float32(-0.1)]  # the second push is stopped by the other box
     _engine, rewards = played(room("#########", "#@$.  $.#", "#########"), [RIGHT, RIGHT])
     assert rewards == [np.float32(0.9), np.float32(-1.1)]
