@@ -117,10 +117,9 @@ def _rules(game: Game, games: int) -> Callable[[], int]:
 
 
 def _engine(game: Game, games: int) -> Callable[[], int]:
-    """Steps through the engine, each followed by masks, observations and restarts."""
-    engine, actions = KernelEngine(game, games, seed=1, threads=1), _actions(games)
-    if not KernelEngine(game).legal().all():
-        actions = _legal_play(engine)
+    """Steps through the engine, each followed by restarts, observations and masks."""
+    engine = KernelEngine(game, games, seed=1, threads=1)
+    actions = _legal_play(engine)
 
     def step() -> int:
         engine.reset(seed=1)
