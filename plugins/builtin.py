@@ -250,6 +250,11 @@ BENCHMARKS = (
     Entry("pokemon-soak", f"{_BENCH}pokemon.soak:run", "Pokémon: memory, processes and files over many battles"),
     Entry("pokemon-strength", f"{_BENCH}pokemon.strength:run", "Pokémon: battles between the scripted opponents"),
     Entry("text-env", f"{_BENCH}text_games.text_env:run", "text games: turns per second without a model"),
+    Entry(
+        "sokoban",
+        f"{_BENCH}text_games.sokoban:run",
+        "Sokoban: rules, observations, texts and rooms on a core, and peers",
+    ),
     Entry("throughput", f"{_BENCH}throughput.throughput:run", "steps per second beside other engines"),
     Entry("hanabi-bc", f"{_BENCH}hanabi.bc:run", "a clone of a Hanabi bot beside the bot"),
     Entry("hanabi-ppo", f"{_BENCH}hanabi.ppo:run", "a Hanabi agent trained for a given time, and its score"),

@@ -14,11 +14,11 @@ from ludory.envs.make import make_game
 from ludory.envs.seats.opponents import Others
 from ludory.errors import NotResetError, OptionError, SnapshotError
 
-from .played_games import Executed, PlayedGames
 from .presets import CHANGEABLE, TextPreset, preset_of, task_of_tag
 from .prompts import Message, TextPrompts, checked_style
 from .records import TextTurn, TurnRecord, plain_record, record_of
 from .reply import Action, PromptMode, Verdict, parse_reply
+from .text_games import Executed, TextGames
 
 LONGEST_KEPT_ITEM = 40
 """Characters of an item whose action is remembered."""
@@ -41,7 +41,7 @@ class TextEnv:
         num_episodes: N.
         group_size: so many consecutive rows share a room; divides N.
         preset: "default", "ragen", "ragen2" or "compact"; see `ludory.envs.text.presets`.
-        seed: of the first room, see `PlayedGames`; None: drawn from the operating system.
+        seed: of the first room, see `TextGames`; None: drawn from the operating system.
         split: rooms of "train", "valid" or "test" only; None: of all.
         seeds: "ragen": RAGEN's seeds, 10000 and on, or with split="valid" always 123 and on, without regard to splits by hash.
         prompt_mode: "base", "world_model" (thoughts hold the state and the expected next state) or "no_think".
@@ -89,7 +89,7 @@ class TextEnv:
             self.game, belief_style or ("places" if compact else self.style), "belief_style"
         )
         self._prompts = TextPrompts(self.game, self.preset, prompt_mode, self.style, self.belief_style)
-        self._games = PlayedGames(self.game, num_episodes, group_size, seed, split, seeds, seat, opponents)
+        self._games = TextGames(self.game, num_episodes, group_size, seed, split, seeds, seat, opponents)
         self._decode = _remembering(self._games.codec.decode)
         self.num_episodes, self.group_size = num_episodes, group_size
         self.group: NDArray[np.int64] = self._games.group
@@ -131,7 +131,8 @@ class TextEnv:
 
     def action_text(self, action: Action) -> str:
         """How a reply asks for an action."""
-        return self._name(action)
+        values = action if isinstance(action, tuple) else (action,)
+        return ", ".join(self.game.action_name(head, value) for head, value in enumerate(values))
 
     @property
     def most_actions(self) -> int:
@@ -254,7 +255,7 @@ class TextEnv:
         records = []
         for turn, reply, verdict, one, ended in zip(self._turns, replies, verdicts, executed, over, strict=True):
             row, before, earned = turn.row, self._states[turn.row], sum(one.rewards, 0.0)
-            illegal = self._name(one.illegal[0]) if one.illegal else ""
+            illegal = self.action_text(one.illegal[0]) if one.illegal else ""
             penalty = 0.0 - self.preset.penalty if verdict.form != "ok" or illegal else 0.0
             done = ended or turn.turn >= self.preset.turns or turn.actions_left <= len(one.actions)
             self.scores[row] += earned + penalty
@@ -281,10 +282,6 @@ class TextEnv:
             self.records[row].append(record)
             records.append(record)
         return records
-
-    def _name(self, action: Action) -> str:
-        values = action if isinstance(action, tuple) else (action,)
-        return ", ".join(self.game.action_name(head, value) for head, value in enumerate(values))
 
     def _asked(self, lefts: list[int], earlier: list[TextTurn] | None = None) -> list[TextTurn]:
         """The next turns of the running rows, with so many actions left, after the turns `earlier` of the same rows."""
