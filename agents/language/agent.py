@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,14 +24,18 @@ from ludory.errors import OptionError
 from .generators import Sampling, make_generator
 from .model import LanguageModel, load_language_model
 
+LOG = logging.getLogger("ludory.language")
 _MOST_TURNS = 10_000
 """Turn numbers that prompts count to."""
+_WARN_AFTER, _WARN_ABOVE = 20, 0.2
+"""Replies, and the share of them without a legal action, above which a score is said to be partly that of random moves."""
 
 
 class LanguageAgent(Agent):
     """Every decision is a prompt of its own: the task, the state as the seat sees it, and the form of a reply. The first action is played.
 
-    Where a reply names no action that is legal, a legal one is drawn uniformly. `asked` and `unusable` count all replies and these.
+    Where a reply names no action that is legal, a legal one is drawn uniformly. `asked` and `unusable` count all replies and these, and a
+    warning is logged once if they are many: the score is then partly that of random legal moves.
 
     Memory: int64 (rows, 2), a game's key and the number of its decisions; the text of a decision is a function of both and the weights.
 
@@ -76,7 +81,7 @@ class LanguageAgent(Agent):
         self._sampling = sampling or Sampling()
         self._sampling.check()
         self._edges = np.cumsum(game.facts.head_sizes)[:-1]
-        self._random, self._draws = RandomAgent(game.facts), Draws(seed)
+        self._random, self._draws, self._warned = RandomAgent(game.facts), Draws(seed), False
         self.asked = 0
         """Number of replies so far."""
         self.unusable = 0
@@ -116,9 +121,20 @@ class LanguageAgent(Agent):
             else:
                 self.unusable += 1
         self.asked += len(numbers)
+        self._warn()
         if memory is not None:
             memory[numbers] = notes + ONE_MORE
         return actions
+
+    def _warn(self) -> None:
+        if not self._warned and self.asked >= _WARN_AFTER and self.unusable > _WARN_ABOVE * self.asked:
+            self._warned = True
+            LOG.warning(
+                "%s: %d of %d replies named no legal action; random legal moves were played instead, and the score is partly theirs",
+                self.name,
+                self.unusable,
+                self.asked,
+            )
 
     def _answers(self, states: list[str], notes: NDArray[np.int64]) -> list[Action | None]:
         """The first action of each reply, None if it names none."""

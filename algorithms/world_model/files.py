@@ -149,7 +149,7 @@ def read_table(file: str | Path, schema: pa.Schema) -> pa.Table:
     Raises:
         DataError: missing, damaged, or a column is missing or of another type; names file and column.
     """
-    table = _parquet(Path(file))
+    table = read_parquet(Path(file))
     for name in schema.names:
         if name not in table.column_names:
             raise DataError(f"{file}: column {name!r} is missing; it has {', '.join(table.column_names)}")
@@ -165,7 +165,12 @@ def read_table(file: str | Path, schema: pa.Schema) -> pa.Table:
     return table.select(schema.names)
 
 
-def _parquet(file: Path) -> pa.Table:
+def read_parquet(file: Path) -> pa.Table:
+    """The table of any Parquet file.
+
+    Raises:
+        DataError: it is missing or damaged.
+    """
     if not file.is_file():
         raise DataError(f"{file} does not exist; `ludory spa generate` writes {TRAIN} and {VALIDATION}")
     try:
@@ -181,8 +186,8 @@ def read_rows(file: str | Path, prompt_key: str = "prompt", response_key: str = 
         DataError: missing, damaged, empty, or a value is not allowed; names file, row, column, what was got and what is allowed.
     """
     path = Path(file)
-    table = _parquet(path)
-    prompts, responses = (_texts(path, table, name) for name in (prompt_key, response_key))
+    table = read_parquet(path)
+    prompts, responses = (texts_of(path, table, name) for name in (prompt_key, response_key))
     if not prompts:
         raise DataError(f"{path}: has no rows; generate more episodes, or loosen the filters")
     if not {"input_ids", "spans"} <= set(table.column_names):
@@ -202,7 +207,12 @@ def read_rows(file: str | Path, prompt_key: str = "prompt", response_key: str = 
     return RowData(path, prompts, responses, ids, [kinds.astype(np.int8) for kinds in spans], meta.get("tokenizer"))
 
 
-def _texts(file: Path, table: pa.Table, name: str) -> list[str]:
+def texts_of(file: Path, table: pa.Table, name: str) -> list[str]:
+    """A column of texts.
+
+    Raises:
+        DataError: it is missing, or a value is no text.
+    """
     if name not in table.column_names:
         raise DataError(
             f"{file}: column {name!r} is missing; it has {', '.join(table.column_names)}: name others with "

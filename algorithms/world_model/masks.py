@@ -34,7 +34,7 @@ TRAINED: Mapping[str, tuple[int, ...]] = {
 """Spans that each mask trains: the paper's equation 2 (`think_answer`), its masked ablation (`placeholder`), and ours."""
 
 
-class Targets(NamedTuple):
+class RowTargets(NamedTuple):
     """What a row trains."""
 
     labels: NDArray[np.int64]
@@ -76,10 +76,10 @@ def span_weights(mask: str = "think_answer", weights: Mapping[str, float] | None
     return table
 
 
-def targets(ids: Sequence[int], spans: Sequence[int], table: NDArray[np.float32]) -> Targets:
+def targets(ids: Sequence[int], spans: Sequence[int], table: NDArray[np.float32]) -> RowTargets:
     """Labels and weights of one row; ids, spans: (n,); table: of `span_weights`."""
     weights = table[np.asarray(spans, np.int64)]
-    return Targets(np.where(weights > 0, np.asarray(ids, np.int64), IGNORED), weights)
+    return RowTargets(np.where(weights > 0, np.asarray(ids, np.int64), IGNORED), weights)
 
 
 def hide_states(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ludory.algorithms.text_ppo.config import make_text_ppo_config
 from ludory.errors import OptionError
 
 from .config import SpaConfig, as_fields, from_fields, read_yaml
@@ -22,7 +24,6 @@ ENVIRONMENTS: Mapping[str, tuple[str, dict[str, Any]]] = {
 """Game and options by the originals' tags."""
 _MODES = {"add_worldmodel": "world_model", "base": "base", "no_think": "no_think"}
 _ADVANTAGES = {"gae": "gae", "grpo": "grpo", "bi_level_gae": "bilevel_ragen"}
-_SCORES = {"std": "variance", "std_rev": "variance", "largest": "variance"}
 
 
 class Key(NamedTuple):
@@ -47,14 +48,6 @@ def _tag(tags: Any) -> str:
     return ENVIRONMENTS[tag][0]
 
 
-def _score(kind: Any) -> str:
-    return _SCORES.get(str(kind), "variance")
-
-
-def _share(ratio: Any) -> str:
-    return "none" if float(ratio) >= 1 else f"top_k({float(ratio):g})"
-
-
 KEYS = (
     Key("model_path", ("model",)),
     Key("actor_rollout_ref.model.lora_rank", ("sft.lora_rank", "ppo.lora_rank")),
@@ -71,24 +64,24 @@ KEYS = (
     Key("es_manager.format_penalty", ("text.format_penalty",), lambda value: abs(float(value))),
     Key("agent_proxy.max_turn", ("text.turns",)),
     Key("agent_proxy.max_actions_per_turn", ("text.actions_per_turn",)),
-    Key("agent_proxy.action_sep", ("text.separator",), note="always '||' here"),
+    Key("agent_proxy.action_sep", (), note="preset of TextEnv: '||'"),
     Key("agent_proxy.enable_think", ("ppo.prompt_mode",), lambda think: "base" if think else "no_think"),
     Key("custom_envs.*.max_actions_per_traj", ("text.actions_per_episode",)),
     Key("agent_proxy.use_turn_scores", ("ppo.reward_at",), lambda turns: "turn" if turns else "episode"),
-    Key("agent_proxy.reward_normalization.grouping", ("ppo.reward_grouping",)),
+    Key("agent_proxy.reward_normalization.grouping", ("ppo.reward_over",)),
     Key("agent_proxy.reward_normalization.method", ("ppo.reward_norm",)),
-    Key("actor_rollout_ref.actor.clip_ratio_low", ("ppo.clip_low",)),
-    Key("actor_rollout_ref.actor.clip_ratio_high", ("ppo.clip_high",)),
+    Key("actor_rollout_ref.actor.clip_ratio_low", ("ppo.clip.0",)),
+    Key("actor_rollout_ref.actor.clip_ratio_high", ("ppo.clip.1",)),
     Key("actor_rollout_ref.actor.entropy_coeff", ("ppo.entropy",)),
     Key("actor_rollout_ref.actor.use_kl_loss", ("ppo.kl_in",), _kl),
     Key("actor_rollout_ref.actor.kl_loss_coef", ("ppo.kl",)),
     Key("actor_rollout_ref.actor.optim.lr", ("ppo.lr",), float),
     Key("ppo_mini_batch_size", ("ppo.minibatch",)),
-    Key("actor_rollout_ref.rollout.rollout_filter_ratio", ("ppo.filter",), _share),
-    Key("actor_rollout_ref.rollout.rollout_filter_type", ("ppo.filter_score",), _score),
+    Key("actor_rollout_ref.rollout.rollout_filter_ratio", ("ppo.filter_share",), float, 'with filter: "top_k"'),
+    Key("actor_rollout_ref.rollout.rollout_filter_type", ("ppo.filter_score",), {"std": "variance"}.__getitem__),
     Key("actor_rollout_ref.rollout.temperature", ("ppo.temperature",)),
     Key("actor_rollout_ref.rollout.response_length", ("ppo.max_new_tokens",)),
-    Key("actor_rollout_ref.rollout.gpu_memory_utilization", ("ppo.memory_share",)),
+    Key("actor_rollout_ref.rollout.gpu_memory_utilization", (), note="memory_share= of make_generator"),
     Key("algorithm.adv_estimator", ("ppo.advantage",), _ADVANTAGES.__getitem__),
     Key("algorithm.gamma", ("ppo.gamma",)),
     Key("algorithm.lam", ("ppo.lam",)),
@@ -101,10 +94,10 @@ KEYS = (
     Key("trainer.total_training_steps", ("ppo.iterations",)),
     Key("trainer.test_freq", ("ppo.val_every",)),
     Key("trainer.val_before_train", ("ppo.val_first",)),
-    Key("trainer.n_gpus_per_node", ("ppo.devices",)),
-    Key("trainer.logger", ("ppo.log",)),
+    Key("trainer.n_gpus_per_node", (), note="sharding: fsdp2 under torchrun"),
+    Key("trainer.logger", (), note="loggers of `ludory train`"),
 )
-"""Every original key that has a field here."""
+"""Every original key that has a counterpart here."""
 
 
 class ReadOriginal(NamedTuple):
@@ -125,7 +118,7 @@ def read_original(file: str | Path, preset: str = "ragen") -> ReadOriginal:
     unknown = []
     for key, value in _leaves(read_yaml(Path(file))):
         found = next((one for one in KEYS if _matches(one.original, key)), None)
-        if found is None or any(one.endswith((".separator", ".reward_grouping")) for one in found.ours):
+        if found is None or not found.ours:
             unknown.append(f"{key}: {value!r}")
             continue
         try:
@@ -134,6 +127,9 @@ def read_original(file: str | Path, preset: str = "ragen") -> ReadOriginal:
             raise OptionError(f"{file}: {key}: got {value!r}, which has no counterpart here ({error})") from error
         for name in found.ours:
             _set(fields, name, ours)
+    clip = fields["ppo"].pop("clip", None)
+    if clip is not None:
+        fields["ppo"]["clip"] = [clip.get("0", 0.2), clip.get("1", 0.28)]
     if isinstance(fields.get("eval"), dict):
         fields["eval"].setdefault("k", [1])
         fields["eval"]["seeds"], fields["eval"]["split"] = "ragen", None
@@ -141,11 +137,14 @@ def read_original(file: str | Path, preset: str = "ragen") -> ReadOriginal:
 
 
 def beside_originals(config: SpaConfig) -> list[tuple[str, str, str]]:
-    """Rows (original key, our field, value) of a configuration."""
-    values = dict(_leaves(as_fields(config)))
+    """Rows (original key, our field, value) of a configuration; options of PPO that it does not set are those of its preset."""
+    preset = make_text_ppo_config(**config.ppo)
+    values = dict(_leaves({**as_fields(config), "ppo": asdict(preset)}))
+    for number, value in enumerate(values.pop("ppo.clip", ())):
+        values[f"ppo.clip.{number}"] = value
     rows = []
     for key in KEYS:
-        for name in key.ours:
+        for name in key.ours or ("",):
             value = values.get(name)
             rows.append(
                 (key.original, name, ("" if value is None else f"{value}") + (f"  ({key.note})" if key.note else ""))

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -18,11 +20,11 @@ from ludory.envs.text.reply import parse_reply
 from ludory.errors import DataError
 
 from .config import SFTConfig
-from .files import RowData, read_rows, tokenizer_hash
+from .files import RowData, read_parquet, read_rows, texts_of, tokenizer_hash, write_arrow
 from .masks import IGNORED, PLACEHOLDER, hide_states, span_weights, targets
 
 
-class Row(NamedTuple):
+class TokenRow(NamedTuple):
     """Prompt and reply."""
 
     ids: NDArray[np.int64]
@@ -46,7 +48,7 @@ class RowBatch(NamedTuple):
     """int64 [B, T]."""
 
 
-def load_rows(file: str | Path, model: LanguageModel, config: SFTConfig) -> list[Row]:
+def load_rows(file: str | Path, model: LanguageModel, config: SFTConfig) -> list[TokenRow]:
     """The rows of a file for a model and its mask.
 
     Rows that this model's tokenizer made are taken as they are; others are made again from their text. Under mask="placeholder"
@@ -59,7 +61,7 @@ def load_rows(file: str | Path, model: LanguageModel, config: SFTConfig) -> list
     if data.input_ids is None or data.spans is None or data.tokenizer != tokenizer_hash(model.tokenizer):
         rows = [_from_text(data, row, model) for row in range(len(data.prompts))]
     else:
-        rows = [Row(*pair) for pair in zip(data.input_ids, data.spans, strict=True)]
+        rows = [TokenRow(*pair) for pair in zip(data.input_ids, data.spans, strict=True)]
         _check_ids(data, rows, model)
     if config.mask == "placeholder" and config.weights is None:
         mark = _placeholder(model)
@@ -68,7 +70,14 @@ def load_rows(file: str | Path, model: LanguageModel, config: SFTConfig) -> list
     return _of_length(data.file, rows, longest, config.overlong)
 
 
-def _check_ids(data: RowData, rows: Sequence[Row], model: LanguageModel) -> None:
+def load_validation(file: Path, model: LanguageModel, config: SFTConfig) -> list[TokenRow]:
+    """As `load_rows`, of a file that may be missing or empty."""
+    if not file.is_file() or not pq.read_metadata(file).num_rows:
+        return []
+    return load_rows(file, model, config)
+
+
+def _check_ids(data: RowData, rows: Sequence[TokenRow], model: LanguageModel) -> None:
     size = model.model.get_input_embeddings().weight.shape[0]
     for number, row in enumerate(rows):
         if len(row.ids) and row.ids.max() >= size:
@@ -78,7 +87,7 @@ def _check_ids(data: RowData, rows: Sequence[Row], model: LanguageModel) -> None
             )
 
 
-def _from_text(data: RowData, number: int, model: LanguageModel) -> Row:
+def _from_text(data: RowData, number: int, model: LanguageModel) -> TokenRow:
     prompt, response = data.prompts[number], data.responses[number]
     verdict = parse_reply(
         response, lambda item: Decoded(0), prompt_mode="world_model", opened=prompt.rstrip().endswith("<think>")
@@ -88,11 +97,11 @@ def _from_text(data: RowData, number: int, model: LanguageModel) -> Row:
     return row_of(model.encode(prompt), ids, spans, model)
 
 
-def row_of(prompt: Sequence[int], reply: Sequence[int], spans: Sequence[int], model: LanguageModel) -> Row:
+def row_of(prompt: Sequence[int], reply: Sequence[int], spans: Sequence[int], model: LanguageModel) -> TokenRow:
     """A row of a prompt and a reply, which gets the end token if it has none; spans: of the reply's tokens."""
     end = model.tokenizer.eos_token_id
     ending = [] if end is None or (len(reply) and reply[-1] in model.ends) else [end]
-    return Row(
+    return TokenRow(
         np.array([*prompt, *reply, *ending], np.int64),
         np.array([*[PROMPT] * len(prompt), *spans, *[OTHER] * len(ending)], np.int8),
     )
@@ -110,12 +119,12 @@ def _placeholder(model: LanguageModel) -> int:
     return mark
 
 
-def _hidden(row: Row, model: LanguageModel, mark: int) -> Row:
+def _hidden(row: TokenRow, model: LanguageModel, mark: int) -> TokenRow:
     ids, spans = hide_states(row.ids.tolist(), row.spans.tolist(), model, mark)
-    return Row(np.array(ids, np.int64), np.array(spans, np.int8))
+    return TokenRow(np.array(ids, np.int64), np.array(spans, np.int8))
 
 
-def _of_length(file: Path, rows: list[Row], longest: int, overlong: str) -> list[Row]:
+def _of_length(file: Path, rows: list[TokenRow], longest: int, overlong: str) -> list[TokenRow]:
     """The rows that are not longer than `longest`."""
     lengths = np.array([len(row.ids) for row in rows])
     long = np.flatnonzero(lengths > longest)
@@ -133,7 +142,7 @@ def _of_length(file: Path, rows: list[Row], longest: int, overlong: str) -> list
     return kept
 
 
-def batch_of(rows: Sequence[Row], table: NDArray[np.float32], pad: int) -> RowBatch:
+def batch_of(rows: Sequence[TokenRow], table: NDArray[np.float32], pad: int) -> RowBatch:
     """Rows side by side; table: of `span_weights`; pad: the token of padding."""
     longest = max(len(row.ids) for row in rows)
     shape = (len(rows), longest)
@@ -147,7 +156,7 @@ def batch_of(rows: Sequence[Row], table: NDArray[np.float32], pad: int) -> RowBa
     return RowBatch(*map(torch.from_numpy, (ids, attention, labels, weights, spans)))
 
 
-def shuffled_batches(rows: Sequence[Row], size: int, seed: int, epoch: int) -> Iterator[list[Row]]:
+def shuffled_batches(rows: Sequence[TokenRow], size: int, seed: int, epoch: int) -> Iterator[list[TokenRow]]:
     """All rows once, in an order that seed and epoch determine."""
     order = np.random.default_rng((seed, epoch)).permutation(len(rows))
     for start in range(0, len(rows), size):
@@ -157,3 +166,25 @@ def shuffled_batches(rows: Sequence[Row], size: int, seed: int, epoch: int) -> I
 def table_of(config: SFTConfig) -> NDArray[np.float32]:
     """(6,): weight of the loss by span, as the configuration says."""
     return span_weights(config.mask, config.weights)
+
+
+def is_strict(form: str, reply: str) -> bool:
+    """Whether a reply has a thought with one observation before one prediction, and then an answer (the filter of SPA for weak models)."""
+    return form == "ok" and reply.count("<observation>") == 1 and reply.count("<prediction>") == 1
+
+
+def filter_file(file: str | Path, out: str | Path, response_key: str = "response") -> tuple[int, int]:
+    """Write the rows whose responses have the strict form (see `GenerateConfig.format`); returns how many were kept, and how many there were.
+
+    Raises:
+        DataError: the file is damaged, or has no such column.
+    """
+    table = read_parquet(Path(file))
+    responses = texts_of(Path(file), table, response_key)
+    forms = [
+        parse_reply(one, lambda item: Decoded(0), prompt_mode="world_model", opened="<think>" not in one).form
+        for one in responses
+    ]
+    kept = [is_strict(form, one) for form, one in zip(forms, responses, strict=True)]
+    write_arrow(out, table.filter(pa.array(kept)))
+    return sum(kept), len(kept)

@@ -33,7 +33,7 @@ from ludory.reading import read_json
 from .config import SFTConfig, as_fields
 from .files import config_hash
 from .masks import IGNORED
-from .rows import Row, RowBatch, batch_of, shuffled_batches, table_of
+from .rows import TokenRow, RowBatch, batch_of, shuffled_batches, table_of
 
 Check = Callable[[LanguageModel], Mapping[str, float]]
 """Plays with the model after an epoch, and returns figures to log."""
@@ -89,8 +89,8 @@ class SFT:
     def __init__(
         self,
         model: LanguageModel,
-        training: list[Row],
-        validation: list[Row],
+        training: list[TokenRow],
+        validation: list[TokenRow],
         config: SFTConfig,
         out: Path | None = None,
         check: Check | None = None,
@@ -244,7 +244,7 @@ class _RowModule(SupervisedModule):
         super().__init__(run.network, run.optimizer, run.config.seed, bool(run.validation), run)
         self._run = run
 
-    def _batches(self, batches: Iterator[list[Row]]) -> Iterator[RowBatch]:
+    def _batches(self, batches: Iterator[list[TokenRow]]) -> Iterator[RowBatch]:
         pad = self._run.language_model.tokenizer.pad_token_id or 0
         return (batch_of(rows, self._run.table, pad) for rows in batches)
 
@@ -291,8 +291,8 @@ def _by_span(prefix: str, sums: Tensor) -> dict[str, float]:
 
 def fine_tune(
     model: LanguageModel,
-    training: list[Row],
-    validation: list[Row],
+    training: list[TokenRow],
+    validation: list[TokenRow],
     config: SFTConfig,
     out: Path | None = None,
     check: Check | None = None,
@@ -314,7 +314,7 @@ def fine_tune(
     return history
 
 
-def batch_loss(model: LanguageModel, rows: list[Row], table: NDArray[Any]) -> float:
+def batch_loss(model: LanguageModel, rows: list[TokenRow], table: NDArray[Any]) -> float:
     """The loss of rows as one batch, without gradient."""
     with torch.no_grad():
         return float(token_losses(model.model, batch_of(rows, table, model.tokenizer.pad_token_id or 0)).mean)

@@ -14,7 +14,7 @@ from ludory.errors import OptionError
 
 from .config import SFTConfig
 from .masks import targets
-from .rows import Row, table_of
+from .rows import TokenRow, table_of
 
 
 def trl_arguments(config: SFTConfig, folder: Path | str, device: str) -> Any:
@@ -44,7 +44,7 @@ def trl_arguments(config: SFTConfig, folder: Path | str, device: str) -> Any:
     )
 
 
-def trl_trainer(model: LanguageModel, rows: list[Row], config: SFTConfig, folder: Path | str) -> Any:
+def trl_trainer(model: LanguageModel, rows: list[TokenRow], config: SFTConfig, folder: Path | str) -> Any:
     """An `SFTTrainer` whose data are the rows' tokens and labels (-100: no loss).
 
     Raises:
@@ -73,7 +73,7 @@ def trl_trainer(model: LanguageModel, rows: list[Row], config: SFTConfig, folder
 
 def fine_tune_with_trl(
     model: LanguageModel,
-    rows: list[Row],
+    rows: list[TokenRow],
     config: SFTConfig,
     out: Path | None,
     check: Callable[[LanguageModel], Mapping[str, float]] | None,

@@ -122,5 +122,6 @@ def _facts(size: int, success_rate: float, max_steps: int, observation: str) -> 
 
 def info(state: State, i: int) -> dict[str, Any]:
     """`success`: the player is on the goal; `effective`: the last action changed the cell; `steps`."""
-    on_goal = int(state.cells[i].flat[int(state.player[i])]) == GOAL
+    row, column = divmod(int(state.player[i]), len(state.cells[i]))
+    on_goal = int(state.cells[i, row, column]) == GOAL
     return {"success": on_goal, "effective": bool(state.effective[i]), "steps": int(state.steps[i])}

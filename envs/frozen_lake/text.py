@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.engine.protocol import on_host
 from ludory.envs.game import Decoded, State, TextCodec, WorkedExample
 from ludory.errors import OptionError
 
@@ -77,8 +78,8 @@ def write_grid(words: Vocabulary, state: State, rows: Sequence[int], seat: int |
 def drawn_codes(state: State, rows: Sequence[int]) -> NDArray[np.int64]:
     """[m, N, N]: the kernel `drawn_code` for many games."""
     chosen = np.asarray(rows, np.int64)
-    codes = np.asarray(state.cells)[chosen].astype(np.int64)
-    flat, players = codes.reshape(len(chosen), -1), np.asarray(state.player)[chosen].astype(np.int64)
+    codes = on_host(state.cells)[chosen].astype(np.int64, order="C")  # states of a GPU come in another order
+    flat, players = codes.reshape(len(chosen), -1), on_host(state.player)[chosen].astype(np.int64)
     games = np.arange(len(chosen))
     under = flat[games, players]
     flat[games, players] = np.where(under == HOLE, 5, np.where(under == GOAL, 6, 4))
@@ -91,7 +92,7 @@ def write_coord(words: Vocabulary, state: State, rows: Sequence[int], seat: int 
 
 
 def _games(state: State, rows: Sequence[int]) -> list[tuple[NDArray[Any], int]]:
-    return [(np.asarray(state.cells[row]), int(state.player[row])) for row in rows]
+    return [(on_host(state.cells[row]), int(state.player[row])) for row in rows]
 
 
 def _coord(cells: NDArray[Any], player: int) -> str:

@@ -30,11 +30,11 @@ def instruction(options: HanabiOptions) -> str:
         f"together. The cards are {colors} with ranks 1 to {ranks}; each colour has {copies}. Build one stack per colour, from rank 1 "
         f"up to {ranks}; every card on a stack is worth 1 point.\n"
         "You see the cards of the others, but not your own. On your turn, do one of these:\n"
-        '"play 2" plays your card in slot 2. If it is the next card of its stack, the stack grows; otherwise the card is discarded '
+        '"play 1" plays your card in slot 1. If it is the next card of its stack, the stack grows; otherwise the card is discarded '
         "and a life is lost.\n"
-        '"discard 2" discards your card in slot 2 and gets a hint token back.\n'
-        '"tell +1 red" or "tell +1 rank 3" costs a hint token and shows the next player all of its red cards, or all of its cards '
-        "of rank 3. +2 is the player after that. The player must have such a card.\n"
+        '"discard 1" discards your card in slot 1 and gets a hint token back.\n'
+        '"tell +1 red" or "tell +1 rank 1" costs a hint token and shows the next player all of its red cards, or all of its cards '
+        "of rank 1. +2 is the player after that. The player must have such a card.\n"
         "After you play or discard you draw a card into the last slot; slot 1 holds your oldest card. "
         f"The game ends when all lives are lost, {bombed}, when every stack is complete, or one turn of each player after the deck "
         "is empty."

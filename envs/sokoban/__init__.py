@@ -44,7 +44,7 @@ def make_game(preset: str = "simple", rooms: Any = None, levels: str = "", **opt
         raise OptionError("give either rooms or levels, not both")
     if preset == "boxoban" and rooms is None and not levels:
         raise OptionError(f"Boxoban needs levels: levels= one of {', '.join(SETS)}, or rooms= a level file")
-    named = {name: value for name, value in (("rooms", rooms), ("levels", levels)) if value is not None and value != ""}
+    named = ({} if rooms is None else {"rooms": rooms}) | ({"levels": levels} if levels else {})
     given = given_rooms(rooms) if rooms is not None else boxoban_levels(levels) if levels else None
     follows = {} if given is None else {"size": tuple(given.shape[1:]), "boxes": int((given[0] > 2).sum()) - 1}
     chosen = read_options("Sokoban", SokobanOptions, PRESETS[preset] | follows | options, ("rooms", "levels"))

@@ -49,9 +49,9 @@ def checked_rooms(name: str, rooms: Any, boxes: int | None = None) -> NDArray[np
         )
     players, found, targets = (_count(codes, *kinds) for kinds in (_PLAYERS, _BOXES, _TARGETS))
     wanted = targets if boxes is None else np.full(len(codes), boxes)
-    wrong = np.flatnonzero((players != 1) | (found != wanted) | (targets != wanted) | (found == 0))
-    if len(wrong):
-        room = int(wrong[0])
+    unfit = np.flatnonzero((players != 1) | (found != wanted) | (targets != wanted) | (found == 0))
+    if len(unfit):
+        room = int(unfit[0])
         raise OptionError(
             f"{name}: room {room} has {players[room]} players, {found[room]} boxes, {targets[room]} targets; "
             f"must be 1 player and {max(int(wanted[room]), 1)} of each; `boxes=` says how many boxes a game's rooms have"
@@ -131,7 +131,8 @@ def read_levels(path: str | Path) -> Levels:
     """
     place = Path(path)
     files = sorted(place.glob("*.txt")) if place.is_dir() else [place]
-    codes, numbers = [], []
+    codes: list[NDArray[np.uint8]] = []
+    numbers: list[int] = []
     for file in files:
         for number, rows in _levels_of(file):
             grid = np.array([[_CODE_OF[symbol] for symbol in row] for row in rows], np.uint8)

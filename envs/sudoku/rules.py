@@ -151,13 +151,18 @@ def reset(state, i):
 
 
 @kernel
-def is_accepted(state, i, row, column, value):
-    """True if the cell is not given, differs, and no peer has the value; entries of one's own may be overwritten."""
-    if int(state.given[i, row, column]) == 1 or int(state.codes[i, row, column]) == value:
-        return False
+def taken_values(state, i, row, column):
+    """Bit set of the values that the cell or one of its peers has."""
     box = box_of(row, column, int(state.setup[i, BOX]))
-    taken = int(state.in_row[i, row]) | int(state.in_column[i, column]) | int(state.in_box[i, box])
-    return (taken >> (value - 1)) & 1 == 0
+    return int(state.in_row[i, row]) | int(state.in_column[i, column]) | int(state.in_box[i, box])
+
+
+@kernel
+def is_accepted(state, i, row, column, value):
+    """True if the cell is not given, and neither it nor a peer has the value; entries of one's own may be overwritten."""
+    if int(state.given[i, row, column]) == 1:
+        return False
+    return (taken_values(state, i, row, column) >> (value - 1)) & 1 == 0
 
 
 @kernel
@@ -208,12 +213,14 @@ def step(state, i, action):
 def legal(state, i, seat, mask):
     """Accepted placements, all if there is none; or all, where the game has no mask."""
     size, found = state.codes.shape[1], False
-    if int(state.setup[i, MASKED]) == 1:
-        for action in range(size * size * size):
-            cell = action // size
-            if is_accepted(state, i, cell // size, cell % size, action % size + 1):
-                mask[action] = True
-                found = True
+    for cell in range(size * size if int(state.setup[i, MASKED]) == 1 else 0):
+        row, column = cell // size, cell % size
+        if int(state.given[i, row, column]) == 0:
+            taken = taken_values(state, i, row, column)
+            for value in range(size):
+                if (taken >> value) & 1 == 0:
+                    mask[cell * size + value] = True
+                    found = True
     if not found:
         for action in range(size * size * size):
             mask[action] = True

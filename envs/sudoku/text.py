@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.engine.protocol import on_host
 from ludory.envs.game import Decoded, State, TextCodec, WorkedExample
 
 BLANK = "."
@@ -22,7 +23,7 @@ SIZES = {math.isqrt(size): size for size in RULES}
 
 def write_grid(state: State, rows: Sequence[int], seat: int | None = None) -> list[str]:
     """Cells joined by spaces, " | " between boxes, a line of hyphens between bands."""
-    codes = np.asarray(state.codes)[np.asarray(rows, np.int64)]
+    codes = on_host(state.codes)[np.asarray(rows, np.int64)]
     size = codes.shape[-1]
     frame, places = _frame(size)
     texts = np.tile(frame, (len(codes), 1))
@@ -41,7 +42,7 @@ def _frame(size: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 def write_row(state: State, rows: Sequence[int], seat: int | None = None) -> list[str]:
     """One line, "| " before each row."""
-    return [_row(codes) for codes in np.asarray(state.codes)[np.asarray(rows, np.int64)].tolist()]
+    return [_row(codes) for codes in on_host(state.codes)[np.asarray(rows, np.int64)].tolist()]
 
 
 def _row(codes: list[list[int]]) -> str:
@@ -50,9 +51,7 @@ def _row(codes: list[list[int]]) -> str:
 
 def write_sentence(state: State, rows: Sequence[int], seat: int | None = None) -> list[str]:
     """The line of `write_row`, then the blank cells."""
-    return [
-        f"{_row(codes)}\n{_blanks(codes)}" for codes in np.asarray(state.codes)[np.asarray(rows, np.int64)].tolist()
-    ]
+    return [f"{_row(codes)}\n{_blanks(codes)}" for codes in on_host(state.codes)[np.asarray(rows, np.int64)].tolist()]
 
 
 def _blanks(codes: list[list[int]]) -> str:

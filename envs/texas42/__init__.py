@@ -89,7 +89,7 @@ def make_play(
         last_move=last_move,
         consistent=consistent,
     )
-    return with_codec(_with_start(game, start_play), auction=False)
+    return with_codec(_with_start(game, start_play), None)
 
 
 def _game(
@@ -114,7 +114,7 @@ def _game(
         consistent=consistent,
         options=options,
     )
-    return with_codec(_with_start(game, start_hand), auction=True)
+    return with_codec(_with_start(game, start_hand), rules)
 
 
 def _with_start(game: Game, start: Any) -> Game:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ludory.envs.game import Game, State, TextCodec, decoder_of_names
 from ludory.envs.texas42.sight import Texas42Sight, look
 
+from .options import Texas42Rules
 from .pictures.wording import PHASES
 from .state import FIXED, FORMAT, PLAYING
 from .tiles import COUNT, LED, TILE_NAMES, tiles_of
@@ -33,15 +34,34 @@ AUCTION_RULES = (
 )
 
 
-def with_codec(game: Game, auction: bool) -> Game:
-    """`game` with its text codec; auction: whether hands begin with an auction."""
+def with_codec(game: Game, rules: Texas42Rules | None) -> Game:
+    """`game` with its text codec; rules: of a game with an auction, None for a fixed contract."""
     names = tuple(game.action_name(0, action) for action in range(game.facts.num_actions))
     made = TextCodec(
-        instruction=PLAY_RULES + (AUCTION_RULES if auction else ""),
+        instruction="".join([PLAY_RULES, *([AUCTION_RULES, *_house_rules(rules)] if rules else [])]),
         encode=write,
         decode=decoder_of_names(game.action_name, len(names)),
     )
     return replace(game, codec=made)
+
+
+def _house_rules(rules: Texas42Rules) -> Iterator[str]:
+    """What `rules` add to straight 42, a line each."""
+    if rules.nello:
+        forms = " or ".join(f'"declare nello {form}"' for form in rules.nello)
+        yield (
+            f"\nAfter a bid of marks, {forms} is allowed: there are no trumps, the bidder's partner sits out, and the bidder has to "
+            "lose every trick. Doubles are the highest of their suits (high), the lowest (low), or a suit of their own (suit)."
+        )
+    if rules.sevens:
+        yield (
+            '\nAfter a bid of marks, "declare sevens" is allowed: everybody plays the domino whose pips are nearest to seven in sum, '
+            "and the nearest wins."
+        )
+    if rules.plunge:
+        yield '\n"plunge" is a bid of marks with at least four doubles; the partner names trumps and leads.'
+    if rules.splash:
+        yield '\n"splash" is a bid of two or three marks with at least three doubles; the partner names trumps and leads.'
 
 
 def write(state: State, i: int, seat: int | None) -> str:

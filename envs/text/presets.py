@@ -82,8 +82,11 @@ def _sudoku(rewards: str, actions_per_episode: int) -> dict[str, dict[str, Any]]
     return {"Sudoku": {"mask": "all", "rewards": rewards, "actions_per_episode": actions_per_episode}}
 
 
+_MOVE_BY_MOVE = {"turns": 200, "actions_per_turn": 1, "actions_per_episode": 200}
+"""Of games with other players: the model sees what they did before it moves again."""
+_TABLES = {"Hanabi": _MOVE_BY_MOVE, "Texas42": _MOVE_BY_MOVE}
 PRESETS: Mapping[str, TextPreset] = {
-    "default": TextPreset(by_game=_sudoku("default", 25)),
+    "default": TextPreset(by_game=_sudoku("default", 25) | _TABLES),
     "ragen": TextPreset(format_penalty=0.1, penalty_at="episode", by_game=_sudoku("spa", 50)),
     "ragen2": TextPreset(
         actions_per_turn=2, format_penalty=0.1, penalty_at="episode", history=5, by_game=_sudoku("ragen2", 10)

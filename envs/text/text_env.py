@@ -3,68 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Decoded, Game
 from ludory.envs.make import make_game
 from ludory.envs.seats.opponents import Others
 from ludory.errors import NotResetError, OptionError, SnapshotError
 
-from .played_games import Executed, PlayedGames
 from .presets import CHANGEABLE, TextPreset, preset_of, task_of_tag
 from .prompts import Message, TextPrompts, checked_style
+from .records import TextTurn, TurnRecord, plain_record, record_of
 from .reply import Action, PromptMode, Verdict, parse_reply
+from .text_games import Executed, TextGames
 
 LONGEST_KEPT_ITEM = 40
 """Characters of an item whose action is remembered."""
 MOST_KEPT_ITEMS = 10_000
 FORMAT = 1
 """Of `TextEnv.state_dict`."""
-
-
-class TextTurn(NamedTuple):
-    """What one row is asked."""
-
-    row: int
-    turn: int
-    """From 1."""
-    messages: list[Message]
-    """The whole conversation that the model reads; the last message is new. With history "full", those of a turn are the beginning of those
-    of the next one, which continue with the reply."""
-    text: str
-    """The new user message."""
-    actions_left: int
-
-
-class TurnRecord(NamedTuple):
-    """What happened in one turn of one row. States are written in the style of beliefs."""
-
-    turn: int
-    prompt: str
-    """The new user message."""
-    reply: str
-    verdict: Verdict
-    state_before: str
-    states_between: tuple[str, ...]
-    """After each executed action."""
-    state_after: str
-    """After all executed actions."""
-    actions: tuple[Action, ...]
-    """Those that were executed."""
-    rewards: tuple[float, ...]
-    """Of each executed action."""
-    reward: float
-    """Of the turn as learners see it: the sum of `rewards`, and the penalty where the preset counts it in turns."""
-    penalty: float
-    """0, or a negative number: what this turn added to the episode's score for its form."""
-    done: bool
-    """The episode ended with this turn."""
-    success: bool
-    illegal: str = ""
-    """Name of the action that was not legal, at which the turn stopped."""
 
 
 class TextEnv:
@@ -81,7 +41,7 @@ class TextEnv:
         num_episodes: N.
         group_size: so many consecutive rows share a room; divides N.
         preset: "default", "ragen", "ragen2" or "compact"; see `ludory.envs.text.presets`.
-        seed: of the first room, see `PlayedGames`; None: drawn from the operating system.
+        seed: of the first room, see `TextGames`; None: drawn from the operating system.
         split: rooms of "train", "valid" or "test" only; None: of all.
         seeds: "ragen": RAGEN's seeds, 10000 and on, or with split="valid" always 123 and on, without regard to splits by hash.
         prompt_mode: "base", "world_model" (thoughts hold the state and the expected next state) or "no_think".
@@ -129,7 +89,7 @@ class TextEnv:
             self.game, belief_style or ("places" if compact else self.style), "belief_style"
         )
         self._prompts = TextPrompts(self.game, self.preset, prompt_mode, self.style, self.belief_style)
-        self._games = PlayedGames(self.game, num_episodes, group_size, seed, split, seeds, seat, opponents)
+        self._games = TextGames(self.game, num_episodes, group_size, seed, split, seeds, seat, opponents)
         self._decode = _remembering(self._games.codec.decode)
         self.num_episodes, self.group_size = num_episodes, group_size
         self.group: NDArray[np.int64] = self._games.group
@@ -163,6 +123,16 @@ class TextEnv:
     def rooms(self) -> Mapping[str, NDArray[Any]]:
         """The rooms of the present episodes as reset options of the game, one value per row; empty in games without rooms."""
         return self._games.rooms
+
+    @property
+    def engine(self) -> Engine:
+        """The batch of games, one row per episode; read it, and clone it to look ahead."""
+        return self._games.engine
+
+    def action_text(self, action: Action) -> str:
+        """How a reply asks for an action."""
+        values = action if isinstance(action, tuple) else (action,)
+        return ", ".join(self.game.action_name(head, value) for head, value in enumerate(values))
 
     @property
     def most_actions(self) -> int:
@@ -285,7 +255,7 @@ class TextEnv:
         records = []
         for turn, reply, verdict, one, ended in zip(self._turns, replies, verdicts, executed, over, strict=True):
             row, before, earned = turn.row, self._states[turn.row], sum(one.rewards, 0.0)
-            illegal = self._name(one.illegal[0]) if one.illegal else ""
+            illegal = self.action_text(one.illegal[0]) if one.illegal else ""
             penalty = 0.0 - self.preset.penalty if verdict.form != "ok" or illegal else 0.0
             done = ended or turn.turn >= self.preset.turns or turn.actions_left <= len(one.actions)
             self.scores[row] += earned + penalty
@@ -312,10 +282,6 @@ class TextEnv:
             self.records[row].append(record)
             records.append(record)
         return records
-
-    def _name(self, action: Action) -> str:
-        values = action if isinstance(action, tuple) else (action,)
-        return ", ".join(self.game.action_name(head, value) for head, value in enumerate(values))
 
     def _asked(self, lefts: list[int], earlier: list[TextTurn] | None = None) -> list[TextTurn]:
         """The next turns of the running rows, with so many actions left, after the turns `earlier` of the same rows."""
@@ -357,9 +323,7 @@ class TextEnv:
             "format": FORMAT,
             "made_with": self._made_with(),
             "games": self._games.state(),
-            "records": [
-                [{**record._asdict(), "verdict": record.verdict._asdict()} for record in row] for row in self.records
-            ],
+            "records": [[plain_record(record) for record in row] for row in self.records],
             "running": self._running.copy(),
             "lefts": [turn.actions_left for turn in self._turns],
             "states": list(self._states),
@@ -382,7 +346,7 @@ class TextEnv:
                     f"TextEnv: the state was saved with {name}={value!r}, this one has {own.get(name)!r}; make it with the same arguments"
                 )
         self._games.restore(state["games"])
-        self.records = [[_record(entry) for entry in row] for row in state["records"]]
+        self.records = [[record_of(entry) for entry in row] for row in state["records"]]
         self._running, self._states = np.array(state["running"], np.int64), list(state["states"])
         self.scores[:], self.success[:] = state["scores"], state["success"]
         self._turns = self._asked(list(state["lefts"]))
@@ -405,17 +369,6 @@ class TextEnv:
     def close(self) -> None:
         """Release the engine; the env cannot be used afterwards."""
         self._games.close()
-
-
-def _record(entry: Mapping[str, Any]) -> TurnRecord:
-    verdict = {name: _tuples(value) for name, value in entry["verdict"].items()}
-    plain = {name: _tuples(value) for name, value in entry.items() if name != "verdict"}
-    return TurnRecord(verdict=Verdict(**verdict), **plain)
-
-
-def _tuples(value: Any) -> Any:
-    """Lists, which JSON makes of tuples, as tuples."""
-    return tuple(map(_tuples, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _remembering(decode: Callable[[str], Decoded]) -> Callable[[str], Decoded]:

@@ -18,7 +18,6 @@ GAMES: list[tuple[str, dict[str, Any]]] = [
     ("Texas42-v0", {"nello": ("high", "low"), "sevens": True, "plunge": 4, "splash": True}),
     ("Texas42Play-v0", {}),
 ]
-SMALL = [GAMES[0], GAMES[3]]
 
 
 def positions(id: str, options: dict[str, Any], games: int = 20, moves: int = 40) -> Iterator[Engine]:
@@ -120,8 +119,16 @@ def test_an_auction_is_told_in_words():
     assert text.endswith("It is your turn to declare.")
 
 
-@pytest.mark.parametrize(("id", "options"), SMALL)
+@pytest.mark.parametrize(("id", "options"), GAMES)
 def test_instructions_say_how_actions_are_written(id, options):
     codec = make_game(id, **options).codec
-    quoted = re.findall(r'"(\w+ [^"]+)"', codec.instruction)
-    assert any(codec.decode(text).action is not None for text in quoted)
+    quoted = re.findall(r'"([^"]+)"', codec.instruction)
+    assert quoted
+    assert [text for text in quoted if codec.decode(text).action is None] == []
+
+
+def test_house_rules_are_explained_where_they_hold():
+    plain, house = (make_game("Texas42-v0", **options).codec.instruction for options in ({}, GAMES[2][1]))
+    for word in ("nello high", "nello low", "sevens", "plunge", "splash"):
+        assert word in house
+        assert word not in plain

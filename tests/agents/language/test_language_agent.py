@@ -94,7 +94,7 @@ def test_compact_prompts_count_the_actions_that_are_left() -> None:
     assert starts == [["WM", str(left), "<state>"] for left in [*range(10, 0, -1), 1, 1]]
 
 
-def test_illegal_answers_are_replaced_by_legal_moves() -> None:
+def test_illegal_answers_are_replaced_by_legal_moves(caplog: pytest.LogCaptureFixture) -> None:
     game = nim()
     if game.codec is None:
         game = corridor()
@@ -103,6 +103,7 @@ def test_illegal_answers_are_replaced_by_legal_moves() -> None:
     agent = scripted(game, "<answer>nonsense</answer>", seed=3)
     chosen = choose(agent, engine)
     assert agent.unusable == 50
+    assert "50 of 50 replies named no legal action; random legal moves were played instead" in caplog.text
     assert engine.legal()[np.arange(50), chosen].all()
     assert choose(scripted(game, "<answer>nonsense</answer>", seed=3), engine) == chosen
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ludory.algorithms.text_ppo.config import make_text_ppo_config
 from ludory.algorithms.world_model.config import (
     GenerateConfig,
     SpaConfig,
@@ -13,6 +14,7 @@ from ludory.algorithms.world_model.config import (
     read_config,
 )
 from ludory.algorithms.world_model.originals import KEYS, beside_originals, read_original
+from ludory.algorithms.world_model.pipeline import ppo_options
 from ludory.errors import OptionError
 
 ORIGINAL = """
@@ -81,7 +83,8 @@ def test_an_original_file_is_converted_and_the_rest_is_listed(tmp_path):
     config = found.config
     assert config.text.env == "Sokoban-v0"
     assert (config.text.format_penalty, config.text.actions_per_episode, config.text.turns) == (0.1, 10, 5)
-    assert (config.ppo["lr"], config.ppo["filter"], config.ppo["reward_at"]) == (1e-6, "top_k(0.25)", "episode")
+    assert (config.ppo["lr"], config.ppo["filter_share"], config.ppo["reward_at"]) == (1e-6, 0.25, "episode")
+    assert config.ppo["clip"] == [0.2, 0.28]
     assert config.ppo["response_mask"] is False
     assert (config.eval.rooms, config.eval.samples) == (128, 8)
     assert [one.split(":")[0] for one in found.unknown] == [
@@ -94,3 +97,14 @@ def test_every_original_key_stands_beside_one_of_ours():
     rows = beside_originals(read_config("spa/_2_sokoban"))
     assert {row[0] for row in rows} == {key.original for key in KEYS}
     assert ("model_path", "model", "Qwen2.5-1.5B-Instruct") in rows
+    assert (
+        "actor_rollout_ref.rollout.rollout_filter_ratio",
+        "ppo.filter_share",
+        '0.25  (with filter: "top_k")',
+    ) in rows
+
+
+@pytest.mark.parametrize("name", config_names())
+def test_the_options_of_ppo_are_allowed(name):
+    config = make_text_ppo_config(**{**ppo_options(read_config(name).text), **read_config(name).ppo})
+    assert config.env_preset == read_config(name).text.preset

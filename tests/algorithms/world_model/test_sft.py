@@ -12,7 +12,7 @@ from support.language.replies_in_tokens import tokens_of
 from ludory.algorithms.world_model import files
 from ludory.algorithms.world_model.config import SFTConfig
 from ludory.algorithms.world_model.masks import PLACEHOLDER
-from ludory.algorithms.world_model.rows import Row, batch_of, load_rows, row_of, table_of
+from ludory.algorithms.world_model.rows import TokenRow, batch_of, load_rows, row_of, table_of
 from ludory.algorithms.world_model.sft import SFT, batch_loss, fine_tune, rate_at, token_losses
 from ludory.errors import DataError, OptionError
 
@@ -63,7 +63,7 @@ def write(folder, model, count=4, **columns):
 def test_the_loss_is_a_mean_over_tokens_of_the_batch_not_over_rows(model):
     config = SFTConfig(mask="states")
     short = rows_of(model, 1)[0]
-    long = Row(np.concatenate([short.ids, short.ids[-30:]]), np.concatenate([short.spans, short.spans[-30:]]))
+    long = TokenRow(np.concatenate([short.ids, short.ids[-30:]]), np.concatenate([short.spans, short.spans[-30:]]))
     losses = token_losses(model.model, batch_of([short, long], table_of(config), 0))
     each = [token_losses(model.model, batch_of([row], table_of(config), 0)).sums.sum(1) for row in (short, long)]
     total = each[0] + each[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.golden_sokoban import differences, game_of, text_episodes, traces
+from support.text_games.sokoban import differences, game_of, text_episodes, traces
 
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.make import make_engine, make_game

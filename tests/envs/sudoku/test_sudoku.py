@@ -247,6 +247,22 @@ def test_wrong_options_are_named(options, message):
         make_game(**options)
 
 
+@pytest.mark.parametrize(
+    ("mask", "within"), [("legal", {10: (93, 2), 50: (98.5, 1)}), ("all", {25: (0, 0.2), 50: (1.5, 1)})]
+)
+def test_the_mask_is_most_of_the_game(mask, within):
+    """Percent of puzzles with six blanks that uniformly random placements solve within so many actions."""
+    games = 2500
+    engine, generator = make_engine(make_game(mask=mask, rooms=500), games, seed=1), np.random.default_rng(2)
+    engine.reset()
+    for action in range(1, 51):
+        legal = engine.legal()
+        engine.step(np.where(legal, generator.random(legal.shape, np.float32), -1).argmax(axis=1))
+        if action in within:
+            expected, slack = within[action]
+            assert 100 * engine.terminated.mean() == pytest.approx(expected, abs=slack)
+
+
 # --- Text ----------------------------------------------------------------------------------------------------------------
 
 

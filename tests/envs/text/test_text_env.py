@@ -354,6 +354,19 @@ def test_the_model_sits_at_its_seat_and_opponents_move_in_between():
     assert (env.success == (np.array([sum(sum(r.rewards) for r in row) for row in env.records]) > 0)).all()
 
 
+def test_a_model_may_play_every_seat_of_a_cooperative_game():
+    env = TextEnv("HanabiTiny2P-v0", 6, group_size=3, seed=1, seat="all")
+    turns = env.reset()
+    assert len({turn.text for turn in turns}) == 2
+    seats = []
+    while turns:
+        seats.append(["you are seat 0" in turn.text for turn in turns if turn.row == 0])
+        turns = env.step([answer("play 1" if turn.turn % 2 else "discard 1") for turn in turns])
+    assert [seat for turn in seats for seat in turn][:2] == [True, False]
+    assert all(records[-1].done for records in env.records)
+    assert (env.preset.turns, env.preset.actions_per_turn) == (200, 1)
+
+
 def test_games_whose_rules_run_elsewhere_are_played_too():
     env = TextEnv(tic_tac_toe(), 4, seed=2)
     turns = env.reset()

@@ -1,4 +1,4 @@
-"""`PlayedGames`: the batch of games under a `TextEnv`. It starts groups in shared rooms, plays lists of actions and writes states."""
+"""`TextGames`: the batch of games under a `TextEnv`. It starts groups in shared rooms, plays lists of actions and writes states."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Executed(NamedTuple):
     """The action that was not legal, at which the list stopped; empty: there was none."""
 
 
-class PlayedGames:
+class TextGames:
     """N games in groups of `group_size` that start in the same room.
 
     A game with rooms (`Game.rooms`) draws one per group, and its chance differs between the members. Any other game is started once per

@@ -12,7 +12,7 @@ import numpy as np
 from ludory.envs.make import make_game
 from ludory.envs.sokoban.state import PLAYER, PLAYER_ON_TARGET, WALL, drawn_codes
 
-FOLDER = Path(__file__).parents[1] / "golden" / "text_games"
+FOLDER = Path(__file__).parents[2] / "golden" / "text_games"
 OUTSIDE = 255
 """What the files hold beside rooms smaller than 10x10."""
 
