@@ -93,6 +93,21 @@ def test_a_start_that_prompts_share_changes_nothing(name: str) -> None:
     assert [one.ids for one in together] == [one.ids for one in alone] == [one.ids for one in wanted]
 
 
+def test_several_threads_sample_the_same_text() -> None:
+    model, threads = small("words"), torch.get_num_threads()
+    prompts, seeds = prompts_of(model, 200), list(range(200))
+    found = []
+    try:
+        for count in (1, 2):
+            torch.set_num_threads(count)
+            found.append(
+                [one.ids for one in StaticGenerator(model).generate(prompts, Sampling(max_new_tokens=15), seeds)]
+            )
+    finally:
+        torch.set_num_threads(threads)
+    assert found[0] == found[1]
+
+
 def test_what_prompts_share() -> None:
     start = list(range(5, 30))
     assert _shared_start([[*start, 1], [*start, 2, 3], [*start, 2]]) == 25
