@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .game import Field, Game, GameFacts, Head, Kernels, ObservationSpec, flat_segments, header
     from .kernels import kernel
     from .make import make_engine, make_game
+    from .text.text_env import TextEnv
     from .views.sb3 import to_sb3
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Head",
     "Kernels",
     "ObservationSpec",
+    "TextEnv",
     "begin_episode",
     "draw",
     "flat_segments",
@@ -43,6 +45,7 @@ _HOMES = {
     "game": ("Field", "Game", "GameFacts", "Head", "Kernels", "ObservationSpec", "flat_segments", "header"),
     "kernels": ("kernel",),
     "make": ("make_engine", "make_game"),
+    "text.text_env": ("TextEnv",),
     "views.sb3": ("to_sb3",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

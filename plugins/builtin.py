@@ -9,9 +9,12 @@ _VERY_SMALL = _SMALL | {"colors": 1}
 _TEXAS_42 = "ludory.envs.texas42:make_"
 _POKEMON = "ludory.envs.pokemon:make_game"
 _ARENA = "ludory.envs.arena:make_game"
+_SOKOBAN = "ludory.envs.sokoban:make_game"
 _HANABI_BOTS = "ludory.agents.hanabi.bots.agents:make_"
 _TEXAS_42_AGENTS = "ludory.agents.texas42."
 _POKEMON_BOTS = "ludory.agents.pokemon.bots:"
+_FROZEN_LAKE = "ludory.envs.frozen_lake:make_game"
+_SUDOKU = "ludory.envs.sudoku:make_game"
 _BENCH = "ludory.benchmarks."
 _STYLE = "ludory.agents.arena.bots:make_style"
 _TINY = {"colors": 2, "ranks": 2, "hand_size": 2, "max_information_tokens": 8, "max_life_tokens": 3}
@@ -60,9 +63,42 @@ GAMES = (
     Entry("PokemonGen1OU-v0", _POKEMON, "Pokémon: teams of your own (teams=), generation 1", {"format": "gen1ou"}),
     Entry("PokemonGen9OU-v0", _POKEMON, "Pokémon: teams of your own (teams=), generation 9", {"format": "gen9ou"}),
     Entry("Pokemon-v0", _POKEMON, "Pokémon battles with every option by keyword: format, teams, gimmick, ..."),
+    Entry(
+        "FrozenLakeRagen1-v0",
+        _FROZEN_LAKE,
+        "FrozenLake 4x4 with a success rate of 1/3, as Gymnasium's slippery one",
+        {"size": 4, "p": 0.8, "success_rate": 1 / 3},
+    ),
+    Entry(
+        "FrozenLakeRagen2-v0",
+        _FROZEN_LAKE,
+        "FrozenLake 4x4 with few holes and a success rate of 0.8",
+        {"size": 4, "p": 0.9, "success_rate": 0.8},
+    ),
+    Entry(
+        "FrozenLakeFirm-v0",
+        _FROZEN_LAKE,
+        "FrozenLake 4x4 on firm ice: a success rate of 1",
+        {"size": 4, "p": 0.8, "success_rate": 1.0},
+    ),
+    Entry(
+        "FrozenLake6-v0",
+        _FROZEN_LAKE,
+        "FrozenLake 6x6 on firm ice: a success rate of 1",
+        {"size": 6, "p": 0.8, "success_rate": 1.0},
+    ),
+    Entry("FrozenLakeAny-v0", _FROZEN_LAKE, "FrozenLake with every number by keyword: size, p, success_rate, ..."),
+    Entry("Sudoku4-v0", _SUDOKU, "Sudoku 4x4 with six blanks", {"size": 4}),
+    Entry("Sudoku9-v0", _SUDOKU, "Sudoku 9x9 with 32 blanks", {"size": 9}),
     Entry("Texas42-v0", f"{_TEXAS_42}hand", "Texas 42: one hand with auction and declaration"),
     Entry("Texas42Match-v0", f"{_TEXAS_42}match", "Texas 42: hands until a team has seven marks"),
     Entry("Texas42Play-v0", f"{_TEXAS_42}play", "Texas 42: the seven tricks of a fixed contract"),
+    Entry("Sokoban-v0", _SOKOBAN, "Sokoban: one box, 6x6", {"preset": "simple"}),
+    Entry("Sokoban2Boxes-v0", _SOKOBAN, "Sokoban: two boxes, 6x6", {"preset": "two_boxes"}),
+    Entry("SokobanMedium-v0", _SOKOBAN, "Sokoban: two boxes, 8x8", {"preset": "medium"}),
+    Entry("SokobanLarge-v0", _SOKOBAN, "Sokoban: two boxes, 10x10", {"preset": "large"}),
+    Entry("SokobanGym-v0", _SOKOBAN, "Sokoban: four boxes, 10x10, nine actions as in gym-sokoban", {"preset": "gym"}),
+    Entry("Boxoban-v0", _SOKOBAN, "Sokoban: Boxoban levels, four boxes, 10x10 (levels=)", {"preset": "boxoban"}),
     Entry(
         "gymnasium:",
         "ludory.envs.adapters.gymnasium_game:make_game",
@@ -78,6 +114,11 @@ GAMES = (
 AGENTS = (
     Entry("random", "ludory.agents.random:make", "uniform over legal moves (seed=)"),
     Entry("human", "ludory.agents.human:make", "a person at this terminal"),
+    Entry(
+        "language",
+        "ludory.agents.language.agent:make",
+        "a language model that reads the game as text: language(PATH, prompt_mode=..., temperature=...)",
+    ),
     Entry("mixture", "ludory.agents.mixture:make", "one of several agents in every game: mixture(a, b)"),
     Entry("hanabi/iggi", f"{_HANABI_BOTS}iggi", "Hanabi rule bot: IGGI"),
     Entry("hanabi/piers", f"{_HANABI_BOTS}piers", "Hanabi rule bot: Piers"),
@@ -115,6 +156,17 @@ AGENTS = (
         "ludory.agents.texas42.bots:SplitAgent",
         "Texas 42: one agent bids, another plays (bid=, play=)",
     ),
+    Entry(
+        "sokoban/solver",
+        "ludory.agents.puzzles.sokoban_solver:SokobanSolver",
+        "Sokoban: plans with the fewest pushes, and among those the fewest actions (max_states=)",
+    ),
+    Entry(
+        "frozen_lake/optimum",
+        "ludory.agents.puzzles.lake_optimum:LakeOptimum",
+        "FrozenLake optimum: exact value iteration over the actions left (horizon=)",
+    ),
+    Entry("sudoku/solver", "ludory.agents.puzzles.sudoku_solver:SudokuSolver", "Sudoku: fills the solution"),
     Entry("pokemon/random", f"{_POKEMON_BOTS}RandomBot", "Pokémon: uniform over legal actions (gimmick_rate=, seed=)"),
     Entry("pokemon/max-base-power", f"{_POKEMON_BOTS}MaxBasePowerBot", "Pokémon: the move of largest base power"),
     Entry(
@@ -171,6 +223,12 @@ ALGORITHMS = (
         "ludory.algorithms.flywheel.algorithm:FlywheelLearner",
         "search, learn from it, promote what is better, again and again",
     ),
+    Entry(
+        "world-model-v1",
+        "ludory.algorithms.world_model.world_model:WorldModel",
+        "language models: fine-tuning on the states of games, then PPO",
+    ),
+    Entry("text-ppo-v1", "ludory.algorithms.text_ppo.text_ppo:TextPPO", "PPO and GRPO for language models over tokens"),
     Entry("sb3_ppo-v1", "ludory.algorithms.sb3_ppo:SB3PPO", "PPO and MaskablePPO of Stable-Baselines3, the originals"),
 )
 
@@ -191,6 +249,12 @@ BENCHMARKS = (
     Entry("pokemon-labels", f"{_BENCH}pokemon.labels:run", "Pokémon: labels of logs beside the choices made"),
     Entry("pokemon-soak", f"{_BENCH}pokemon.soak:run", "Pokémon: memory, processes and files over many battles"),
     Entry("pokemon-strength", f"{_BENCH}pokemon.strength:run", "Pokémon: battles between the scripted opponents"),
+    Entry("text-env", f"{_BENCH}text_games.text_env:run", "text games: turns per second without a model"),
+    Entry(
+        "sokoban",
+        f"{_BENCH}text_games.sokoban:run",
+        "Sokoban: rules, observations, texts and rooms on a core, and peers",
+    ),
     Entry("throughput", f"{_BENCH}throughput.throughput:run", "steps per second beside other engines"),
     Entry("hanabi-bc", f"{_BENCH}hanabi.bc:run", "a clone of a Hanabi bot beside the bot"),
     Entry("hanabi-ppo", f"{_BENCH}hanabi.ppo:run", "a Hanabi agent trained for a given time, and its score"),
@@ -201,6 +265,7 @@ BENCHMARKS = (
     Entry("learning", f"{_BENCH}learning.learning:run", "learning curves of algorithms, over several seeds"),
     Entry("pokemon-bc", f"{_BENCH}pokemon.clone:run", "a clone of a scripted Pokémon player beside the player"),
     Entry("pokemon-ppo", f"{_BENCH}pokemon.self_play:run", "PPO by self-play from a clone, and its learning curve"),
+    Entry("spa-tiny", f"{_BENCH}text_games.spa_tiny:run", "world-model fine-tuning before PPO, with a small model"),
     Entry("texas42-bidding", f"{_BENCH}texas42.bidding:run", "Texas 42: P(make) against played contracts"),
     Entry("texas42-speed", f"{_BENCH}texas42.speed:run", "Texas 42: engine, solver, worlds and players on a core"),
     Entry("texas42-strength", f"{_BENCH}texas42.strength:run", "Texas 42: the same contracts played by two players"),
@@ -220,6 +285,8 @@ COMMANDS = (
     Entry("flywheel", "ludory.cli.train.flywheel", "search, learn from it, promote what is better, again and again"),
     Entry("hanabi", "ludory.cli.hanabi", "jobs that only Hanabi has"),
     Entry("pokemon", "ludory.cli.pokemon.command", "install the simulator of Pokémon battles; replays as data"),
+    Entry("spa", "ludory.cli.spa.command", "language models: fine-tune on the states of games, then PPO"),
+    Entry("sokoban", "ludory.cli.sokoban", "jobs that only Sokoban has: banks of rooms"),
     Entry("texas42", "ludory.cli.texas42.command", "jobs that only Texas 42 has"),
     Entry("new", "ludory.cli.new.command", "write the package of a new game, agent or algorithm"),
     Entry("doctor", "ludory.cli.doctor", "say what works on this machine and what does not"),

@@ -11,7 +11,7 @@ from typing import Any
 from ludory.errors import OptionError
 
 CHECKPOINT_SUFFIX = ".ludory"
-FOLDER_HEADER = "header.json"
+FOLDER_HEADER = "ludory.json"
 """File in every folder that is a checkpoint."""
 _CALL = re.compile(r"(?P<name>[^()]*?)\s*\((?P<arguments>.*)\)", re.DOTALL)
 _KEYWORD = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*=\s*(?P<value>.+)", re.DOTALL)
@@ -30,7 +30,7 @@ class Spec:
 
 
 def parse_spec(text: str) -> Spec:
-    """Parse `name`, `name(value, key=value)`, or the path of a checkpoint (ends in .ludory, is an existing file, or a folder with a header.json).
+    """Parse `name`, `name(value, key=value)`, or the path of a checkpoint (ends in .ludory, is an existing file, or a folder with a ludory.json).
 
     Values are Python literals (also `true`, `false`, `none`); anything else is a string, so names need no quotes.
 

@@ -234,7 +234,7 @@ class SupervisedAlgorithm(Algorithm):
     def _fit(self, module: SupervisedModule) -> None:
         self._save_as("last")
         self._saved, self._started, self._before = monotonic(), perf_counter(), self.num_timesteps
-        with quiet_lightning(), _own_random_state(self.device), _plain_interrupt():
+        with quiet_lightning(), own_random_state(self.device), plain_interrupt():
             self._trainer = self._make_trainer()
             self._trainer.fit(module)
         self.policy.to(self.device)
@@ -255,7 +255,7 @@ class SupervisedAlgorithm(Algorithm):
             max_epochs=config.num_epochs - self.position.epoch,
             gradient_clip_val=config.max_grad_norm,
             logger=loggers or False,
-            callbacks=[_OwnSigterm()],
+            callbacks=[OwnSigterm()],
             limit_val_batches=1.0 if self._validates else 0,
             num_sanity_val_steps=0,
             use_distributed_sampler=False,
@@ -327,13 +327,13 @@ class SupervisedAlgorithm(Algorithm):
 
 
 @contextmanager
-def _own_random_state(device: torch.device) -> Iterator[None]:
+def own_random_state(device: torch.device) -> Iterator[None]:
     """Keep the state of the caller's generators."""
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         yield
 
 
-class _OwnSigterm(Callback):
+class OwnSigterm(Callback):
     """Keeps the handler of SIGTERM: Lightning would stop in the middle of a validation."""
 
     def __init__(self) -> None:
@@ -346,10 +346,10 @@ class _OwnSigterm(Callback):
 
 
 @contextmanager
-def _plain_interrupt() -> Iterator[None]:
+def plain_interrupt() -> Iterator[None]:
     """Deliver signals unchanged: Lightning turns both into exits and leaves Ctrl+C disabled.
 
-    A SIGTERM before `_OwnSigterm` takes effect also stops this run; Lightning then ends after the first batch.
+    A SIGTERM before `OwnSigterm` takes effect also stops this run; Lightning then ends after the first batch.
     """
     before = signal.getsignal(signal.SIGINT)
     try:

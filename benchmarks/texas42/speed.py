@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.make import make_agent
-from ludory.agents.texas42.expected_value.decision_value import Sampling
+from ludory.agents.texas42.expected_value.decision_value import WorldSampling
 from ludory.agents.texas42.play.choice import Averager, question_of
 from ludory.agents.texas42.solver.solver import Positions, Solver, positions, positions_of
 from ludory.agents.texas42.solver.tabulator import Tabulation
@@ -188,7 +188,7 @@ def _quick() -> Step:
 
 def _expected() -> Step:
     solver, seeds = Solver(threads=1), count()
-    settings = EqSettings(Sampling(50, 50))
+    settings = EqSettings(WorldSampling(50, 50))
 
     def step() -> int:
         record_game(next(seeds), settings, solver)

@@ -32,9 +32,16 @@ def identity(game: Game) -> dict[str, Any]:
     return noted | ({"shared": hashes} if hashes else {})
 
 
+def _noted(option: Any) -> str:
+    """What a snapshot stores about an option that JSON cannot hold, such as an array of rooms."""
+    if isinstance(option, np.ndarray):
+        return f"array {option.shape} {hashlib.sha256(np.ascontiguousarray(option).tobytes()).hexdigest()}"
+    return repr(option)
+
+
 def write_snapshot(file: str | Path, game: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write `arrays` with a header that holds `game` (id and options)."""
-    header = json.dumps({"format": FORMAT, "game": dict(game)})
+    header = json.dumps({"format": FORMAT, "game": dict(game)}, default=_noted)
     with atomic_file(file) as handle:
         np.savez_compressed(handle, header=np.array(header), **arrays)  # type: ignore[arg-type]
 
@@ -116,7 +123,7 @@ def _check_header(file: str | Path, header: Any, game: Mapping[str, Any]) -> Non
         )
     if header.get("format") != FORMAT:
         raise SnapshotError(f"{file}: snapshot format {header.get('format')!r}, this version reads {FORMAT}")
-    if header["game"] != json.loads(json.dumps(dict(game))):
+    if header["game"] != json.loads(json.dumps(dict(game), default=_noted)):
         raise SnapshotError(
             f"{file}: saved from {_describe(header['game'])}, this engine plays {_describe(game)}; make the engine with the saved id and options"
         )

@@ -8,6 +8,7 @@ from typing import Any
 from ludory.envs.game import Game, GameFacts, Head, Kernels, State
 from ludory.envs.options import read_options
 
+from .codec import codec
 from .observation import observation_spec, observe_card_knowledge, observe_minimal, observe_seer, observe_v0_belief
 from .pictures.svg import draw_svg
 from .pictures.text import draw_text
@@ -66,6 +67,7 @@ def make_game(**options: Any) -> Game:
         start=partial(start_fields, chosen),
         text=partial(draw_text, chosen),
         svg=partial(draw_svg, chosen),
+        codec=codec(chosen, partial(action_name, chosen)),
         last_move=partial(last_move, chosen),
         consistent=partial(consistent, chosen),
         symmetry=partial(draw_colors, chosen),

@@ -13,6 +13,7 @@ from ludory.envs.game import Game, GameFacts, Head, Kernels
 from ludory.envs.options import check_choice, read_options
 from ludory.errors import OptionError
 
+from .codec import with_codec
 from .observation import OBSERVE, observation_spec
 from .options import MOST_ATTEMPTS, NELLO, OBSERVATIONS, FixedContract, ObservationName, Texas42Rules
 from .pictures.svg import draw_svg
@@ -88,7 +89,7 @@ def make_play(
         last_move=last_move,
         consistent=consistent,
     )
-    return _with_start(game, start_play)
+    return with_codec(_with_start(game, start_play), None)
 
 
 def _game(
@@ -113,7 +114,7 @@ def _game(
         consistent=consistent,
         options=options,
     )
-    return _with_start(game, start_hand)
+    return with_codec(_with_start(game, start_hand), rules)
 
 
 def _with_start(game: Game, start: Any) -> Game:

@@ -198,7 +198,7 @@ def test_a_hidden_card_in_the_info():
 
 def test_a_hidden_card_in_the_picture():
     game = replace(HIGH_CARD, text=lambda state, i, seat: f"cards {state.cards[i]}")
-    assert_caught("hidden information", game, says="text draws another picture for seat 0")
+    assert_caught("hidden information", game, says="text shows seat 0 something else")
 
 
 @kernel

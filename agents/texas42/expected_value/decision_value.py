@@ -51,7 +51,7 @@ class Adaptive:
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
+class WorldSampling:
     """Which worlds E[Q] is computed from."""
 
     worlds: int = 50
@@ -103,7 +103,7 @@ class DecisionValue(NamedTuple):
         return np.array([np.bincount(column + 42, self.weights.weights, 85) for column in self.q.T])
 
 
-def value_of(solver: Solver, state: State, i: int, question: Question, sampling: Sampling) -> DecisionValue:
+def value_of(solver: Solver, state: State, i: int, question: Question, sampling: WorldSampling) -> DecisionValue:
     """E[Q] of the decision of the seat to move in game `i`, which `question` describes.
 
     Raises:
@@ -156,7 +156,7 @@ def standard_error(variance: Floats, ess: float) -> Floats:
 class _Drawn:
     """The worlds of a decision solved so far."""
 
-    def __init__(self, solver: Solver, state: State, i: int, question: Question, sampling: Sampling) -> None:
+    def __init__(self, solver: Solver, state: State, i: int, question: Question, sampling: WorldSampling) -> None:
         self.worlds, self.q, self.count = Worlds(question.known), list[NDArray[np.int8]](), 0
         self._solver, self._question, self._rules = solver, question, sampling.posterior
         self._plays = evidence(state, i, question.seat, self._rules.window) if self._rules else []

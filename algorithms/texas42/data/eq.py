@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.texas42.expected_value.decision_value import DISTINCT_BELOW, DecisionValue, Sampling, value_of
+from ludory.agents.texas42.expected_value.decision_value import DISTINCT_BELOW, DecisionValue, WorldSampling, value_of
 from ludory.agents.texas42.expected_value.exploration import Choice, Exploration, choose
 from ludory.agents.texas42.play.choice import Question, question_of
 from ludory.agents.texas42.solver.solver import Solver
@@ -42,7 +42,7 @@ Objective = Literal["mean", "make"]
 class EqSettings:
     """How hands are recorded; seat 0 has the contract and leads."""
 
-    sampling: Sampling = field(default_factory=Sampling)
+    sampling: WorldSampling = field(default_factory=WorldSampling)
     exploration: Exploration = field(default_factory=Exploration)
     objective: Objective = "mean"
     """What the greedy tile has most of: points, or the chance of the contract and then points."""

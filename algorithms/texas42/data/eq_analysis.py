@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.texas42.expected_value.decision_value import Sampling, standard_error, value_of
+from ludory.agents.texas42.expected_value.decision_value import WorldSampling, standard_error, value_of
 from ludory.agents.texas42.play.choice import question_of
 from ludory.agents.texas42.solver.solver import Solver
 from ludory.data.formats.texas42.eq_records import DECISIONS, EqGame, read_eq
@@ -118,7 +118,7 @@ def sample_again(game: EqGame, worlds: int, solver: Solver, key: int = 0) -> Res
         DataError: its plays are not legal.
     """
     changed, lost = np.full(DECISIONS, np.nan), np.full(DECISIONS, np.nan)
-    columns, sampling = game.columns, Sampling(worlds, 0)
+    columns, sampling = game.columns, WorldSampling(worlds, 0)
     for view, state in decisions(game):
         k, tiles = view.number, game.hand(view.number)
         means = columns["e_q_mean"][k].astype(float)

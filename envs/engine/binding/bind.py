@@ -105,7 +105,7 @@ def _bind(
     names = (*(layout.names or ()), *shared)
     wrapped = shared and STATE_CLASS not in _placeholders(source)
     if wrapped:
-        source += _wrappers(source, layout.names or (), shared)
+        source = _inlined(source) + _wrappers(source, layout.names or (), shared)
     if not all(map(_importable, kernels.values())):
         module = _bind_in_memory(template, source, kernels, names)
         return _wrapped(module) if wrapped else module
@@ -136,6 +136,12 @@ def _wrappers(source: str, own: tuple[str, ...], shared: tuple[str, ...]) -> str
         text += f"\n\n@batch_kernel\ndef {WRAPPED}{name}(fields, {rest}):\n"
         text += f"    return {name}({STATE_CLASS}({', '.join(parts)}), {rest})\n"
     return text
+
+
+def _inlined(source: str) -> str:
+    """`source` with its batch kernels inlined into their wrappers, where the compiler knows the layout of the records and can vectorise."""
+    inlined = re.sub(r"^@batch_kernel\n(?=def \w+\(state, )", "@kernel\n", source, flags=re.MULTILINE)
+    return inlined.replace("import batch_kernel", "import batch_kernel, kernel", 1)
 
 
 def _wrapped(module: ModuleType) -> ModuleType:

@@ -51,13 +51,16 @@ def _read(path: str) -> Any:
     """Content of a file of `_CheckedFiles._write`.
 
     Raises:
-        OSError: it is missing or damaged.
+        OSError: it is missing or damaged, or of another version, with a class that is not there any more.
     """
     content = memoryview(Path(path).read_bytes())
     size = _DIGEST().digest_size
     if _DIGEST(content[size:]).digest() != content[:size]:
         raise OSError(f"{path}: damaged")
-    return pickle.loads(content[size:])
+    try:
+        return pickle.loads(content[size:])
+    except (AttributeError, ImportError) as error:
+        raise OSError(f"{path}: of another version") from error
 
 
 class CheckedCache(FunctionCache):

@@ -1,7 +1,7 @@
 """Checkpoints that are folders, for models of more than one file, such as language models with a tokenizer.
 
-`NAME.ludory/` holds `header.json`, the tensors of the run in `run.safetensors`, and whatever files the learner writes itself, weights
-as safetensors. The header has the SHA-256 of every file. The folder is written under another name and moved into place.
+A folder holds `ludory.json`, the header, the tensors of the run in one file, and whatever files the learner writes itself, weights as
+safetensors. The header has the SHA-256 of every file. The folder is written under another name and moved into place.
 """
 
 from __future__ import annotations
@@ -35,8 +35,11 @@ def write_folder(
     header: Mapping[str, Any],
     tensors: Mapping[str, Tensor],
     write_files: Callable[[Path], None],
+    tensors_file: str = TENSORS,
 ) -> None:
     """Write a folder with a header, tensors, and what `write_files` writes into the folder that it is given; all of it or nothing.
+
+    `tensors_file` is the name of the file with the tensors; the header has it.
 
     Raises:
         OutputError: the place cannot be written to, or there is a file of that name; what was there before stays.
@@ -44,8 +47,9 @@ def write_folder(
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with atomic_folder(path) as folder:
         write_files(folder)
-        (folder / TENSORS).write_bytes(save(weights))
-        known = finished_header(header, files={name: _hash(folder / name) for name in _names(folder)})
+        (folder / tensors_file).write_bytes(save(weights))
+        named = header if tensors_file == TENSORS else {**header, "tensors": tensors_file}
+        known = finished_header(named, files={name: _hash(folder / name) for name in _names(folder)})
         (folder / HEADER).write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
 
 
@@ -58,7 +62,8 @@ def read_folder(path: str | Path, with_tensors: bool) -> tuple[dict[str, Any], d
     folder = Path(path)
     header = parse_header(path, _read(folder, HEADER), f"a folder with {HEADER}")
     files = checksum_of(header, "files")
-    if not isinstance(files, dict) or TENSORS not in files:
+    name_of_tensors = header.get("tensors", TENSORS)
+    if not isinstance(files, dict) or name_of_tensors not in files:
         raise damaged(path, "list of files")
     if not with_tensors:
         return header, {}
@@ -66,9 +71,9 @@ def read_folder(path: str | Path, with_tensors: bool) -> tuple[dict[str, Any], d
         if not _is_inside(folder, name) or _hash(folder / name) != known:
             raise damaged(path, f"bytes of {name!r}")
     try:
-        return header, load(_read(folder, TENSORS))
+        return header, load(_read(folder, name_of_tensors))
     except SafetensorError as error:
-        raise damaged(path, f"bytes of {TENSORS!r}") from error
+        raise damaged(path, f"bytes of {name_of_tensors!r}") from error
 
 
 def _read(folder: Path, name: str) -> bytes:

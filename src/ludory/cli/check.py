@@ -14,7 +14,7 @@ from .common.parser import parse
 class _Options(GameOptions):
     """Test that a game keeps the contract: views agree, seeds repeat, nothing leaks.
 
-    `ludory check data PATH...` sums up files of data instead.
+    `ludory check data PATH...` sums up files of data instead, `ludory check rooms A B` compares two sets of rooms.
 
     Example: ludory check HanabiSmall2P-v0 --games 20
     """
@@ -28,11 +28,15 @@ class _Options(GameOptions):
 
 
 def run(argv: list[str]) -> int:
-    """Check one game and print every property, or sum up files of data; exit code 1 if something is wrong."""
+    """Check one game and print every property, sum up files of data, or compare rooms; exit code 1 if something is wrong."""
     if argv[:1] == ["data"]:
         from .data.check import run as check_data
 
         return check_data(argv[1:])
+    if argv[:1] == ["rooms"]:
+        from .sokoban import check_rooms
+
+        return check_rooms(argv[1:])
     chosen = parse(_Options, argv, "check")
 
     from ludory.testing import ConformanceError, check_game

@@ -7,7 +7,7 @@ import pytest
 from support.golden_texas42 import load
 
 import ludory
-from ludory.agents.texas42.expected_value.decision_value import Adaptive, Sampling, value_of
+from ludory.agents.texas42.expected_value.decision_value import Adaptive, WorldSampling, value_of
 from ludory.agents.texas42.expected_value.exploration import BLUNDER, BOLTZMANN, EPSILON, GREEDY, Exploration, choose
 from ludory.agents.texas42.expected_value.posterior import (
     PlayAdvantages,
@@ -125,12 +125,12 @@ def test_weights_sum_to_one_and_few_effective_worlds_are_softened():
 
 def test_weighting_is_active_and_belongs_to_one_decision():
     state, question = position(13)
-    value = value_of(SOLVER, state, 0, question, Sampling(40, 0, posterior=Posterior()))
+    value = value_of(SOLVER, state, 0, question, WorldSampling(40, 0, posterior=Posterior()))
     assert 1 <= value.weights.ess < 40
-    again = value_of(SOLVER, state, 0, question, Sampling(40, 0, posterior=Posterior()))
+    again = value_of(SOLVER, state, 0, question, WorldSampling(40, 0, posterior=Posterior()))
     assert again.weights.ess == value.weights.ess
     assert (again.mean == value.mean).all()
-    equal = value_of(SOLVER, state, 0, question, Sampling(40, 0))
+    equal = value_of(SOLVER, state, 0, question, WorldSampling(40, 0))
     assert equal.weights.ess == 40
     assert (equal.q == value.q).all(), "the same worlds, weighed otherwise"
 
@@ -138,7 +138,7 @@ def test_weighting_is_active_and_belongs_to_one_decision():
 def test_weights_are_normalised_over_all_batches():
     state, question = position(16)
     rules = Posterior(tau=3.0)
-    found = value_of(SOLVER, state, 0, question, Sampling(1, 0, Adaptive(16, 64, 64, 1e-9), rules))
+    found = value_of(SOLVER, state, 0, question, WorldSampling(1, 0, Adaptive(16, 64, 64, 1e-9), rules))
     assert found.samples == 64
     assert not found.converged
     assert found.weights.weights.sum() == pytest.approx(1)
@@ -151,7 +151,7 @@ def test_weights_are_normalised_over_all_batches():
 
 def test_all_worlds_give_what_was_recorded_and_no_error():
     state, question = position(21)
-    value = value_of(SOLVER, state, 0, question, Sampling(5, 2000))
+    value = value_of(SOLVER, state, 0, question, WorldSampling(5, 2000))
     worlds = Worlds(question.known)
     assert value.enumerated
     assert value.samples == worlds.count == value.worlds_total
@@ -174,7 +174,7 @@ def test_chances_are_of_the_real_bid_with_the_points_so_far():
             for _ in range(plays):
                 engine.step(engine.legal().argmax(axis=1))
             question = question_of(engine.state, 0, engine.legal()[0], 1)
-            value = value_of(SOLVER, engine.state, 0, question, Sampling(6, 0))
+            value = value_of(SOLVER, engine.state, 0, question, WorldSampling(6, 0))
             others = Worlds(question.known).choose(6, 1, 0)
             held = question.worlds(others)
             made = SOLVER.make_after(held, bid, question.banked)[:, list(value.tiles)].mean(axis=0)
@@ -184,21 +184,21 @@ def test_chances_are_of_the_real_bid_with_the_points_so_far():
 def test_sampling_stops_when_sure_or_at_its_end():
     state, question = position(9)
     adaptive = Adaptive(16, 32, 2000, 2.0)
-    found = value_of(SOLVER, state, 0, question, Sampling(1, 0, adaptive))
+    found = value_of(SOLVER, state, 0, question, WorldSampling(1, 0, adaptive))
     assert found.converged
     assert found.sem.max() < 2.0
     assert 32 <= found.samples < 2000
     left_out = 1 - found.samples / found.worlds_total
     assert found.sem == pytest.approx(np.sqrt(found.variance / (found.samples - 1) * left_out))
-    short = value_of(SOLVER, state, 0, question, Sampling(1, 0, Adaptive(16, 16, 24, 0.01)))
+    short = value_of(SOLVER, state, 0, question, WorldSampling(1, 0, Adaptive(16, 16, 24, 0.01)))
     assert short.samples == 24
     assert not short.converged
 
 
 def test_of_few_worlds_none_is_drawn_twice_and_all_of_them_are_exact():
     state, question = position(17)
-    every = value_of(SOLVER, state, 0, question, Sampling(1, 10_000))
-    drawn = value_of(SOLVER, state, 0, question, Sampling(1, 0, Adaptive(7, 14, 20_000, 1e-9)))
+    every = value_of(SOLVER, state, 0, question, WorldSampling(1, 10_000))
+    drawn = value_of(SOLVER, state, 0, question, WorldSampling(1, 0, Adaptive(7, 14, 20_000, 1e-9)))
     assert drawn.samples == drawn.worlds_total == every.samples > 14
     assert drawn.converged
     assert (drawn.sem == 0).all()
@@ -208,7 +208,7 @@ def test_of_few_worlds_none_is_drawn_twice_and_all_of_them_are_exact():
 
 def test_density_mean_and_variance_are_of_the_same_weights():
     state, question = position(13)
-    value = value_of(SOLVER, state, 0, question, Sampling(40, 0, posterior=Posterior(tau=3.0)))
+    value = value_of(SOLVER, state, 0, question, WorldSampling(40, 0, posterior=Posterior(tau=3.0)))
     density, points = value.density(), np.arange(-42, 43)
     assert density.sum(axis=1) == pytest.approx(np.ones(len(value.tiles)))
     assert density @ points == pytest.approx(value.mean)
@@ -246,7 +246,7 @@ def test_settings_out_of_range_are_refused():
         lambda: Adaptive(threshold=0),
         lambda: Exploration(epsilon=1.5),
         lambda: Exploration(temperature=-1),
-        lambda: Sampling(worlds=0),
+        lambda: WorldSampling(worlds=0),
     ):
         with pytest.raises(OptionError):
             make()

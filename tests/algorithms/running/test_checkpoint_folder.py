@@ -69,7 +69,7 @@ def hidden(folder):
 
 def test_a_folder_holds_header_weights_and_other_files(folder):
     assert {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()} == {
-        "header.json",
+        "ludory.json",
         "run.safetensors",
         "tokenizer/words.txt",
     }
@@ -141,8 +141,8 @@ def test_a_flipped_bit_is_refused(folder, name):
 
 
 def edited(folder, **changes):
-    header = json.loads((folder / "header.json").read_text())
-    (folder / "header.json").write_text(json.dumps(header | changes))
+    header = json.loads((folder / "ludory.json").read_text())
+    (folder / "ludory.json").write_text(json.dumps(header | changes))
 
 
 def test_a_changed_header_is_refused(folder):
@@ -164,8 +164,8 @@ def test_missing_files_are_told(folder, tmp_path):
     (folder / "tokenizer" / "words.txt").unlink()
     with pytest.raises(CheckpointError, match=r"damaged: its bytes of 'tokenizer/words\.txt'"):
         ludory.load(folder)
-    (folder / "header.json").unlink()
-    with pytest.raises(CheckpointError, match=r"a folder without a readable header\.json"):
+    (folder / "ludory.json").unlink()
+    with pytest.raises(CheckpointError, match=r"a folder without a readable ludory\.json"):
         ludory.load(folder)
     with pytest.raises(CheckpointError, match="no such file"):
         ludory.load(tmp_path / "none.ludory")

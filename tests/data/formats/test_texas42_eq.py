@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from ludory.agents.texas42.expected_value.decision_value import Adaptive, Sampling
+from ludory.agents.texas42.expected_value.decision_value import Adaptive, WorldSampling
 from ludory.agents.texas42.expected_value.exploration import Exploration
 from ludory.agents.texas42.expected_value.posterior import Posterior
 from ludory.agents.texas42.solver.solver import Solver
@@ -27,7 +27,7 @@ from ludory.envs.texas42.start import seed_deal
 from ludory.envs.texas42.tiles import tiles_of
 from ludory.errors import DataError
 
-SETTINGS = EqSettings(Sampling(4, 0, posterior=Posterior(window=4)), Exploration(epsilon=0.2))
+SETTINGS = EqSettings(WorldSampling(4, 0, posterior=Posterior(window=4)), Exploration(epsilon=0.2))
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_files_repeat_to_the_byte_and_others_do_not_pass(file, tmp_path):
     assert again.read_bytes() == file.read_bytes()
     check_eq(file, EqName(947), SETTINGS)
     with pytest.raises(DataError, match="sampler"):
-        check_eq(file, EqName(947), EqSettings(Sampling(5, 0)))
+        check_eq(file, EqName(947), EqSettings(WorldSampling(5, 0)))
     with pytest.raises(DataError, match="seed"):
         check_eq(file, EqName(948), SETTINGS)
 
@@ -124,7 +124,7 @@ def test_all_columns_are_documented():
 
 
 def test_other_records_do_not_change_a_record():
-    small = EqSettings(Sampling(2, 0))
+    small = EqSettings(WorldSampling(2, 0))
     solver = Solver()
     record_game(3, small, solver)
     assert (
@@ -207,7 +207,7 @@ def test_a_byte_that_fell_over_is_noticed(file, tmp_path, capsys):
 
 
 def test_of_one_world_the_error_is_unknown(tmp_path, capsys):
-    make_eq(target := tmp_path / "one.safetensors", EqName(3), EqSettings(Sampling(1, 1)), Solver())
+    make_eq(target := tmp_path / "one.safetensors", EqName(3), EqSettings(WorldSampling(1, 1)), Solver())
     view = next(iter(decisions(read_eq(target))))[0]
     assert all(math.isinf(slot.sem) for slot in view.slots)
     assert main(["texas42", "view", str(target), "--decision", "0"]) == 0

@@ -117,7 +117,7 @@ def parse_eq(argv: list[str]) -> _Options:
 
 
 def _settings(chosen: _Options) -> EqSettings:
-    from ludory.agents.texas42.expected_value.decision_value import Adaptive, Sampling
+    from ludory.agents.texas42.expected_value.decision_value import Adaptive, WorldSampling
     from ludory.agents.texas42.expected_value.exploration import Exploration
     from ludory.agents.texas42.expected_value.posterior import Posterior
     from ludory.algorithms.texas42.data.eq import EqSettings
@@ -140,6 +140,6 @@ def _settings(chosen: _Options) -> EqSettings:
         raise OptionError(
             f"--temperature {chosen.temperature}: must be above 0; --exploration greedy plays the best tile"
         )
-    sampling = Sampling(chosen.n_samples, chosen.enumerate_below, adaptive, posterior)
+    sampling = WorldSampling(chosen.n_samples, chosen.enumerate_below, adaptive, posterior)
     told = chosen.objective, chosen.bid, chosen.callable, chosen.sampler_seed, chosen.decl
     return EqSettings(sampling, exploration, *told)

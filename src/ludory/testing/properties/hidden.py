@@ -16,7 +16,7 @@ DRAWN = 3
 
 
 def hidden_information_stays_hidden(trial: Trial) -> str | None:
-    """When only hidden information changes (`redeal`), a seat's observation, mask, info and pictures stay the same."""
+    """When only hidden information changes (`redeal`), a seat's observation, mask, info, pictures and text stay the same."""
     reason = not_applicable(trial)
     if reason:
         return reason
@@ -82,9 +82,10 @@ def _compare_told(trial: Trial, engine: Engine, other: Engine, seat: int, where:
         if moment.to_move[i] == (0 if trial.facts.simultaneous else seat):
             mine, theirs = game.info(other.state, i), game.info(engine.state, i)
             require(mine == theirs, f"{where}, game {i}: info is {mine}, was {theirs}")
-        for name, draw in drawn(game).items():
+        written = {"codec": game.codec.encode} if game.codec else {}
+        for name, draw in (drawn(game) | written).items():
             same = draw(other.state, i, seat) == draw(engine.state, i, seat)
-            require(same, f"{where}, game {i}: {name} draws another picture for seat {seat}")
+            require(same, f"{where}, game {i}: {name} shows seat {seat} something else")
 
 
 def _goes_on_differently(trial: Trial, engine: Engine, other: Engine) -> bool:

@@ -1,0 +1,206 @@
+"""`LanguageAgent`: a language model that reads the game as text and answers with one action at a time."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.agents.agent import Agent
+from ludory.agents.draws import ONE_MORE, Draws, Keys, undrawn
+from ludory.agents.random import RandomAgent
+from ludory.envs.chance import hash_rows
+from ludory.envs.engine.protocol import Array, Engine, on_host
+from ludory.envs.game import Game
+from ludory.envs.seats.player import Memory
+from ludory.envs.text.presets import preset_of
+from ludory.envs.text.prompts import TextPrompts, checked_style, codec_of
+from ludory.envs.text.reply import Action, PromptMode, parse_reply
+from ludory.errors import OptionError
+
+from .generators import Sampling, make_generator
+from .model import LanguageModel, load_language_model
+
+LOG = logging.getLogger("ludory.language")
+_MOST_TURNS = 10_000
+"""Turn numbers that prompts count to."""
+_WARN_AFTER, _WARN_ABOVE = 20, 0.2
+"""Replies, and the share of them without a legal action, above which a score is said to be partly that of random moves."""
+
+
+class LanguageAgent(Agent):
+    """Every decision is a prompt of its own: the task, the state as the seat sees it, and the form of a reply. The first action is played.
+
+    Where a reply names no action that is legal, a legal one is drawn uniformly. `asked` and `unusable` count all replies and these, and a
+    warning is logged once if they are many: the score is then partly that of random legal moves.
+
+    Memory: int64 (rows, 2), a game's key and the number of its decisions; the text of a decision is a function of both and the weights.
+
+    Args:
+        game: with a text codec, and heads.
+        model: what to ask.
+        preset: of prompts, see `TextEnv`; "compact" for models that are made for it.
+        prompt_mode: "base", "world_model" or "no_think".
+        style: of states; None: the preset's.
+        sampling: how replies are drawn; temperature 0: always the same reply.
+        backend: see `make_generator`.
+        seed: of the draws; None: different in every run.
+
+    Raises:
+        OptionError: the game has no codec or continuous actions, or an argument is invalid.
+    """
+
+    name = "language"
+
+    def __init__(
+        self,
+        game: Game,
+        model: LanguageModel,
+        *,
+        preset: str = "default",
+        prompt_mode: PromptMode = "base",
+        style: str | None = None,
+        sampling: Sampling | None = None,
+        backend: Literal["auto", "hf", "static", "vllm"] = "auto",
+        seed: int | None = None,
+    ) -> None:
+        codec = codec_of(game)
+        game.need("a language model", "heads")
+        chosen = preset_of(preset)
+        if not chosen.compact:
+            most = min(max(game.facts.longest_game, 1), _MOST_TURNS)
+            chosen = chosen.changed({"turns": most, "actions_per_episode": most, "actions_per_turn": 1})
+        self._style = checked_style(game, style or ("compact" if chosen.compact else None))
+        beliefs = checked_style(game, "places" if chosen.compact else self._style)
+        self._prompts = TextPrompts(game, chosen, prompt_mode, self._style, beliefs)
+        self._codec, self._preset, self._mode, self._model = codec, chosen, prompt_mode, model
+        self._generator = make_generator(model, backend)
+        self._sampling = sampling or Sampling()
+        self._sampling.check()
+        self._edges = np.cumsum(game.facts.head_sizes)[:-1]
+        self._random, self._draws, self._warned = RandomAgent(game.facts), Draws(seed), False
+        self.asked = 0
+        """Number of replies so far."""
+        self.unusable = 0
+        """Number of replies without a legal action."""
+
+    def seed(self, seed: int) -> None:
+        """Restart the draws from `seed`."""
+        self._draws.seed(seed)
+
+    def initial_memory(self, rows: int) -> Memory:
+        """int64 (rows, 2): a fresh key, and 0 decisions."""
+        return undrawn(self._draws.fresh(rows))
+
+    def start_games(self, seat: int, keys: Keys) -> Memory:
+        """Memory of new games; their draws depend on `keys`."""
+        return undrawn(self._draws.keys(seat, keys))
+
+    def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """Actions (m,) or (m, H) of `seat` in the games `rows`.
+
+        Raises:
+            OptionError: the engine is not on the CPU.
+        """
+        if engine.device != "cpu":
+            raise OptionError(
+                f'{self.name} reads games on the CPU, this engine is on {engine.device}; type device="cpu"'
+            )
+        numbers = on_host(rows).astype(np.int64)
+        notes = self.initial_memory(len(numbers)) if memory is None else memory[numbers]
+        masks = engine.legal()[numbers]
+        masks = masks[:, seat] if masks.ndim == 3 else masks
+        states = self._codec.write(engine.state, numbers.tolist(), seat, self._style)
+        actions = on_host(self._random.act(masks, masks, notes)[0])
+        for k, action in enumerate(self._answers(states, notes)):
+            if action is not None and self._is_legal(masks[k], action):
+                actions[k] = action
+            else:
+                self.unusable += 1
+        self.asked += len(numbers)
+        self._warn()
+        if memory is not None:
+            memory[numbers] = notes + ONE_MORE
+        return actions
+
+    def _warn(self) -> None:
+        if not self._warned and self.asked >= _WARN_AFTER and self.unusable > _WARN_ABOVE * self.asked:
+            self._warned = True
+            LOG.warning(
+                "%s: %d of %d replies named no legal action; random legal moves were played instead, and the score is partly theirs",
+                self.name,
+                self.unusable,
+                self.asked,
+            )
+
+    def _answers(self, states: list[str], notes: NDArray[np.int64]) -> list[Action | None]:
+        """The first action of each reply, None if it names none."""
+        turns = notes[:, 1].tolist()
+        prompts = [self._messages(state, turn) for state, turn in zip(states, turns, strict=True)]
+        opened = [self._model.template.text(messages).rstrip().endswith("<think>") for messages in prompts[:1]]
+        ids = [self._model.template.begin(messages) for messages in prompts]
+        seeds = hash_rows(notes[:, 0], notes[:, 1]).tolist()
+        found: list[Action | None] = []
+        for generation in self._generator.generate(ids, self._sampling, seeds):
+            verdict = parse_reply(
+                self._model.decode(generation.ids),
+                self._codec.decode,
+                prompt_mode=self._mode,
+                max_actions=1,
+                separator=self._preset.separator,
+                opened=any(opened),
+            )
+            found.append(verdict.actions[0] if verdict.actions else None)
+        return found
+
+    def _messages(self, state: str, decided: int) -> list[dict[str, str]]:
+        prompts, preset = self._prompts, self._preset
+        left = max(preset.actions_per_episode - decided, 1)
+        turn = min(decided + 1, preset.turns)
+        return [*prompts.system, {"role": "user", "content": prompts.intro + prompts.turn(turn, state, left)}]
+
+    def _is_legal(self, mask: NDArray[np.bool_], action: Action) -> bool:
+        values = action if isinstance(action, tuple) else (action,)
+        heads = np.split(mask, self._edges)
+        return len(values) == len(heads) and all(
+            0 <= value < len(head) and bool(head[value]) for value, head in zip(values, heads, strict=True)
+        )
+
+
+def make(
+    game: Game,
+    path: Any = None,
+    *,
+    preset: str | None = None,
+    prompt_mode: PromptMode = "base",
+    style: str | None = None,
+    temperature: float = 1.0,
+    top_p: float = 1.0,
+    max_new_tokens: int = 400,
+    backend: Literal["auto", "hf", "static", "vllm"] = "auto",
+    device: str = "auto",
+    template: str = "auto",
+    seed: int | None = None,
+) -> LanguageAgent:
+    """`language(PATH)`: the model of a folder; also `language(PATH, prompt_mode=world_model, temperature=0)`.
+
+    preset: None: "compact" if the model has the words of that preset as tokens, else "default".
+
+    Raises:
+        OptionError: no path, the game has no codec, or an argument is invalid.
+        CheckpointError: the folder cannot be loaded.
+        PluginError: the extra `llm` is not installed.
+    """
+    if not isinstance(path, (str, Path, LanguageModel)):
+        raise OptionError(f"language({path!r}): name the folder of a model, as in language(runs/sft)")
+    codec_of(game)  # before a large model is loaded
+    model = load_language_model(path, device, template=template)
+    if preset is None:
+        preset = "compact" if "<state>" in model.tokenizer.get_vocab() else "default"
+    sampling = Sampling(temperature, top_p, max_new_tokens)
+    return LanguageAgent(
+        game, model, preset=preset, prompt_mode=prompt_mode, style=style, sampling=sampling, backend=backend, seed=seed
+    )

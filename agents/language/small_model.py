@@ -1,0 +1,98 @@
+"""A small language model with random weights, made on the spot: nothing is downloaded."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+
+from ludory.envs.game import Game
+from ludory.envs.make import make_game
+from ludory.envs.text.prompts import codec_of
+from ludory.errors import OptionError
+
+from .extras import needed
+from .model import LanguageModel
+from .tokenizers import character_tokenizer, word_tokenizer
+
+POSITIONS = {"words": 256, "characters": 4096}
+"""Most tokens of a sequence, by vocabulary."""
+
+
+def make_small_model(
+    vocabulary: Literal["words", "characters"] | Any = "words",
+    hidden: int = 96,
+    layers: int = 3,
+    heads: int = 4,
+    seed: int = 0,
+    *,
+    kind: Literal["gpt2", "llama"] = "gpt2",
+    positions: int | None = None,
+    template: str = "auto",
+    game: str | Game | None = None,
+    **words: Any,
+) -> LanguageModel:
+    """A model with random weights, a function of the arguments. With the defaults it has 0.36 M parameters.
+
+    Args:
+        vocabulary: "words" (`word_tokenizer`, for preset `compact`), "characters" (`character_tokenizer`), or a fast tokenizer.
+        hidden: width.
+        layers: blocks.
+        heads: of attention; they divide `hidden`.
+        seed: of the weights.
+        kind: "gpt2": learned positions, layer norm, GELU; "llama": rotary positions, RMS norm, SwiGLU.
+        positions: most tokens of a sequence. None: 256 for words, 4,096 otherwise.
+        template: see `ChatTemplate`.
+        game: whose symbols and actions are the words; None: Sokoban.
+        words: arguments of `word_tokenizer`.
+
+    Raises:
+        OptionError: an argument is invalid.
+        PluginError: the extra `llm` is not installed.
+    """
+    transformers = needed("transformers")
+    if hidden % heads or hidden // heads % 2:
+        raise OptionError(f"hidden={hidden}, heads={heads}: hidden / heads must be an even whole number")
+    if game is not None:
+        codec = codec_of(make_game(game))
+        words = {"symbols": tuple(codec.symbols), "actions": codec.action_names} | words
+    if vocabulary == "words":
+        tokenizer = word_tokenizer(**words)
+    elif words:
+        raise OptionError(f'{", ".join(words)}: only vocabulary="words" takes these and game=')
+    elif isinstance(vocabulary, str) and vocabulary != "characters":
+        raise OptionError(f"vocabulary={vocabulary!r}: must be words, characters or a fast tokenizer")
+    else:
+        tokenizer = character_tokenizer() if vocabulary == "characters" else vocabulary
+    limit = positions or POSITIONS.get(vocabulary if isinstance(vocabulary, str) else "", 4096)
+    ids = {"bos_token_id": None, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
+    if kind == "gpt2":
+        config = transformers.GPT2Config(
+            vocab_size=len(tokenizer),
+            n_embd=hidden,
+            n_layer=layers,
+            n_head=heads,
+            n_positions=limit,
+            activation_function="gelu_pytorch_tanh",  # one fused operation
+            resid_pdrop=0.0,
+            embd_pdrop=0.0,
+            attn_pdrop=0.0,
+            **ids,
+        )
+    elif kind == "llama":
+        config = transformers.LlamaConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=hidden,
+            intermediate_size=-(-8 * hidden // 3 // 16) * 16,
+            num_hidden_layers=layers,
+            num_attention_heads=heads,
+            max_position_embeddings=limit,
+            tie_word_embeddings=True,
+            **ids,
+        )
+    else:
+        raise OptionError(f"kind={kind!r}: must be gpt2 or llama")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = transformers.AutoModelForCausalLM.from_config(config)
+    return LanguageModel(model.eval(), tokenizer, template)

@@ -1,0 +1,320 @@
+"""Stage 2: fine-tuning on corrected replies, with Ludory's supervised loop or with TRL's trainer.
+
+The loss is the mean cross-entropy over all trained tokens of a batch (arXiv:2510.15047, equation 2), not a mean of means over rows.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from lightning.pytorch import Trainer
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from ludory.agents.language.extras import needed
+from ludory.agents.language.model import LanguageModel
+from ludory.agents.language.spans import SPAN_NAMES
+from ludory.algorithms.offline.supervised import PRECISIONS, OwnSigterm, own_random_state, plain_interrupt
+from ludory.algorithms.offline.supervised_module import Position, SupervisedModule
+from ludory.algorithms.running.optimiser_state import load_adam, save_adam
+from ludory.algorithms.running.training_logs import quiet_lightning
+from ludory.atomic import atomic_folder, settled_folder
+from ludory.errors import CheckpointError
+from ludory.reading import read_json
+
+from .config import SFTConfig, as_fields
+from .files import config_hash
+from .masks import IGNORED
+from .rows import RowBatch, TokenRow, batch_of, shuffled_batches, table_of
+
+Check = Callable[[LanguageModel], Mapping[str, float]]
+"""Plays with the model after an epoch, and returns figures to log."""
+VALIDATION_ROWS = 64
+STATE = "state.json"
+
+
+class Losses(NamedTuple):
+    """The loss of a batch, and its parts."""
+
+    mean: Tensor
+    """Mean over all trained tokens, weighted; with gradient."""
+    sums: Tensor
+    """float64 [2, 6]: sum of the unweighted losses of trained tokens, and their number, by span."""
+
+
+def token_losses(model: Any, batch: RowBatch) -> Losses:
+    """Cross-entropy of the trained tokens of a batch under a causal model."""
+    logits = model(input_ids=batch.ids, attention_mask=batch.attention, use_cache=False).logits  # [B, T, V]
+    labels, weights, spans = batch.labels[:, 1:], batch.weights[:, 1:], batch.spans[:, 1:]
+    trained = labels != IGNORED
+    each = torch.nn.functional.cross_entropy(logits[:, :-1][trained].float(), labels[trained], reduction="none")
+    used = weights[trained]
+    sums = torch.zeros(2, len(SPAN_NAMES), dtype=torch.float64)
+    with torch.no_grad():
+        kinds = spans[trained].cpu()
+        sums[0].index_add_(0, kinds, each.detach().double().cpu())
+        sums[1].index_add_(0, kinds, torch.ones(len(kinds), dtype=torch.float64))
+    return Losses((each * used).sum() / used.sum().clamp(min=1e-9), sums)
+
+
+def rate_at(config: SFTConfig, step: int, steps: int) -> float:
+    """Step size of a gradient step: linear from 0 in the warm-up, then a cosine to 0."""
+    warm = max(1, round(config.warmup * steps))
+    if step < warm:
+        return config.learning_rate * (step + 1) / warm
+    return config.learning_rate * 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm)))
+
+
+class SFT:
+    """A fine-tuning run of `model` on rows; `learn` goes on where an interrupted run with the same configuration was.
+
+    Args:
+        model: trained in place.
+        training: rows.
+        validation: rows, may be empty.
+        config: options.
+        out: folder for the model; beside it, OUT.progress holds the last checkpoint until the run is complete. None: nothing is written.
+        check: called after every epoch.
+        stamp: hash of what the run is made from; a checkpoint with another one is not used.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        training: list[TokenRow],
+        validation: list[TokenRow],
+        config: SFTConfig,
+        out: Path | None = None,
+        check: Check | None = None,
+        stamp: str = "",
+    ) -> None:
+        self.language_model, self.training, self.validation = model, training, validation
+        self.config, self.out, self.check = config, out, check
+        self.stamp = config_hash(stamp, as_fields(config), len(training), model.hash)
+        self.position = Position()
+        self.history: list[dict[str, float]] = []
+        self.table = table_of(config)
+        if config.lora_rank:
+            self._add_adapters()
+        self.network = model.model
+        self.optimizer = torch.optim.AdamW(
+            [weight for weight in self.network.parameters() if weight.requires_grad],
+            lr=config.learning_rate,
+            betas=config.betas,
+            weight_decay=config.weight_decay,
+        )
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Gradient steps of an epoch."""
+        return -(-len(self.training) // self.config.batch_size)
+
+    @property
+    def progress_folder(self) -> Path | None:
+        """Where the last checkpoint lies."""
+        return None if self.out is None else self.out.with_name(f"{self.out.name}.progress")
+
+    def learn(self) -> list[dict[str, float]]:
+        """Train all epochs; returns the figures of each.
+
+        Raises:
+            TrainingError: the loss is not finite.
+            OutputError: the folder cannot be written to.
+        """
+        self._resume()
+        if self.position.epoch < self.config.epochs:
+            with quiet_lightning(), own_random_state(torch.device("cpu")), plain_interrupt():
+                self._trainer().fit(_RowModule(self))
+        self.network.eval()
+        return self.history
+
+    def finish(self) -> None:
+        """Merge adapters, write the model to `out` and remove the checkpoint."""
+        if self.config.lora_rank and self.config.merge:
+            self.language_model.model = self.language_model.model.merge_and_unload()
+        if self.out is not None and self.progress_folder is not None:
+            self.language_model.save(self.out)
+            shutil.rmtree(self.progress_folder, ignore_errors=True)
+
+    def before_batch(self) -> bool:
+        """Set the step size, and write a checkpoint now and then."""
+        step = self.position.epoch * self.steps_per_epoch + self.position.batch
+        if self.position.batch and step % self.config.checkpoint_every == 0:
+            self._save()
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate_at(self.config, step, self.config.epochs * self.steps_per_epoch)
+        return True
+
+    def after_batch(self, samples: int, loss: float) -> None:
+        """Nothing is kept of single batches."""
+
+    def after_epoch(self, metrics: Mapping[str, float]) -> None:
+        """Play, log and write a checkpoint."""
+        self.position.next_epoch(metrics.get("val/loss"))
+        self.network.eval()
+        played = self.check(self.language_model) if self.check is not None else {}
+        self.history.append({**metrics, **played})
+        shown = {name: value for name, value in self.history[-1].items() if not name.startswith("time/")}
+        print(
+            f"sft epoch {self.position.epoch}/{self.config.epochs}: "
+            + ", ".join(f"{k} {v:.4g}" for k, v in shown.items()),
+            flush=True,
+        )
+        self._save()
+
+    def _trainer(self) -> Trainer:
+        return Trainer(
+            accelerator=self.language_model.device.type,
+            devices=1,
+            precision=PRECISIONS[self.config.precision],  # type: ignore[arg-type]
+            max_epochs=self.config.epochs - self.position.epoch,
+            gradient_clip_val=self.config.max_grad_norm,
+            logger=False,
+            callbacks=[OwnSigterm()],
+            limit_val_batches=1.0 if self.validation else 0,
+            num_sanity_val_steps=0,
+            use_distributed_sampler=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+        )
+
+    def _add_adapters(self) -> None:
+        peft = needed("peft")
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.config.seed)
+            adapters = peft.LoraConfig(
+                r=self.config.lora_rank,
+                lora_alpha=2 * self.config.lora_rank,
+                target_modules="all-linear",
+                task_type="CAUSAL_LM",
+            )
+            self.language_model.model = peft.get_peft_model(self.language_model.model, adapters)
+
+    def _weights(self) -> dict[str, Tensor]:
+        return {name: weight.detach() for name, weight in self.network.named_parameters() if weight.requires_grad}
+
+    def _save(self) -> None:
+        if self.progress_folder is None:
+            return
+        with atomic_folder(self.progress_folder) as folder:
+            save_file(
+                {name: weight.contiguous() for name, weight in self._weights().items()}, folder / "weights.safetensors"
+            )
+            save_file(save_adam(self.optimizer) or {"none": torch.zeros(1)}, folder / "optimizer.safetensors")
+            save_file(
+                {name: tensor.contiguous() for name, tensor in self.position.tensors().items()},
+                folder / "position.safetensors",
+            )
+            state = {"stamp": self.stamp, "position": self.position.numbers(), "history": self.history}
+            (folder / STATE).write_text(json.dumps(state), encoding="utf-8")
+
+    def _resume(self) -> None:
+        folder = None if self.progress_folder is None else settled_folder(self.progress_folder)
+        if folder is None or not (folder / STATE).exists():
+            return
+        try:
+            state: Any = read_json(folder / STATE)
+            if state["stamp"] != self.stamp:
+                return
+            weights = load_file(folder / "weights.safetensors")
+            own = self._weights()
+            for name, weight in weights.items():
+                own[name].copy_(weight)
+            load_adam(self.optimizer, load_file(folder / "optimizer.safetensors"))
+            self.position = Position.restored(state["position"], load_file(folder / "position.safetensors"))
+            self.history = state["history"]
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+            raise CheckpointError(f"{folder}: damaged ({error}); remove the folder to begin anew") from error
+        print(f"sft: goes on in epoch {self.position.epoch + 1} after {self.position.batch} steps", flush=True)
+
+
+class _RowModule(SupervisedModule):
+    """Rows through Ludory's supervised loop."""
+
+    def __init__(self, run: SFT) -> None:
+        super().__init__(run.network, run.optimizer, run.config.seed, bool(run.validation), run)
+        self._run = run
+
+    def _batches(self, batches: Iterator[list[TokenRow]]) -> Iterator[RowBatch]:
+        pad = self._run.language_model.tokenizer.pad_token_id or 0
+        return (batch_of(rows, self._run.table, pad) for rows in batches)
+
+    def training_batches(self) -> Iterator[RowBatch]:
+        config, position = self._run.config, self._run.position
+        rows = shuffled_batches(self._run.training, config.batch_size, config.seed, position.epoch)
+        return self._batches(islice(rows, position.batch, None))
+
+    def validation_batches(self) -> Iterator[RowBatch]:
+        rows = self._run.validation
+        return self._batches(rows[start : start + VALIDATION_ROWS] for start in range(0, len(rows), VALIDATION_ROWS))
+
+    def samples_in(self, batch: RowBatch) -> int:
+        return len(batch.ids)
+
+    def no_sums(self) -> Tensor:
+        return torch.zeros(2, len(SPAN_NAMES), dtype=torch.float64)
+
+    def training_step(self, batch: RowBatch, batch_idx: int) -> Tensor:
+        found = token_losses(self.policy, batch)
+        position = self._run.position
+        position.sums = position.sums + found.sums
+        return self.finite(found.mean, f"a batch of {len(batch.ids)} rows")
+
+    def validation_step(self, batch: RowBatch, batch_idx: int) -> None:
+        self._validated = self._validated + token_losses(self.policy, batch).sums
+
+    def metrics(self) -> dict[str, float]:
+        found = _by_span("train/", self._run.position.sums)
+        return found | (_by_span("val/", self._validated) if self._run.validation else {})
+
+
+def _by_span(prefix: str, sums: Tensor) -> dict[str, float]:
+    """Loss over all trained tokens and by span, and the perplexity of states; sums: [2, 6]."""
+    found = {f"{prefix}loss": float(sums[0].sum() / sums[1].sum().clamp(min=1))}
+    for kind, name in enumerate(SPAN_NAMES):
+        if sums[1, kind] > 0:
+            mean = float(sums[0, kind] / sums[1, kind])
+            found[f"{prefix}{name}_loss"] = mean
+            if name in ("observation", "prediction"):
+                found[f"{prefix}{name}_perplexity"] = math.exp(min(mean, 50.0))
+    return found
+
+
+def fine_tune(
+    model: LanguageModel,
+    training: list[TokenRow],
+    validation: list[TokenRow],
+    config: SFTConfig,
+    out: Path | None = None,
+    check: Check | None = None,
+    stamp: str = "",
+) -> list[dict[str, float]]:
+    """Fine-tune `model` in place with the trainer that the configuration names, and write it to `out`; returns figures by epoch.
+
+    Raises:
+        TrainingError: the loss is not finite.
+        PluginError: TRL is asked for and not installed.
+    """
+    if config.trainer == "trl":
+        from .trl_trainer import fine_tune_with_trl
+
+        return fine_tune_with_trl(model, training, config, out, check)
+    run = SFT(model, training, validation, config, out, check, stamp)
+    history = run.learn()
+    run.finish()
+    return history
+
+
+def batch_loss(model: LanguageModel, rows: list[TokenRow], table: NDArray[Any]) -> float:
+    """The loss of rows as one batch, without gradient."""
+    with torch.no_grad():
+        return float(token_losses(model.model, batch_of(rows, table, model.tokenizer.pad_token_id or 0)).mean)

@@ -1,0 +1,355 @@
+"""The whole claim of self-play fine-tuning on two CPU cores, with a model made on the spot and compact texts.
+
+A model from scratch learns the form of replies (0), plays and writes down states (1), learns from the corrected replies (2), and then
+learns to win by PPO (3). Beside it: PPO without any states ("direct"), PPO with the prompt that asks for states but without the fine-tuning
+("control"), and fine-tuning with other masks. Every part is kept in a file, and an interrupted run goes on to the same numbers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.agents.language.extras import needed
+from ludory.agents.language.model import LanguageModel, load_language_model
+from ludory.agents.language.small_model import make_small_model
+from ludory.algorithms.text_ppo.text_ppo import TextPPO
+from ludory.atomic import atomic_file
+from ludory.errors import OptionError
+from ludory.limits import PositiveFloat, PositiveInt, check_limits
+from ludory.reading import read_json
+
+from .config import EvalConfig, GenerateConfig, SFTConfig, TextConfig
+from .evaluation import anchor_scores, estimate, play
+from .files import TRAIN, VALIDATION, config_hash
+from .generate import RAGEN_TRAIN, generate
+from .rows import load_rows, load_validation
+from .scripted import learn_form, text_env
+from .sft import fine_tune
+
+ARMS = {"direct": "base", "control": "world_model", "spa": "world_model"}
+"""Arms of PPO, with the form of their replies."""
+ABLATIONS = ("states", "states_tags", "all_but_states", "placeholder")
+"""Masks that are compared with the paper's after fine-tuning."""
+SAVE_EVERY = 5
+"""Iterations between checkpoints of PPO."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TinyConfig:
+    """Sizes of the small experiment."""
+
+    env: str = "Sokoban-v0"
+    """Id of the game: of Sokoban, a frozen lake."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the game."""
+    arms: tuple[str, ...] = ("direct", "control", "spa")
+    """Arms of PPO."""
+    ablations: tuple[str, ...] = ABLATIONS
+    """Masks of fine-tuning beside the paper's."""
+    form_steps: PositiveInt = 400
+    """Gradient steps of stage 0."""
+    batches: PositiveInt = 8
+    """Batches of stage 1."""
+    groups: PositiveInt = 64
+    """Rooms of a batch of stage 1, and of an iteration of stage 3."""
+    group_size: PositiveInt = 8
+    """Episodes in each room."""
+    epochs: PositiveInt = 15
+    """Of stage 2."""
+    ablation_epochs: PositiveInt = 3
+    """Of stage 2 with other masks."""
+    batch_size: PositiveInt = 64
+    """Of stage 2."""
+    learning_rate: PositiveFloat = 2e-3
+    """Of stage 2."""
+    iterations: PositiveInt = 60
+    """Of stage 3."""
+    eval_every: PositiveInt = 20
+    """Iterations between evaluations."""
+    train_rooms: PositiveInt = 4000
+    """Training rooms, by seed."""
+    rooms: PositiveInt = 128
+    """Rooms of an evaluation."""
+    samples: PositiveInt = 8
+    """Episodes in each of them."""
+
+    def __post_init__(self) -> None:
+        """Check the limits of all fields.
+
+        Raises:
+            OptionError: naming the field, the value and what is allowed.
+        """
+        check_limits(self)
+        for arm in self.arms:
+            if arm not in ARMS:
+                raise OptionError(f"arms: no arm is called {arm!r}; must be among {', '.join(ARMS)}")
+        for mask in self.ablations:
+            if mask not in ABLATIONS:
+                raise OptionError(f"ablations: no mask is called {mask!r}; must be among {', '.join(ABLATIONS)}")
+
+    @property
+    def text(self) -> TextConfig:
+        """The game and its prompts."""
+        return TextConfig(env=self.env, options=self.options, preset="compact")
+
+    @property
+    def new_tokens(self) -> int:
+        """Most tokens of a reply; a lake has many holes to name."""
+        return 48 if self.env.startswith("Sokoban") else 80
+
+    def fast(self) -> TinyConfig:
+        """All stages in less than three minutes; nothing is learnt that one could show."""
+        return replace(
+            self,
+            ablations=("states",),
+            form_steps=200,
+            batches=1,
+            groups=16,
+            epochs=4,
+            ablation_epochs=1,
+            iterations=4,
+            eval_every=2,
+            rooms=32,
+            samples=4,
+        )
+
+
+class TinyRun:
+    """The parts of one seed, in a folder.
+
+    Args:
+        config: sizes.
+        seed: of the weights, the play and the order of rows.
+        folder: where models, data and `*.json` with the figures of each part lie.
+        note: called with a line whenever a part is done.
+    """
+
+    def __init__(self, config: TinyConfig, seed: int, folder: str | Path, note: Callable[[str], None] = print) -> None:
+        self.config, self.seed, self.folder, self.note = config, seed, Path(folder), note
+        self.stamp = config_hash(asdict(config), seed)
+        self.seen = training_rooms(config)
+
+    def run(self) -> dict[str, Any]:
+        """All parts; returns their figures by name."""
+        needed("transformers").utils.logging.disable_progress_bar()
+        found: dict[str, Any] = {"seed": self.seed, "form": self._part("form", self._form)}
+        found["data"] = self._part("data", self._data)
+        if "spa" in self.config.arms:
+            found["sft"] = self._part("sft", lambda: self._sft("think_answer", self.config.epochs))
+        for mask in self.config.ablations:
+            found[f"sft-{mask}"] = self._part(f"sft-{mask}", partial(self._sft, mask, self.config.ablation_epochs))
+        for arm in self.config.arms:
+            found[arm] = self._part(f"ppo-{arm}", partial(self._ppo, arm))
+        return found
+
+    def _part(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """The figures of a part: those of its file, if it is of this configuration, else made now."""
+        file = self.folder / f"{name}.json"
+        kept = _kept(file, self.stamp)
+        if kept is not None and kept.get("complete"):
+            return kept
+        began = process_time()
+        found = make()
+        found = {"cpu_s": round(process_time() - began, 1)} | found
+        _write(file, found | {"complete": True, "stamp": self.stamp})
+        self.note(f"seed {self.seed}, {name}: {summary_line(found)}")
+        return found
+
+    def _form(self) -> dict[str, Any]:
+        config = self.config
+        model = new_model(config, self.seed)
+        loss = learn_form(model, config.text, steps=config.form_steps, seed=self.seed)
+        model.save(self.folder / "form")
+        return {"loss": loss} | {mode: self._evaluated(model, mode) for mode in ("base", "world_model")}
+
+    def _data(self) -> dict[str, Any]:
+        config = self.config
+        how = GenerateConfig(
+            batches=config.batches,
+            groups=config.groups,
+            group_size=config.group_size,
+            max_new_tokens=config.new_tokens,
+            seeds="ragen",
+            seed=self.seed,
+            validation_share=0.1,
+        )
+        counts = generate(self._model("form"), config.text, how, self.folder / "data").counts
+        return {name: counts[name] for name in ("episodes", "turns", "success", "forms", "rows", "dropped")}
+
+    def _sft(self, mask: str, epochs: int) -> dict[str, Any]:
+        config, model = self.config, self._model("form")
+        how = SFTConfig(
+            mask=mask,
+            epochs=epochs,
+            batch_size=config.batch_size,
+            learning_rate=config.learning_rate,
+            max_length=128,
+            seed=self.seed,
+            check_rooms=0,
+        )
+        training = load_rows(self.folder / "data" / TRAIN, model, how)
+        validation = load_validation(self.folder / "data" / VALIDATION, model, how)
+        name = "sft" if mask == "think_answer" else f"sft-{mask}"
+        history = fine_tune(model, training, validation[:512], how, self.folder / name, None, self.stamp)
+        return {
+            "mask": mask,
+            "epochs": epochs,
+            "loss": {key: value for key, value in history[-1].items() if key.endswith(("loss", "perplexity"))},
+            "world_model": self._evaluated(model, "world_model"),
+        }
+
+    def _ppo(self, arm: str) -> dict[str, Any]:
+        """PPO from the fine-tuned model or from the form, evaluated now and then; goes on from its last checkpoint."""
+        config, mode, file = self.config, ARMS[arm], self.folder / f"ppo-{arm}.json"
+        kept = _kept(file, self.stamp) or {"curve": {}, "spent_cpu_s": 0.0}
+        place = self.folder / f"ppo-{arm}"
+        if place.is_dir() and kept["curve"]:
+            learner = TextPPO.load(place, env=text_env(config.text, 1).game)
+        else:
+            kept = {"curve": {}, "spent_cpu_s": 0.0}
+            learner = self._new_learner("sft" if arm == "spa" else "form", mode)
+        began = process_time()
+        while True:
+            point = str(learner.iteration)
+            if learner.iteration % config.eval_every == 0 and point not in kept["curve"]:
+                kept["curve"][point] = self._evaluated(learner.model, mode)
+                kept["curve"][point]["spent_cpu_s"] = round(kept["spent_cpu_s"] + process_time() - began, 1)
+                self.note(f"seed {self.seed}, {arm}, iteration {point}: {summary_line(kept['curve'][point])}")
+                _write(file, kept | {"complete": False, "stamp": self.stamp})
+            if learner.iteration >= config.iterations:
+                break
+            ahead = min(
+                SAVE_EVERY,
+                config.iterations - learner.iteration,
+                config.eval_every - learner.iteration % config.eval_every,
+            )
+            learner.learn(learner.num_timesteps + ahead * learner.config.episodes, reset_num_timesteps=False)
+            learner.save(place)
+        return {"curve": kept["curve"], "spent_cpu_s": round(kept["spent_cpu_s"] + process_time() - began, 1)}
+
+    def _new_learner(self, start: str, mode: str) -> TextPPO:
+        config = self.config
+        return TextPPO(
+            self._model(start),
+            text_env(config.text, 1).game,
+            preset="tiny",
+            prompt_mode=mode,
+            groups=config.groups,
+            group_size=config.group_size,
+            iterations=config.iterations,
+            train_rooms=config.train_rooms,
+            max_new_tokens=config.new_tokens,
+            val_every=0,
+            collapse_every=0,
+            device="cpu",
+            seed=self.seed,
+        )
+
+    def _model(self, name: str) -> LanguageModel:
+        return load_language_model(self.folder / name, device="cpu")
+
+    def _evaluated(self, model: LanguageModel, mode: str) -> dict[str, Any]:
+        """Pass@1 and Pass@k on all, seen and unseen rooms, and figures of the replies."""
+        how = eval_config(self.config, mode)
+        player, env = play(model, self.config.text, how)
+        rooms = env.room_hashes[:: env.group_size]
+        seen = np.isin(rooms, self.seen)
+        env.close()
+        return {**_scores(player.rates, self.config.samples, seen), **player.figures}
+
+
+def new_model(config: TinyConfig, seed: int, hidden: int = 96, layers: int = 3, heads: int = 4) -> LanguageModel:
+    """The small model, with the words of the game."""
+    env = text_env(config.text, 1)
+    env.close()
+    return make_small_model("words", hidden, layers, heads, seed, game=env.game)
+
+
+def eval_config(config: TinyConfig, mode: str) -> EvalConfig:
+    """How models are evaluated: RAGEN's validation seeds, temperature 1."""
+    return EvalConfig(
+        rooms=config.rooms,
+        samples=config.samples,
+        k=(1, config.samples),
+        prompt_mode=mode,
+        max_new_tokens=config.new_tokens,
+        seeds="ragen",
+        split=None,
+    )
+
+
+def training_rooms(config: TinyConfig) -> NDArray[np.uint64]:
+    """Hashes of all rooms of stages 1 and 3."""
+    env = text_env(config.text, 1)
+    rooms = env.game.rooms
+    if rooms is None:
+        raise OptionError(f"{config.env} has no rooms; choose a game that has, such as Sokoban-v0")
+    count = max(config.train_rooms, config.batches * config.groups)
+    drawn = rooms.draw(np.arange(RAGEN_TRAIN, RAGEN_TRAIN + count), None)
+    env.close()
+    return np.unique(np.asarray(rooms.hashes(drawn), np.uint64))
+
+
+def tiny_anchors(config: TinyConfig) -> dict[str, Any]:
+    """Random play and the optimum on the rooms of the evaluation."""
+    env = text_env(config.text, config.rooms, seeds="ragen", split="valid")
+    env.reset()
+    seen = np.isin(env.room_hashes, training_rooms(config))
+    env.close()
+    anchors = anchor_scores(config.text, eval_config(config, "base"))
+    return {
+        "rooms": len(seen),
+        "unseen_rooms": int((~seen).sum()),
+        **{player.name: _scores(player.rates, config.samples, seen) for player in anchors},
+    }
+
+
+def _scores(rates: Callable[[int], NDArray[np.float64]], samples: int, seen: NDArray[np.bool_]) -> dict[str, Any]:
+    found: dict[str, Any] = {"rooms": [round(float(rate), 4) for rate in rates(1)]}
+    for k in (1, samples):
+        for part, chosen in (("", np.ones(len(seen), bool)), ("_seen", seen), ("_unseen", ~seen)):
+            one = estimate(rates(k)[chosen]).as_json()
+            found[f"pass@{k}{part}"] = [one["mean"], one["stderr"]]
+    return found
+
+
+def summary_line(figures: Mapping[str, Any]) -> str:
+    """The most telling figures of a part."""
+    said = []
+    for name, value in figures.items():
+        if name == "curve" and value:
+            last = max(value, key=int)
+            said.append(f"iteration {last}: {summary_line(value[last])}")
+        elif name in ("base", "world_model"):
+            said.append(f"{name}: {summary_line(value)}")
+        elif name.startswith("pass@") and not name.endswith("_seen") and value[0] is not None:
+            said.append(f"{name} {100 * value[0]:.1f}")
+        elif name in ("form_ok", "observation_copied", "next_state_exact", "success"):
+            said.append(f"{name} {100 * value:.1f}")
+        elif name in ("cpu_s", "turns", "episodes"):
+            said.append(f"{name} {value:g}")
+    return ", ".join(said)
+
+
+def _kept(file: Path, stamp: str) -> dict[str, Any] | None:
+    """The figures in a file, if they are of this configuration."""
+    try:
+        found: Any = read_json(file)
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and found.get("stamp") == stamp else None
+
+
+def _write(file: Path, content: Mapping[str, Any]) -> None:
+    with atomic_file(file, "w") as handle:
+        json.dump(dict(content), handle, indent=1)
+        handle.write("\n")

@@ -1,0 +1,49 @@
+"""Reset options of Sokoban: a room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludory.envs.options import refuse_unknown
+from ludory.errors import OptionError
+
+from .bank import rooms_of
+from .levels import checked_rooms
+from .options import SokobanOptions
+from .state import BOX_ON_TARGET, HAS_PLAYER, start_bits
+
+KEYS = ("room", "fixed", "codes")
+
+
+def start_fields(options: SokobanOptions, given: Mapping[str, Any], count: int) -> dict[str, NDArray[Any]]:
+    """Field values for the next reset of `count` games.
+
+    room: codes 0..6, (R, C) for all games or (count, R, C). fixed, codes: in its place, what never changes (0..2) and codes 0..5, which do
+    not say what the player stands on. A room need not be closed: beyond its edge is wall.
+
+    Raises:
+        OptionError: unknown key, wrong shape, code or counts, or a room that is solved.
+    """
+    refuse_unknown("Sokoban", "reset option", given, KEYS)
+    asked = {name: value for name, value in given.items() if value is not None}
+    if not asked:
+        return {}
+    if "room" in asked and len(asked) > 1:
+        raise OptionError("give either room, or fixed and codes, not all of them")
+    rooms = checked_rooms("room", rooms_of(asked), options.boxes)
+    if rooms.shape[1:] != options.shape or len(rooms) not in (1, count):
+        raise OptionError(
+            f"room: shape {rooms.shape}, must be {options.shape} or {(count, *options.shape)}; `size=` says which size a game's rooms have"
+        )
+    bits, one = start_bits(rooms), np.ones(count, np.int8)
+    flat = bits.reshape(len(rooms), -1)
+    return {
+        "start": np.broadcast_to(bits, (count, *options.shape)),
+        "player": ((flat & HAS_PLAYER) != 0).argmax(1).astype(np.int16) * one,
+        "on_target": (rooms == BOX_ON_TARGET).sum((1, 2)).astype(np.int8) * one,
+        "given": one,
+    }

@@ -1,0 +1,204 @@
+"""Rooms of Sokoban: generated, packed, read from files, split by hash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ludory.agents.puzzles.sokoban_search import UNSOLVED, shortest_moves
+from ludory.envs.make import make_engine, make_game
+from ludory.envs.rooms import SPLITS, split_of
+from ludory.envs.sokoban.bank import Bank, read_bank, room_hashes, write_bank
+from ludory.envs.sokoban.generator import draw_rooms
+from ludory.envs.sokoban.levels import level_text, pack_levels, read_levels, unpack_levels
+from ludory.envs.sokoban.options import PRESETS, SokobanOptions
+from ludory.envs.sokoban.state import drawn_codes, start_codes
+from ludory.errors import DataError, OptionError
+
+BOXOBAN = Path(__file__).parents[2] / "golden" / "text_games" / "boxoban"
+SHARES = (8.1, 24.1, 11.6, 15.4, 16.8, 10.3, 5.7, 4.7, 2.1, 0.6, 0.4)
+"""Percent of 4,000 rooms 6x6/1 of RAGEN's own generator that 1, 2, ..., 10 and more actions solve at best."""
+
+
+def options(preset: str, **changes) -> SokobanOptions:
+    return SokobanOptions(**(PRESETS[preset] | changes))
+
+
+def test_generated_rooms_are_as_hard_as_those_of_the_original():
+    lengths = shortest_moves(draw_rooms(options("simple"), np.arange(4000)))
+    shares = [100 * (lengths == k).mean() for k in range(1, 11)] + [100 * (lengths > 10).mean()]
+    assert (lengths != UNSOLVED).all()
+    assert np.abs(np.subtract(shares, SHARES)).max() < 2
+
+
+@pytest.mark.parametrize("preset", ["two_boxes", "medium", "large"])
+def test_every_generated_room_can_be_solved(preset):
+    rooms = draw_rooms(options(preset), np.arange(40))
+    assert (shortest_moves(rooms, 2_000_000) > 0).all()
+
+
+def test_a_seed_stands_for_a_room():
+    rooms = draw_rooms(options("simple"), np.arange(200))
+    assert np.array_equal(rooms[50:60], draw_rooms(options("simple"), np.arange(50, 60)))
+    assert len(np.unique(room_hashes(rooms))) > 150
+    assert int(room_hashes(rooms[:1])[0]) == FIRST_ROOM
+
+
+FIRST_ROOM = 7190317742859723366
+"""Hash of the room of seed 0. It changes only with the version of the generator."""
+
+
+def reference_best(codes, places, depth, only_pulls, count_changes):
+    """The backward search, written out plainly: the best state's score, player and boxes."""
+    import sys
+
+    _rows, columns = codes.shape
+    targets = places[1:]
+    seen, best = set(), [0, None]
+    sys.setrecursionlimit(10_000)
+
+    def visit(player, boxes, touched, swaps, last, left):
+        if left - 1 <= 0 or (player, boxes_key(boxes, touched)) in seen:
+            return
+        seen.add((player, boxes_key(boxes, touched)))
+        spread = sum(
+            abs(a // columns - b // columns) + abs(a % columns - b % columns)
+            for a, b in zip(boxes, targets, strict=True)
+        )
+        score = 0 if set(boxes) & set(targets) or player in targets else swaps * spread
+        if score > best[0]:
+            best[:] = score, (player, *boxes)
+        for pull in (True, False)[: 1 if only_pulls else 2]:
+            for step in (-columns, columns, -1, 1):
+                ahead, behind = player + step, player - step
+                if codes.flat[ahead] == 0 or ahead in boxes:
+                    continue
+                if pull and behind in boxes:
+                    k = boxes.index(behind)
+                    moved = (*boxes[:k], player, *boxes[k + 1 :])
+                    one_more = 1 if not count_changes or k != last else 0
+                    visit(ahead, moved, touched | {k}, swaps + one_more, k, left - 1)
+                else:
+                    visit(ahead, boxes, touched, swaps, last, left - 1)
+
+    visit(places[0], tuple(targets), frozenset(), 0, -1, depth)
+    return best
+
+
+def boxes_key(boxes, touched):
+    return frozenset((box, k in touched) for k, box in enumerate(boxes))
+
+
+@pytest.mark.parametrize(("only_pulls", "count_changes"), [(True, True), (False, False)])
+@pytest.mark.parametrize("boxes", [1, 2])
+def test_the_backward_search_finds_what_the_plain_one_finds(only_pulls, count_changes, boxes):
+    from ludory.envs.sokoban import generator
+
+    random = np.array([5, 0], np.int64)
+    search = generator._new_search(6, 6, boxes, 60)
+    found = 0
+    for _ in range(15):
+        codes, places, best = np.zeros((6, 6), np.uint8), np.zeros(1 + boxes, np.int64), np.zeros(1 + boxes, np.int64)
+        generator._draw_topology(random, codes)
+        if generator._draw_places(random, codes, places):
+            score = generator._play_backward(codes, places, 60, only_pulls, count_changes, search, best)
+            expected = reference_best(codes, places.tolist(), 60, only_pulls, count_changes)
+            assert (score, tuple(best.tolist()) if score else None) == (expected[0], expected[1])
+            found += score > 0
+    assert found > 5
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_splits_are_disjoint(split):
+    game = make_game("Sokoban-v0")
+    hashes = game.rooms.hashes(game.rooms.draw(np.arange(100), split))
+    assert (split_of(hashes) == SPLITS.index(split)).all()
+
+
+def test_engines_of_a_split_start_in_its_rooms():
+    game = make_game("Sokoban-v0", split="valid", bank=64)
+    engine = make_engine(game, 50, seed=2)
+    engine.reset()
+    assert (split_of(room_hashes(start_codes(engine.state, range(50)))) == SPLITS.index("valid")).all()
+
+
+@pytest.mark.parametrize("name", ["unfiltered_train", "unfiltered_test", "medium_valid", "hard"])
+def test_boxoban_files_are_read_to_the_last_level(name):
+    levels = read_levels(BOXOBAN / f"boxoban_{name}.txt")
+    with np.load(BOXOBAN / "boxoban_sample.npz") as sample:
+        assert np.array_equal(levels.codes, sample[name])
+    assert levels.numbers.tolist() == list(range(len(levels.codes)))
+    packed = pack_levels(levels.codes)
+    assert packed.shape == (len(levels.codes), 22)
+    assert np.array_equal(unpack_levels(packed, (10, 10)), levels.codes)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("; 0\n#####\n#@$.#\n####\n", "level 0, row 2: 4 characters"),
+        ("; 0\n#####\n#@$.#\n#####\n\n; 7\n#####\n#@$?#\n#####", r"level 7, row 1, column 3: '\?'"),
+        ("; 4\n#####\n#@$$#\n#####", "level 4: room 0 has 1 players, 2 boxes"),
+        ("#####", "before the first header"),
+        ("", "no levels"),
+    ],
+)
+def test_damaged_level_files_are_named(tmp_path, text, problem):
+    (tmp_path / "levels.txt").write_text(text)
+    with pytest.raises(DataError, match=problem):
+        read_levels(tmp_path / "levels.txt")
+
+
+def test_a_level_is_written_as_it_was_read(tmp_path):
+    text = (BOXOBAN / "boxoban_hard.txt").read_text()
+    first = text.split("\n\n")[0] + "\n"
+    assert level_text(read_levels(BOXOBAN / "boxoban_hard.txt").codes[0], 0) == first
+
+
+def test_engines_play_the_levels_of_a_file():
+    game = make_game("Boxoban-v0", rooms=str(BOXOBAN / "boxoban_hard.txt"))
+    levels = read_levels(BOXOBAN / "boxoban_hard.txt").codes
+    engine = make_engine(game, 300, seed=1)
+    engine.reset()
+    rooms, numbers = drawn_codes(engine.state, range(300)), engine.state.level
+    assert np.array_equal(rooms, levels[numbers])
+    assert len(np.unique(numbers)) > 80
+
+
+def test_large_rooms_have_two_bytes_a_place():
+    codes = np.zeros((1, 20, 30), np.uint8)
+    codes[0, 1:-1, 1:-1] = 1
+    codes[0, 18, 27:30], codes[0, 2, 2], codes[0, 18, 28] = (4, 5, 0), 2, 6
+    codes[0, 18, 26] = 4
+    packed = pack_levels(codes)
+    assert np.array_equal(unpack_levels(packed, (20, 30)), codes)
+    game = make_game("Sokoban-v0", rooms=codes)
+    engine = make_engine(game)
+    engine.reset()
+    assert np.array_equal(drawn_codes(engine.state, [0]), codes)
+
+
+def test_banks_are_written_and_read(tmp_path):
+    rooms = draw_rooms(options("simple"), np.arange(20))
+    bank = Bank(rooms, room_hashes(rooms), shortest_moves(rooms))
+    write_bank(tmp_path / "rooms.npz", bank)
+    for got, expected in zip(read_bank(tmp_path / "rooms.npz"), bank, strict=True):
+        assert np.array_equal(got, expected)
+    game = make_game("Sokoban-v0", rooms=str(tmp_path / "rooms.npz"))
+    assert np.array_equal(game.rooms.draw(np.array([3, 23]))["room"], rooms[[3, 3]])
+
+
+def test_files_and_options_that_do_not_fit_are_refused(tmp_path):
+    (tmp_path / "bank.npz").write_bytes(b"none")
+    with pytest.raises(DataError, match="ludory sokoban bank"):
+        make_game("Sokoban-v0", rooms=str(tmp_path / "bank.npz"))
+    with pytest.raises(OptionError, match="no such file"):
+        make_game("Sokoban-v0", rooms="missing.npz")
+    with pytest.raises(OptionError, match="git clone"):
+        make_game("Boxoban-v0", levels="boxoban/medium/valid")
+    with pytest.raises(OptionError, match="given rooms have 10 rows"):
+        make_game("Boxoban-v0", rooms=str(BOXOBAN / "boxoban_hard.txt"), size=9)
+    with pytest.raises(OptionError, match="levels= one of"):
+        make_game("Boxoban-v0")
