@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ludory.errors import OptionError
@@ -75,6 +75,7 @@ literals = st.recursive(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # a loaded machine is no fault of the values drawn
 @given(
     st.lists(literals, max_size=3), st.dictionaries(st.from_regex("[a-z_]{1,8}", fullmatch=True), literals, max_size=3)
 )
