@@ -30,6 +30,8 @@ MOST_WEIGHTS = 10_000_000
 _TOKENS_AT_ONCE = 4096
 """Of prompts; their activations stay in the processor's cache."""
 _ROWS_OF_A_THREAD = 64
+_SHARED_FROM = 16
+"""Tokens of a common start of all prompts from which it is read once."""
 _GPT2, _LLAMA = ("gpt2",), ("llama", "qwen2")
 
 
@@ -149,6 +151,13 @@ class _Layer(NamedTuple):
         return self.down.added_to(x, inner)
 
 
+class _Cache(NamedTuple):
+    """Keys and values of one layer, (rows, G, D, positions): positions last, so that all scores of a row are computed at once."""
+
+    keys: Tensor
+    values: Tensor
+
+
 class _Network(NamedTuple):
     tokens: Tensor
     """(V, hidden)."""
@@ -164,6 +173,11 @@ class _Network(NamedTuple):
     groups: int
     size: int
     """D, of a head."""
+
+    def empty_cache(self, rows: int, positions: int) -> list[_Cache]:
+        """One per layer, not filled."""
+        shape = rows, self.groups, self.size, positions
+        return [_Cache(torch.empty(shape), torch.empty(shape)) for _ in self.layers]
 
     def embedded(self, ids: Tensor, places: Tensor) -> Tensor:
         """(n, hidden) of ids (n,) at places (n,)."""
@@ -255,13 +269,6 @@ def _weight(named: Mapping[str, Tensor], name: str) -> Tensor:
     return named[name]
 
 
-class _Cache(NamedTuple):
-    """Keys and values of one layer, (rows, G, D, positions): positions last, so that all scores of a row are computed at once."""
-
-    keys: Tensor
-    values: Tensor
-
-
 class _StaticDecoder:
     compact_at = 1.0  # rows are only renumbered, nothing is copied
 
@@ -274,46 +281,55 @@ class _StaticDecoder:
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def prefill(self, prompts: list[list[int]], of: Tensor) -> Tensor:
-        lengths = torch.tensor([len(prompt) for prompt in prompts])
-        longest, at_once = int(lengths.max()), max(1, _TOKENS_AT_ONCE // int(lengths.max()))
-        net = self._network
-        shape = len(prompts), net.groups, net.size, longest
-        self._prompts = [_Cache(torch.empty(shape), torch.empty(shape)) for _ in net.layers]
-        logits = []
+        net, lengths = self._network, torch.tensor([len(prompt) for prompt in prompts])
+        longest, shared = int(lengths.max()), _shared_start(prompts)
+        start = net.empty_cache(1, shared)
+        if shared:  # such as the task, which all prompts begin with
+            self._read(torch.tensor([prompts[0][:shared]]), torch.tensor([shared]), start, net.empty_cache(1, 0))
+        self._prompts, logits = net.empty_cache(len(prompts), longest), []
+        at_once = max(1, _TOKENS_AT_ONCE // (longest - shared))
         for first in range(0, len(prompts), at_once):
-            some = prompts[first : first + at_once]
-            ids = torch.tensor([prompt + [0] * (longest - len(prompt)) for prompt in some])
-            logits.append(self._read(ids, lengths[first : first + at_once], first))
+            rows = slice(first, first + at_once)
+            ids = torch.tensor([prompt[shared:] + [0] * (longest - len(prompt)) for prompt in prompts[rows]])
+            caches = [_Cache(*(part[rows] for part in cache)) for cache in self._prompts]
+            logits.append(self._read(ids, lengths[rows], caches, start))
         self._lengths, self._of, self._slots = lengths.numpy(), of.numpy(), np.arange(len(of))
         self._at, self._count = 0, len(of)
         return torch.cat(logits)[of]
 
-    def _read(self, ids: Tensor, lengths: Tensor, first: int) -> Tensor:
-        """Logits (n, V) behind prompts (n, L), padded on the right; fills the cache from row `first`.
+    def _read(self, ids: Tensor, lengths: Tensor, caches: list[_Cache], start: list[_Cache]) -> Tensor:
+        """Logits (n, V) behind prompts that begin with the same S tokens and go on with ids (n, L), padded on the right.
 
         Padding needs no mask, since no earlier position sees it. In the last layer only the last positions are asked.
+
+        Args:
+            ids: (n, L).
+            lengths: (n,) of the whole prompts.
+            caches: of S + L positions, which are written.
+            start: caches of the S first tokens, one row each.
         """
-        net, (count, longest) = self._network, ids.shape
-        places = torch.arange(longest).repeat(count)
+        net, (count, longest), past = self._network, ids.shape, start[0].keys.shape[-1]
+        places = torch.arange(past, past + longest).repeat(count)
+        seen_by = torch.ones(longest, past + longest, dtype=torch.bool).tril_(past) if past else None
         x = net.embedded(ids.flatten(), places)
-        last = torch.arange(count) * longest + lengths - 1
+        last = torch.arange(count) * longest + lengths - past - 1
         queries = net.heads * net.size
-        for k, layer in enumerate(net.layers):
+        for k, (layer, cache) in enumerate(zip(net.layers, caches, strict=True)):
             seen = layer.before_attention(x)
             top = k + 1 == len(net.layers)
-            own = seen[last] if top else seen
-            q = net.rotated(layer.qkv(own, 0, queries), places[last] if top else places)
-            kv = layer.qkv(seen, queries)
-            keys, values = kv.split(net.groups * net.size, -1)
-            keys = net.rotated(keys, places)
-            heads = [part.view(count, longest, net.groups, net.size) for part in (keys, values)]
-            for cache, part in zip(self._prompts[k], heads, strict=True):
-                cache[first : first + count] = part.permute(0, 2, 3, 1)
-            q = q.view(count, -1, net.heads, net.size).transpose(1, 2)
-            keys, values = (part.transpose(1, 2) for part in heads)
-            mask = (torch.arange(longest) < lengths[:, None])[:, None, None] if top else None
+            q = net.rotated(layer.qkv(seen[last] if top else seen, 0, queries), places[last] if top else places)
+            keys, values = layer.qkv(seen, queries).split(net.groups * net.size, -1)
+            for written, before, part in zip(cache, start[k], (net.rotated(keys, places), values), strict=True):
+                written[..., :past] = before
+                written[..., past:] = part.view(count, longest, net.groups, net.size).permute(0, 2, 3, 1)
+            mask = (torch.arange(past + longest) < lengths[:, None])[:, None, None] if top else seen_by
             attended = functional.scaled_dot_product_attention(
-                q, keys, values, mask, is_causal=not top, enable_gqa=net.groups != net.heads
+                q.view(count, -1, net.heads, net.size).transpose(1, 2),
+                cache.keys.transpose(2, 3),
+                cache.values.transpose(2, 3),
+                mask,
+                is_causal=mask is None,
+                enable_gqa=net.groups != net.heads,
             )
             x = layer.out.added_to(x[last] if top else x, attended.transpose(1, 2).reshape(-1, queries))
             x = layer.mlp(x)
@@ -360,9 +376,8 @@ class _StaticDecoder:
 
     def _grow(self) -> None:
         """Twice as many positions for replies, 32 at first."""
-        net, self._capacity = self._network, max(2 * self._capacity, 32)
-        shape = self._count, net.groups, net.size, self._capacity
-        grown = [_Cache(torch.empty(shape), torch.empty(shape)) for _ in net.layers]
+        self._capacity = max(2 * self._capacity, 32)
+        grown = self._network.empty_cache(self._count, self._capacity)
         for before, after in zip(self._replies, grown, strict=False):
             for old, new in zip(before, after, strict=True):
                 new[..., : self._at] = old[..., : self._at]
@@ -370,6 +385,14 @@ class _StaticDecoder:
 
     def keep(self, rows: Tensor) -> None:
         self._of, self._slots = self._of[rows.numpy()], self._slots[rows.numpy()]
+
+
+def _shared_start(prompts: list[list[int]]) -> int:
+    """Length of the start that all prompts have in common, less than the shortest of them; 0 if it is not worth reading it once."""
+    least, most = min(prompts), max(prompts)  # in the order of lists, so all others lie between them
+    shared = next((k for k, (a, b) in enumerate(zip(least, most, strict=False)) if a != b), min(len(least), len(most)))
+    shared = min(shared, min(map(len, prompts)) - 1)
+    return shared if len(prompts) > 1 and shared >= _SHARED_FROM else 0
 
 
 # In both kernels: own_keys (slots, G, D, capacity) of replies, filled up to `at`; keys (U, G, D, L) of prompts, whose lengths are `lengths`

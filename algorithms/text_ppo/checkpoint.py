@@ -85,7 +85,8 @@ def read_policy(folder: Path, lora: bool, device: str, template: str = "auto") -
     """The language model of a checkpoint; with LoRA, the one without its matrices."""
     model = load_language_model(folder, device=device, template=template)
     if lora:
-        model.model.load_state_dict(_read(folder / START / "model.safetensors"), strict=False)
+        for file in sorted((folder / START).glob("*.safetensors")):  # large models are written in parts
+            model.model.load_state_dict(_read(file), strict=False)
     return model
 
 

@@ -41,8 +41,6 @@ class TextPPOConfig:
     """"cpu", "cuda" or "auto"."""
     precision: Annotated[str, OneOf("32", "bf16")] = "32"
     """"32", or "bf16": matrix products in bfloat16, weights in float32."""
-    sharding: Annotated[str, OneOf("none", "fsdp2")] = "none"
-    """"fsdp2": weights are spread over the processes that `torchrun` started; each of them learns from a share of every minibatch."""
 
     groups: PositiveInt = 32
     """Rooms of an iteration."""
@@ -127,7 +125,7 @@ class TextPPOConfig:
     final_lr: PositiveFloat | None = None
     """Learning rate at the end, reached in a straight line; None: constant."""
     critic_lr: PositiveFloat | None = 1e-5
-    """Learning rate of a separate critic, and of the value head; None: that of the policy."""
+    """Learning rate of a separate critic and of the value head, constant; None: that of the policy."""
     betas: tuple[float, float] = (0.9, 0.999)
     """Of AdamW."""
     weight_decay: NonNegativeFloat = 0.01
@@ -267,7 +265,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "epochs": 2,
         "lr": 5e-4,
         "final_lr": 5e-5,
-        "critic_lr": None,
+        "critic_lr": 5e-3,
         "weight_decay": 0.0,
         "value": "shared",
         "dual_clip": None,

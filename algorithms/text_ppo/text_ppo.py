@@ -64,7 +64,7 @@ MOST_SKIPPED = 5
 Reward = Callable[[TokenBatch], NDArray[np.float64]]
 
 
-class Targets(NamedTuple):
+class BatchTargets(NamedTuple):
     """What is known of all tokens of a batch before the update, (N,) each, on the CPU."""
 
     decided: Tensor
@@ -265,7 +265,7 @@ class TextPPO(Learner):
                 metrics[f"val/success_{name}"] = float(batch.success[part].mean())
         return metrics
 
-    def targets(self, batch: TokenBatch) -> tuple[Targets, dict[str, float]]:
+    def targets(self, batch: TokenBatch) -> tuple[BatchTargets, dict[str, float]]:
         """Log-probabilities, values and advantages of all tokens of a batch under the current network, and metrics of them."""
         config = self.config
         wanted = batch.decided(config.response_mask)
@@ -291,7 +291,7 @@ class TextPPO(Learner):
         if old.values is not None:
             metrics["train/explained_variance"] = _explained(old.values[decided], found.returns[decided])
         in_loss = reference if config.kl_in == "loss" else None
-        return Targets(decided, advantages.float(), found.returns.float(), old, in_loss, importance), metrics
+        return BatchTargets(decided, advantages.float(), found.returns.float(), old, in_loss, importance), metrics
 
     def _advantages(
         self, batch: TokenBatch, scores: Tensor, old: TokenOutputs, decided: Tensor, reference: Tensor | None
@@ -377,7 +377,7 @@ class TextPPO(Learner):
         sums = np.bincount(batch.token_episode, weights=found.entropies.numpy(), minlength=batch.num_episodes)
         return torch.from_numpy(sums / np.maximum(lengths, 1))
 
-    def _passes(self, batch: TokenBatch, targets: Targets) -> dict[str, float]:
+    def _passes(self, batch: TokenBatch, targets: BatchTargets) -> dict[str, float]:
         """Gradient steps over all episodes, `epochs` times."""
         config = self.config
         number = (
@@ -397,7 +397,7 @@ class TextPPO(Learner):
                 steps += 1
         return {f"train/{name}": value / steps for name, value in sums.items()} | {"train/lr": policy_rate}
 
-    def _gradient_step(self, batch: TokenBatch, targets: Targets, lists: NDArray[np.int64]) -> dict[str, float]:
+    def _gradient_step(self, batch: TokenBatch, targets: BatchTargets, lists: NDArray[np.int64]) -> dict[str, float]:
         config = self.config
         self.optimiser.zero_grad()
         chosen = torch.zeros(len(batch.ids), dtype=torch.bool)
@@ -409,7 +409,7 @@ class TextPPO(Learner):
             batch, lists, targets.decided.numpy(), config.tokens_at_once, self._pad
         ):
             loss = self._loss(ids, rows, places, tokens, targets, weights)
-            loss.loss.backward()  # type: ignore[no-untyped-call]
+            loss.loss.backward()
             for name, value in loss._asdict().items():
                 sums[name] = sums.get(name, 0.0) + float(value.detach())
         norms = self._clip_gradients()
@@ -417,7 +417,7 @@ class TextPPO(Learner):
         return sums | norms
 
     def _loss(
-        self, ids: Tensor, rows: Tensor, places: Tensor, tokens: Tensor, targets: Targets, weights: Tensor
+        self, ids: Tensor, rows: Tensor, places: Tensor, tokens: Tensor, targets: BatchTargets, weights: Tensor
     ) -> TokenLoss:
         config, device = self.config, self.network.device
 

@@ -293,7 +293,7 @@ def from_fields(kind: type[T], values: Mapping[str, Any], where: str) -> T:
         if dataclasses.is_dataclass(hints[name]):
             if not isinstance(value, Mapping):
                 raise OptionError(f"{where}: {name}: got {shown(value)}, must be a mapping of fields")
-            value = from_fields(hints[name], value, f"{where}: {name}")  # type: ignore[arg-type]
+            value = from_fields(hints[name], value, f"{where}: {name}")
         made[name] = _float_if_due(hints[name], tuple(value) if isinstance(value, list) else value)
     try:
         return kind(**made)

@@ -87,7 +87,12 @@ def generate(
     if meta is not None and meta.get("complete"):
         return Generated(folder, meta["counts"])
     generator = make_generator(model, backend) if policy == "model" else None  # type: ignore[arg-type]
-    head = {"stamp": stamp, "tokenizer": tokenizer_hash(model.tokenizer), "model": plays, "code": code_hash()}
+    head: dict[str, Any] = {
+        "stamp": stamp,
+        "tokenizer": tokenizer_hash(model.tokenizer),
+        "model": plays,
+        "code": code_hash(),
+    }
     head |= {"text": as_fields(text), "generate": asdict(config), "versions": library_versions()}
     if meta is None:
         write_meta(folder, head | {"complete": False})

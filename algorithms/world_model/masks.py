@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludory.agents.language.spans import ANSWER, OBSERVATION, OTHER, PREDICTION, PROMPT, SPAN_NAMES, THINK
 from ludory.errors import OptionError
@@ -76,7 +76,7 @@ def span_weights(mask: str = "think_answer", weights: Mapping[str, float] | None
     return table
 
 
-def targets(ids: Sequence[int], spans: Sequence[int], table: NDArray[np.float32]) -> RowTargets:
+def targets(ids: ArrayLike, spans: ArrayLike, table: NDArray[np.float32]) -> RowTargets:
     """Labels and weights of one row; ids, spans: (n,); table: of `span_weights`."""
     weights = table[np.asarray(spans, np.int64)]
     return RowTargets(np.where(weights > 0, np.asarray(ids, np.int64), IGNORED), weights)

@@ -185,7 +185,7 @@ def _evaluated(
     config: SpaConfig, folder: Path, device: str, start: Mapping[str, str], trained: Mapping[str, Path]
 ) -> Evaluation:
     """The last stage first, then the others: the first one is compared with each."""
-    models = {name: load_language_model(place, device=device) for name, place in reversed(trained.items())}
+    models = {name: load_language_model(place, device=device) for name, place in reversed(list(trained.items()))}
     models |= {name: start_model(source, config.text, device) for name, source in start.items()}
     mode = str(config.ppo.get("prompt_mode", "")) or TextPPO.config_class().prompt_mode
     if config.ppo.get("preset") == "tiny" and "prompt_mode" not in config.ppo:

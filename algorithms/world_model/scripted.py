@@ -209,7 +209,7 @@ def learn_form(
         chosen = batch_of([rows[place] for place in draw.integers(0, len(rows), batch_size)], table, pad)
         loss = token_losses(model.model, chosen).mean
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(model.model.parameters(), 1.0)
         optimizer.step()
         losses.append(float(loss.detach()))

@@ -33,7 +33,7 @@ from ludory.reading import read_json
 from .config import SFTConfig, as_fields
 from .files import config_hash
 from .masks import IGNORED
-from .rows import TokenRow, RowBatch, batch_of, shuffled_batches, table_of
+from .rows import RowBatch, TokenRow, batch_of, shuffled_batches, table_of
 
 Check = Callable[[LanguageModel], Mapping[str, float]]
 """Plays with the model after an epoch, and returns figures to log."""

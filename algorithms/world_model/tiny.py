@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -38,7 +39,6 @@ ARMS = {"direct": "base", "control": "world_model", "spa": "world_model"}
 """Arms of PPO, with the form of their replies."""
 ABLATIONS = ("states", "states_tags", "all_but_states", "placeholder")
 """Masks that are compared with the paper's after fine-tuning."""
-NEW_TOKENS = 48
 SAVE_EVERY = 5
 """Iterations between checkpoints of PPO."""
 
@@ -101,6 +101,11 @@ class TinyConfig:
         """The game and its prompts."""
         return TextConfig(env=self.env, options=self.options, preset="compact")
 
+    @property
+    def new_tokens(self) -> int:
+        """Most tokens of a reply; a lake has many holes to name."""
+        return 48 if self.env.startswith("Sokoban") else 80
+
     def fast(self) -> TinyConfig:
         """All stages in less than three minutes; nothing is learnt that one could show."""
         return replace(
@@ -141,11 +146,9 @@ class TinyRun:
         if "spa" in self.config.arms:
             found["sft"] = self._part("sft", lambda: self._sft("think_answer", self.config.epochs))
         for mask in self.config.ablations:
-            found[f"sft-{mask}"] = self._part(
-                f"sft-{mask}", lambda mask=mask: self._sft(mask, self.config.ablation_epochs)
-            )
+            found[f"sft-{mask}"] = self._part(f"sft-{mask}", partial(self._sft, mask, self.config.ablation_epochs))
         for arm in self.config.arms:
-            found[arm] = self._part(f"ppo-{arm}", lambda arm=arm: self._ppo(arm))
+            found[arm] = self._part(f"ppo-{arm}", partial(self._ppo, arm))
         return found
 
     def _part(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -174,7 +177,7 @@ class TinyRun:
             batches=config.batches,
             groups=config.groups,
             group_size=config.group_size,
-            max_new_tokens=NEW_TOKENS,
+            max_new_tokens=config.new_tokens,
             seeds="ragen",
             seed=self.seed,
             validation_share=0.1,
@@ -244,6 +247,7 @@ class TinyRun:
             group_size=config.group_size,
             iterations=config.iterations,
             train_rooms=config.train_rooms,
+            max_new_tokens=config.new_tokens,
             val_every=0,
             collapse_every=0,
             device="cpu",
@@ -263,14 +267,11 @@ class TinyRun:
         return {**_scores(player.rates, self.config.samples, seen), **player.figures}
 
 
-def new_model(config: TinyConfig, seed: int, **shape: int) -> LanguageModel:
-    """The small model, with the words of the game; `shape`: hidden, layers, heads."""
+def new_model(config: TinyConfig, seed: int, hidden: int = 96, layers: int = 3, heads: int = 4) -> LanguageModel:
+    """The small model, with the words of the game."""
     env = text_env(config.text, 1)
-    codec = env.game.codec
-    assert codec is not None
-    words = {"symbols": tuple(codec.symbols), "actions": codec.action_names}
     env.close()
-    return make_small_model("words", seed=seed, **shape, **words)
+    return make_small_model("words", hidden, layers, heads, seed, game=env.game)
 
 
 def eval_config(config: TinyConfig, mode: str) -> EvalConfig:
@@ -280,7 +281,7 @@ def eval_config(config: TinyConfig, mode: str) -> EvalConfig:
         samples=config.samples,
         k=(1, config.samples),
         prompt_mode=mode,
-        max_new_tokens=NEW_TOKENS,
+        max_new_tokens=config.new_tokens,
         seeds="ragen",
         split=None,
     )

@@ -15,7 +15,7 @@ COLORS = {
     "player_in_hole": "1;97;41",
     "player_on_goal": "1;97;42",
 }
-SIDE, MARGIN, HEADER = 64, 16, 44
+SIDE, MARGIN, HEADER, LEAST_WIDTH = 64, 16, 44, 400
 ICE_FILL, EDGE, WATER, GROUND, TEXT = "#dff1fa", "#9cc7dd", "#17507a", "#0f2230", "#eaf6fc"
 
 
@@ -41,14 +41,15 @@ def last_move(state: State, i: int) -> str:
 def draw_svg(state: State, i: int, seat: int | None) -> str:
     """Game `i` as one SVG document."""
     size = len(state.cells[i])
-    width, height = size * SIDE + 2 * MARGIN, size * SIDE + HEADER + MARGIN
+    width = max(size * SIDE + 2 * MARGIN, LEAST_WIDTH)
+    left, height = (width - size * SIDE) / 2, size * SIDE + HEADER + MARGIN
     said = last_move(state, i)
     lines = [words(MARGIN, 29, f"step {int(state.steps[i])}{': ' + said if said else ''}", 15, TEXT, 600)]
     for cell, code in enumerate(state.cells[i].ravel().tolist()):
-        lines.append(at(MARGIN + cell % size * SIDE, HEADER + cell // size * SIDE, _cell(code)))
+        lines.append(at(left + cell % size * SIDE, HEADER + cell // size * SIDE, _cell(code)))
     row, column = divmod(int(state.player[i]), size)
     lines.append(
-        at(MARGIN + (column + 0.5) * SIDE, HEADER + (row + 0.5) * SIDE, _player(int(state.cells[i, row, column])))
+        at(left + (column + 0.5) * SIDE, HEADER + (row + 0.5) * SIDE, _player(int(state.cells[i, row, column])))
     )
     title = f"FrozenLake of {size} x {size} cells, step {int(state.steps[i])}"
     return svg_document(width, height, title, "", GROUND, lines)

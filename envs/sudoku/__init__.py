@@ -11,7 +11,7 @@ from ludory.envs.rooms import check_split
 from ludory.errors import OptionError
 
 from .pictures import draw_svg, draw_text, last_move
-from .rooms import Bank, SudokuRooms, puzzle_hash, start_fields
+from .rooms import PuzzleBank, SudokuRooms, puzzle_hash, start_fields
 from .rules import (
     DEFAULT,
     RAGEN2,
@@ -105,7 +105,7 @@ def make_game(
         codec=codec(size),
         rooms=drawn,
         last_move=last_move,
-        shared=Bank(drawn, count, split),
+        shared=PuzzleBank(drawn, count, split),
     )
 
 

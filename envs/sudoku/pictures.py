@@ -10,7 +10,7 @@ from ludory.envs.pictures import as_wanted, paint, svg_document, words
 from .rules import ACCEPTED, OTHER, REFUSED
 from .text import BLANK, RULES, action_name
 
-SIDE, MARGIN, HEADER = 48, 16, 44
+SIDE, MARGIN, HEADER, LEAST_WIDTH = 48, 16, 44, 380
 PAPER, LINE, INK, OWN, GROUND, TEXT = "#fbfaf5", "#5b5a52", "#24231f", "#1565c0", "#2b2a26", "#f4f2e8"
 SAID = {REFUSED: "refused", ACCEPTED: "accepted", OTHER: "accepted"}
 
@@ -46,21 +46,23 @@ def draw_svg(state: State, i: int, seat: int | None) -> str:
     codes, given = state.codes[i].tolist(), state.given[i].tolist()
     size = len(codes)
     box, board = math.isqrt(size), size * SIDE
+    width = max(board + 2 * MARGIN, LEAST_WIDTH)
+    left = (width - board) / 2
     said = last_move(state, i)
     lines = [
         words(MARGIN, 29, f"step {int(state.steps[i])}{': ' + said if said else ''}", 15, TEXT, 600),
-        f'<rect x="{MARGIN}" y="{HEADER}" width="{board}" height="{board}" fill="{PAPER}"/>',
+        f'<rect x="{left:g}" y="{HEADER}" width="{board}" height="{board}" fill="{PAPER}"/>',
     ]
     for row in range(size):
         for column in range(size):
             if value := codes[row][column]:
-                x, y = MARGIN + (column + 0.5) * SIDE, HEADER + (row + 0.5) * SIDE + 9
+                x, y = left + (column + 0.5) * SIDE, HEADER + (row + 0.5) * SIDE + 9
                 own = not given[row][column]
                 mark = words(x, y, str(value), 26, OWN if own else INK, 400 if own else 700, "middle")
                 lines.append(f'<g font-style="italic">{mark}</g>' if own else mark)
     for k in range(size + 1):
         at, wide = k * SIDE, 3 if k % box == 0 else 1
-        way = f"M{MARGIN} {HEADER + at}h{board}M{MARGIN + at} {HEADER}v{board}"
+        way = f"M{left:g} {HEADER + at}h{board}M{left + at:g} {HEADER}v{board}"
         lines.append(f'<path d="{way}" stroke="{LINE}" stroke-width="{wide}"/>')
     title = f"Sudoku of {size} x {size} cells, {int(state.blanks[i])} blank"
-    return svg_document(board + 2 * MARGIN, board + HEADER + MARGIN, title, "", GROUND, lines)
+    return svg_document(width, board + HEADER + MARGIN, title, "", GROUND, lines)

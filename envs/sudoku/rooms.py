@@ -142,7 +142,7 @@ def _bank(rooms: SudokuRooms, count: int, split: str | None) -> NDArray[np.int8]
     return np.stack([drawn["puzzle"], drawn["solution"]], axis=1)
 
 
-class Bank(Mapping[str, NDArray[Any]]):
+class PuzzleBank(Mapping[str, NDArray[Any]]):
     """`Game.shared` with `bank` int8 [count, 2, N, N], the puzzles of seeds 0, 1, ..., which are drawn when an engine needs them."""
 
     def __init__(self, rooms: SudokuRooms, count: int, split: str | None) -> None:

@@ -20,7 +20,7 @@ from ludory.agents.language.generators import (
 from ludory.agents.language.hf import HfGenerator
 from ludory.agents.language.model import LanguageModel
 from ludory.agents.language.small_model import make_small_model
-from ludory.agents.language.static import StaticGenerator, fits
+from ludory.agents.language.static import StaticGenerator, _shared_start, fits
 from ludory.errors import OptionError, PluginError
 
 from .models import byte_level, small
@@ -77,6 +77,43 @@ def test_static_and_hf_agree_token_by_token(name: str, sampling: Sampling) -> No
     for a, b in zip(first, second, strict=True):
         assert a.logprobs == pytest.approx(b.logprobs, abs=2e-5)
     assert len({tuple(one.ids) for one in first}) > 2
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_start_that_prompts_share_changes_nothing(name: str) -> None:
+    """The task stands before every state: it is read once, and replies are as if each prompt had been read alone."""
+    model = MODELS[name]()
+    ids = model.encode(STATE) * 3
+    prompts = [ids[:30] + ids[k : k + 1 + 2 * k] for k in range(9)] + [ids[:31]]
+    sampling, seeds = Sampling(max_new_tokens=20), list(range(10))
+    assert _shared_start(prompts) == 30
+    together = StaticGenerator(model).generate(prompts, sampling, seeds)
+    alone = StaticGenerator(model, rows_at_once=1).generate(prompts, sampling, seeds)
+    wanted = HfGenerator(model).generate(prompts, sampling, seeds)
+    assert [one.ids for one in together] == [one.ids for one in alone] == [one.ids for one in wanted]
+
+
+def test_several_threads_sample_the_same_text() -> None:
+    model, threads = small("words"), torch.get_num_threads()
+    prompts, seeds = prompts_of(model, 200), list(range(200))
+    found = []
+    try:
+        for count in (1, 2):
+            torch.set_num_threads(count)
+            found.append(
+                [one.ids for one in StaticGenerator(model).generate(prompts, Sampling(max_new_tokens=15), seeds)]
+            )
+    finally:
+        torch.set_num_threads(threads)
+    assert found[0] == found[1]
+
+
+def test_what_prompts_share() -> None:
+    start = list(range(5, 30))
+    assert _shared_start([[*start, 1], [*start, 2, 3], [*start, 2]]) == 25
+    assert _shared_start([start, [*start, 2]]) == 24  # a token of each prompt is left
+    assert _shared_start([[*start, 1]]) == 0
+    assert _shared_start([[1, 2, 3], [1, 2, 4]]) == 0
 
 
 @pytest.mark.parametrize("backend", ["hf", "static"])

@@ -53,12 +53,13 @@ def first_move_is_up(batch) -> np.ndarray:
 
 
 def test_a_toy_reward_is_learnt_in_ten_iterations():
-    model = TextPPO(form_model(), "Sokoban-v0", **{**SMALL, "groups": 16, "group_size": 8, "max_new_tokens": 10})
+    options = {**SMALL, "groups": 16, "group_size": 8, "max_new_tokens": 10, "actions_per_turn": 2}
+    model = TextPPO(form_model(), "Sokoban-v0", **options)
     model.reward = first_move_is_up
-    lines = learnt(model, 11)
-    returns = [line["rollout/return"] for line in lines]
-    assert returns[0] < 2.5
-    assert returns[10] >= 4.0, returns
+    # Of five turns: an episode whose room is solved on the way has fewer.
+    returns = [5 * line["rollout/return"] / line["rollout/turns"] for line in learnt(model, 11)]
+    assert returns[0] < 2
+    assert returns[10] >= 4.5, returns
 
 
 def test_a_resumed_run_has_the_same_numbers(written, tmp_path):

@@ -183,7 +183,7 @@ def evaluate(argv: list[str]) -> int:
     from ludory.algorithms.world_model.pipeline import seen_rooms, start_model
 
     text = chosen.text()
-    named = dict(one.split("=", 1) if "=" in one else (one, one) for one in chosen.model)
+    named = {one.partition("=")[0]: one.partition("=")[2] or one for one in chosen.model}
     models = {name: start_model(place, text) for name, place in named.items()}
     found = evaluate_models(models, text, chosen.config, seen_rooms(*named.values(), *chosen.seen))
     show_evaluation(f"{chosen.env}, prompt mode {chosen.config.prompt_mode}", found)
