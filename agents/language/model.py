@@ -209,10 +209,8 @@ def _check_folder(folder: Path, transformers: Any) -> None:
     if not (folder / "config.json").is_file():
         raise CheckpointError(f"{folder}: no config.json, so it is no model's folder; name one that transformers wrote")
     for name in ("config.json", "tokenizer_config.json"):
-        if (folder / name).is_file() and _json(folder / name).get("auto_map"):
-            raise CheckpointError(
-                f"{folder / name}: names code of its own (auto_map), which is never run; use a model that is part of transformers"
-            )
+        if (folder / name).is_file():
+            _check_code(folder / name, _json(folder / name))
     if (folder / "adapter_config.json").exists():
         raise CheckpointError(
             f"{folder}: holds an adapter; merge it into its model, save that, and name the new folder"
@@ -226,6 +224,21 @@ def _check_folder(folder: Path, transformers: Any) -> None:
     kind = _json(folder / "config.json").get("model_type")
     if kind not in transformers.models.auto.modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         raise CheckpointError(f"{folder}: model_type {kind!r} is not a causal language model of transformers")
+
+
+def _check_code(file: Path, settings: Any) -> None:
+    """Refuse settings, at any depth, that name code: of the folder, or kernels of attention that transformers would fetch and run."""
+    for key, value in settings.items() if isinstance(settings, dict) else enumerate(settings):
+        if key == "auto_map" and value:
+            raise CheckpointError(
+                f"{file}: names code of its own (auto_map), which is never run; use a model that is part of transformers"
+            )
+        if str(key).endswith("implementation") and "/" in str(value):
+            raise CheckpointError(
+                f"{file}: {key} names code of a repository ({value}), which is never run; remove the entry"
+            )
+        if isinstance(value, (dict, list)):
+            _check_code(file, value)
 
 
 def _json(file: Path) -> dict[str, Any]:

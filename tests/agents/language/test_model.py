@@ -130,6 +130,16 @@ def test_code_in_a_folder_is_refused_and_not_run(folder: Path, tmp_path: Path, f
     assert not marker.exists()
 
 
+@pytest.mark.parametrize(
+    "settings", [{"_attn_implementation": "a/b"}, {"text_config": {"attn_implementation": {"": "a/b"}}}]
+)
+def test_kernels_of_a_repository_are_refused(folder: Path, settings: dict[str, Any]) -> None:
+    """transformers would fetch and run them if the package `kernels` is installed."""
+    edit(folder / "config.json", **settings)
+    with pytest.raises(CheckpointError, match="attn_implementation names code of a repository"):
+        load_language_model(folder)
+
+
 def test_a_chat_template_cannot_reach_the_machine(folder: Path, tmp_path: Path) -> None:
     marker = tmp_path / "marker"
     attack = "{{ cycler.__init__.__globals__.os.system('touch " + str(marker) + "') }}"
