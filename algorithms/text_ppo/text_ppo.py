@@ -43,7 +43,7 @@ from .checkpoint import (
     restore_optimiser,
     write_checkpoint_folder,
 )
-from .config import TextPPOConfig, make_text_ppo_config
+from .config import PRESETS, TextPPOConfig, make_text_ppo_config
 from .filters import filter_groups
 from .loss import (
     TokenCoefficients,
@@ -107,6 +107,7 @@ class TextPPO(Learner):
         "device",
         "save_episodes",
     )
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
     config: TextPPOConfig
 
     def __init__(self, policy: Any = "auto", env: Any = None, preset: str = "default", **config: Any) -> None:
