@@ -17,6 +17,7 @@ SIBLINGS = 15
 SMALL = 50
 """Lines of a file below which it needs a reason of its own to be a file."""
 REASONS = {
+    "benchmarks/text_games/rules_loop.py": "a template that `bind` reads",
     "agents/networks/policies/gru.py": "the home of an id",
     "agents/texas42/play/greedy.py": "a way to play, beside the others",
     "envs/engine/binding/bot_cpu.py": "a template that `bind` reads",

@@ -13,8 +13,7 @@ from ludory.envs.options import check_choice, read_options
 from ludory.errors import OptionError
 
 from .bank import DrawnBank, SokobanRooms, bank_rows, bank_size, bank_width, given_rooms, of_split
-from .boxoban import SETS, boxoban_levels
-from .levels import checked_rooms
+from .levels import SETS, boxoban_levels, checked_rooms
 from .observation import OBSERVE, observation_spec
 from .options import PRESETS, SokobanOptions
 from .pictures import draw_svg, draw_text

@@ -18,8 +18,9 @@ from ludory.envs.rooms import SPLITS, check_split, room_hash, split_of
 from ludory.errors import DataError, OptionError
 
 from .generator import draw_rooms
-from .levels import checked_rooms, combined, fixed_of, pack_levels, packed_width, read_levels
+from .levels import checked_rooms, fixed_of, pack_levels, packed_width, read_levels
 from .options import SokobanOptions
+from .start import rooms_of
 from .state import IS_DEAD, PLAYER, PLAYER_ON_TARGET, start_bits
 
 FORMAT = 1
@@ -75,21 +76,6 @@ class SokobanRooms:
     def hashes(self, options: Mapping[str, NDArray[Any]]) -> NDArray[np.uint64]:
         """(n,): hashes of the rooms in reset options."""
         return room_hashes(rooms_of(options))
-
-
-def rooms_of(given: Mapping[str, Any]) -> NDArray[np.uint8]:
-    """Rooms (n, R, C) with codes 0..6 from the reset options `room`, or `fixed` and `codes`."""
-    if "room" in given:
-        return checked_rooms("room", given["room"])
-    if "fixed" not in given or "codes" not in given:
-        raise OptionError("give either room, or both fixed and codes")
-    fixed, codes = np.asarray(given["fixed"]), np.asarray(given["codes"])
-    if fixed.shape != codes.shape or not np.isin(fixed, (0, 1, 2)).all():
-        raise OptionError(f"fixed: shape {fixed.shape}, must have the shape of codes, {codes.shape}, and values 0..2")
-    rooms = checked_rooms("codes", combined(fixed, codes))
-    if not np.array_equal(fixed_of(rooms), fixed.reshape(rooms.shape)):
-        raise OptionError("fixed and codes contradict each other: walls and targets must be those of `fixed`")
-    return rooms
 
 
 def bank_rows(rooms: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -155,7 +141,7 @@ def _cached(options: SokobanOptions) -> NDArray[np.uint8]:
     return packed
 
 
-class Bank(NamedTuple):
+class RoomFile(NamedTuple):
     """Rooms in a file."""
 
     codes: NDArray[np.uint8]
@@ -166,13 +152,13 @@ class Bank(NamedTuple):
     """(n,): fewest actions that solve each room; -1: not known."""
 
 
-def write_bank(path: str | Path, bank: Bank) -> None:
+def write_bank(path: str | Path, bank: RoomFile) -> None:
     """Write a bank, atomically, as a compressed .npz without pickles: `format`, `codes`, `hashes`, `lengths`."""
     with atomic_file(path) as handle:
         np.savez_compressed(handle, format=np.array(FORMAT), **bank._asdict())
 
 
-def read_bank(path: str | Path) -> Bank:
+def read_bank(path: str | Path) -> RoomFile:
     """Read what `write_bank` wrote.
 
     Raises:
@@ -182,7 +168,7 @@ def read_bank(path: str | Path) -> Bank:
         with np.load(path, allow_pickle=False) as file:
             if int(file["format"]) != FORMAT:
                 raise DataError(f"{path}: format {int(file['format'])}, this version reads {FORMAT}")
-            bank = Bank(file["codes"], file["hashes"], file["lengths"])
+            bank = RoomFile(file["codes"], file["hashes"], file["lengths"])
     except (OSError, ValueError, KeyError) as error:
         if isinstance(error, DataError):
             raise

@@ -1,7 +1,8 @@
-"""Rooms as arrays of codes: their checks, their packed form, and the level files of Boxoban."""
+"""Rooms as arrays of codes: their checks, their packed form, and Boxoban's level files and sets (google-deepmind/boxoban-levels, Apache-2.0)."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.envs.options import integer_array
+from ludory.atomic import atomic_file
+from ludory.envs.options import check_choice, integer_array
 from ludory.errors import DataError, OptionError
 
 from .state import BOX, BOX_ON_TARGET, FLOOR, PLAYER, PLAYER_ON_TARGET, TARGET, WALL
@@ -184,3 +186,38 @@ def level_text(codes: NDArray[np.uint8], number: int = 0) -> str:
     """One room (R, C) in the form of a level file."""
     rows = ("".join(LEVEL_SYMBOLS[code] for code in row) for row in codes.tolist())
     return "\n".join([f"; {number}", *rows, ""])
+
+
+SETS = tuple(
+    f"boxoban/{name}"
+    for name in ("unfiltered/train", "unfiltered/valid", "unfiltered/test", "medium/train", "medium/valid", "hard")
+)
+SHAPE = (10, 10)
+_SOURCE = "https://github.com/google-deepmind/boxoban-levels"
+
+
+def data_directory() -> Path:
+    """Folder of data sets: `LUDORY_DATA`, else `ludory` in the user's data folder."""
+    named = os.environ.get("LUDORY_DATA")
+    return Path(named) if named else Path(os.environ.get("XDG_DATA_HOME", "~/.local/share")).expanduser() / "ludory"
+
+
+def boxoban_levels(name: str) -> NDArray[np.uint8]:
+    """(n, 10, 10): codes of the set `name`, one of `SETS`. The packed levels are kept beside its files, 22 bytes a level.
+
+    Raises:
+        OptionError: no such set, or it is not in the data folder; the message is the command that fetches it.
+        DataError: a level file is damaged.
+    """
+    check_choice("levels", name, SETS)
+    folder = data_directory() / name
+    packed = folder.with_name(f"{folder.name}.packed.npy")
+    if packed.exists():
+        return unpack_levels(np.load(packed, allow_pickle=False), SHAPE)
+    if not any(folder.glob("*.txt")):
+        root = data_directory() / "boxoban"
+        raise OptionError(f"levels={name!r}: not in {folder}; type: git clone --depth 1 {_SOURCE} {root}")
+    levels = read_levels(folder).codes
+    with atomic_file(packed) as handle:
+        np.save(handle, pack_levels(levels))
+    return levels

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from ludory.envs.options import refuse_unknown
 from ludory.errors import OptionError
 
-from .bank import rooms_of
-from .levels import checked_rooms
+from .levels import checked_rooms, combined, fixed_of
 from .options import SokobanOptions
 from .state import BOX_ON_TARGET, HAS_PLAYER, start_bits
 
@@ -47,3 +46,18 @@ def start_fields(options: SokobanOptions, given: Mapping[str, Any], count: int) 
         "on_target": (rooms == BOX_ON_TARGET).sum((1, 2)).astype(np.int8) * one,
         "given": one,
     }
+
+
+def rooms_of(given: Mapping[str, Any]) -> NDArray[np.uint8]:
+    """Rooms (n, R, C) with codes 0..6 from the reset options `room`, or `fixed` and `codes`."""
+    if "room" in given:
+        return checked_rooms("room", given["room"])
+    if "fixed" not in given or "codes" not in given:
+        raise OptionError("give either room, or both fixed and codes")
+    fixed, codes = np.asarray(given["fixed"]), np.asarray(given["codes"])
+    if fixed.shape != codes.shape or not np.isin(fixed, (0, 1, 2)).all():
+        raise OptionError(f"fixed: shape {fixed.shape}, must have the shape of codes, {codes.shape}, and values 0..2")
+    rooms = checked_rooms("codes", combined(fixed, codes))
+    if not np.array_equal(fixed_of(rooms), fixed.reshape(rooms.shape)):
+        raise OptionError("fixed and codes contradict each other: walls and targets must be those of `fixed`")
+    return rooms

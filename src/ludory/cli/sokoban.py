@@ -65,7 +65,7 @@ def bank(argv: list[str]) -> int:
 
     from ludory.agents.puzzles.sokoban_search import UNSOLVED, shortest_moves
     from ludory.envs.make import make_game
-    from ludory.envs.sokoban.bank import Bank, given_rooms, of_split, room_hashes, write_bank
+    from ludory.envs.sokoban.bank import RoomFile, given_rooms, of_split, room_hashes, write_bank
 
     if chosen.levels is not None:
         rooms = of_split(given_rooms(chosen.levels), chosen.split)
@@ -79,7 +79,7 @@ def bank(argv: list[str]) -> int:
         rooms, hashes = rooms[first], hashes[first]
     limit = chosen.max_states
     lengths = shortest_moves(rooms, limit) if limit else np.full(len(rooms), UNSOLVED, np.int32)
-    write_bank(chosen.out, Bank(rooms, hashes, lengths))
+    write_bank(chosen.out, RoomFile(rooms, hashes, lengths))
     print(f"{chosen.out}: {_described(_Rooms(str(chosen.out), hashes, lengths))}")
     return 0
 

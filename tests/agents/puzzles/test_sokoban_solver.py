@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from support.golden_sokoban import text_episodes, traces
+from support.text_games.sokoban import text_episodes, traces
 
 from ludory.agents.make import make_agent
 from ludory.agents.puzzles.sokoban_search import UNSOLVED, PushSearch, plan_lengths, shortest_moves

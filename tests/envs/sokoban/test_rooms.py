@@ -10,7 +10,7 @@ import pytest
 from ludory.agents.puzzles.sokoban_search import UNSOLVED, shortest_moves
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.rooms import SPLITS, split_of
-from ludory.envs.sokoban.bank import Bank, read_bank, room_hashes, write_bank
+from ludory.envs.sokoban.bank import RoomFile, read_bank, room_hashes, write_bank
 from ludory.envs.sokoban.generator import draw_rooms
 from ludory.envs.sokoban.levels import level_text, pack_levels, read_levels, unpack_levels
 from ludory.envs.sokoban.options import PRESETS, SokobanOptions
@@ -182,7 +182,7 @@ def test_large_rooms_have_two_bytes_a_place():
 
 def test_banks_are_written_and_read(tmp_path):
     rooms = draw_rooms(options("simple"), np.arange(20))
-    bank = Bank(rooms, room_hashes(rooms), shortest_moves(rooms))
+    bank = RoomFile(rooms, room_hashes(rooms), shortest_moves(rooms))
     write_bank(tmp_path / "rooms.npz", bank)
     for got, expected in zip(read_bank(tmp_path / "rooms.npz"), bank, strict=True):
         assert np.array_equal(got, expected)
