@@ -277,7 +277,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "seeds": "ragen",
         "train_rooms": 4000,
         "max_new_tokens": 48,
-        "tokens_at_once": 8192,
+        "tokens_at_once": 2048,
     },
 }
 """Options that differ from the defaults, by preset."""
