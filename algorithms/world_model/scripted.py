@@ -173,7 +173,8 @@ def solver_of(env: TextEnv) -> Agent:
     """
     for beginning, name in SOLVERS.items():
         if env.game.name.startswith(beginning):
-            return make_agent(name, env.game)
+            horizon = f"(horizon={env.most_actions})" if beginning == "FrozenLake" else ""
+            return make_agent(name + horizon, env.game)
     raise OptionError(f"policy 'solver': no solver of {env.game.name} is known; the games are {', '.join(SOLVERS)}")
 
 

@@ -173,6 +173,8 @@ class TextGames:
 
     def write(self, rows: NDArray[np.int64], style: str) -> list[str]:
         """The games `rows` as the model sees them, one text each."""
+        if not len(rows):
+            return []
         state = self.engine.state
         if self.seat != "all":
             return self.codec.write(state, rows.tolist(), self.seat, style)

@@ -13,6 +13,7 @@ from ludory.algorithms.world_model import files
 from ludory.algorithms.world_model import generate as module
 from ludory.algorithms.world_model.config import GenerateConfig, TextConfig
 from ludory.algorithms.world_model.generate import generate, held_out, why_dropped
+from ludory.algorithms.world_model.tiny import TinyConfig, new_model
 from ludory.errors import DataError, OptionError, OutputError
 
 pytest.importorskip("transformers")
@@ -161,6 +162,15 @@ def test_the_split_is_by_room_alone():
     groups = held_out(np.zeros(2000, np.uint64), np.repeat(np.arange(1000), 2), 0.2)
     assert (groups[::2] == groups[1::2]).all()
     assert 0.15 < groups.mean() < 0.25
+
+
+@pytest.mark.parametrize("game", ["FrozenLakeFirm-v0"])
+def test_compact_texts_of_lakes_fit_the_small_model(game, tmp_path):
+    sizes = TinyConfig(env=game)
+    config = GenerateConfig(policy="solver", batches=1, groups=8, group_size=1, split=None)
+    assert generate(new_model(sizes, 0), sizes.text, config, tmp_path / "data").counts["success"] == 1
+    (ids,) = columns(tmp_path / "data" / files.TRAIN, "input_ids")
+    assert max(map(len, ids)) <= 128
 
 
 def test_a_solver_plays_the_games_that_have_one(model, tmp_path):
