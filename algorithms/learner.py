@@ -39,6 +39,8 @@ class Learner(ABC):
     config_class: ClassVar[type[Any]]
     changeable: ClassVar[tuple[str, ...]] = ()
     """Fields of the config that may change when a run is resumed."""
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Other defaults of the config by name, for configs with a field `preset`."""
     config: Any
 
     def __init__(self, game: Game, config: Any) -> None:

@@ -6,7 +6,8 @@ import copy
 import dataclasses
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from time import process_time
 from typing import Any, ClassVar, NamedTuple
@@ -42,7 +43,7 @@ from .checkpoint import (
     restore_optimiser,
     write_checkpoint_folder,
 )
-from .config import TextPPOConfig, make_text_ppo_config
+from .config import PRESETS, TextPPOConfig, make_text_ppo_config
 from .filters import filter_groups
 from .loss import (
     TokenCoefficients,
@@ -106,6 +107,7 @@ class TextPPO(Learner):
         "device",
         "save_episodes",
     )
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
     config: TextPPOConfig
 
     def __init__(self, policy: Any = "auto", env: Any = None, preset: str = "default", **config: Any) -> None:
@@ -128,7 +130,6 @@ class TextPPO(Learner):
         self.memory = estimate_memory(config, shape)
         """Estimated before the start."""
         available = available_memory(model.device)
-        LOG.info("%s", self.memory.text(available))
         if available is not None and self.memory.total > available:
             LOG.warning(
                 "%s; if it does not fit, lower tokens_at_once, set lora_rank or value='shared'",
@@ -160,6 +161,12 @@ class TextPPO(Learner):
     def _needs_reference(self) -> bool:
         own = self.config.lora_rank > 0 and self.config.reference is None
         return self.config.kl > 0 and not own
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Says how much memory the run needs, before it starts."""
+        LOG.info("%s", self.memory.text(available_memory(self.model.device)))
+        yield
 
     @property
     def step_timesteps(self) -> int:

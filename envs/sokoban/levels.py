@@ -18,7 +18,10 @@ from .state import BOX, BOX_ON_TARGET, FLOOR, PLAYER, PLAYER_ON_TARGET, TARGET, 
 
 LEVEL_SYMBOLS = "# .*$@+"
 """Characters of a level file by code 0..6."""
-_CODE_OF = {symbol: code for code, symbol in enumerate(LEVEL_SYMBOLS)}
+_KNOWN = frozenset(LEVEL_SYMBOLS)
+_CODES = np.zeros(128, np.uint8)
+for _code, _symbol in enumerate(LEVEL_SYMBOLS):
+    _CODES[ord(_symbol)] = _code
 _TARGETS = (TARGET, BOX_ON_TARGET, PLAYER_ON_TARGET)
 
 
@@ -135,20 +138,37 @@ def read_levels(path: str | Path) -> Levels:
     files = sorted(place.glob("*.txt")) if place.is_dir() else [place]
     codes: list[NDArray[np.uint8]] = []
     numbers: list[int] = []
+    checked = 0
     for file in files:
         for number, rows in _levels_of(file):
-            grid = np.array([[_CODE_OF[symbol] for symbol in row] for row in rows], np.uint8)
+            grid = _CODES[np.frombuffer("".join(rows).encode(), np.uint8)].reshape(len(rows), -1)
             if codes and grid.shape != codes[0].shape:
                 raise DataError(f"{file}: level {number} has size {grid.shape}, earlier ones have {codes[0].shape}")
-            try:
-                checked_rooms(f"{file}: level {number}", grid)
-            except OptionError as error:
-                raise DataError(str(error).split("; `boxes=`")[0]) from error
             codes.append(grid)
             numbers.append(number)
+        _check_levels(file, codes[checked:], numbers[checked:])
+        checked = len(codes)
     if not codes:
         raise DataError(f"{path}: no levels; a level file has a header `; 0` before each level")
     return Levels(np.stack(codes), np.array(numbers, np.int64))
+
+
+def _check_levels(file: Path, codes: list[NDArray[np.uint8]], numbers: list[int]) -> None:
+    """Check the counts of all levels of a file at once, and level by level only where one is wrong.
+
+    Raises:
+        DataError: names the first wrong level.
+    """
+    if not codes:
+        return
+    rooms = np.stack(codes)
+    boxes, targets = _count(rooms, *_BOXES), _count(rooms, *_TARGETS)
+    right = (boxes == targets) & (boxes > 0) & (_count(rooms, *_PLAYERS) == 1) & (_count(rooms, BOX) > 0)
+    for place in np.flatnonzero(~right)[:1]:
+        try:
+            checked_rooms(f"{file}: level {numbers[place]}", rooms[place])
+        except OptionError as error:
+            raise DataError(str(error).split("; `boxes=`")[0]) from error
 
 
 def _levels_of(file: Path) -> Iterator[tuple[int, list[str]]]:
@@ -175,9 +195,9 @@ def _check_row(file: Path, number: int, row: int, content: str, above: list[str]
     where = f"{file}: level {number}, row {row}"
     if number < 0:
         raise DataError(f"{where}: comes before the first header; a level begins with a line such as `; 0`")
-    for column, symbol in enumerate(content):
-        if symbol not in _CODE_OF:
-            raise DataError(f"{where}, column {column}: {symbol!r} is not one of {' '.join(LEVEL_SYMBOLS)!r}")
+    if not _KNOWN.issuperset(content):
+        column = next(k for k, symbol in enumerate(content) if symbol not in _KNOWN)
+        raise DataError(f"{where}, column {column}: {content[column]!r} is not one of {' '.join(LEVEL_SYMBOLS)!r}")
     if above and len(content) != len(above[0]):
         raise DataError(f"{where}: {len(content)} characters, the rows above have {len(above[0])}")
 

@@ -207,3 +207,14 @@ def test_weights_file_has_the_moments_by_name(written, tmp_path):
     model.save(tmp_path / "run")
     moments = load_file(tmp_path / "run" / "optimizer.safetensors")
     assert {"head.weight/exp_avg", "head.weight/exp_avg_sq", "head.weight/step"} <= set(moments)
+
+
+def test_the_command_takes_presets(tmp_path, capsys):
+    from ludory.cli import main
+
+    arguments = ["--env", "Sokoban-v0", "--preset", "tiny", "--groups", "2", "--group-size", "2", "--val-every", "0"]
+    out = ["--max-new-tokens", "4", "--timesteps", "4", "--out", str(tmp_path / "run.ludory")]
+    assert main(["train", "text-ppo", *arguments, *out]) == 0
+    config = ludory.load(tmp_path / "run.ludory").config
+    assert (config.lr, config.env_preset, config.groups, config.kl) == (5e-4, "compact", 2, 0.02)
+    assert "trained: 4 timesteps" in capsys.readouterr().out

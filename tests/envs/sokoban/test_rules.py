@@ -12,6 +12,7 @@ from ludory.envs.sokoban import dead
 from ludory.envs.sokoban.levels import LEVEL_SYMBOLS, level_text
 from ludory.envs.sokoban.state import BOX, BOX_ON_TARGET, PLAYER, WALL, drawn_codes, start_codes
 from ludory.errors import OptionError
+from ludory.testing import check_game
 
 UP, DOWN, LEFT, RIGHT = range(4)
 
@@ -215,3 +216,8 @@ def test_a_push_is_undone_by_a_pull_backward():
     row, column = np.argwhere(after == PLAYER)[0]
     pulled[row, column - 1], pulled[row, column], pulled[row, column + 1] = PLAYER, BOX, 1
     assert np.array_equal(pulled, cornered(CORRIDOR))
+
+
+@pytest.mark.parametrize("options", [{}, {"actions": "move9", "mask": "moves", "observation": "codes"}])
+def test_the_contract_is_kept(options):
+    check_game(make_game("SokobanLarge-v0", **options), games=4, cuda="skip")

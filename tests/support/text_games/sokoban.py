@@ -42,14 +42,11 @@ def text_episodes(env: str = "ragen-sokoban") -> list[dict[str, Any]]:
         return [episode for episode in map(json.loads, file) if episode["env"] == env]
 
 
-def differences(engine, trace: dict[str, np.ndarray], rooms: np.ndarray, limit: int | None = None) -> dict[str, int]:
-    """How many values differ when the games `rooms` of one configuration are replayed as a batch; also how many steps were compared.
-
-    limit: steps of each game that are replayed.
-    """
+def differences(engine, trace: dict[str, np.ndarray], rooms: np.ndarray) -> dict[str, int]:
+    """How many values differ when the games `rooms` of one configuration are replayed as a batch; also how many steps were compared."""
     rows, columns = engine.facts.observation.shape[-2:]
     first, last = trace["step_offsets"][rooms], trace["step_offsets"][rooms + 1]
-    lengths = last - first if limit is None else np.minimum(last - first, limit)
+    lengths = last - first
     states = [trace["states"][first[k] + rooms[k] :][: lengths[k] + 1, :rows, :columns] for k in range(len(rooms))]
     fixed = trace["room_fixed"][rooms, :rows, :columns]
     engine.reset(options={"fixed": fixed, "codes": np.stack([state[0] for state in states])})

@@ -196,13 +196,19 @@ def _model(chosen: _Options, rest: list[str]) -> Any:
         )
     game = chosen.game()
     suited = kind.suited_to(game)
-    config = _config(kind, chosen, rest, kind.config_class(**suited))
+    config = _config(kind, chosen, rest, kind.config_class(**suited | kind.presets.get(_preset(rest), {})))
     if suited:
         told = ", ".join(f"{name}={config[name]}" for name in suited)
         print(f"{chosen.algorithm} for {game.name}: {told}", flush=True)
     if "checkpoint_dir" in config:
         config["checkpoint_dir"] = config["checkpoint_dir"] or str(chosen.file.with_suffix(""))
     return kind(chosen.policy, game, **config)
+
+
+def _preset(rest: list[str]) -> str:
+    """The value of --preset, whose options are the defaults of the others; "" if there is none."""
+    joined = " ".join(rest).replace("--preset=", "--preset ").split()
+    return joined[joined.index("--preset") + 1] if "--preset" in joined[:-1] else ""
 
 
 def _config(kind: Any, chosen: _Options, rest: list[str], default: Any) -> dict[str, Any]:
