@@ -13,7 +13,7 @@ from ludory.envs.options import check_choice, read_options
 from ludory.errors import OptionError
 
 from .bank import DrawnBank, SokobanRooms, bank_rows, bank_size, bank_width, given_rooms, of_split
-from .levels import SETS, boxoban_levels, checked_rooms
+from .levels import SAMPLE, boxoban_levels, checked_rooms
 from .observation import OBSERVE, observation_spec
 from .options import PRESETS, SokobanOptions
 from .pictures import draw_svg, draw_text
@@ -31,7 +31,8 @@ def make_game(preset: str = "simple", rooms: Any = None, levels: str = "", **opt
     Args:
         preset: name of the defaults of `options`: simple, two_boxes, medium, large, gym or boxoban.
         rooms: rooms to draw from: codes 0..6 (n, R, C), a bank of `ludory sokoban bank`, or a level file. None: generated ones.
-        levels: a set of Boxoban levels to draw from, such as "boxoban/unfiltered/train".
+        levels: a set of Boxoban levels to draw from, such as "boxoban/unfiltered/train"; of `Boxoban-v0` "boxoban/sample", 1,000 levels that
+            come with the package.
         options: see `SokobanOptions`. `size` and `boxes` follow from given rooms.
 
     Raises:
@@ -41,9 +42,9 @@ def make_game(preset: str = "simple", rooms: Any = None, levels: str = "", **opt
     check_choice("preset", preset, tuple(PRESETS))
     if rooms is not None and levels:
         raise OptionError("give either rooms or levels, not both")
-    if preset == "boxoban" and rooms is None and not levels:
-        raise OptionError(f"Boxoban needs levels: levels= one of {', '.join(SETS)}, or rooms= a level file")
     named = ({} if rooms is None else {"rooms": rooms}) | ({"levels": levels} if levels else {})
+    if preset == "boxoban" and rooms is None:
+        levels = levels or SAMPLE
     given = given_rooms(rooms) if rooms is not None else boxoban_levels(levels) if levels else None
     follows = {} if given is None else {"size": tuple(given.shape[1:]), "boxes": int((given[0] > 2).sum()) - 1}
     chosen = read_options("Sokoban", SokobanOptions, PRESETS[preset] | follows | options, ("rooms", "levels"))

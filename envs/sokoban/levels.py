@@ -208,9 +208,14 @@ def level_text(codes: NDArray[np.uint8], number: int = 0) -> str:
     return "\n".join([f"; {number}", *rows, ""])
 
 
-SETS = tuple(
-    f"boxoban/{name}"
-    for name in ("unfiltered/train", "unfiltered/valid", "unfiltered/test", "medium/train", "medium/valid", "hard")
+SAMPLE = "boxoban/sample"
+"""The first 1,000 levels of boxoban/unfiltered/train, which come with the package."""
+SETS = (
+    SAMPLE,
+    *(
+        f"boxoban/{name}"
+        for name in ("unfiltered/train", "unfiltered/valid", "unfiltered/test", "medium/train", "medium/valid", "hard")
+    ),
 )
 SHAPE = (10, 10)
 _SOURCE = "https://github.com/google-deepmind/boxoban-levels"
@@ -230,6 +235,8 @@ def boxoban_levels(name: str) -> NDArray[np.uint8]:
         DataError: a level file is damaged.
     """
     check_choice("levels", name, SETS)
+    if name == SAMPLE:
+        return unpack_levels(np.load(Path(__file__).with_name("boxoban_sample.npy"), allow_pickle=False), SHAPE)
     folder = data_directory() / name
     packed = folder.with_name(f"{folder.name}.packed.npy")
     if packed.exists():

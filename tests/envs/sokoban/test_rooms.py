@@ -200,5 +200,10 @@ def test_files_and_options_that_do_not_fit_are_refused(tmp_path):
         make_game("Boxoban-v0", levels="boxoban/medium/valid")
     with pytest.raises(OptionError, match="given rooms have 10 rows"):
         make_game("Boxoban-v0", rooms=str(BOXOBAN / "boxoban_hard.txt"), size=9)
-    with pytest.raises(OptionError, match="levels= one of"):
-        make_game("Boxoban-v0")
+    with pytest.raises(OptionError, match="boxoban/sample"):
+        make_game("Boxoban-v0", levels="boxoban/easy")
+
+
+def test_the_levels_of_the_package_are_the_first_ones_of_the_training_set():
+    levels = read_levels(BOXOBAN / "boxoban_unfiltered_train.txt").codes
+    assert np.array_equal(make_game("Boxoban-v0").rooms.draw(np.arange(1000))["room"], levels)
