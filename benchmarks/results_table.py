@@ -221,7 +221,7 @@ def _pokemon_clone_rows(report: Report) -> Rows:
     for clone in report["clones"]:
         held_out, play = clone["held_out"], clone["play"]
         yield (
-            f"clone of `{play['against']}`, seed {clone['seed']}, `{clone['asked']['game']}`, {play['battles']:,} battles",
+            f"clone of `{play['against']}`, seed {clone['seed']}, `{report['game']}`, {play['battles']:,} battles",
             f"held-out accuracy {held_out['accuracy']:.3f} (largest power {held_out['max_power']:.3f}), "
             f"wins {100 * play['wins']:.1f} ± {100 * play['stderr']:.1f} %",
             ".85, 44 %",
