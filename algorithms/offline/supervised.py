@@ -37,6 +37,14 @@ from .supervised_module import Position, SupervisedModule
 
 PRECISIONS = {"32": "32-true", "bf16": "bf16-mixed"}
 """Ludory's name of a precision -> Lightning's."""
+OWN_LOOP: dict[str, Any] = {
+    "num_sanity_val_steps": 0,
+    "use_distributed_sampler": False,
+    "enable_checkpointing": False,
+    "enable_progress_bar": False,
+    "enable_model_summary": False,
+}
+"""Options of Lightning's trainer where checkpoints, progress and the order of batches are Ludory's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,11 +265,7 @@ class SupervisedAlgorithm(Algorithm):
             logger=loggers or False,
             callbacks=[OwnSigterm()],
             limit_val_batches=1.0 if self._validates else 0,
-            num_sanity_val_steps=0,
-            use_distributed_sampler=False,
-            enable_checkpointing=False,
-            enable_progress_bar=False,
-            enable_model_summary=False,
+            **OWN_LOOP,
         )
 
     def before_batch(self) -> bool:

@@ -94,7 +94,7 @@ KEYS = (
     Key("trainer.total_training_steps", ("ppo.iterations",)),
     Key("trainer.test_freq", ("ppo.val_every",)),
     Key("trainer.val_before_train", ("ppo.val_first",)),
-    Key("trainer.n_gpus_per_node", (), note="sharding: fsdp2 under torchrun"),
+    Key("trainer.n_gpus_per_node", (), note="one process; several GPUs are not supported yet"),
     Key("trainer.logger", (), note="loggers of `ludory train`"),
 )
 """Every original key that has a counterpart here."""

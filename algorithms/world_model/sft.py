@@ -22,7 +22,7 @@ from torch import Tensor
 from ludory.agents.language.extras import needed
 from ludory.agents.language.model import LanguageModel
 from ludory.agents.language.spans import SPAN_NAMES
-from ludory.algorithms.offline.supervised import PRECISIONS, OwnSigterm, own_random_state, plain_interrupt
+from ludory.algorithms.offline.supervised import OWN_LOOP, PRECISIONS, OwnSigterm, own_random_state, plain_interrupt
 from ludory.algorithms.offline.supervised_module import Position, SupervisedModule
 from ludory.algorithms.running.optimiser_state import load_adam, save_adam
 from ludory.algorithms.running.training_logs import quiet_lightning
@@ -180,11 +180,7 @@ class SFT:
             logger=False,
             callbacks=[OwnSigterm()],
             limit_val_batches=1.0 if self.validation else 0,
-            num_sanity_val_steps=0,
-            use_distributed_sampler=False,
-            enable_checkpointing=False,
-            enable_progress_bar=False,
-            enable_model_summary=False,
+            **OWN_LOOP,
         )
 
     def _add_adapters(self) -> None:

@@ -38,3 +38,8 @@ def test_splits_have_no_room_in_common(capsys):
 def test_two_sets_are_needed(capsys):
     assert main(["check", "rooms", str(HARD)]) == 2
     assert "must be two" in capsys.readouterr().err
+
+
+def test_a_missing_file_is_not_taken_for_a_game(capsys):
+    assert main(["check", "rooms", "missing.npz", str(HARD)]) == 2
+    assert "no such file" in capsys.readouterr().err

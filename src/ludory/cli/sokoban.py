@@ -145,6 +145,8 @@ def _read(name: str, count: int, seed: int, max_states: int) -> _Rooms:
             return _Rooms(name, *read_bank(name)[1:])
         rooms = given_rooms(name)
         return _Rooms(name, room_hashes(rooms), _lengths(rooms, max_states))
+    if Path(name).suffix in (".npz", ".npy", ".txt"):
+        raise OptionError(f"{name}: no such file; `ludory sokoban bank --out {name}` writes one")
     spec = parse_spec(name)
     game = make_game(spec.name, *spec.args, **spec.kwargs)
     if game.rooms is None:
