@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from ludory.agents.networks.import_sb3 import copy_weights, is_sb3_file, read_sb
 from ludory.agents.networks.policy import Policy, numpy_to_bits
 from ludory.agents.neural import NeuralAgent
 from ludory.algorithms.running.divergence import check_finite, check_savable
+from ludory.algorithms.running.threads import one_thread
 from ludory.algorithms.sampling.lanes import Lanes, make_lanes
 from ludory.algorithms.sampling.privileged import save_value
 from ludory.algorithms.sampling.sampler import Sampler
@@ -57,6 +59,8 @@ class Algorithm(Learner):
     """Field of the config with the weight of the KL to the policy in `config.teacher`; None: the algorithm has no teacher."""
     saves_folder: ClassVar[bool] = False
     """Whether a checkpoint is a folder, with the files that `write_files` writes, instead of one file."""
+    splits_batches: ClassVar[bool] = False
+    """Whether the algorithm shares batches among threads itself; PyTorch then uses one thread for each operation on the CPU."""
     continuous: ClassVar[bool] = False
     """Whether it also learns continuous actions."""
 
@@ -150,6 +154,12 @@ class Algorithm(Learner):
     def last_step(self) -> dict[str, Any]:
         """As `Sampler.last_step`."""
         return self.sampler.last_step
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """A context around `learn`: PyTorch's own threads, which spin after each operation, keep out of the way of ours."""
+        with one_thread() if self.splits_batches and self.device.type == "cpu" else nullcontext():
+            yield
 
     def training_state(self) -> dict[str, Tensor]:
         """Further tensors that a resumed run needs, beside weights, games and random state."""

@@ -31,6 +31,7 @@ class VTrace(Algorithm):
     """Off-policy actor-critic on replayed sequences, with the options of `VTraceConfig`."""
 
     id = "vtrace-v1"
+    splits_batches = True
     config_class: ClassVar[type[VTraceConfig]] = VTraceConfig
     inputs: ClassVar[tuple[str, ...]] = ("init_from", "teacher")
     teacher_weight = "c_kl"

@@ -15,7 +15,7 @@ from ludory.envs.chance import EPISODE, STREAM, hash_rows
 from ludory.envs.game import Game, GameFacts, State
 
 from .checks import checked_seed
-from .protocol import Array, on_host
+from .protocol import Array, NextTurn, on_host
 from .snapshot import identity, read_snapshot, write_snapshot
 
 if TYPE_CHECKING:  # not needed to start: importing it takes time
@@ -125,6 +125,26 @@ class EngineBase(ABC):
         if "deciding" in self.state._fields:
             return self.alive & self._copied(self.state.deciding, "bool")
         return self.alive
+
+    def play(self, actions: Any, packed: bool = False, out: NextTurn | None = None) -> NextTurn:
+        """Step, and return masks and observations of the seats to move; see `Engine.play`."""
+        self.step(actions)
+        masks, seen = out or (None, None)
+        return NextTurn(self.legal(out=masks), self.observe(packed=packed, out=seen))
+
+    @abstractmethod
+    def step(self, actions: Any, rows: Any | None = None) -> None:
+        """Play one action in every running game, or in `rows` only; see `Engine.step`."""
+
+    @abstractmethod
+    def legal(self, out: Any | None = None) -> Array:
+        """Legal masks; see `Engine.legal`."""
+
+    @abstractmethod
+    def observe(
+        self, seat: Any | None = None, rows: Any | None = None, packed: bool = False, out: Any | None = None
+    ) -> Array:
+        """What a seat sees; see `Engine.observe`."""
 
     def clone(self) -> Self:
         """Independent copy of all games."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,3 +144,30 @@ def illegal_action(
     seat = s if facts.simultaneous else int(to_move[i])
     where = f"{facts.name}, game {i}, seat {seat}" + (f", head {name}" if heads > 1 else "")
     return IllegalActionError(f"{where}: action {what} is not legal; legal: {listed}")
+
+
+Values = TypeVar("Values", bound=Any)
+
+
+def filled(out: Values | None, values: Values) -> Values:
+    """`values`, or `out` with them copied into it.
+
+    Raises:
+        OptionError: `out` has another shape or dtype.
+    """
+    if out is None:
+        return values
+    check_out(out, tuple(values.shape), values.dtype)
+    out[...] = values
+    return out
+
+
+def check_out(out: Any, shape: tuple[int, ...], dtype: Any) -> None:
+    """Refuse an array `out` that a result of this shape and dtype cannot be written to."""
+    found = tuple(getattr(out, "shape", ())), getattr(out, "dtype", type(out).__name__)
+    contiguous = out.is_contiguous() if hasattr(out, "is_contiguous") else found[0] == () or out.flags.c_contiguous
+    if found != (shape, dtype) or not contiguous:
+        raise OptionError(
+            f"out: must be a contiguous array of shape {shape} and dtype {dtype}, got shape {found[0]}, dtype {found[1]}; "
+            "leave it out at first, and give what was returned"
+        )

@@ -28,6 +28,7 @@ from .checks import (
     checked_seed,
     critic_spec,
     distinct_rows,
+    filled,
     head_offsets,
     illegal_action,
     start_fields,
@@ -170,19 +171,23 @@ class CudaEngine(EngineBase):
     def _offsets(self) -> Tensor:
         return self.tensor(head_offsets(self.facts))
 
-    def legal(self) -> Tensor:
+    def legal(self, out: Tensor | None = None) -> Tensor:
         """Legal masks; see `Engine.legal`."""
         masks = self._masks.permute(2, 1, 0) if self.facts.simultaneous else self._masks[:, 0].T
-        return self._copied(masks)
+        return self._copied(masks) if out is None else filled(out, masks)
 
-    def observe(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> Tensor:
+    def observe(
+        self, seat: Any | None = None, rows: Any | None = None, packed: bool = False, out: Tensor | None = None
+    ) -> Tensor:
         """What a seat sees; see `Engine.observe`."""
-        return self._seen(self._bound.observe_rows, self.facts.observation, seat, rows, packed)
+        return filled(out, self._seen(self._bound.observe_rows, self.facts.observation, seat, rows, packed))
 
-    def critic(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> Tensor:
+    def critic(
+        self, seat: Any | None = None, rows: Any | None = None, packed: bool = False, out: Tensor | None = None
+    ) -> Tensor:
         """What a value function may see in training; see `Engine.critic`."""
         kernel = self._bound.critic_rows if self._kernels.critic else self._bound.every_seat_rows
-        return self._seen(kernel, critic_spec(self.game), seat, rows, packed)
+        return filled(out, self._seen(kernel, critic_spec(self.game), seat, rows, packed))
 
     def used(self, actions: Any, seat: Any | None = None, rows: Any | None = None) -> Tensor:
         """Which heads have an effect; see `Engine.used`."""

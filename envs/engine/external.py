@@ -24,6 +24,7 @@ from .checks import (
     checked_rows,
     checked_seats,
     distinct_rows,
+    filled,
     head_offsets,
     illegal_action,
 )
@@ -270,17 +271,22 @@ class ExternalEngine(EngineBase):
             )
         return numbers
 
-    def legal(self) -> NDArray[np.bool_]:
+    def legal(self, out: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
         """Legal masks; see `Engine.legal`."""
-        return self.state.legal.copy() if self.facts.simultaneous else self.state.legal[:, 0].copy()
+        masks: NDArray[np.bool_] = self.state.legal if self.facts.simultaneous else self.state.legal[:, 0]
+        return masks.copy() if out is None else filled(out, masks)
 
-    def observe(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> NDArray[Any]:
+    def observe(
+        self, seat: Any | None = None, rows: Any | None = None, packed: bool = False, out: Any | None = None
+    ) -> NDArray[Any]:
         """What a seat sees; see `Engine.observe`."""
         rows, seats = self._rows_and_seats(seat, rows)
         seen: NDArray[Any] = self.state.observations[rows] if seats is None else self.state.observations[rows, seats]
-        return self._packed(seen, seen.ndim - len(self.facts.observation.shape)) if packed else seen
+        return filled(out, self._packed(seen, seen.ndim - len(self.facts.observation.shape)) if packed else seen)
 
-    def critic(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> NDArray[Any]:
+    def critic(
+        self, seat: Any | None = None, rows: Any | None = None, packed: bool = False, out: Any | None = None
+    ) -> NDArray[Any]:
         """What a value function may see in training: the observations of all seats, starting with its own; see `Engine.critic`."""
         rows, seats = self._rows_and_seats(seat, rows)
         if seats is None:
@@ -288,7 +294,7 @@ class ExternalEngine(EngineBase):
             seen = np.stack([self.critic_of_seats(rows, np.full(len(rows), player)) for player in players], axis=1)
         else:
             seen = self.critic_of_seats(rows, seats)
-        return self._packed(seen, seen.ndim - 1, critic=True) if packed else seen
+        return filled(out, self._packed(seen, seen.ndim - 1, critic=True) if packed else seen)
 
     def critic_of_seats(self, rows: Rows, seats: NDArray[np.int64]) -> NDArray[Any]:
         """(m, C): what a value function of `seats` (m,) may see; override it if `facts.critic` is set."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
+from time import perf_counter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from ludory.envs.game import Game, State
 from .base import EngineBase
 from .checks import (
     check_actions,
+    check_out,
     check_packable,
     check_redeal,
     check_started,
@@ -28,16 +30,24 @@ from .checks import (
     checked_seed,
     critic_spec,
     distinct_rows,
+    filled,
     head_offsets,
     illegal_action,
     start_fields,
 )
-from .parallel import ROWS_PER_THREAD, run_parts, thread_count
+from .parallel import run_parts, thread_count
+from .protocol import NextTurn
 from .snapshot import check_fields
 from .storage import new_records, own_fields, shared_arrays, views
 
 if TYPE_CHECKING:  # not needed to start: importing it takes time
     from typing_extensions import Self
+
+
+SPLIT_ROWS = 512
+"""Fewest rows that are worth splitting and timing."""
+PART_SECONDS = 1e-4
+"""Least work for a thread: waking one up costs about half of this."""
 
 
 class KernelEngine(EngineBase):
@@ -65,6 +75,7 @@ class KernelEngine(EngineBase):
         self._started, self._ready = np.zeros(self.num_games, bool), False
         self._all = np.arange(self.num_games)
         self._first_game = first_game
+        self._row_seconds: dict[str, float] = {}
         self._masks = np.ones((self.num_games, self._mask_rows, self.facts.num_actions), bool)
         self._records["terminated"] = True
         self._seed_streams(seed)
@@ -95,18 +106,24 @@ class KernelEngine(EngineBase):
         return (self._records, *self._shared.values()) if self._shared else self._records
 
     def run(self, kernel: Callable[..., None], count: int, *args: Any) -> None:
-        """Call a batch kernel for `count` rows, split among threads if the batch is large; its last arguments are start and stop.
+        """Call a batch kernel for `count` rows, split among threads if that saves time; its last arguments are start and stop.
 
         Raises:
             KernelError: the game's kernels cannot be compiled.
         """
+        name = kernel.__name__
+        known = self._row_seconds.get(name)
+        rows = max(1, int(PART_SECONDS / known)) if known else count
         try:
-            if self.threads == 1 or count < 2 * ROWS_PER_THREAD:
-                kernel(*args, 0, count)
+            if self.threads == 1 or count < max(SPLIT_ROWS, 2 * rows):
+                seconds = _row_seconds(kernel, args, 0, count)
             else:
-                run_parts(kernel, count, *args, threads=self.threads)
+                share = partial(_row_seconds, kernel, args)
+                seconds = max(run_parts(share, count, threads=self.threads, rows_per_thread=rows))
         except NumbaError as error:  # a kernel is compiled on its first call
             raise compile_error(error, self._kernels) from None
+        if count >= SPLIT_ROWS:  # the first call compiles and tells nothing; later ones may find other games
+            self._row_seconds[name] = 0.75 * known + 0.25 * seconds if known else 0.0 if known is None else seconds
 
     def reset(self, rows: Any | None = None, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
         """Start the next game in `rows` (default all); see `Engine.reset`."""
@@ -129,6 +146,31 @@ class KernelEngine(EngineBase):
             self._records["rewards"] = 0
         self.run(self._bound.step_rows, len(rows), self.kernel_state, rows, chosen, self._masks)
 
+    def play(self, actions: Any, packed: bool = False, out: NextTurn | None = None) -> NextTurn:
+        """Step, and return masks and observations of the seats to move; see `Engine.play`."""
+        if self.facts.simultaneous:  # every seat sees: nothing to gain from doing a game at a time
+            return super().play(actions, packed, out)
+        spec, count = self.facts.observation, self.num_games
+        if packed:
+            check_packable(self.facts, spec)
+        shape, dtype = ((-(-spec.size // 8),), np.uint8) if packed else (spec.shape, spec.dtype)
+        if out is None:
+            out = NextTurn(np.empty((count, self.facts.num_actions), bool), np.empty((count, *shape), dtype))
+        else:
+            check_out(out.masks, (count, self.facts.num_actions), np.dtype(bool))
+            check_out(out.observations, (count, *shape), np.dtype(dtype))
+        chosen = self._checked_actions(actions, self._all)
+        seen = out.observations.reshape(count, shape[0] if packed else spec.size)
+        if packed:
+            self.run(self._play_packed_rows, count, chosen, out.masks, seen)
+        else:
+            self.run(self._bound.play_rows, count, self.kernel_state, chosen, self._masks, out.masks, seen)
+        return out
+
+    def _play_packed_rows(self, actions: Any, masks: Any, out: NDArray[np.uint8], start: int, stop: int) -> None:
+        words = np.empty(out.shape[1], np.uint64)
+        self._bound.play_packed_rows(self.kernel_state, actions, self._masks, masks, words, out, start, stop)
+
     def _checked_actions(self, actions: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         chosen = np.asarray(actions)
         check_actions(self.facts, chosen.shape, chosen.dtype, chosen.dtype.kind in "iu", len(rows))
@@ -145,39 +187,46 @@ class KernelEngine(EngineBase):
     def _offsets(self) -> NDArray[np.int64]:
         return head_offsets(self.facts)
 
-    def legal(self) -> NDArray[np.bool_]:
+    def legal(self, out: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
         """Legal masks; see `Engine.legal`."""
-        return self._masks.copy() if self.facts.simultaneous else self._masks[:, 0].copy()
+        masks: NDArray[np.bool_] = self._masks if self.facts.simultaneous else self._masks[:, 0]
+        return masks.copy() if out is None else filled(out, masks)
 
-    def observe(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> NDArray[Any]:
+    def observe(
+        self, seat: Any | None = None, rows: Any | None = None, packed: bool = False, out: Any | None = None
+    ) -> NDArray[Any]:
         """What a seat sees; see `Engine.observe`."""
-        return self._of_seats(self._observe, seat, rows, packed)
+        return self._of_seats(self._observe, seat, rows, packed, out)
 
-    def critic(self, seat: Any | None = None, rows: Any | None = None, packed: bool = False) -> NDArray[Any]:
+    def critic(
+        self, seat: Any | None = None, rows: Any | None = None, packed: bool = False, out: Any | None = None
+    ) -> NDArray[Any]:
         """What a value function may see in training; see `Engine.critic`."""
-        return self._of_seats(self._critic, seat, rows, packed)
+        return self._of_seats(self._critic, seat, rows, packed, out)
 
-    def _of_seats(self, see: Callable[..., NDArray[Any]], seat: Any, rows: Any, packed: bool) -> NDArray[Any]:
-        """`see(seats, rows, packed)` of one seat per game, or of every seat of simultaneous games."""
+    def _of_seats(self, see: Callable[..., NDArray[Any]], seat: Any, rows: Any, packed: bool, out: Any) -> NDArray[Any]:
+        """`see(seats, rows, packed, out)` of one seat per game, or of every seat of simultaneous games."""
         rows = self._all if rows is None else checked_rows(rows, self.num_games)
         if not self._ready:
             check_started(self.facts, self._started, rows)
         if seat is None and self.facts.simultaneous:
             seats = range(self.facts.players)
-            return np.stack([see(np.full(len(rows), s), rows, packed) for s in seats], axis=1)
+            return filled(out, np.stack([see(np.full(len(rows), s), rows, packed, None) for s in seats], axis=1))
         if seat is None:
             movers = self._movers if len(rows) == self.num_games else np.full(len(rows), -1)
-            return see(movers, rows, packed)
-        return see(checked_seats(seat, len(rows), self.facts), rows, packed)
+            return see(movers, rows, packed, out)
+        return see(checked_seats(seat, len(rows), self.facts), rows, packed, out)
 
-    def _critic(self, seats: NDArray[np.int64], rows: NDArray[np.int64], packed: bool) -> NDArray[Any]:
+    def _critic(
+        self, seats: NDArray[np.int64], rows: NDArray[np.int64], packed: bool, out: NDArray[Any] | None
+    ) -> NDArray[Any]:
         spec = critic_spec(self.game)
         kernel = self._bound.critic_rows if self._kernels.critic else self._bound.every_seat_rows
         if packed:
             check_packable(self.facts, spec)
-        out = np.empty((len(rows), spec.size), spec.dtype)
-        self.run(kernel, len(rows), self.kernel_state, rows, seats, out)
-        return np.packbits(out, axis=1) if packed else out
+        seen = _space(None if packed else out, (len(rows), spec.size), spec.dtype)
+        self.run(kernel, len(rows), self.kernel_state, rows, seats, seen)
+        return filled(out, np.packbits(seen, axis=1)) if packed else seen
 
     def used(self, actions: Any, seat: Any | None = None, rows: Any | None = None) -> NDArray[np.bool_]:
         """Which heads have an effect; see `Engine.used`."""
@@ -198,16 +247,18 @@ class KernelEngine(EngineBase):
         out &= acting[rows, np.where(seats < 0, self._records["to_move"][rows], seats)][:, None]
         return out.reshape(count, self.facts.players, heads) if every else out
 
-    def _observe(self, seats: NDArray[np.int64], rows: NDArray[np.int64], packed: bool) -> NDArray[Any]:
+    def _observe(
+        self, seats: NDArray[np.int64], rows: NDArray[np.int64], packed: bool, out: NDArray[Any] | None
+    ) -> NDArray[Any]:
         spec, count = self.facts.observation, len(rows)
         if not packed:
-            out = np.empty((count, spec.size), spec.dtype)
-            self.run(self._bound.observe_rows, count, self.kernel_state, rows, seats, out)
-            return out.reshape(count, *spec.shape)
+            seen = _space(out, (count, *spec.shape), spec.dtype)
+            self.run(self._bound.observe_rows, count, self.kernel_state, rows, seats, seen.reshape(count, spec.size))
+            return seen
         check_packable(self.facts, spec)
-        out = np.empty((count, -(-spec.size // 8)), np.uint8)
-        self.run(self._packed_rows, count, rows, seats, out)
-        return out
+        seen = _space(out, (count, -(-spec.size // 8)), np.uint8)
+        self.run(self._packed_rows, count, rows, seats, seen)
+        return seen
 
     def _packed_rows(self, rows: Any, seats: Any, out: NDArray[np.uint8], start: int, stop: int) -> None:
         words = np.empty(out.shape[1], np.uint64)
@@ -221,6 +272,7 @@ class KernelEngine(EngineBase):
         other._shared = self._shared
         other.threads, other.seed, other._first_game = self.threads, self.seed, self._first_game
         other._records, other._masks, other._started = self._records[rows], self._masks[rows], self._started[rows]
+        other._row_seconds = self._row_seconds
         other._all, other._ready = np.arange(len(rows)), self._ready or bool(other._started.all())
         return other
 
@@ -252,3 +304,18 @@ class KernelEngine(EngineBase):
             self.__dict__.pop(derived, None)
         self._masks = np.ones((self.num_games, self._mask_rows, self.facts.num_actions), bool)
         self.run(self._bound.legal_rows, self.num_games, self.kernel_state, self._masks)
+
+
+def _row_seconds(kernel: Callable[..., None], args: tuple[Any, ...], start: int, stop: int) -> float:
+    """Call a kernel; returns the time of a row."""
+    started = perf_counter()
+    kernel(*args, start, stop)
+    return (perf_counter() - started) / max(1, stop - start)
+
+
+def _space(out: NDArray[Any] | None, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """`out` if it is given, else a new array."""
+    if out is None:
+        return np.empty(shape, dtype)
+    check_out(out, shape, np.dtype(dtype))
+    return out

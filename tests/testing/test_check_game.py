@@ -432,7 +432,7 @@ def test_a_finished_game_pays_again():
 
 
 class MasksOfFinishedGamesAreEmpty(KernelEngine):
-    def legal(self):
+    def legal(self, out=None):
         return super().legal() & ~self.over[:, None]
 
 
@@ -443,9 +443,28 @@ def test_the_mask_of_a_finished_game_is_not_all_true():
 # --- Observations ---------------------------------------------------------------------------------------------------------
 
 
+class LeavesGivenArraysAsTheyAre(KernelEngine):
+    def observe(self, seat=None, rows=None, packed=False, out=None):
+        return super().observe(seat, rows, packed)
+
+
+def test_an_engine_does_not_fill_given_arrays():
+    assert_caught("given arrays", maker=LeavesGivenArraysAsTheyAre, says=r"observe\(out=...\) returned another array")
+
+
+class PlaysWithOldMasks(KernelEngine):
+    def play(self, actions, packed=False, out=None):
+        before = self.legal()
+        return super().play(actions, packed, out)._replace(masks=before)
+
+
+def test_play_returns_masks_of_the_step_before():
+    assert_caught("given arrays", maker=PlaysWithOldMasks, says="masks of play")
+
+
 class ReusesItsBuffer(KernelEngine):
-    def observe(self, seat=None, rows=None, packed=False):
-        fresh = super().observe(seat, rows, packed)
+    def observe(self, seat=None, rows=None, packed=False, out=None):
+        fresh = super().observe(seat, rows, packed, out)
         buffers = self.__dict__.setdefault("_buffers", {})
         kept = buffers.setdefault((packed, fresh.shape), fresh)
         kept[:] = fresh

@@ -26,13 +26,28 @@ FEWEST_ROWS = 256
 class PackedLinear(nn.Linear):
     """`nn.Linear` over the bits of uint8 rows (m, ceil(in_features / 8)), big-endian as `numpy.packbits` makes them."""
 
+    _columns: tuple[tuple[int, int], NDArray[np.float32]] | None = None
+
     def forward(self, packed: Tensor) -> Tensor:
         """(..., out_features) in the weights' dtype, from (..., ceil(in_features / 8))."""
         rows = packed.shape[:-1].numel()
         if packed.device.type == "cpu" and self.weight.dtype == torch.float32 and rows >= FEWEST_ROWS:
-            out: Tensor = _BitSum.apply(packed.flatten(0, -2), self.weight, self.bias)  # type: ignore[no-untyped-call]
+            columns = self._by_bit(packed.shape[-1] * 8)
+            out: Tensor = _BitSum.apply(packed.flatten(0, -2), self.weight, self.bias, columns)  # type: ignore[no-untyped-call]
             return out.view(*packed.shape[:-1], -1)
         return linear(unpack(packed, self.in_features).to(self.weight.dtype), self.weight, self.bias)
+
+    def _by_bit(self, bits: int) -> NDArray[np.float32]:
+        """The weights with one contiguous row per bit (bits, out), padding bits 0; kept until the weights change.
+
+        Threads that share a batch find it made; two that do not make the same array without holding the interpreter's lock.
+        """
+        now = (self.weight._version, self.weight.data_ptr())
+        if self._columns is None or self._columns[0] != now:
+            columns = np.empty((bits, self.out_features), np.float32)
+            _transpose(self.weight.detach().numpy(), columns)
+            self._columns = now, columns
+        return self._columns[1]
 
 
 def unpack(packed: Tensor, size: int) -> Tensor:
@@ -44,31 +59,27 @@ def unpack(packed: Tensor, size: int) -> Tensor:
 
 class _BitSum(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, packed: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    def forward(ctx: Any, packed: Tensor, weight: Tensor, bias: Tensor, columns: NDArray[np.float32]) -> Tensor:
         rows = np.ascontiguousarray(packed.numpy())
         usual = usual_row(rows)
-        columns = np.zeros(
-            (rows.shape[1] * 8, len(weight)), np.float32
-        )  # one contiguous row per bit; padding bits add 0
-        columns[: weight.shape[1]] = weight.detach().t().numpy()
-        set_bits = np.unpackbits(usual).astype(bool)
-        start = bias.detach().numpy() + columns[set_bits].sum(0)
-        columns[set_bits] *= -1  # a difference from a usual one takes its weights away
+        signs = 1 - 2 * np.unpackbits(usual).astype(np.float32)  # a difference from a set bit takes its weights away
+        start = bias.detach().numpy().copy()
+        _add_usual(columns, signs, start)
         out = torch.empty(len(rows), weight.shape[0])
-        run_parts(_add_differences, len(rows), rows, usual, columns, start, out.numpy())
+        run_parts(_add_differences, len(rows), rows, usual, columns, signs, start, out.numpy())
         ctx.save_for_backward(packed)
         ctx.usual, ctx.in_features = usual, weight.shape[1]
         return out
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor, Tensor]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor, Tensor, None]:
         (gradient,) = gradients
         (packed,) = ctx.saved_tensors
         rows, grad = np.ascontiguousarray(packed.numpy()), gradient.contiguous().numpy()
         sums = run_parts(_difference_gradient, len(rows), rows, ctx.usual, grad)
         by_bit, total = torch.from_numpy(sum(sums[1:], start=sums[0]))[: ctx.in_features], gradient.sum(0)
         set_bits = torch.from_numpy(np.unpackbits(ctx.usual)[: ctx.in_features].astype(bool)).unsqueeze(1)
-        return None, torch.where(set_bits, total - by_bit, by_bit).t().contiguous(), total
+        return None, torch.where(set_bits, total - by_bit, by_bit).t().contiguous(), total, None
 
 
 def usual_row(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -94,8 +105,29 @@ def differences(row, usual, places):  # type: ignore[no-untyped-def]
     return count
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def _transpose(weight, out):  # type: ignore[no-untyped-def]
+    """Write `weight` (n, m) to `out` (at least m, n), the rows beyond m 0; in squares, so that both stay in the cache."""
+    n, m = weight.shape
+    out[m:] = 0
+    for first in range(0, n, 32):
+        for low in range(0, m, 32):
+            for i in range(first, min(first + 32, n)):
+                for j in range(low, min(low + 32, m)):
+                    out[j, i] = weight[i, j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_usual(columns, signs, out):  # type: ignore[no-untyped-def]
+    """Add the columns of the bits that are usually set."""
+    for bit in range(signs.shape[0]):
+        if signs[bit] < 0:
+            for j in range(out.shape[0]):
+                out[j] += columns[bit, j]
+
+
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
-def _add_differences(rows, usual, columns, base, out, start, stop):  # type: ignore[no-untyped-def]
+def _add_differences(rows, usual, columns, signs, base, out, start, stop):  # type: ignore[no-untyped-def]
     width = out.shape[1]
     places = np.empty(rows.shape[1] * 8 + 8, np.int32)
     for k in range(start, stop):
@@ -106,12 +138,13 @@ def _add_differences(rows, usual, columns, base, out, start, stop):  # type: ign
         whole = count - count % 4
         for t in range(0, whole, 4):  # four at a time: a quarter of the loads and stores of `total`
             a, b, c, d = columns[places[t]], columns[places[t + 1]], columns[places[t + 2]], columns[places[t + 3]]
+            p, q, r, s = signs[places[t]], signs[places[t + 1]], signs[places[t + 2]], signs[places[t + 3]]
             for j in range(width):
-                total[j] += (a[j] + b[j]) + (c[j] + d[j])
+                total[j] += (p * a[j] + q * b[j]) + (r * c[j] + s * d[j])
         for t in range(whole, count):
-            column = columns[places[t]]
+            column, sign = columns[places[t]], signs[places[t]]
             for j in range(width):
-                total[j] += column[j]
+                total[j] += sign * column[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=True)

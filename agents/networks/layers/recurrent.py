@@ -57,7 +57,7 @@ class RecurrentPolicy(Policy):
     ) -> PolicyOutput:
         """See `Policy.unroll`; `previous` [T, B, P] as in `forward`."""
         memory = self.initial_memory(starts.shape[1]) if memory is None else memory
-        hidden = self.gru.scan(self.gru.inputs(self.features(observations, seats, previous)), memory, starts)
+        hidden = self.gru.scan(self.features(observations, seats, previous), memory, starts)
         return self._outputs(hidden, hidden[-1])
 
     def _outputs(self, hidden: Tensor, memory: Tensor) -> PolicyOutput:
@@ -81,10 +81,17 @@ class GruStep(nn.GRUCell):
         new = (new_in + reset * new_memory).tanh()
         return new + update * (memory - new)
 
-    def scan(self, inputs: Tensor, memory: Tensor, starts: Tensor) -> Tensor:
-        """Memories [T, B, size] after each step; reset before the steps where `starts` [T, B] is true."""
-        out = []
-        for now, start in zip(inputs, starts, strict=True):
-            memory = self(now, memory.masked_fill(start.unsqueeze(-1), 0))
-            out.append(memory)
+    def scan(self, x: Tensor, memory: Tensor, starts: Tensor) -> Tensor:
+        """Memory [T, B, size] after each step of inputs [T, B, input]; reset before the steps where `starts` [T, B] is true."""
+        out, kept = [], (~starts).unsqueeze(-1).to(memory.dtype)
+        if x.device.type == "cpu" and not torch.is_autocast_enabled("cpu"):
+            # One operation for a step: threads that share a batch hold the interpreter's lock between operations.
+            weights = self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+            for now, keep in zip(x.unbind(), kept.unbind(), strict=True):
+                memory = torch.gru_cell(now, memory * keep, *weights)
+                out.append(memory)
+        else:
+            for now, keep in zip(self.inputs(x), kept, strict=True):
+                memory = self(now, memory * keep)
+                out.append(memory)
         return torch.stack(out)

@@ -96,8 +96,7 @@ class PointerPolicy(Policy):
             return super().unroll(observations, memory, starts, seats)
         encoded = self.encode(cut(observations.flatten(0, 1)))
         before = self.value.weight.new_zeros(starts.shape[1], self.trunk_width) if memory is None else memory
-        inputs = self.gru.inputs(encoded.trunk).unflatten(0, starts.shape)
-        hidden = self.gru.scan(inputs, before, starts)
+        hidden = self.gru.scan(encoded.trunk.unflatten(0, starts.shape), before, starts)
         flat = self._outputs(encoded, hidden.flatten(0, 1), None)
         return PolicyOutput(flat.logits.unflatten(0, starts.shape), flat.values.unflatten(0, starts.shape), hidden[-1])
 

@@ -14,6 +14,13 @@ from ludory.envs.kernels import batch_kernel
 
 
 @batch_kernel
+def pack(words, row):
+    """Pack the 0/1 bytes of `words` into the bits of `row`, eight bytes to one by one multiplication."""
+    for j in range(row.shape[0]):
+        row[j] = (words[j] * np.uint64(0x8040201008040201)) >> np.uint64(56)
+
+
+@batch_kernel
 def write_masks(state, i, masks):
     """Legal masks of game i; all true when it is over."""
     over = state.terminated[i] or state.truncated[i]
@@ -46,31 +53,60 @@ def reset_rows(state, rows, masks, start, stop):
 def first_illegal(state, rows, actions, masks, offsets):
     """First (k, mask row, head) with an action out of range or illegal in game rows[k], as a flat index, -1 if there is none.
 
-    actions [m, S, H]; offsets [H + 1] into the mask; finished games are passed over.
+    actions [m, S, H]; offsets [H + 1] into the mask; finished games are passed over. The state is read only after an illegal action.
     """
     seats, heads = actions.shape[1], actions.shape[2]
     for k in range(actions.shape[0]):
         i = rows[k]
-        if state.terminated[i] or state.truncated[i]:
-            continue
         for s in range(seats):
             for head in range(heads):
                 a, low = actions[k, s, head], offsets[head]
-                if a < 0 or a >= offsets[head + 1] - low or not masks[i, s, low + a]:
+                wrong = a < 0 or a >= offsets[head + 1] - low or not masks[i, s, low + a]
+                if wrong and not (state.terminated[i] or state.truncated[i]):
                     return (k * seats + s) * heads + head
     return -1
+
+
+@batch_kernel
+def step_game(state, i, action, masks):
+    """Play `action` (checked before) in game i if it is running; a finished game gets reward 0."""
+    for p in range(state.rewards.shape[1]):
+        state.rewards[i, p] = 0
+    if not (state.terminated[i] or state.truncated[i]):
+        step(state, i, action)
+        write_masks(state, i, masks)
 
 
 @batch_kernel
 def step_rows(state, rows, actions, masks, start, stop):
     """Play `actions` (checked before) in the running games among `rows`; finished games get reward 0."""
     for k in range(start, stop):
-        i = rows[k]
-        for p in range(state.rewards.shape[1]):
-            state.rewards[i, p] = 0
-        if not (state.terminated[i] or state.truncated[i]):
-            step(state, i, actions[k])
-            write_masks(state, i, masks)
+        step_game(state, rows[k], actions[k], masks)
+
+
+@batch_kernel
+def play_rows(state, actions, masks, turn_masks, out, start, stop):
+    """`step_rows` of all games, masks of the seats to move copied to turn_masks [n, A], and `observe_rows` for them: out [n, size]."""
+    for i in range(start, stop):
+        step_game(state, i, actions[i], masks)
+        for a in range(masks.shape[2]):
+            turn_masks[i, a] = masks[i, 0, a]
+        row = out[i]
+        row[:] = 0
+        observe(state, i, int(state.to_move[i]), row)
+
+
+@batch_kernel
+def play_packed_rows(state, actions, masks, turn_masks, words, out, start, stop):
+    """As `play_rows` with bits, as in `observe_packed_rows`."""
+    bits = words.view(np.uint8)
+    for i in range(start, stop):
+        step_game(state, i, actions[i], masks)
+        for a in range(masks.shape[2]):
+            turn_masks[i, a] = masks[i, 0, a]
+        words[:] = 0
+        observe(state, i, int(state.to_move[i]), bits)
+        pack(words, out[i])
 
 
 @batch_kernel
@@ -92,9 +128,7 @@ def observe_packed_rows(state, rows, seats, words, out, start, stop):
     for k in range(start, stop):
         words[:] = 0
         observe(state, rows[k], seats[k] if seats[k] >= 0 else int(state.to_move[rows[k]]), bits)
-        row = out[k]
-        for j in range(out.shape[1]):  # eight 0/1 bytes to one byte by one multiplication
-            row[j] = (words[j] * np.uint64(0x8040201008040201)) >> np.uint64(56)
+        pack(words, out[k])
 
 
 @batch_kernel

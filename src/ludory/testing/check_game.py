@@ -59,6 +59,7 @@ PROPERTIES: Mapping[str, Callable[[Trial], str | None]] = {
     "illegal actions": masks.illegal_actions_are_refused,
     "used heads": training.unused_heads_have_no_effect,
     "critic": training.the_critic_sees_what_it_should,
+    "given arrays": batches.play_fills_given_arrays,
     "kernels": kernels.kernels_stay_in_their_row,
     "state bounds": copies.states_stay_within_their_bounds,
     "Gymnasium env": gymnasium_views.gymnasium_env_agrees,
@@ -115,6 +116,7 @@ def check_game(
     * observations: shape, dtype and range; packed observations are the bits of whole ones; returned arrays belong to the caller.
     * seeds: a seed repeats its games; another seed, index or episode gives other games (the same ones without chance).
     * batches: a game is the same alone, in a batch, and stepped or reset by `rows`.
+    * given arrays: `play` is `step`, `legal` and `observe`, and arrays given as `out` are filled and returned.
     * copies: clones diverge only by actions; gather copies; restored games continue bit for bit, including later draws.
     * state: every field stays within its declared bounds, and the game's `consistent` agrees.
     * views: Gymnasium (every seat that a policy can play), Gymnasium vector, PettingZoo AEC and parallel show what the

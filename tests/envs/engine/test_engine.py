@@ -312,3 +312,40 @@ def test_the_state_is_live_also_after_restore(engine, tmp_path):
     assert len(state.deck) == 1
     other.state.tokens[:] = 0
     assert not other.observe(0)[:, [s.start for s in TINY.facts.segments if s.name == "info"]].any()
+
+
+# --- Given arrays and threads ---------------------------------------------------------------------------------------------
+
+
+def test_an_array_of_another_form_is_refused_as_out(engine):
+    with refused(OptionError, "out: must be a contiguous array of shape (4,"):
+        engine.observe(out=np.zeros((4, 3), np.uint8))
+    with refused(OptionError, "dtype bool, got shape (4, 8), dtype uint8"):
+        engine.legal(out=np.zeros((4, TINY.facts.num_actions), np.uint8))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_threads_play_the_same_games(packed):
+    one, two = (KernelEngine(TINY, 3000, seed=1, threads=threads) for threads in (1, 2))
+    two._row_seconds = dict.fromkeys(
+        ("step_rows", "play_rows", "_play_packed_rows", "reset_rows"), 1e-5
+    )  # dear enough to be split
+    one.reset()
+    two.reset()
+    turn = None
+    for _ in range(5):
+        actions = one.legal().argmax(axis=1)
+        one.step(actions)
+        turn = two.play(actions, packed=packed, out=turn)
+        assert (turn.masks == one.legal()).all()
+        assert (turn.observations == one.observe(packed=packed)).all()
+        assert (two.rewards == one.rewards).all()
+
+
+def test_an_illegal_action_to_play_changes_nothing(engine):
+    before = look(engine)
+    actions = engine.legal().argmax(axis=1)
+    actions[2] = np.flatnonzero(~engine.legal()[2])[0]
+    with pytest.raises(IllegalActionError):
+        engine.play(actions)
+    assert all((mine == theirs).all() for mine, theirs in zip(look(engine), before, strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ludory.envs.engine.protocol import Engine
-from ludory.testing.recording import compare, look, record, replay
+from ludory.testing.recording import compare, look, record, replay, to_numpy
 from ludory.testing.trial import Trial, require
 
 
@@ -32,6 +32,28 @@ def games_can_be_stepped_apart(trial: Trial) -> None:
         compare(
             facts, look(engine)._replace(rewards=rewards), moments[step + 1], f"step {step + 1}, stepped in two parts"
         )
+
+
+def play_fills_given_arrays(trial: Trial) -> None:
+    """`play` is `step`, `legal` and `observe`; arrays given as `out` are filled and returned, also with what another seat sees."""
+    engine, facts = trial.engine(), trial.facts
+    packed, turn = facts.observation.bits, None
+    for step, actions in enumerate(trial.recording.actions):
+        played = engine.play(actions, packed=packed, out=turn)
+        for name, mine, own in zip(played._fields, played, turn or played, strict=True):
+            require(mine is own, f"step {step}: play(out=...) returned other {name} than the given ones")
+        turn = played
+        fresh = {"masks": engine.legal(), "observations": engine.observe(packed=packed)}
+        for name, expected in fresh.items():
+            same = (to_numpy(getattr(turn, name)) == to_numpy(expected)).all()
+            require(bool(same), f"step {step}: {name} of play(out=...) differ from those of legal() and observe()")
+        compare(facts, look(engine), trial.recording.moments[step + 1], f"step {step + 1}, by play")
+    readers = {"observe": engine.observe, "critic": engine.critic}
+    for name, read in readers.items():
+        given = read(seat=0)
+        given[:] = 1
+        require(read(seat=0, out=given) is given, f"{name}(out=...) returned another array than the given one")
+        require(bool((to_numpy(given) == to_numpy(read(seat=0))).all()), f"{name}(out=...) differs from {name}()")
 
 
 def games_can_be_reset_apart(trial: Trial) -> None:
