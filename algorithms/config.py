@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -68,7 +69,9 @@ def make_options(kind: type[Options], values: Mapping[str, Any]) -> Options:
     names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]  # a dataclass
     for name in values:
         if name not in names:
-            raise OptionError(f"{kind.__name__} has no option {name!r}; it has {', '.join(names)}")
+            near = difflib.get_close_matches(name, names, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise OptionError(f"{kind.__name__} has no option {name!r}; it has {', '.join(names)}{hint}")
     options = kind(**values)
     check_limits(options)  # also where a subclass has a `__post_init__` that does not
     for name in names:
@@ -85,6 +88,8 @@ def make_config(kind: type[C], values: Mapping[str, Any]) -> C:
         OptionError: an unknown name, or a number out of range.
     """
     config = make_options(kind, values)
+    if isinstance(config.hidden, int | str):
+        raise OptionError(f"hidden={config.hidden!r}: must be the widths of the layers, such as (256, 256)")
     return dataclasses.replace(config, hidden=tuple(config.hidden))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from numbers import Real
 from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar
@@ -100,8 +101,11 @@ class Learner(ABC):
             reset_num_timesteps: count from 0; False: continue counting, as after `load`.
 
         Raises:
+            OptionError: `total_timesteps` is not a number of at least 0.
             TrainingError: a loss, a gradient or a weight is not finite after an iteration.
         """
+        if not isinstance(total_timesteps, Real) or not total_timesteps >= 0:
+            raise OptionError(f"total_timesteps={total_timesteps!r}: must be a number of decisions, such as 1_000_000")
         if reset_num_timesteps:
             self.num_timesteps = 0
         self._total_timesteps = total_timesteps

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.checkpoints.learner_folder import saved_class
-from ludory.errors import PluginError
+from ludory.errors import OptionError, PluginError
 from ludory.plugins import algorithms
 
 from .algorithm import Algorithm
@@ -41,7 +42,10 @@ def load(file: str | Path, env: Any = None) -> Algorithm:
 
     Raises:
         CheckpointError: the file is unreadable or not a checkpoint, or its algorithm is not installed.
+        OptionError: `file` is not a path.
     """
+    if not isinstance(file, str | PathLike):
+        raise OptionError(f"load({file!r}): must be the path of a checkpoint, such as 'runs/model.ludory'")
     kind: Any = _learner(saved_class(file), str(file))
     loaded: Algorithm = kind.load(file, env)
     return loaded

@@ -290,6 +290,7 @@ COMMANDS = (
     Entry("sokoban", "ludory.cli.sokoban", "jobs that only Sokoban has: banks of rooms"),
     Entry("texas42", "ludory.cli.texas42.command", "jobs that only Texas 42 has"),
     Entry("new", "ludory.cli.new.command", "write the package of a new game, agent or algorithm"),
+    Entry("completion", "ludory.cli.completion", "print the completion script of a shell: bash, zsh or fish"),
     Entry("doctor", "ludory.cli.doctor", "say what works on this machine and what does not"),
 )
 

@@ -38,6 +38,8 @@ def parse_policy(text: str | PolicySpec) -> PolicySpec:
     if isinstance(text, PolicySpec):
         spec = PolicySpec(networks.get(text.id).id, text.arguments)
     else:
+        if not isinstance(text, str):
+            raise OptionError(f"policy={text!r}: must be the name of a network, such as 'mlp'; `ludory list networks`")
         parsed = parse_spec(text)
         if parsed.args:
             raise OptionError(f"policy {text!r}: arguments must be given by name, such as {parsed.name}(hidden=(256,))")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from numpy.typing import NDArray
@@ -96,3 +97,16 @@ def draw(game: Game, engine: Engine, row: int, seat: int | None, mode: str) -> s
     picture = game.svg if mode == "svg" else game.text
     assert picture is not None, mode
     return picture(engine.state, row, seat)
+
+
+def warn_of_illegal(game: Game, message: str) -> None:
+    """Warn that an illegal action lost a game; once for each game in a process, because untrained policies do it all the time."""
+    if game.id not in _WARNED:
+        _WARNED.add(game.id)
+        gym.logger.warn(
+            f"{message}. The game is lost, as `illegal='lose'` says; choose among info['action_mask'], or make the environment with "
+            f"illegal='raise'. This is said once for {game.id}."
+        )
+
+
+_WARNED: set[str] = set()

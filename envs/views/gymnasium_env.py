@@ -23,6 +23,7 @@ from .common import (
     draw,
     observation_space,
     render_modes,
+    warn_of_illegal,
 )
 
 
@@ -56,7 +57,8 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
         seats: "all": the policy plays every seat in turn (shared rewards only); or the seat that it plays.
             None: "all" if that is possible, else 0.
         others: players of the other seats: an agent or its name, or P - 1 of them in seat order.
-        illegal: "lose": an illegal action ends the game with the worst possible return; "raise": it raises an IllegalActionError.
+        illegal: "lose": an illegal action ends the game with the worst possible return, and the first one is a
+            warning; "raise": it raises an IllegalActionError.
         render_mode: None; "ansi": `render` returns text, as the policy's seat (or the seat to move) sees the game; "human": the text is
             printed after every step; "svg": `render` returns an SVG document.
 
@@ -117,6 +119,7 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
             if self._illegal == "raise":
                 raise
             rewards, forfeit = self._policy_seats.forfeit(self._returns), str(error)
+            warn_of_illegal(self.game, forfeit)
         self._returns += rewards
         ends = self._policy_seats.ends()
         terminated, truncated = forfeit is not None or bool(ends[0][0]), bool(ends[1][0])

@@ -16,7 +16,15 @@ from ludory.envs.seats.opponents import Others, Seats
 from ludory.envs.seats.policy_seats import PolicySeats, checked_illegal
 from ludory.errors import IllegalActionError, NotResetError, OptionError
 
-from .common import FRAMES_PER_SECOND, action_space, checked_render_mode, draw, observation_space, render_modes
+from .common import (
+    FRAMES_PER_SECOND,
+    action_space,
+    checked_render_mode,
+    draw,
+    observation_space,
+    render_modes,
+    warn_of_illegal,
+)
 
 
 def make_vector_env(
@@ -197,9 +205,10 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         """Rewards (n, P), and bool (n,) of the rows that were lost by an illegal action, None if there are none."""
         try:
             return self._policy_seats.play(chosen if rows is None else chosen[rows], rows), None
-        except IllegalActionError:
+        except IllegalActionError as error:
             if self._illegal == "raise":
                 raise
+            warn_of_illegal(self.game, str(error))
         legal = self._policy_seats.legal_rows(chosen)
         rows, lost = self._arrays.where(legal & ~self._over), ~legal & ~self._over
         rewards = self._policy_seats.play(chosen[rows], rows)

@@ -11,11 +11,14 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import redirect_stderr
+from contextvars import ContextVar
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from io import StringIO
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from .config_file import read_config, write_config
-from .errors import OptionError
+from .errors import LudoryError, OptionError
 
 T = TypeVar("T")
 
@@ -74,6 +77,8 @@ class Option(NamedTuple):
     """As typed, such as --game and --env; of a positional argument, what may be typed in its place."""
     kind: Any
     """Type of a value; None where the field reads its text itself."""
+    read: Callable[[list[str]], Any] | None
+    """How it does."""
     positional: bool
     many: bool
     """Takes any number of words."""
@@ -121,14 +126,15 @@ def options_of(kind: type[Any]) -> list[Option]:
             long = list(GAME_NAMES) if name == "game" else []
         if base in (bool, SWITCH):
             long.append("--no-" + name.replace("_", "-"))
-        typed = any(hasattr(extra, "instance_from_str") for extra in extras)
+        read = next((extra.instance_from_str for extra in extras if hasattr(extra, "instance_from_str")), None)
         default = one.default if one.default_factory is MISSING else one.default_factory()
-        many = not typed and get_origin(base) in (tuple, list, dict, Mapping)
+        many = read is None and get_origin(base) in (tuple, list, dict, Mapping)
         found.append(
             Option(
                 one.name,
                 tuple(long),
-                None if typed else base,
+                None if read else base,
+                read,
                 positional,
                 many and not (conf.UseAppendAction in extras and get_args(base)[:1] == (str,)),
                 conf.UseAppendAction in extras,
@@ -210,6 +216,39 @@ class Arguments(Generic[T]):
         return found
 
 
+class Described(BaseException):
+    """What a command would read, raised in place of reading it: see `describe`.
+
+    Args:
+        options: of the command.
+        jobs: names of its jobs, if it has several.
+    """
+
+    def __init__(self, options: list[Option], jobs: tuple[str, ...] = ()) -> None:
+        super().__init__()
+        self.options, self.jobs = options, jobs
+
+
+_describing: ContextVar[bool] = ContextVar("_describing", default=False)
+
+
+def describe(run: Callable[[list[str]], int], argv: list[str]) -> Described:
+    """The options or jobs of a command, without running it."""
+    token = _describing.set(True)
+    try:
+        run(argv)
+    except Described as found:
+        return found
+    finally:
+        _describing.reset(token)
+    return Described([])
+
+
+def is_describing() -> bool:
+    """True while `describe` asks a command."""
+    return _describing.get()
+
+
 def scan(
     kind: type[T], argv: Sequence[str], prog: str, *, partial: bool = False, others: Iterable[Option] = ()
 ) -> Arguments[T]:
@@ -226,6 +265,8 @@ def scan(
         OptionError: an unknown option, an option without a value, too many arguments, or a file that cannot be read.
     """
     found = Arguments(kind, prog, options_of(kind))
+    if is_describing():
+        raise Described(found.options)
     by_name = {name: option for option in found.options for name in option.names}
     takes_config, loose, files, k = "--config" not in by_name, [], [], 0
     while k < len(argv):
@@ -245,6 +286,8 @@ def scan(
             if option is None:
                 files += given
             elif option.is_flag:
+                if equals:
+                    raise OptionError(f"{_short(prog)}: {name} takes no value, got {value!r}; type {name} alone")
                 found.words[option.field] = [[name]]
             elif option.repeated:
                 found.words.setdefault(option.field, []).append(given)
@@ -310,6 +353,13 @@ def _short(prog: str) -> str:
 
 def _check(option: Option, words: Sequence[str]) -> None:
     """Refuse what is not a number or one of a few names, where that is asked for."""
+    if option.read is not None:
+        try:
+            option.read(list(words))
+        except LudoryError as error:
+            if error.__cause__ is None or isinstance(error.__cause__, LudoryError):
+                raise
+            raise OptionError(f"{option.shown} {words[0][:99]}: {error.__cause__}") from error
     for word in () if option.is_flag else words:
         if option.optional and word == "None":
             continue
@@ -354,9 +404,20 @@ def _by_tyro(
         )
 
     given: dict[str, Any] = {} if default is None else {"default": default}
-    made: T = tyro.cli(
-        kind, prog=prog, args=argv, config=tuple(markers), registry=registry, description=description, **given
-    )
+    said = StringIO()
+    try:
+        with redirect_stderr(said):
+            made: T = tyro.cli(
+                kind, prog=prog, args=argv, config=tuple(markers), registry=registry, description=description, **given
+            )
+    except SystemExit as stop:
+        error: BaseException | None = stop
+        while error is not None:  # tyro makes a box of an error that the dataclass raised
+            if isinstance(error, LudoryError):
+                raise error from None
+            error = error.__cause__ or error.__context__
+        sys.stderr.write(said.getvalue())
+        raise
     return made
 
 

@@ -65,7 +65,7 @@ def test_a_single_game_has_no_standard_error(capsys: pytest.CaptureFixture[str])
 def test_table_of_one_agent_shows_score_stacks_and_ends(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["random", "--game", SMALL, "--games", "40"]) == 0
     table = capsys.readouterr().out
-    assert "s.e." in table
+    assert "standard error" in table
     assert "95 % interval" in table
     assert all(word in table for word in ("score", "stacks", "end = bomb", "random", "40 games"))
 

@@ -130,9 +130,7 @@ def seat_names(players: int, agents: Sequence[str], human: int | None = None) ->
         if not 0 <= human < players:
             raise OptionError(f"--seat {human}: this game has the seats 0 to {players - 1}")
         free = players - 1
-        wrong = (
-            f"--with names {len(agents)} agents, but {free} seats are free: name one for all of them, or one for each"
-        )
+        wrong = f"--with names {len(agents)} agents, but {free} {'seat is' if free == 1 else 'seats are'} free: name one for all of them, or one for each"
     if len(agents) not in (1, free):
         raise OptionError(wrong)
     names = list(agents) * free if len(agents) == 1 else list(agents)

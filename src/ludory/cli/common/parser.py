@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, TypeVar
 
-from ludory.arguments import Arguments, answer, read_arguments, scan
+from ludory.arguments import Arguments, Described, answer, is_describing, read_arguments, scan
 from ludory.errors import LudoryError, UnknownIdError
 
 T = TypeVar("T")
@@ -83,6 +83,8 @@ def run_job(command: str, about: str, jobs: Mapping[str, tuple[str, str]], argv:
     Raises:
         UnknownIdError: there is no such job.
     """
+    if is_describing() and not argv:
+        raise Described([], tuple(jobs))
     if not argv or argv[0] in ("-h", "--help"):
         width = max(map(len, jobs))
         lines = [f"  {name:{width}}  {summary}" for name, (_, summary) in jobs.items()]
@@ -94,7 +96,7 @@ def run_job(command: str, about: str, jobs: Mapping[str, tuple[str, str]], argv:
         return 0 if argv else 2
     if argv[0] not in jobs:
         near = difflib.get_close_matches(argv[0], jobs, 1, 0)
-        raise UnknownIdError(f"ludory {command} {argv[0]}: must be one of {', '.join(jobs)}; did you mean {near[0]!r}?")
+        raise UnknownIdError(f"{command} {argv[0]}: must be one of {', '.join(jobs)}; did you mean {near[0]!r}?")
     module, _, function = jobs[argv[0]][0].partition(":")
     code: int = getattr(import_module(f"ludory.cli.{module}"), function)(list(argv[1:]))
     return code
