@@ -245,6 +245,54 @@ def _pokemon_soak_rows(report: Report) -> Rows:
     yield f"memory from {first['battles']:,} to {last['battles']:,} battles", f"{sizes}; {left}", "flat, nothing left"
 
 
+def _text_games_rows(report: Report) -> Rows:
+    """What was measured, the number, and the goal."""
+    kinds: dict[str, Callable[[Report], Rows]] = {
+        "sokoban": _sokoban_rows,
+        "text-env": _text_env_rows,
+        "spa-tiny": _spa_tiny_rows,
+    }
+    return kinds[report["benchmark"]](report)
+
+
+def _sokoban_rows(report: Report) -> Rows:
+    units = {"rules": "steps", "with": "steps", "text": "texts", "rooms": "rooms"}
+    for name, rate in report["per_cpu_second"].items():
+        bar = f"{rate['bar']:,.0f}" if rate["bar"] else ""
+        yield f"Sokoban, {units[name.split()[0]]} per CPU second, {name}", f"{rate['median']:,.0f}", bar
+    for name, rate in report["peers"].items():
+        yield f"Sokoban, steps per CPU second, {name}, same run", f"{rate['median']:,.0f}", ""
+
+
+def _text_env_rows(report: Report) -> Rows:
+    for name, rate in report["turns_per_cpu_second"].items():
+        yield (
+            f"`TextEnv`, turns per CPU second, {name}",
+            f"{rate['median']:,.0f}",
+            f"{rate['bar']:,}" if rate["bar"] else "",
+        )
+
+
+def _spa_tiny_rows(report: Report) -> Rows:
+    for name in ("random", "optimum"):
+        yield f"Pass@1 on unseen rooms, {name}", _points(report["anchors"][name]["pass@1_unseen"]), ""
+    for name, arm in report["arms"].items():
+        for point in sorted(arm, key=int):
+            yield (
+                f"Pass@1 on unseen rooms, `{name}` after {point} iterations of PPO",
+                _points(arm[point]["pass@1_unseen"]),
+                "",
+            )
+    for point, one in report["difference"].items():
+        goal = "10 points, each seed above 0" if point == "40" else ""
+        each = ", ".join(f"{100 * value:+.1f}" for value in one["each"])
+        yield f"`spa` minus `direct` after {point} iterations", f"{_points(one['mean'])} (seeds: {each})", goal
+
+
+def _points(pair: Sequence[float]) -> str:
+    return f"{100 * pair[0]:.1f}" + (f" ± {100 * pair[1]:.1f}" if pair[1] else "")
+
+
 class ResultsTable(NamedTuple):
     """A table of docs/results.md: names of its columns, the last of which names the machine, and the files that it shows."""
 
@@ -284,6 +332,11 @@ TABLES = (
         _distill_rows,
     ),
     ResultsTable("Pokémon | measured | goal | machine, date", ("pokemon.json", "pokemon-[sbp]*.json"), _pokemon_rows),
+    ResultsTable(
+        "text games and language models | measured | goal | machine, date",
+        ("sokoban.json", "text-env.json", "spa-tiny*.json"),
+        _text_games_rows,
+    ),
     ResultsTable("Texas 42 | measured | goal | machine, date", ("texas42-*.json",), _texas42_rows),
 )
 
