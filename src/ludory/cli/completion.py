@@ -17,8 +17,8 @@ from .list import KINDS
 
 ALSO = {"check": ("data", "rooms"), "train": ("pipeline",)}
 """First words that make another command of a verb."""
-JOBS_ONLY = ("spa",)
-"""Commands whose jobs import torch: only the names of the jobs are completed."""
+JOBS_ONLY = ("pokemon", "spa")
+"""Commands whose jobs import numba or torch: only the names of the jobs are completed."""
 IDS_OF = {
     "game": "games",
     "env": "games",
