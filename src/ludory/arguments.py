@@ -268,7 +268,9 @@ def scan(
     if is_describing():
         raise Described(found.options)
     by_name = {name: option for option in found.options for name in option.names}
-    takes_config, loose, files, k = "--config" not in by_name, [], [], 0
+    takes_config, k = "--config" not in by_name, 0
+    loose: list[str] = []
+    files: list[str] = []
     while k < len(argv):
         word, equals, value = argv[k].partition("=")
         name = word.replace("_", "-") if word.startswith("--") else word

@@ -44,7 +44,8 @@ def write_config(values: dict[str, Any], title: str) -> str:
     """Options as YAML, with a line of comment."""
     import yaml
 
-    return f"# {title}\n" + yaml.safe_dump(values, sort_keys=False, allow_unicode=True, default_flow_style=None)
+    text: str = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, default_flow_style=None)
+    return f"# {title}\n{text}"
 
 
 def _yaml(text: str) -> Any:

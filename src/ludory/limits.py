@@ -116,7 +116,7 @@ _KINDS: dict[type, tuple[str, tuple[type, ...]]] = {
 def _types(kind: type) -> tuple[tuple[str, type, bool], ...]:
     """Name, type, and whether None is allowed, of all fields with one plain type."""
     found, hints = [], _hints(kind)
-    for field in fields(kind):  # type: ignore[arg-type]  # a dataclass
+    for field in fields(kind):
         hint = hints.get(field.name)
         parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
         plain = [get_args(part)[0] if get_origin(part) is Annotated else part for part in parts]

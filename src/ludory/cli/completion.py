@@ -48,7 +48,7 @@ class _Options:
     """The shell: bash, zsh or fish."""
 
 
-class Place(NamedTuple):
+class Completions(NamedTuple):
     """What may follow the words of a command."""
 
     path: tuple[str, ...]
@@ -62,19 +62,19 @@ class Place(NamedTuple):
 def run(argv: list[str]) -> int:
     """Print the script; returns the exit code."""
     shell = parse(_Options, argv, "completion").shell
-    places = [Place((), [*plugins.commands.ids(), "--help", "--version"], {})]
+    places = [Completions((), [*plugins.commands.ids(), "--help", "--version"], {})]
     for verb in plugins.commands.ids():
         places += _places(verb)
     print(_fish(places) if shell == "fish" else _bash(places, zsh=shell == "zsh"))
     return 0
 
 
-def _places(verb: str) -> Iterator[Place]:
+def _places(verb: str) -> Iterator[Completions]:
     if verb == "list":  # it reads its arguments by itself
-        yield Place((verb,), [*KINDS, "--json", "--help"], {})
+        yield Completions((verb,), [*KINDS, "--json", "--help"], {})
         return
     if verb == "bench":
-        yield Place((verb,), [*plugins.benchmarks.ids(), "--help"], {})
+        yield Completions((verb,), [*plugins.benchmarks.ids(), "--help"], {})
         return
     try:
         command: Any = plugins.commands.load(verb)
@@ -85,7 +85,7 @@ def _places(verb: str) -> Iterator[Place]:
         yield from _below(command.run, (verb,), [word])
 
 
-def _below(run: Callable[[list[str]], int], path: tuple[str, ...], argv: list[str]) -> Iterator[Place]:
+def _below(run: Callable[[list[str]], int], path: tuple[str, ...], argv: list[str]) -> Iterator[Completions]:
     """The place of a command, and those of its jobs."""
     found = describe(run, argv)
     words = [*found.jobs, *ALSO.get(path[0], ())] if not argv else list(found.jobs)
@@ -96,7 +96,7 @@ def _below(run: Callable[[list[str]], int], path: tuple[str, ...], argv: list[st
         else:
             words += option.names
             values |= {name: _values(option) for name in option.names if _values(option)}
-    yield Place((*path, *argv), [*words, "--help"], values)
+    yield Completions((*path, *argv), [*words, "--help"], values)
     for job in () if path[0] in JOBS_ONLY else found.jobs:
         yield from _below(run, path, [*argv, job])
 
@@ -107,7 +107,7 @@ def _values(option: Option) -> list[str]:
     return list(option.choices)
 
 
-def _bash(places: list[Place], zsh: bool) -> str:
+def _bash(places: list[Completions], zsh: bool) -> str:
     """A function that looks the typed words up; zsh runs it, too."""
     paths = " ".join("/".join(("ludory", *place.path)) for place in places)
     rows = []
@@ -133,7 +133,7 @@ def _bash(places: list[Place], zsh: bool) -> str:
 complete -o default -F _ludory ludory"""
 
 
-def _fish(places: list[Place]) -> str:
+def _fish(places: list[Completions]) -> str:
     """One line for each word that may follow."""
     lines = [
         "function __ludory_at",
