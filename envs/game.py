@@ -377,6 +377,9 @@ class Game:
     """Rooms by seed and split, for puzzles."""
     last_move: Callable[[State, int], str] | None = None
     """`last_move(state, i)`: the last move in words, with what it revealed to everybody; "" before the first."""
+    told_move: Callable[[State, State, int, int | None], str] | None = None
+    """`told_move(before, after, i, seat)`: the last move in words as `seat` knows it (None: everything), for games whose state alone
+    does not tell what happened. Whoever shows a game move by move uses it in the place of `last_move`."""
     consistent: Callable[[State], NDArray[np.bool_]] | None = None
     """`consistent(state)`: bool (N,), whether the games of a saved state (NumPy arrays within their bounds) can be continued.
 
@@ -386,6 +389,8 @@ class Game:
     """`progress(state)`: float (N, P), how far each seat has come. Training may reward its changes (`shaping`); results never include it."""
     symmetry: Callable[[np.random.Generator], Symmetry] | None = None
     """`symmetry(generator)`: a random renaming under which the game stays the same. None: none is known."""
+    pace: float = 2.0
+    """Decisions per second at which people can follow the game: the frame rate of `render_fps` and of videos."""
     chance: Chance | None = None
     """The distribution of random draws. None: there are no draws, or it is not known; the game tree cannot be enumerated then."""
     decision_kinds: DecisionKinds | None = None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from . import testing as testing
     from .agents.evaluation.evaluate import evaluate
     from .agents.evaluation.exploitability import best_response, exploitability
+    from .agents.evaluation.watch import watch
     from .agents.make import make_agent
     from .algorithms.make import load, make_algorithm
     from .envs.make import make_engine, make_game
@@ -37,6 +38,7 @@ __all__ = [
     "make_algorithm",
     "make_engine",
     "make_game",
+    "watch",
 ]
 
 _HOMES = {
@@ -48,6 +50,7 @@ _HOMES = {
     "make_algorithm": "ludory.algorithms.make",
     "make_engine": "ludory.envs.make",
     "make_game": "ludory.envs.make",
+    "watch": "ludory.agents.evaluation.watch",
 }
 _ROOMS = ("agents", "algorithms", "benchmarks", "cli", "data", "envs", "errors", "plugins", "testing", "web")
 
