@@ -7,7 +7,6 @@ import numpy as np
 from ludory.envs.arena.constants import CHANNEL_TIME, CRATES, FULL_HP, HEALTH, TICKS, TICKS_PER_DECISION
 from ludory.envs.game import State
 
-
 USES = (
     ("fires", "fire"),
     ("dashes", "dash"),
