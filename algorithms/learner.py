@@ -47,6 +47,8 @@ class Learner(ABC):
         self.game, self.config = game, config
         self.num_timesteps = 0
         self.logger: Logger = configure(None, [])
+        self.time_share = 0.0
+        """Used share of the time of a run that is limited by time; schedules follow it as they follow timesteps."""
         self._total_timesteps = 0
         self._stopping = False
 
@@ -161,7 +163,7 @@ class Learner(ABC):
     @property
     def progress_remaining(self) -> float:
         """Remaining share of the training, 1 at the start."""
-        return 1.0 - min(1.0, self.num_timesteps / max(1, self._total_timesteps))
+        return 1.0 - min(1.0, max(self.num_timesteps / max(1, self._total_timesteps), self.time_share))
 
     def get_env(self) -> Any:
         """A Stable-Baselines3 `VecEnv` of separate games, as many as it trains on, for callbacks that need one."""
