@@ -22,7 +22,7 @@ class PlannedStage(NamedTuple):
 
     Args:
         name: in file names.
-        game: to learn.
+        game: to learn; None where a saved model brings it.
         config: fields of the algorithm's config.
         timesteps: of this stage.
         share: of the whole training.
@@ -30,7 +30,7 @@ class PlannedStage(NamedTuple):
     """
 
     name: str
-    game: Game
+    game: Any
     config: dict[str, Any]
     timesteps: int
     share: float

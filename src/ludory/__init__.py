@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from . import plugins as plugins
     from . import testing as testing
     from .agents.evaluation.evaluate import evaluate
+    from .agents.evaluation.watch import watch
     from .agents.make import make_agent
     from .algorithms.make import load, make_algorithm
     from .algorithms.tuned.plan import train
@@ -27,7 +28,17 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = ["__version__", "evaluate", "load", "make_agent", "make_algorithm", "make_engine", "make_game", "train"]
+__all__ = [
+    "__version__",
+    "evaluate",
+    "load",
+    "make_agent",
+    "make_algorithm",
+    "make_engine",
+    "make_game",
+    "train",
+    "watch",
+]
 
 _HOMES = {
     "evaluate": "ludory.agents.evaluation.evaluate",
@@ -37,6 +48,7 @@ _HOMES = {
     "make_engine": "ludory.envs.make",
     "make_game": "ludory.envs.make",
     "train": "ludory.algorithms.tuned.plan",
+    "watch": "ludory.agents.evaluation.watch",
 }
 _ROOMS = ("agents", "algorithms", "benchmarks", "cli", "data", "envs", "errors", "plugins", "testing", "web")
 

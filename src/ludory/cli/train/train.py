@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, Suppress, arg
 
+from ludory.arguments import options_of, print_config, read_arguments, show_help
 from ludory.cli.common.files import file_with_suffix
 from ludory.cli.common.options import (
     Count,
+    EnvId,
     File,
     Flag,
     Folder,
@@ -53,7 +55,7 @@ class _Options(GameOptions):
 
     algorithm: Positional[Maybe[str]] = None
     """Id of an algorithm, see `ludory list algorithms`; or pipeline."""
-    env: Maybe[str] = None
+    env: Maybe[EnvId] = None
     """Id of a game, see `ludory list games`; with --data that of the recorded games."""
     data: Maybe[Folder] = None
     """Recorded games to learn from, as --dataset; the game is theirs, and need not be installed."""
@@ -106,13 +108,17 @@ def run(argv: list[str]) -> int:
         return pipeline(argv[1:])
     own, behind = behind_dashes(argv)
     typed = [one for one in own if one not in ("-h", "--help")]
-    chosen, rest = parse_known(_Options, typed, "train")
-    chosen = dataclasses.replace(chosen, behind=behind)
+    chosen, found = parse_known(_Options, typed, "train")
+    rest, chosen = found.rest, dataclasses.replace(chosen, behind=behind or found.behind)
     if len(typed) < len(own) or chosen.algorithm is None:
         return _help(chosen.algorithm)
     if chosen.data is not None:
         chosen = _with_header(chosen)
         rest = ["--dataset", str(chosen.data), *rest]
+    if found.prints_config:
+        last = _stages(chosen, rest, *_tuned(chosen, rest))[-1]
+        print_config("ludory train", found.values(chosen) | last.config)
+        return 0
     from ludory.algorithms.running.train_to_file import training_lock
 
     with training_lock(chosen.file) as lock:  # before the file is read: it is as whoever held the lock left it
@@ -123,10 +129,14 @@ def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
     from ludory.algorithms.running.interrupt import exit_code
     from ludory.algorithms.running.metric_logs import check_logs
     from ludory.algorithms.running.train_to_file import train_to_file
+    from ludory.algorithms.tuned.plan import PlannedStage
 
     check_logs(chosen.log)
     kind, tuned = _tuned(chosen, rest)
-    plan = _stages(chosen, rest, kind, tuned)
+    if chosen.file.exists() and tuned is None:  # goes on as it began
+        plan = [PlannedStage("whole", None, {}, chosen.timesteps or 0, 1.0)]
+    else:
+        plan = _stages(chosen, rest, kind, tuned)
     files = [*(_stage_file(chosen.file, stage.name) for stage in plan[:-1]), chosen.file]
     begun = max((k for k, file in enumerate(files) if file.exists()), default=0)
     for k, (stage, file) in list(enumerate(zip(plan, files, strict=True)))[begun:]:
@@ -186,18 +196,16 @@ def _tuned(chosen: _Options, rest: list[str]) -> tuple[Any, TunedSettings | None
     ruled_out = [name for name in ("--init-from", "--preset") if any(word.split("=")[0] == name for word in rest)]
     ruled_out += ["--policy"] if chosen.policy != "auto" else []
     if tuned and ruled_out:
-        print(f"{chosen.algorithm} for {tuned.game}: no tuned settings with {ruled_out[0]}", flush=True)
+        print(f"{chosen.algorithm} for {tuned.game}: no tuned settings with {ruled_out[0]}", file=sys.stderr)
         return kind, None
     return kind, tuned
 
 
 def _stages(chosen: _Options, rest: list[str], kind: Any, tuned: TunedSettings | None) -> list[PlannedStage]:
     """The stages of the training; what was typed wins over tuned settings."""
-    from ludory.algorithms.tuned.plan import PlannedStage, plan_training
+    from ludory.algorithms.tuned.plan import plan_training
     from ludory.envs.make import make_game
 
-    if chosen.file.exists() and tuned is None:  # goes on as it began
-        return [PlannedStage("whole", None, {}, chosen.timesteps or 0, 1.0)]
     if chosen.env is None and chosen.data is None:
         raise UnknownIdError(
             "--env is missing: name a game, see `ludory list games`; or recorded games to learn from, with --data"
@@ -240,12 +248,10 @@ def _help(algorithm: str | None) -> int:
     if algorithm is None:
         print("\nName an algorithm to see its own options: ludory train ppo --help")
         return 0
-    import tyro
-
     from ludory.plugins import algorithms
 
     print()
-    tyro.cli(algorithms.load(algorithm).config_class, prog=f"ludory train {algorithm}", args=["--help"])
+    show_help(algorithms.load(algorithm).config_class, f"ludory train {algorithm}")
     return 0
 
 
@@ -323,10 +329,10 @@ def _preset(rest: list[str]) -> str:
 
 def _config(kind: Any, chosen: _Options, rest: list[str], default: Any) -> dict[str, Any]:
     """Fields of the algorithm's config; options behind `--` are those of the learner that it lets learn."""
-    import tyro
-
     name, behind = chosen.algorithm, chosen.behind
-    config = tyro.cli(kind.config_class, prog=f"ludory train {name}", args=rest, default=default)
+    config = read_arguments(
+        kind.config_class, rest, f"ludory train {name}", default=default, others=options_of(_Options)
+    )
     if behind and not hasattr(config, "learner_options"):
         raise OptionError(
             f"{' '.join(behind)}: options behind -- are for algorithms with a learner, such as league; leave the -- out"
