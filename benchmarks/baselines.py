@@ -15,9 +15,13 @@ from ludory.benchmarks.harness.options import Count, Natural
 from ludory.envs.make import make_game
 
 LINE_UPS: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "Hanabi2P-v0": tuple((f"hanabi/{bot}", "") for bot in ("iggi", "piers", "smartbot", "cheatbot")) + (("random", ""),),
+    "Hanabi2P-v0": tuple(
+        (bot, "") for bot in ("hanabi/iggi", "hanabi/piers", "hanabi/smartbot", "hanabi/cheatbot", "random")
+    ),
     "HanabiSmall2P-v0": (("hanabi/iggi", ""), ("random", "")),
-    "Arena2P-v0": tuple((f"arena/{one}", "random") for one in ("rusher", "sniper", "turtle", "looter", "miner", "zone")),
+    "Arena2P-v0": tuple(
+        (f"arena/{one}", "random") for one in ("rusher", "sniper", "turtle", "looter", "miner", "zone")
+    ),
     "Texas42-v0": (("texas42/quick", "random"),),
     "Sokoban-v0": (("sokoban/solver", ""), ("random", "")),
     "FrozenLakeRagen2-v0": (("frozen_lake/optimum", ""), ("random", "")),

@@ -176,7 +176,9 @@ class Field(NamedTuple):
 
 
 class Kernels(NamedTuple):
-    """The scalar kernels of a game, each decorated with `ludory.envs.kernels`::
+    """The scalar kernels of a game, each decorated with `ludory.envs.kernels`.
+
+    `i` is the number of the game in the batch::
 
         reset(state, i)                  start row i's next game; the values of reset options are already in the state
         step(state, i, action)           play; action: int (one head), [H] (several heads) or [P, H] (simultaneous);

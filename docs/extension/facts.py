@@ -184,5 +184,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
     for name, kind in kinds.items():
         app.add_directive(name, kind)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
-
-

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(
-    [ROOT / "README.md", *(file for file in (ROOT / "docs").rglob("*.md") if "_build" not in file.parts)]
-)
+PAGES = sorted([ROOT / "README.md", *(file for file in (ROOT / "docs").rglob("*.md") if "_build" not in file.parts)])
 BLOCK = re.compile(r"(?:<!-- (?P<note>[^\n]*?) -->\n)?```(?P<language>\w+)\n(?P<code>.*?)```", re.DOTALL)
 
 

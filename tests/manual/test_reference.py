@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import importlib
 import re
-import sys
 
 import pytest
 from manual.pages import ROOT
 
-sys.path.insert(0, str(ROOT / "docs"))
 PAGES = {
     match: file.name
     for file in (ROOT / "docs" / "reference").glob("*.md")
     for match in re.findall(r"```\{reference\} (\S+)", file.read_text(encoding="utf-8"))
 }
-FRONT_DOOR = ("ludory", *(f"ludory.{room}" for room in ("envs", "agents", "algorithms", "plugins", "testing", "errors")))
+FRONT_DOOR = (
+    "ludory",
+    *(f"ludory.{room}" for room in ("envs", "agents", "algorithms", "plugins", "testing", "errors")),
+)
 
 
 def test_every_front_door_module_has_a_page() -> None:
