@@ -118,6 +118,11 @@ GAMES = (
 
 AGENTS = (
     Entry("random", "ludory.agents.random:make", "uniform over legal moves (seed=)"),
+    Entry(
+        "mcts",
+        "ludory.agents.search.mcts:make",
+        "tree search with random rollouts where nothing is hidden (simulations=)",
+    ),
     Entry("human", "ludory.agents.human:make", "a person at this terminal"),
     Entry(
         "language",
@@ -216,6 +221,7 @@ ALGORITHMS = (
     Entry("bc-v1", "ludory.algorithms.bc:BC", "behaviour cloning of recorded games"),
     Entry("distill-v1", "ludory.algorithms.distill:Distill", "a network that learns what a search found"),
     Entry("texas42_oracle-v1", "ludory.algorithms.texas42.oracle:Texas42Oracle", "Texas 42 networks from exact values"),
+    Entry("cfr-v1", "ludory.algorithms.cfr:CFR", "counterfactual regret minimisation: tables for small games"),
     Entry("ppo-v1", "ludory.algorithms.ppo:PPO", "proximal policy optimisation with legal masks"),
     Entry("vtrace-v1", "ludory.algorithms.vtrace:VTrace", "V-trace, TD(lambda) and UPGO on replayed sequences"),
     Entry(
@@ -251,6 +257,7 @@ BENCHMARKS = (
         f"{_BENCH}throughput.own_envs:run",
         "steps per second of Gymnasium environments beside SubprocVecEnv",
     ),
+    Entry("exploitability", f"{_BENCH}learning.exploitability:run", "how exploitable learners are, over time"),
     Entry("pokemon", f"{_BENCH}pokemon.speed:run", "Pokémon: turns per CPU second beside the bare simulator"),
     Entry("pokemon-labels", f"{_BENCH}pokemon.labels:run", "Pokémon: labels of logs beside the choices made"),
     Entry("pokemon-soak", f"{_BENCH}pokemon.soak:run", "Pokémon: memory, processes and files over many battles"),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from . import plugins as plugins
     from . import testing as testing
     from .agents.evaluation.evaluate import evaluate
+    from .agents.evaluation.exploitability import best_response, exploitability
     from .agents.evaluation.watch import watch
     from .agents.make import make_agent
     from .algorithms.make import load, make_algorithm
@@ -27,10 +28,23 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = ["__version__", "evaluate", "load", "make_agent", "make_algorithm", "make_engine", "make_game", "watch"]
+__all__ = [
+    "__version__",
+    "best_response",
+    "evaluate",
+    "exploitability",
+    "load",
+    "make_agent",
+    "make_algorithm",
+    "make_engine",
+    "make_game",
+    "watch",
+]
 
 _HOMES = {
+    "best_response": "ludory.agents.evaluation.exploitability",
     "evaluate": "ludory.agents.evaluation.evaluate",
+    "exploitability": "ludory.agents.evaluation.exploitability",
     "load": "ludory.algorithms.make",
     "make_agent": "ludory.agents.make",
     "make_algorithm": "ludory.algorithms.make",
