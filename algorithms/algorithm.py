@@ -187,7 +187,7 @@ class Algorithm(Learner):
         action_masks: Any = None,
         seat: Any = None,
     ) -> tuple[Any, Any]:
-        """Actions for one observation (*shape) or a batch (m, *shape), and the state after them.
+        """Actions for one observation `(*shape)` or a batch `(m, *shape)`, and the state after them.
 
         Args:
             observation: as the game's views return it.

@@ -244,6 +244,7 @@ ALGORITHMS = (
 )
 
 BENCHMARKS = (
+    Entry("baselines", f"{_BENCH}baselines:run", "scores of players that need no training, for the manual"),
     Entry("arena", f"{_BENCH}arena.speed:run", "duels per second: engine, scripts, sampler, evaluation"),
     Entry("arena-clones", f"{_BENCH}arena.clones:run", "clones of the arena's styles against the styles"),
     Entry("arena-league", f"{_BENCH}arena.league:run", "leagues of duels beside plain self-play"),
