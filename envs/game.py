@@ -178,17 +178,19 @@ class Field(NamedTuple):
 class Kernels(NamedTuple):
     """The scalar kernels of a game, each decorated with `ludory.envs.kernels`.
 
-    reset(state, i)                  start row i's next game; the values of reset options are already in the state
-    step(state, i, action)           play; action: int (one head), [H] (several heads) or [P, H] (simultaneous);
-                                     writes rewards[i], terminated[i], truncated[i], to_move[i] (also when the game ends: the seat that would move)
-                                     and, where the game has them, the fields of `elimination`
-    legal(state, i, seat, mask)      set mask[a] = True for the legal a; mask [A] arrives all False; a seat that is out has one legal value per head
-    observe(state, i, seat, out)     write what the seat sees; out [size] arrives all 0
-    redeal(state, i, seat)           draw anew what the seat does not know, from its exact conditional distribution; None where that is impossible
-    used(state, i, seat, action, out)  set out[h] = True for the heads of this action [H] (an array, also of one head) whose value has an effect;
-                                     out [H] arrives all False; None: all heads have one
-    critic(state, i, seat, out)      write what a value function may see in training, including hidden information; out [facts.critic.size] arrives all 0;
-                                     None: the observations of all seats, `seat`'s first, then seat + 1, ...
+    `i` is the number of the game in the batch::
+
+        reset(state, i)                  start row i's next game; the values of reset options are already in the state
+        step(state, i, action)           play; action: int (one head), [H] (several heads) or [P, H] (simultaneous);
+                                         writes rewards[i], terminated[i], truncated[i], to_move[i] (also when the game ends: the seat that would move)
+                                         and, where the game has them, the fields of `elimination`
+        legal(state, i, seat, mask)      set mask[a] = True for the legal a; mask [A] arrives all False; a seat that is out has one legal value per head
+        observe(state, i, seat, out)     write what the seat sees; out [size] arrives all 0
+        redeal(state, i, seat)           draw anew what the seat does not know, from its exact conditional distribution; None where that is impossible
+        used(state, i, seat, action, out)  set out[h] = True for the heads of this action [H] (an array, also of one head) whose value has an effect;
+                                         out [H] arrives all False; None: all heads have one
+        critic(state, i, seat, out)      write what a value function may see in training, including hidden information; out [facts.critic.size] arrives all 0;
+                                         None: the observations of all seats, `seat`'s first, then seat + 1, ...
     """
 
     reset: Callable[..., None]
@@ -352,6 +354,7 @@ class Game:
 
     fields: of a game with kernels: dtype and shape of every field of the state, the header fields included:
         random int64 (4,), to_move int32 (), rewards float32 (P,), terminated bool (), truncated bool (). `header(players)` returns these.
+
     start: converts `reset(options=...)` to field values: `start(options, count) -> {field: array [count, ...]}`; raises `OptionError`.
     """
 
@@ -377,6 +380,9 @@ class Game:
     """Rooms by seed and split, for puzzles."""
     last_move: Callable[[State, int], str] | None = None
     """`last_move(state, i)`: the last move in words, with what it revealed to everybody; "" before the first."""
+    told_move: Callable[[State, State, int, int | None], str] | None = None
+    """`told_move(before, after, i, seat)`: the last move in words as `seat` knows it (None: everything), for games whose state alone
+    does not tell what happened. Whoever shows a game move by move uses it in the place of `last_move`."""
     consistent: Callable[[State], NDArray[np.bool_]] | None = None
     """`consistent(state)`: bool (N,), whether the games of a saved state (NumPy arrays within their bounds) can be continued.
 
@@ -386,6 +392,8 @@ class Game:
     """`progress(state)`: float (N, P), how far each seat has come. Training may reward its changes (`shaping`); results never include it."""
     symmetry: Callable[[np.random.Generator], Symmetry] | None = None
     """`symmetry(generator)`: a random renaming under which the game stays the same. None: none is known."""
+    pace: float = 2.0
+    """Decisions per second at which people can follow the game: the frame rate of `render_fps` and of videos."""
     chance: Chance | None = None
     """The distribution of random draws. None: there are no draws, or it is not known; the game tree cannot be enumerated then."""
     decision_kinds: DecisionKinds | None = None

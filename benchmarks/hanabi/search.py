@@ -37,7 +37,7 @@ class HanabiSearchOptions:
     budget: tuple[Count, ...] = (10_000,)
     """Rollouts a decision."""
     contenders: tuple[Literal["single", "joint"], ...] = ("single",)
-    """Who searches; joint takes many times as long: see range_max in docs/search.md."""
+    """Who searches; joint takes many times as long: see range_max in docs/jobs/search.md."""
     options: str = ""
     """Further arguments of sparta, e.g. 'threshold=0.1, errors=0'."""
     seed: int = 2_000_003
