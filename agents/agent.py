@@ -55,7 +55,7 @@ class Agent:
         """Returns actions (m,) or (m, H), and the new memory.
 
         Args:
-            observation: (m, *shape) of the seat to move.
+            observation: `(m, *shape)` of the seat to move.
             mask: (m, A) bool, legal values of all heads, concatenated.
             memory: of these m games.
         """
