@@ -209,6 +209,30 @@ class Symmetry(NamedTuple):
     """(A,): column a of a mask becomes column actions[a]. A column stays within its head."""
 
 
+class Outcomes(NamedTuple):
+    """Everything that chance may do at one point of a game: K outcomes, which differ in the values of some fields."""
+
+    probabilities: NDArray[np.float64]
+    """(K,), positive; they sum to 1."""
+    fields: Mapping[str, NDArray[Any]]
+    """Values of these fields in each outcome, (K, ...). All other fields are the same in all outcomes."""
+
+
+class Chance(NamedTuple):
+    """The distribution that a game's random draws come from, for exact computations such as `ludory.exploitability`.
+
+    Outcomes that no seat can ever tell apart, such as suits that do not matter, may be given as one.
+    """
+
+    start: Callable[[], Outcomes]
+    """`start()`: what `reset` may draw."""
+    step: Callable[[State, int, int], Outcomes | None] | None = None
+    """`step(state, i, action)`: what `step` may draw when `action` is played in game i, where `state` is the one before; None: nothing.
+
+    The fields are set after the step, so that rewards and the end of the game may be among them. None: only `reset` draws.
+    """
+
+
 class Decoded(NamedTuple):
     """The action that a text asks for."""
 
@@ -353,6 +377,9 @@ class Game:
     """Rooms by seed and split, for puzzles."""
     last_move: Callable[[State, int], str] | None = None
     """`last_move(state, i)`: the last move in words, with what it revealed to everybody; "" before the first."""
+    told_move: Callable[[State, State, int, int | None], str] | None = None
+    """`told_move(before, after, i, seat)`: the last move in words as `seat` knows it (None: everything), for games whose state alone
+    does not tell what happened. Whoever shows a game move by move uses it in the place of `last_move`."""
     consistent: Callable[[State], NDArray[np.bool_]] | None = None
     """`consistent(state)`: bool (N,), whether the games of a saved state (NumPy arrays within their bounds) can be continued.
 
@@ -362,6 +389,10 @@ class Game:
     """`progress(state)`: float (N, P), how far each seat has come. Training may reward its changes (`shaping`); results never include it."""
     symmetry: Callable[[np.random.Generator], Symmetry] | None = None
     """`symmetry(generator)`: a random renaming under which the game stays the same. None: none is known."""
+    pace: float = 2.0
+    """Decisions per second at which people can follow the game: the frame rate of `render_fps` and of videos."""
+    chance: Chance | None = None
+    """The distribution of random draws. None: there are no draws, or it is not known; the game tree cannot be enumerated then."""
     decision_kinds: DecisionKinds | None = None
     """Kinds of decisions for the reports of behaviour cloning; for games with one head."""
     shared: Mapping[str, NDArray[Any]] = field(default_factory=dict)

@@ -7,6 +7,8 @@ import re
 import sys
 from collections.abc import Iterable
 
+from ludory.frames.terminal import text_svg
+
 from .game import Game, State
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -37,6 +39,11 @@ def text_picture(game: Game, state: State, i: int, seat: int | None) -> str:
     if game.text is not None:
         return game.text(state, i, seat)
     return "\n".join(f"{key}: {value}" for key, value in game.info(state, i).items()) or "(this game draws no text)"
+
+
+def svg_picture(game: Game, state: State, i: int, seat: int | None) -> str:
+    """Game `i` as `seat` sees it (None: everything), as an SVG document. Games that draw no SVG show their text."""
+    return game.svg(state, i, seat) if game.svg is not None else text_svg(text_picture(game, state, i, seat))
 
 
 def words(x: float, y: float, text: str, size: float, fill: str, weight: int = 400, anchor: str = "start") -> str:

@@ -9,6 +9,7 @@ _VERY_SMALL = _SMALL | {"colors": 1}
 _TEXAS_42 = "ludory.envs.texas42:make_"
 _POKEMON = "ludory.envs.pokemon:make_game"
 _ARENA = "ludory.envs.arena:make_game"
+_CLASSIC = "ludory.envs.classic:make_"
 _SOKOBAN = "ludory.envs.sokoban:make_game"
 _HANABI_BOTS = "ludory.agents.hanabi.bots.agents:make_"
 _TEXAS_42_AGENTS = "ludory.agents.texas42."
@@ -91,6 +92,10 @@ GAMES = (
     Entry("FrozenLakeAny-v0", _FROZEN_LAKE, "FrozenLake with every number by keyword: size, p, success_rate, ..."),
     Entry("Sudoku4-v0", _SUDOKU, "Sudoku 4x4 with six blanks", {"size": 4}),
     Entry("Sudoku9-v0", _SUDOKU, "Sudoku 9x9 with 32 blanks", {"size": 9}),
+    Entry("TicTacToe-v0", f"{_CLASSIC}tic_tac_toe", "tic-tac-toe: three in a row"),
+    Entry("ConnectFour-v0", f"{_CLASSIC}connect_four", "Connect Four: stones fall, four in a row win"),
+    Entry("KuhnPoker-v0", f"{_CLASSIC}kuhn_poker", "Kuhn poker: three cards, one bet"),
+    Entry("LeducPoker-v0", f"{_CLASSIC}leduc_poker", "Leduc poker: six cards, two rounds of bets"),
     Entry("Texas42-v0", f"{_TEXAS_42}hand", "Texas 42: one hand with auction and declaration"),
     Entry("Texas42Match-v0", f"{_TEXAS_42}match", "Texas 42: hands until a team has seven marks"),
     Entry("Texas42Play-v0", f"{_TEXAS_42}play", "Texas 42: the seven tricks of a fixed contract"),

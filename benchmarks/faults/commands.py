@@ -7,6 +7,7 @@ it has its own session, its own standard streams and no threads of the parent, a
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 import os
 import resource
@@ -43,6 +44,13 @@ MODULES = (
     "ludory.data.formats.sparta.log",
 )
 """Modules that the parent imports."""
+LANGUAGE_MODULES = (
+    "transformers",
+    "ludory.algorithms.text_ppo.text_ppo",
+    "ludory.algorithms.world_model.generate",
+    "ludory.algorithms.world_model.sft",
+)
+"""And those of the extra `llm`, where it is installed."""
 PATIENCE = 10.0
 """Seconds within which a process must end after a signal on an idle machine."""
 LONGEST = 180.0
@@ -180,7 +188,8 @@ class Commands:
 
 def serve(modules: Sequence[str]) -> None:
     """Fork a child for every line on stdin and answer with how it ended; a child leaves this function by SystemExit."""
-    for name in modules:
+    language = LANGUAGE_MODULES if importlib.util.find_spec("transformers") else ()
+    for name in (*modules, *language):
         importlib.import_module(name)
     running: list[int] = []
 

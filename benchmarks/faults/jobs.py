@@ -60,6 +60,7 @@ _LEAGUE = (
     f"league run --env {DUEL} --teacher {INPUTS}/teacher.ludory --budget 3500 --unit 700 --slice-steps 400 --games-per-match 4 "
     "--evaluation-games 4 --anchors arena/rusher --seed 3 --out league -- --num-envs 16 --n-steps 8 --batch-columns 16"
 )
+_TEXT = "--preset compact --model small"
 _SUPERVISED = "--split-ratio 0.8 0.2 0 --batch-size 64 --save-every 0.2 --seed 3 --resume"
 
 INPUTS_MADE = {
@@ -75,6 +76,7 @@ INPUTS_MADE = {
     "hands": f"texas42 eq --seeds 0 --n-samples 5 --enumerate-below 5 --out {INPUTS}/hands",
     "wheel": f"flywheel run --env {TINY} --blueprint hanabi/piers --search sparta({{blueprint}},rollouts=10) --learner bc "
     f"--policy mlp(hidden=(8,)) --learner-option num_epochs=1 --learner-option split_ratio=(1,0,0) --games 4 --eval-games 4 --turns 1 --seed 3 --out {INPUTS}/wheel",
+    "turns": f"spa generate {_TEXT} --policy solver(0.7) --batches 4 --groups 8 --group-size 2 --seed 3 --out {INPUTS}/turns",
     "replay": f"watch {TINY} hanabi/piers --seed 3 --delay 0 --replay {INPUTS}/replay/replay.json",
     "minari": f"convert {INPUTS}/imitated --from ludory --out {INPUTS}/minari",
     "league": _LEAGUE.replace("--out league", f"--out {INPUTS}/league"),
@@ -165,6 +167,23 @@ JOBS = {
     "bench texas42-strength": Job(
         "bench texas42-strength texas42/quick --rival random --deals 60 --seed 3 --out duels",
         lambda folder: [item for file in (folder / "duels").glob("*.jsonl") for item in outcomes.json_lines(file)],
+    ),
+    "spa generate": Job(
+        f"spa generate {_TEXT} --max-new-tokens 40 --batches 6 --groups 8 --group-size 2 --seed 3 --out data",
+        lambda folder: outcomes.tables(folder / "data"),
+    ),
+    "spa sft": Job(
+        f"spa sft {_TEXT} --data {INPUTS}/turns --batch-size 8 --epochs 6 --check-rooms 0 --checkpoint-every 5 --seed 3 --out sft",
+        lambda folder: outcomes.tensors(folder / "sft" / "model.safetensors"),
+        needs=("turns",),
+    ),
+    "spa ppo": Job(
+        f"spa ppo {_TEXT} --settings tiny --set iterations=6 --set groups=2 --out ppo",
+        lambda folder: [
+            item
+            for name in ("model", "value_head", "optimizer")
+            for item in outcomes.tensors(folder / "ppo" / f"{name}.safetensors")
+        ],
     ),
     "train pipeline": Job(
         f"train pipeline --env {DUEL} --demonstrators arena/random,arena/rusher --games 24 --policy mlp(hidden=(8,)) --epochs 1 "

@@ -35,7 +35,7 @@ from .checks import (
 )
 from .parallel import ROWS_PER_THREAD, run_parts, thread_count
 from .snapshot import check_fields
-from .storage import new_records, own_fields, shared_arrays, views
+from .storage import aligned_empty, new_records, own_fields, shared_arrays, views
 
 if TYPE_CHECKING:  # not needed to start: importing it takes time
     from typing_extensions import Self
@@ -202,7 +202,7 @@ class KernelEngine(EngineBase):
     def _observe(self, seats: NDArray[np.int64], rows: NDArray[np.int64], packed: bool) -> NDArray[Any]:
         spec, count = self.facts.observation, len(rows)
         if not packed:
-            out = np.empty((count, spec.size), spec.dtype)
+            out = aligned_empty((count, spec.size), spec.dtype)
             self.run(self._bound.observe_rows, count, self.kernel_state, rows, seats, out)
             return out.reshape(count, *spec.shape)
         check_packable(self.facts, spec)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Game, GameFacts
+from ludory.envs.pictures import svg_picture
 from ludory.errors import IllegalActionError, RenderModeError
-
-FRAMES_PER_SECOND = 2
+from ludory.frames.raster import Camera
 
 
 class HeadsSpace(MultiDiscrete):
@@ -74,8 +74,8 @@ def action_row(facts: GameFacts, action: Any) -> NDArray[Any]:
 
 
 def render_modes(game: Game) -> list[str]:
-    """Allowed render modes: "ansi" (text) and "human" (printed text) if the game draws text, "svg" if it draws SVG."""
-    return [*(["ansi", "human"] if game.text else []), *(["svg"] if game.svg else [])]
+    """Allowed render modes: "ansi" (text) and "human" (printed text) if the game draws text, "svg" if it draws SVG, and "rgb_array"."""
+    return [*(["ansi", "human"] if game.text else []), *(["svg"] if game.svg else []), "rgb_array"]
 
 
 def checked_render_mode(game: Game, mode: str | None, modes: list[str]) -> str | None:
@@ -91,8 +91,10 @@ def checked_render_mode(game: Game, mode: str | None, modes: list[str]) -> str |
     return mode
 
 
-def draw(game: Game, engine: Engine, row: int, seat: int | None, mode: str) -> str:
-    """Picture of game `row` as `seat` sees it; None: everything is visible."""
+def draw(game: Game, engine: Engine, row: int, seat: int | None, mode: str, camera: Camera) -> Any:
+    """Picture of game `row` as `seat` sees it; None: everything is visible. An array (height, width, 3) for "rgb_array", else a str."""
+    if mode == "rgb_array":
+        return camera(svg_picture(game, engine.state, row, seat))
     picture = game.svg if mode == "svg" else game.text
     assert picture is not None, mode
     return picture(engine.state, row, seat)

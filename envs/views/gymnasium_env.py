@@ -14,9 +14,9 @@ from ludory.envs.make import make_engine, make_game
 from ludory.envs.seats.opponents import Others, Seats
 from ludory.envs.seats.policy_seats import PolicySeats, checked_illegal
 from ludory.errors import IllegalActionError, NotResetError
+from ludory.frames.raster import Camera
 
 from .common import (
-    FRAMES_PER_SECOND,
     action_row,
     action_space,
     checked_render_mode,
@@ -39,6 +39,10 @@ def make_env(
     return GameEnv(make_game(game, **options), seats, others, illegal, render_mode)
 
 
+make_env.metadata = {"render_modes": ["ansi", "human", "svg", "rgb_array"]}  # type: ignore[attr-defined]
+"""Read by `gym.make`, which makes `render_mode="rgb_array_list"` from "rgb_array"."""
+
+
 class GameEnv(gym.Env[NDArray[Any], Any]):
     """One game that one policy plays.
 
@@ -58,7 +62,8 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
         others: players of the other seats: an agent or its name, or P - 1 of them in seat order.
         illegal: "lose": an illegal action ends the game with the worst possible return; "raise": it raises an IllegalActionError.
         render_mode: None; "ansi": `render` returns text, as the policy's seat (or the seat to move) sees the game; "human": the text is
-            printed after every step; "svg": `render` returns an SVG document.
+            printed after every step; "svg": `render` returns an SVG document; "rgb_array": it returns pixels, uint8 (height, width, 3),
+            for which the extra `pictures` must be installed.
 
     Raises:
         OptionError: an argument is not allowed.
@@ -74,11 +79,11 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
     ) -> None:
         self.game, self.facts = game, game.facts
         self.engine = make_engine(game)
-        self.metadata = {"render_modes": render_modes(game), "render_fps": FRAMES_PER_SECOND}
+        self.metadata = {"render_modes": render_modes(game), "render_fps": game.pace}
         self.render_mode = checked_render_mode(game, render_mode, render_modes(game))
         self.observation_space = observation_space(game.facts)
         self.action_space = action_space(game.facts)
-        self._illegal = checked_illegal(illegal)
+        self._illegal, self._camera = checked_illegal(illegal), Camera()
         self._policy_seats = PolicySeats(game, self.engine, seats, others)
         self._returns = np.zeros((1, game.facts.players), np.float32)
         self._seeded, self._over = False, True
@@ -162,7 +167,7 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
         """Close the engine, which may own processes."""
         self.engine.close()
 
-    def render(self) -> str | None:
+    def render(self) -> Any:
         """The picture of `render_mode`.
 
         Raises:
@@ -176,7 +181,7 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
         if not self._seeded:
             raise NotResetError(f"{self.facts.name}: nothing to draw before env.reset()")
         seat = self._policy_seats.own if self._policy_seats.own is not None else int(self.engine.state.to_move[0])
-        picture = draw(self.game, self.engine, 0, seat, self.render_mode)
+        picture = draw(self.game, self.engine, 0, seat, self.render_mode, self._camera)
         if self.render_mode != "human":
             return picture
         print(picture)

@@ -15,8 +15,9 @@ from ludory.envs.make import make_engine, make_game
 from ludory.envs.seats.opponents import Others, Seats
 from ludory.envs.seats.policy_seats import PolicySeats, checked_illegal
 from ludory.errors import IllegalActionError, NotResetError, OptionError
+from ludory.frames.raster import Camera
 
-from .common import FRAMES_PER_SECOND, action_space, checked_render_mode, draw, observation_space, render_modes
+from .common import action_space, checked_render_mode, draw, observation_space, render_modes
 
 
 def make_vector_env(
@@ -56,7 +57,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         device: "cpu" or "cuda".
         autoreset_mode: SAME_STEP, NEXT_STEP or DISABLED.
         seats, others, illegal: as for `GameEnv`; an illegal action ends the game of its row only.
-        render_mode: None, "ansi" or "svg": `render` returns one picture per game.
+        render_mode: None, "ansi", "svg" or "rgb_array", as for `GameEnv`: `render` returns one picture per game.
 
     Raises:
         OptionError: an argument is not allowed.
@@ -77,13 +78,13 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         self.engine = make_engine(game, num_envs, device)
         self.autoreset_mode = _checked_mode(autoreset_mode)
         modes = [mode for mode in render_modes(game) if mode != "human"]
-        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": modes, "render_fps": FRAMES_PER_SECOND}
+        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": modes, "render_fps": game.pace}
         self.render_mode = checked_render_mode(game, render_mode, modes)
         self.single_observation_space = observation_space(game.facts)
         self.single_action_space = action_space(game.facts)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._illegal = checked_illegal(illegal)
+        self._illegal, self._camera = checked_illegal(illegal), Camera()
         self._policy_seats = PolicySeats(game, self.engine, seats, others)
         self._arrays = self._policy_seats.arrays
         self._returns = self._arrays.zeros(num_envs, game.facts.players, dtype="float32")
@@ -262,7 +263,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         """Close the engine, which may own processes."""
         self.engine.close()
 
-    def render(self) -> tuple[str, ...] | None:
+    def render(self) -> tuple[Any, ...] | None:
         """The pictures of `render_mode`, one per game.
 
         Raises:
@@ -277,7 +278,9 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
             raise NotResetError(f"{self.facts.name}: nothing to draw before reset()")
         own, to_move = self._policy_seats.own, self.engine.state.to_move
         seats = [int(to_move[row]) if own is None else own for row in range(self.num_envs)]
-        return tuple(draw(self.game, self.engine, row, seat, self.render_mode) for row, seat in enumerate(seats))
+        return tuple(
+            draw(self.game, self.engine, row, seat, self.render_mode, self._camera) for row, seat in enumerate(seats)
+        )
 
 
 HOW_TO_RESET = 'call reset(options={"reset_mask": terminated | truncated}) first'

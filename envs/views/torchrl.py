@@ -74,8 +74,9 @@ class TorchRLEnv(EnvBase):
 
     def _reset(self, tensordict: TensorDictBase | None = None, **kwargs: Any) -> TensorDict:
         options = {}
-        if tensordict is not None and "_reset" in tensordict.keys():
-            chosen = tensordict["_reset"].reshape(self.batch_size)
+        part = None if tensordict is None else tensordict.get("_reset", None)
+        if part is not None:
+            chosen = part.reshape(self.batch_size)
             if not bool(chosen.all()):
                 options["reset_mask"] = chosen if self.device.type == "cuda" else chosen.numpy()
         seed, self._next_seed = self._next_seed, None

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from . import plugins as plugins
     from . import testing as testing
     from .agents.evaluation.evaluate import evaluate
+    from .agents.evaluation.watch import watch
     from .agents.make import make_agent
     from .algorithms.make import load, make_algorithm
     from .envs.make import make_engine, make_game
 
     __version__: str
 
-__all__ = ["__version__", "evaluate", "load", "make_agent", "make_algorithm", "make_engine", "make_game"]
+__all__ = ["__version__", "evaluate", "load", "make_agent", "make_algorithm", "make_engine", "make_game", "watch"]
 
 _HOMES = {
     "evaluate": "ludory.agents.evaluation.evaluate",
@@ -35,6 +36,7 @@ _HOMES = {
     "make_algorithm": "ludory.algorithms.make",
     "make_engine": "ludory.envs.make",
     "make_game": "ludory.envs.make",
+    "watch": "ludory.agents.evaluation.watch",
 }
 _ROOMS = ("agents", "algorithms", "benchmarks", "cli", "data", "envs", "errors", "plugins", "testing", "web")
 

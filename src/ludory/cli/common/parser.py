@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields
 from importlib import import_module
 from typing import Any, TypeVar
 
-from ludory.errors import LudoryError, OptionError, UnknownIdError
+from ludory.arguments import Arguments, answer, read_arguments, scan
+from ludory.errors import LudoryError, UnknownIdError
 
 T = TypeVar("T")
 
@@ -22,28 +22,24 @@ def parse(options: type[T], argv: Sequence[str], command: str, default: T | None
     """The arguments of `ludory COMMAND` as `options`, with the defaults of the class or of an instance.
 
     Raises:
-        OptionError: a field without a default, of any number of values, got none.
-        SystemExit: after the help (0), or after a message about arguments that cannot be read (2).
+        OptionError: the arguments are wrong; the message says what is allowed.
+        SystemExit: after the help, or the configuration of --print-config.
     """
-    import tyro
-
-    given: dict[str, Any] = {} if default is None else {"default": default}
-    chosen: T = tyro.cli(options, prog=f"ludory {command}", args=list(argv), config=_config(), **given)
-    for field in fields(options):  # type: ignore[arg-type]
-        if field.default is MISSING and getattr(chosen, field.name) == ():
-            raise OptionError(
-                f"{field.name} are missing: name one or more; `ludory {command} --help` tells what they are"
-            )
-    return chosen
+    return read_arguments(options, argv, f"ludory {command}", default=default, markers=_config())
 
 
-def parse_known(options: type[T], argv: Sequence[str], command: str) -> tuple[T, list[str]]:
-    """As `parse`, with the arguments that `options` does not know; there is no --help."""
-    import tyro
+def parse_with_learner(options: type[T], argv: Sequence[str], command: str) -> tuple[T, list[str]]:
+    """As `parse`, and the words behind `--`, which are options of a learner."""
+    place = argv.index("--") if "--" in argv else len(argv)
+    found = scan(options, argv[:place], f"ludory {command}")
+    found.behind = list(argv[place + 1 :]) or found.behind
+    return answer(found, markers=_config()), found.behind
 
-    return tyro.cli(
-        options, prog=f"ludory {command}", args=list(argv), config=_config(), return_unknown_args=True, add_help=False
-    )
+
+def parse_known(options: type[T], argv: Sequence[str], command: str) -> tuple[T, Arguments[T]]:
+    """As `parse`, for a command whose other options are known later: they are in `rest` of what is returned second."""
+    found = scan(options, argv, f"ludory {command}", partial=True)
+    return found.build(markers=_config()), found
 
 
 def _config() -> tuple[Any, ...]:

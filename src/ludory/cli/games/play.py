@@ -66,15 +66,17 @@ def run(argv: list[str]) -> int:
 
 
 def _play(playthrough: Playthrough, names: Sequence[str], seat: int) -> None:
-    from ludory.data.playthrough import move_words
+    from ludory.data.playthrough import Narrator
     from ludory.envs.pictures import show, text_picture
 
     game = playthrough.game
     seats = ", ".join(f"{other} {'you' if other == seat else name}" for other, name in enumerate(names))
     show(f'{game.id}, seed {playthrough.seed}\nSeats: {seats}\nType "?" for help, "q" to leave.\n')
+    told = Narrator(game, seat)
+    told(playthrough.engine, None)
     try:
         for move in playthrough:
-            show(f"-- {move_words(game, playthrough.engine, move)}\n")
+            show(f"-- {told(playthrough.engine, move)}\n")
     except GameLeftError as left:
         show(f"\n{left}")
     show("All cards face up:\n\n" + text_picture(game, playthrough.engine.state, 0, None) + "\n")

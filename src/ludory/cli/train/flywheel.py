@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ludory.cli.common.options import (
     Assignments,
+    EnvId,
     Flag,
     Folder,
     FolderArgument,
@@ -57,7 +58,7 @@ class _Run(FlywheelSteps, GameOptions):
     Example: ludory flywheel run --env Hanabi2P-v0 --blueprint hanabi/smartbot --games 500 --out runs/flywheel
     """
 
-    env: str
+    env: EnvId
     """Id of a game."""
     blueprint: str
     """Agent to begin with: a rule bot or a checkpoint."""

@@ -13,8 +13,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, Suppress, arg
 
+from ludory.arguments import options_of, print_config, read_arguments, show_help
 from ludory.cli.common.files import file_with_suffix
-from ludory.cli.common.options import Count, File, Flag, Folder, GameOptions, Maybe, behind_dashes, learner_options
+from ludory.cli.common.options import (
+    Count,
+    EnvId,
+    File,
+    Flag,
+    Folder,
+    GameOptions,
+    Maybe,
+    behind_dashes,
+    learner_options,
+)
 from ludory.cli.common.parser import parse, parse_known
 from ludory.errors import OptionError, UnknownIdError
 
@@ -31,7 +42,7 @@ class _Options(GameOptions):
 
     algorithm: Positional[Maybe[str]] = None
     """Id of an algorithm, see `ludory list algorithms`; or pipeline."""
-    env: Maybe[str] = None
+    env: Maybe[EnvId] = None
     """Id of a game, see `ludory list games`; with --data that of the recorded games."""
     data: Maybe[Folder] = None
     """Recorded games to learn from, as --dataset; the game is theirs, and need not be installed."""
@@ -76,13 +87,19 @@ def run(argv: list[str]) -> int:
         return pipeline(argv[1:])
     own, behind = behind_dashes(argv)
     typed = [one for one in own if one not in ("-h", "--help")]
-    chosen, rest = parse_known(_Options, typed, "train")
-    chosen = dataclasses.replace(chosen, behind=behind)
+    chosen, found = parse_known(_Options, typed, "train")
+    rest, chosen = found.rest, dataclasses.replace(chosen, behind=behind or found.behind)
     if len(typed) < len(own) or chosen.algorithm is None:
         return _help(chosen.algorithm)
     if chosen.data is not None:
         chosen = _with_header(chosen)
         rest = ["--dataset", str(chosen.data), *rest]
+    if found.prints_config:
+        from ludory.plugins import algorithms
+
+        _, _, config = _starting_config(algorithms.load(chosen.algorithm), chosen, rest)
+        print_config("ludory train", found.values(chosen) | config)
+        return 0
     from ludory.algorithms.running.train_to_file import training_lock
 
     with training_lock(chosen.file) as lock:  # before the file is read: it is as whoever held the lock left it
@@ -150,12 +167,10 @@ def _help(algorithm: str | None) -> int:
     if algorithm is None:
         print("\nName an algorithm to see its own options: ludory train ppo --help")
         return 0
-    import tyro
-
     from ludory.plugins import algorithms
 
     print()
-    tyro.cli(algorithms.load(algorithm).config_class, prog=f"ludory train {algorithm}", args=["--help"])
+    show_help(algorithms.load(algorithm).config_class, f"ludory train {algorithm}")
     return 0
 
 
@@ -190,19 +205,25 @@ def _model(chosen: _Options, rest: list[str]) -> Any:
         model = kind.load(file)
         changes = _allowed_changes(chosen, model, _config(kind, chosen, rest, model.config))
         return kind.load(file, **changes) if changes else model
-    if chosen.env is None:
-        raise UnknownIdError(
-            "--env is missing: name a game, see `ludory list games`; or recorded games to learn from, with --data"
-        )
-    game = chosen.game()
-    suited = kind.suited_to(game)
-    config = _config(kind, chosen, rest, kind.config_class(**suited | kind.presets.get(_preset(rest), {})))
+    game, suited, config = _starting_config(kind, chosen, rest)
     if suited:
         told = ", ".join(f"{name}={config[name]}" for name in suited)
         print(f"{chosen.algorithm} for {game.name}: {told}", flush=True)
     if "checkpoint_dir" in config:
         config["checkpoint_dir"] = config["checkpoint_dir"] or str(chosen.file.with_suffix(""))
     return kind(chosen.policy, game, **config)
+
+
+def _starting_config(kind: Any, chosen: _Options, rest: list[str]) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+    """The game of a new run, the options that the algorithm chose for it, and all options."""
+    if chosen.env is None:
+        raise UnknownIdError(
+            "--env is missing: name a game, see `ludory list games`; or recorded games to learn from, with --data"
+        )
+    game = chosen.game()
+    suited = kind.suited_to(game)
+    default = kind.config_class(**suited | kind.presets.get(_preset(rest), {}))
+    return game, suited, _config(kind, chosen, rest, default)
 
 
 def _preset(rest: list[str]) -> str:
@@ -213,10 +234,10 @@ def _preset(rest: list[str]) -> str:
 
 def _config(kind: Any, chosen: _Options, rest: list[str], default: Any) -> dict[str, Any]:
     """Fields of the algorithm's config; options behind `--` are those of the learner that it lets learn."""
-    import tyro
-
     name, behind = chosen.algorithm, chosen.behind
-    config = tyro.cli(kind.config_class, prog=f"ludory train {name}", args=rest, default=default)
+    config = read_arguments(
+        kind.config_class, rest, f"ludory train {name}", default=default, others=options_of(_Options)
+    )
     if behind and not hasattr(config, "learner_options"):
         raise OptionError(
             f"{' '.join(behind)}: options behind -- are for algorithms with a learner, such as league; leave the -- out"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from html import escape
 from importlib import resources
 from typing import Any
 
 import numpy as np
 
-from ludory.data.playthrough import move_words
+from ludory.data.playthrough import Narrator
 from ludory.data.replay import Replay, frames
 from ludory.envs.game import Game, State
 from ludory.envs.make import make_game
@@ -37,15 +38,16 @@ class LineTable:
         return number
 
 
-def replay_html(replay: Replay, seat: int | None = None, game: Game | None = None) -> str:
+def replay_html(replay: Replay, seat: int | None = None, game: Game | None = None, *, every_view: bool = True) -> str:
     """A page to step through a replay from the view of any seat; it loads nothing from elsewhere.
 
-    A game without `svg` is shown as text. The page contains all views, so its reader can see all cards.
+    A game without `svg` is shown as text. The page contains all views, so its reader can see all cards. It moves at `Game.pace`.
 
     Args:
         replay: the game to show.
         seat: whose view is shown first; None shows everything.
         game: the game itself, if its id is not registered.
+        every_view: also the views of the seats; otherwise only that of `seat`.
 
     Raises:
         OptionError: there is no such seat.
@@ -55,7 +57,8 @@ def replay_html(replay: Replay, seat: int | None = None, game: Game | None = Non
     if seat is not None and not 0 <= seat < game.facts.players:
         raise OptionError(f"seat={seat!r}: must be None or 0 to {game.facts.players - 1}")
     seats = range(game.facts.players) if game.facts.hidden_information else []
-    views, lines = [None, *seats], LineTable()
+    views: list[int | None] = [None, *seats] if every_view else [seat]
+    lines = LineTable()
     content = {
         "title": f"{game.facts.name}, {_returns(game, replay.returns)}{'' if replay.finished else ', left before its end'}",
         "subtitle": ", ".join(f"seat {number}: {name}" for number, name in enumerate(replay.agents)),
@@ -69,6 +72,7 @@ def replay_html(replay: Replay, seat: int | None = None, game: Game | None = Non
         "views": ["everything" if view is None else f"seat {view} ({replay.agents[view]})" for view in views],
         "view": views.index(seat) if seat in views else 0,
         "positions": list(_positions(replay, game, views, lines)),
+        "speed": game.pace,
         "lines": lines.lines,
     }
     return filled_page(content)
@@ -81,13 +85,18 @@ def filled_page(content: dict[str, Any]) -> str:
     return page.replace(PLACEHOLDER, data)
 
 
+def framed_page(page: str, height: int = 720) -> str:
+    """A page within another one, such as a notebook; `height` is in pixels."""
+    return f'<iframe srcdoc="{escape(page)}" style="width: 100%; height: {height}px; border: 0"></iframe>'
+
+
 def _positions(replay: Replay, game: Game, views: Sequence[int | None], lines: LineTable) -> Iterator[dict[str, Any]]:
-    returns = np.zeros(game.facts.players)
-    for number, engine in enumerate(frames(replay, game)):
+    returns, told = np.zeros(game.facts.players), Narrator(game)
+    for number, (engine, move) in enumerate(zip(frames(replay, game), [None, *replay.moves], strict=True)):
         rewards = np.asarray(engine.rewards[0]) if number else np.zeros_like(returns)
         returns += rewards
         yield {
-            "move": move_words(game, engine, replay.moves[number - 1]) if number else "start",
+            "move": told(engine, move),
             "gain": _gain(game, rewards),
             "returns": _returns(game, returns.tolist()),
             "info": game.info(engine.state, 0),

@@ -15,10 +15,10 @@ from games.nim import nim
 
 from ludory.agents.random import RandomAgent
 from ludory.data.replay import Replay, frames, record_replay
+from ludory.data.viewing.replay_page import replay_html
 from ludory.envs.make import make_game
 from ludory.envs.pictures import plain
 from ludory.errors import OptionError
-from ludory.web.replay_page import replay_html
 
 TINY = "HanabiTiny2P-v0"
 
@@ -120,4 +120,4 @@ def test_the_first_view_is_the_seat_asked_for(replay: Replay) -> None:
 
 
 def test_the_template_lies_in_the_package() -> None:
-    assert "{{data}}" in resources.files("ludory.web").joinpath("replay.html").read_text(encoding="utf-8")
+    assert "{{data}}" in resources.files("ludory.data.viewing").joinpath("replay.html").read_text(encoding="utf-8")
