@@ -63,18 +63,18 @@ _HANABI = PretrainedRecipe(
     options={"observation": "tactical"},
     algorithm="ppo",
     policy="mlp",
-    config={"num_envs": 1024, "n_steps": 32, "batch_size": 4096, "n_epochs": 2, "gamma": 0.999, "hidden": (128, 128)},
+    config={"num_envs": 1024, "n_steps": 32, "batch_size": 4096, "n_epochs": 2, "gamma": 0.999, "hidden": (192, 128)},
     stages=(
         TrainingStage(
             "keep",
-            7_000_000,
-            {"learning_rate": 1e-3, "final_learning_rate": 7e-4, "ent_coef": 0.02, "final_ent_coef": 0.01},
+            13_000_000,
+            {"learning_rate": 1e-3, "final_learning_rate": 5e-4, "ent_coef": 0.02, "final_ent_coef": 0.01},
             {"bomb": "keep"},
         ),
         TrainingStage(
             "zero",
-            13_000_000,
-            {"learning_rate": 7e-4, "final_learning_rate": 5e-5, "ent_coef": 0.01, "final_ent_coef": 0.001},
+            14_000_000,
+            {"learning_rate": 8e-4, "final_learning_rate": 5e-5, "ent_coef": 0.01, "final_ent_coef": 0.001},
         ),
     ),
     rival="hanabi/iggi",
