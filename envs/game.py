@@ -178,17 +178,19 @@ class Field(NamedTuple):
 class Kernels(NamedTuple):
     """The scalar kernels of a game, each decorated with `ludory.envs.kernels`.
 
-    reset(state, i)                  start row i's next game; the values of reset options are already in the state
-    step(state, i, action)           play; action: int (one head), [H] (several heads) or [P, H] (simultaneous);
-                                     writes rewards[i], terminated[i], truncated[i], to_move[i] (also when the game ends: the seat that would move)
-                                     and, where the game has them, the fields of `elimination`
-    legal(state, i, seat, mask)      set mask[a] = True for the legal a; mask [A] arrives all False; a seat that is out has one legal value per head
-    observe(state, i, seat, out)     write what the seat sees; out [size] arrives all 0
-    redeal(state, i, seat)           draw anew what the seat does not know, from its exact conditional distribution; None where that is impossible
-    used(state, i, seat, action, out)  set out[h] = True for the heads of this action [H] (an array, also of one head) whose value has an effect;
-                                     out [H] arrives all False; None: all heads have one
-    critic(state, i, seat, out)      write what a value function may see in training, including hidden information; out [facts.critic.size] arrives all 0;
-                                     None: the observations of all seats, `seat`'s first, then seat + 1, ...
+    `i` is the number of the game in the batch::
+
+        reset(state, i)                  start row i's next game; the values of reset options are already in the state
+        step(state, i, action)           play; action: int (one head), [H] (several heads) or [P, H] (simultaneous);
+                                         writes rewards[i], terminated[i], truncated[i], to_move[i] (also when the game ends: the seat that would move)
+                                         and, where the game has them, the fields of `elimination`
+        legal(state, i, seat, mask)      set mask[a] = True for the legal a; mask [A] arrives all False; a seat that is out has one legal value per head
+        observe(state, i, seat, out)     write what the seat sees; out [size] arrives all 0
+        redeal(state, i, seat)           draw anew what the seat does not know, from its exact conditional distribution; None where that is impossible
+        used(state, i, seat, action, out)  set out[h] = True for the heads of this action [H] (an array, also of one head) whose value has an effect;
+                                         out [H] arrives all False; None: all heads have one
+        critic(state, i, seat, out)      write what a value function may see in training, including hidden information; out [facts.critic.size] arrives all 0;
+                                         None: the observations of all seats, `seat`'s first, then seat + 1, ...
     """
 
     reset: Callable[..., None]
@@ -352,6 +354,7 @@ class Game:
 
     fields: of a game with kernels: dtype and shape of every field of the state, the header fields included:
         random int64 (4,), to_move int32 (), rewards float32 (P,), terminated bool (), truncated bool (). `header(players)` returns these.
+
     start: converts `reset(options=...)` to field values: `start(options, count) -> {field: array [count, ...]}`; raises `OptionError`.
     """
 

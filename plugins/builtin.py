@@ -119,6 +119,11 @@ GAMES = (
 
 AGENTS = (
     Entry("random", "ludory.agents.random:make", "uniform over legal moves (seed=)"),
+    Entry(
+        "mcts",
+        "ludory.agents.search.mcts:make",
+        "tree search with random rollouts where nothing is hidden (simulations=)",
+    ),
     Entry("human", "ludory.agents.human:make", "a person at this terminal"),
     Entry(
         "language",
@@ -218,6 +223,7 @@ ALGORITHMS = (
     Entry("bc-v1", "ludory.algorithms.bc:BC", "behaviour cloning of recorded games"),
     Entry("distill-v1", "ludory.algorithms.distill:Distill", "a network that learns what a search found"),
     Entry("texas42_oracle-v1", "ludory.algorithms.texas42.oracle:Texas42Oracle", "Texas 42 networks from exact values"),
+    Entry("cfr-v1", "ludory.algorithms.cfr:CFR", "counterfactual regret minimisation: tables for small games"),
     Entry("ppo-v1", "ludory.algorithms.ppo:PPO", "proximal policy optimisation with legal masks"),
     Entry("vtrace-v1", "ludory.algorithms.vtrace:VTrace", "V-trace, TD(lambda) and UPGO on replayed sequences"),
     Entry(
@@ -240,6 +246,7 @@ ALGORITHMS = (
 )
 
 BENCHMARKS = (
+    Entry("baselines", f"{_BENCH}baselines:run", "scores of players that need no training, for the manual"),
     Entry("arena", f"{_BENCH}arena.speed:run", "duels per second: engine, scripts, sampler, evaluation"),
     Entry("arena-clones", f"{_BENCH}arena.clones:run", "clones of the arena's styles against the styles"),
     Entry("arena-league", f"{_BENCH}arena.league:run", "leagues of duels beside plain self-play"),
@@ -252,6 +259,7 @@ BENCHMARKS = (
         f"{_BENCH}throughput.own_envs:run",
         "steps per second of Gymnasium environments beside SubprocVecEnv",
     ),
+    Entry("exploitability", f"{_BENCH}learning.exploitability:run", "how exploitable learners are, over time"),
     Entry("pokemon", f"{_BENCH}pokemon.speed:run", "Pokémon: turns per CPU second beside the bare simulator"),
     Entry("pokemon-labels", f"{_BENCH}pokemon.labels:run", "Pokémon: labels of logs beside the choices made"),
     Entry("pokemon-soak", f"{_BENCH}pokemon.soak:run", "Pokémon: memory, processes and files over many battles"),
@@ -272,6 +280,9 @@ BENCHMARKS = (
     Entry("hanabi-belief", f"{_BENCH}hanabi.belief:run", "whether beliefs about hands come true as often as said"),
     Entry("learner", f"{_BENCH}learning.learner_speed:run", "targets and steps of a learner, beside other libraries'"),
     Entry("learning", f"{_BENCH}learning.learning:run", "learning curves of algorithms, over several seeds"),
+    Entry(
+        "tuned", f"{_BENCH}learning.tuned:run", "tuned settings: trainings over several seeds beside their baselines"
+    ),
     Entry("pokemon-bc", f"{_BENCH}pokemon.clone:run", "a clone of a scripted Pokémon player beside the player"),
     Entry("pokemon-ppo", f"{_BENCH}pokemon.self_play:run", "PPO by self-play from a clone, and its learning curve"),
     Entry("spa-tiny", f"{_BENCH}text_games.spa_tiny:run", "world-model fine-tuning before PPO, with a small model"),
@@ -287,6 +298,7 @@ COMMANDS = (
     Entry("record", "ludory.cli.data.record", "let agents play and keep every decision in files to learn from"),
     Entry("convert", "ludory.cli.data.convert", "other formats of recorded games to ludory's, and back"),
     Entry("train", "ludory.cli.train.train", "train an agent and keep it in a file"),
+    Entry("plot", "ludory.cli.train.plot", "learning curves of trainings, as SVG, PNG or a page"),
     Entry("eval", "ludory.cli.eval", "scores of agents with each other, with intervals"),
     Entry("bench", "ludory.cli.bench", "run a benchmark"),
     Entry("check", "ludory.cli.check", "prove that a game keeps the contract"),

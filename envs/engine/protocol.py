@@ -50,7 +50,7 @@ class Engine(Protocol):
         """Legal mask bool (N, A) for the seat to move, (N, P, A) in simultaneous games; all True in finished games."""
 
     def observe(self, seat: int | Array | None = None, rows: Array | None = None, packed: bool = False) -> Array:
-        """What `seat` sees, (N, *shape). None: the seat to move (in a finished game the next one); in simultaneous games all, (N, P, *shape).
+        """What `seat` sees, `(N, *shape)`. None: the seat to move (in a finished game the next one); in simultaneous games all, `(N, P, *shape)`.
 
         rows: only these games. packed: 0/1 observations as bits, uint8 (N, ceil(size / 8)), in the order of `numpy.packbits`.
         """

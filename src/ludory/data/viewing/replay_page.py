@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ludory.charts.page import page_style
 from ludory.data.playthrough import Narrator
 from ludory.data.replay import Replay, frames
 from ludory.envs.game import Game, State
@@ -82,7 +83,7 @@ def filled_page(content: dict[str, Any]) -> str:
     """The page to step through pictures; content: JSON values as in `replay_html`."""
     data = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")  # no text may end the script element
     page = resources.files(__package__).joinpath("replay.html").read_text(encoding="utf-8")
-    return page.replace(PLACEHOLDER, data)
+    return page.replace("{{style}}", page_style()).replace(PLACEHOLDER, data)
 
 
 def framed_page(page: str, height: int = 720) -> str:
