@@ -29,7 +29,7 @@ from ludory.errors import OptionError
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingStage:
+class RecipeStage:
     """A part of a training, which starts from the network of the part before it."""
 
     name: str
@@ -50,7 +50,7 @@ class PretrainedRecipe:
     algorithm: str
     policy: str
     config: Mapping[str, Any]
-    stages: tuple[TrainingStage, ...]
+    stages: tuple[RecipeStage, ...]
     rival: str
     """Agent scored beside it, on the same deals."""
     others: str | None = None
@@ -65,13 +65,13 @@ _HANABI = PretrainedRecipe(
     policy="mlp",
     config={"num_envs": 1024, "n_steps": 32, "batch_size": 4096, "n_epochs": 2, "gamma": 0.999, "hidden": (192, 128)},
     stages=(
-        TrainingStage(
+        RecipeStage(
             "keep",
             13_000_000,
             {"learning_rate": 1e-3, "final_learning_rate": 5e-4, "ent_coef": 0.02, "final_ent_coef": 0.01},
             {"bomb": "keep"},
         ),
-        TrainingStage(
+        RecipeStage(
             "zero",
             14_000_000,
             {"learning_rate": 8e-4, "final_learning_rate": 5e-5, "ent_coef": 0.01, "final_ent_coef": 0.001},
@@ -143,7 +143,7 @@ def _train(recipe: PretrainedRecipe, options: PretrainedOptions) -> Path:
     return before
 
 
-def _stage_model(recipe: PretrainedRecipe, stage: TrainingStage, seed: int, before: Path | None, file: Path) -> Learner:
+def _stage_model(recipe: PretrainedRecipe, stage: RecipeStage, seed: int, before: Path | None, file: Path) -> Learner:
     """A new model, or that of `file`.
 
     Raises:

@@ -39,7 +39,8 @@ def aligned_empty(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.empty(size + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
-    return memory[start : start + size].view(dtype).reshape(shape)
+    array: NDArray[Any] = memory[start : start + size].view(dtype).reshape(shape)
+    return array
 
 
 def new_records(fields: Mapping[str, Field], count: int) -> NDArray[Any]:
