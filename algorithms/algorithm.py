@@ -33,7 +33,7 @@ from ludory.envs.recorded_game import package_of
 from ludory.errors import CheckpointError, OptionError, SnapshotError
 from ludory.plugins import algorithms, networks
 
-from .config import AlgorithmConfig, LearnerConfig, make_config
+from .config import AlgorithmConfig, LearnerConfig, make_config, playing_seats
 from .learner import Learner, game_to_load, needed_game
 
 
@@ -47,6 +47,8 @@ class Algorithm(Learner):
         policy: name of a network, with arguments if needed, such as "gru(memory_size=128)"; "auto": the algorithm's default.
         env: game id, `Game`, or an environment of Gymnasium, PettingZoo or Stable-Baselines3: an object, a class or function that
             returns one, a list of these, or a vector environment.
+        verbose: 1: print a table of metrics after every iteration, as in Stable-Baselines3.
+        tensorboard_log: folder for TensorBoard.
         **config: fields of `config_class`.
     """
 
@@ -60,7 +62,16 @@ class Algorithm(Learner):
     continuous: ClassVar[bool] = False
     """Whether it also learns continuous actions."""
 
-    def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
+    def __init__(
+        self,
+        policy: str | PolicySpec = "auto",
+        env: Any = None,
+        *,
+        verbose: int = 0,
+        tensorboard_log: str | Path | None = None,
+        **config: Any,
+    ) -> None:
+        self.verbose, self.tensorboard_log = verbose, tensorboard_log
         game = needed_game(env, self.id)
         if not self.continuous:
             game.need(self.id, "heads")
@@ -131,9 +142,8 @@ class Algorithm(Learner):
         config = self.config
         self.engine: Engine = make_engine(self.game, config.num_envs, device=config.device, seed=config.seed)
         shaping = Shaping.of(self.game, self.engine, config.shaping)
-        self.sampler = Sampler(
-            make_lanes(self.game, self.engine, config.seats, config.others), config.precision, shaping
-        )
+        seats, others = playing_seats(self.game.facts, config.seats, config.others)
+        self.sampler = Sampler(make_lanes(self.game, self.engine, seats, others), config.precision, shaping)
 
     def sample_from(self, lanes: Lanes) -> None:
         """Replace the sampler's lanes, for example by games against the opponents that a league assigns."""

@@ -277,6 +277,9 @@ BENCHMARKS = (
     Entry("hanabi-belief", f"{_BENCH}hanabi.belief:run", "whether beliefs about hands come true as often as said"),
     Entry("learner", f"{_BENCH}learning.learner_speed:run", "targets and steps of a learner, beside other libraries'"),
     Entry("learning", f"{_BENCH}learning.learning:run", "learning curves of algorithms, over several seeds"),
+    Entry(
+        "tuned", f"{_BENCH}learning.tuned:run", "tuned settings: trainings over several seeds beside their baselines"
+    ),
     Entry("pokemon-bc", f"{_BENCH}pokemon.clone:run", "a clone of a scripted Pokémon player beside the player"),
     Entry("pokemon-ppo", f"{_BENCH}pokemon.self_play:run", "PPO by self-play from a clone, and its learning curve"),
     Entry("spa-tiny", f"{_BENCH}text_games.spa_tiny:run", "world-model fine-tuning before PPO, with a small model"),
@@ -292,6 +295,7 @@ COMMANDS = (
     Entry("record", "ludory.cli.data.record", "let agents play and keep every decision in files to learn from"),
     Entry("convert", "ludory.cli.data.convert", "other formats of recorded games to ludory's, and back"),
     Entry("train", "ludory.cli.train.train", "train an agent and keep it in a file"),
+    Entry("plot", "ludory.cli.train.plot", "learning curves of trainings, as SVG, PNG or a page"),
     Entry("eval", "ludory.cli.eval", "scores of agents with each other, with intervals"),
     Entry("bench", "ludory.cli.bench", "run a benchmark"),
     Entry("check", "ludory.cli.check", "prove that a game keeps the contract"),

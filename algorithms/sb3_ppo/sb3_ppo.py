@@ -79,7 +79,13 @@ class SB3PPO(Algorithm):
     def _open_source(self) -> None:
         config = self.config
         seats: Any = {"auto": None}.get(config.seats, int(config.seats) if config.seats.isdigit() else config.seats)
-        games = make_vector_env(self.game, config.num_envs, device=config.device, seats=seats, others=config.others)
+        games = make_vector_env(
+            self.game,
+            config.num_envs,
+            device=config.device,
+            seats=seats,
+            others="random" if config.others == "auto" else config.others,
+        )
         self.engine, self.sampler = games.engine, SB3Games(to_sb3(games), config.seed)
 
     def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:

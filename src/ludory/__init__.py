@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .agents.evaluation.watch import watch
     from .agents.make import make_agent
     from .algorithms.make import load, make_algorithm
+    from .algorithms.tuned.plan import train
     from .envs.make import make_engine, make_game
 
     __version__: str
@@ -38,6 +39,7 @@ __all__ = [
     "make_algorithm",
     "make_engine",
     "make_game",
+    "train",
     "watch",
 ]
 
@@ -50,6 +52,7 @@ _HOMES = {
     "make_algorithm": "ludory.algorithms.make",
     "make_engine": "ludory.envs.make",
     "make_game": "ludory.envs.make",
+    "train": "ludory.algorithms.tuned.plan",
     "watch": "ludory.agents.evaluation.watch",
 }
 _ROOMS = ("agents", "algorithms", "benchmarks", "cli", "data", "envs", "errors", "plugins", "testing", "web")

@@ -43,7 +43,12 @@ class Plot(NamedTuple):
 
 
 def curve_plot(title: str, curves: Sequence[Series], score: str, caption: Sequence[str]) -> str:
-    """SVG document: a line with a shaded interval for each curve, named at its end.
+    """SVG document of `curve_drawing`."""
+    return as_svg(curve_drawing(title, curves, score, caption))
+
+
+def curve_drawing(title: str, curves: Sequence[Series], score: str, caption: Sequence[str]) -> Drawing:
+    """A line with a shaded interval for each curve, named at its end.
 
     Args:
         title: above the plot.
@@ -66,7 +71,7 @@ def curve_plot(title: str, curves: Sequence[Series], score: str, caption: Sequen
         marks.append(Path([(x(one.x / unit), y(one.y)) for one in curve.points], color, 2.2, dashes))
     ends = [(x(curve.points[-1].x / unit), y(curve.points[-1].y)) for curve in curves]
     marks += [*_labels(ends, [curve.name for curve in curves]), *_caption(caption, _LEFT, _HEIGHT)]
-    return as_svg(Drawing(_WIDTH, _HEIGHT, GROUND, title, marks))
+    return Drawing(_WIDTH, _HEIGHT, GROUND, title, marks)
 
 
 def interval_plot(title: str, plots: Sequence[Plot], caption: Sequence[str]) -> str:
