@@ -57,6 +57,12 @@ class Learner(ABC):
         self._total_timesteps = 0
         self._stopping = False
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.game.name}: {self._described()}>"
+
+    def _described(self) -> str:
+        return f"{self.num_timesteps:,} timesteps"
+
     @classmethod
     def suited_to(cls, game: Game) -> dict[str, Any]:
         """Fields of the config with other defaults for this game."""
