@@ -31,6 +31,9 @@ class Agent:
     log_probs: Array | None = None
     """(m, H) log-probabilities of the actions chosen last; None if the agent does not know them."""
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
     def initial_memory(self, rows: int) -> Memory:
         """Memory of `rows` games before their first move: None, an array or a tuple of arrays whose first axis is the game."""
         return None

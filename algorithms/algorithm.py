@@ -121,6 +121,9 @@ class Algorithm(Learner):
             self._teacher, self._teacher_sha256 = teacher, teacher.sha256
         return self._teacher.policy if self._teacher else None
 
+    def _described(self) -> str:
+        return f"policy {self.policy.id}, {super()._described()}"
+
     @property
     def _teacher_file(self) -> str | None:
         return getattr(self.config, "teacher", None)

@@ -52,8 +52,16 @@ class Learner(ABC):
         self.game, self.config = game, config
         self.num_timesteps = 0
         self.logger: Logger = configure(None, [])
+        self.time_share = 0.0
+        """Used share of the time of a run that is limited by time; schedules follow it as they follow timesteps."""
         self._total_timesteps = 0
         self._stopping = False
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.game.name}: {self._described()}>"
+
+    def _described(self) -> str:
+        return f"{self.num_timesteps:,} timesteps"
 
     @classmethod
     def suited_to(cls, game: Game) -> dict[str, Any]:
@@ -168,7 +176,7 @@ class Learner(ABC):
     @property
     def progress_remaining(self) -> float:
         """Remaining share of the training, 1 at the start."""
-        return 1.0 - min(1.0, self.num_timesteps / max(1, self._total_timesteps))
+        return 1.0 - min(1.0, max(self.num_timesteps / max(1, self._total_timesteps), self.time_share))
 
     def get_env(self) -> Any:
         """A Stable-Baselines3 `VecEnv` of separate games, as many as it trains on, for callbacks that need one."""

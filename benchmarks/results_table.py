@@ -55,7 +55,8 @@ def _learning_rows(report: Report) -> Rows:
     else:
         minutes = sum(stage["minutes"] for stage in report["stages"])
         steps = sum(stage["timesteps"] for stage in report["stages"])
-        name, trained = "ppo", f"{minutes:.0f} min, {steps / 1e6:.0f} M decisions"
+        seen = report.get("observation", "card_knowledge")
+        name, trained = f"ppo, {seen}", f"{minutes:.0f} min, {steps / 1e6:.0f} M decisions"
     games = f"({evaluation['games']} games, decks {evaluation['decks_seed']})"
     yield (
         f"`{name}`, seed {report['seed']}, {report['benchmark']}",

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from html import escape
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -422,6 +423,28 @@ class Game:
         if (self.kernels is None) == (self.engine is None):
             got = "neither" if self.kernels is None else "both"
             raise PluginError(f"game {self.facts.name!r}: got {got}; give Game(...) either `kernels` or `engine`")
+
+    def __repr__(self) -> str:
+        return f"<Game {self.name}: {', '.join(f'{key} {value}' for key, value in self._described().items())}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{key}</th><td>{escape(value)}</td></tr>" for key, value in self._described().items())
+        return f"<table><tr><th>game</th><td>{escape(self.name)}</td></tr>{rows}</table>"
+
+    def _described(self) -> dict[str, str]:
+        """What a person wants to know of the game first."""
+        facts, seen = self.facts, self.facts.observation
+        actions = f"{facts.action_size} numbers" if facts.box is not None else " x ".join(map(str, facts.head_sizes))
+        described = {
+            "seats": f"{facts.players}",
+            "turns": facts.turns,
+            "reward": facts.reward.replace("_", "-"),
+            "actions": actions,
+            "observation": f"{seen.name} {'x'.join(map(str, seen.shape))}",
+        }
+        return described | (
+            {"options": ", ".join(f"{k}={v!r}" for k, v in self.options.items())} if self.options else {}
+        )
 
     @property
     def name(self) -> str:

@@ -101,7 +101,7 @@ LOOK = BoardLook(
 
 def draw_symmetry(generator: np.random.Generator) -> Symmetry:
     """One of the eight rotations and reflections of the board."""
-    squares = np.rot90(np.arange(SQUARES).reshape(SIDE, SIDE), generator.integers(4))
+    squares = np.rot90(np.arange(SQUARES).reshape(SIDE, SIDE), int(generator.integers(4)))
     squares = (squares.T if generator.integers(2) else squares).ravel()
     return Symmetry(np.concatenate([squares, SQUARES + squares]), np.argsort(squares))
 

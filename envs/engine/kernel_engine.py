@@ -211,7 +211,9 @@ class KernelEngine(EngineBase):
 
     def _packed_rows(self, rows: Any, seats: Any, out: NDArray[np.uint8], start: int, stop: int) -> None:
         words = np.empty(out.shape[1], np.uint64)
-        self._bound.observe_packed_rows(self.kernel_state, rows, seats, words, out, start, stop)
+        self._bound.observe_packed_rows(
+            self.kernel_state, rows, seats, words, self.facts.observation.size, out, start, stop
+        )
 
     def gather(self, rows: Any) -> Self:
         """Copy chosen games, repeats allowed, into a new batch."""

@@ -147,6 +147,9 @@ class AgentsGame:
         print(picture)
         return None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.game.name}: {', '.join(self.possible_agents)}>"
+
     def close(self) -> None:
         """Close the engine, which may own processes."""
         self.engine.close()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ludory.envs.engine.protocol import Array
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
+from ludory.envs.pictures import html_pictures
 from ludory.envs.seats.opponents import Others, Seats
 from ludory.envs.seats.policy_seats import PolicySeats, checked_illegal
 from ludory.errors import IllegalActionError, NotResetError
@@ -163,6 +164,18 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
         mask: NDArray[np.bool_] = self._mask()
         return mask
 
+    def __repr__(self) -> str:
+        seats = "all seats" if self._policy_seats.own is None else f"seat {self._policy_seats.own}"
+        return f"<GameEnv of {self.game.name}: the policy plays {seats}>"
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def _repr_html_(self) -> str:
+        if not self._seeded:
+            return html_pictures(repr(self), self.game, None, [])
+        return html_pictures(repr(self), self.game, self.engine.state, [self._viewer()])
+
     def close(self) -> None:
         """Close the engine, which may own processes."""
         self.engine.close()
@@ -180,9 +193,13 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
             return None
         if not self._seeded:
             raise NotResetError(f"{self.facts.name}: nothing to draw before env.reset()")
-        seat = self._policy_seats.own if self._policy_seats.own is not None else int(self.engine.state.to_move[0])
-        picture = draw(self.game, self.engine, 0, seat, self.render_mode, self._camera)
+        picture = draw(self.game, self.engine, 0, self._viewer(), self.render_mode, self._camera)
         if self.render_mode != "human":
             return picture
         print(picture)
         return None
+
+    def _viewer(self) -> int:
+        """The seat whose view is drawn."""
+        own = self._policy_seats.own
+        return int(self.engine.state.to_move[0]) if own is None else own

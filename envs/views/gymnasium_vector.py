@@ -12,6 +12,7 @@ from gymnasium.vector.utils import batch_space
 from ludory.envs.engine.protocol import Array
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
+from ludory.envs.pictures import html_pictures
 from ludory.envs.seats.opponents import Others, Seats
 from ludory.envs.seats.policy_seats import PolicySeats, checked_illegal
 from ludory.errors import IllegalActionError, NotResetError, OptionError
@@ -276,11 +277,22 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
             )
         if not self._seeded:
             raise NotResetError(f"{self.facts.name}: nothing to draw before reset()")
-        own, to_move = self._policy_seats.own, self.engine.state.to_move
-        seats = [int(to_move[row]) if own is None else own for row in range(self.num_envs)]
         return tuple(
-            draw(self.game, self.engine, row, seat, self.render_mode, self._camera) for row, seat in enumerate(seats)
+            draw(self.game, self.engine, row, seat, self.render_mode, self._camera)
+            for row, seat in enumerate(self._viewers())
         )
+
+    def _viewers(self) -> list[int]:
+        """The seat whose view is drawn, for each row."""
+        own, to_move = self._policy_seats.own, self.engine.state.to_move
+        return [int(to_move[row]) if own is None else own for row in range(self.num_envs)]
+
+    def __repr__(self) -> str:
+        seats = "all seats" if self._policy_seats.own is None else f"seat {self._policy_seats.own}"
+        return f"<GameVectorEnv of {self.num_envs:,} x {self.game.name}: the policy plays {seats}>"
+
+    def _repr_html_(self) -> str:
+        return html_pictures(repr(self), self.game, self.engine.state, self._viewers() if self._seeded else [])
 
 
 HOW_TO_RESET = 'call reset(options={"reset_mask": terminated | truncated}) first'

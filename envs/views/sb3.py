@@ -201,6 +201,12 @@ class GameVecEnv(VecEnv):
             return [None] * self.num_envs
         return self.vector_env.render() or ()
 
+    def __repr__(self) -> str:
+        return f"<GameVecEnv of {self.num_envs:,} x {self.vector_env.game.name}>"
+
+    def _repr_html_(self) -> str:
+        return self.vector_env._repr_html_()
+
     def close(self) -> None:
         """Close the vector environment."""
         self.vector_env.close()

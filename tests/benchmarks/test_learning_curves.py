@@ -1,8 +1,9 @@
-"""Interquartile means and bootstrap intervals of learning curves."""
+"""Interquartile means and bootstrap intervals of learning curves; exploitability over time."""
 
 from __future__ import annotations
 
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ludory.benchmarks.learning.curves import Band, band, iqm, lead
+from ludory.cli import main
 
 CURVES = arrays(np.float64, st.tuples(st.integers(1, 7), st.integers(1, 3)), elements=st.integers(-20, 20))
 
@@ -81,3 +83,16 @@ def test_a_band_is_read_back_as_written():
     found = band([[1.0, 2.0], [1.5, 4.0]])
     for before, after in zip(found, Band.from_json(found.as_json()), strict=True):
         assert after.tolist() == before.tolist()
+
+
+def test_exploitability_is_measured_over_time(tmp_path, capsys):
+    options = ["--game", "KuhnPoker-v0", "--seconds", "0.3", "--table-seconds", "0.1", "--out", str(tmp_path)]
+    assert main(["bench", "exploitability", *options]) == 0
+    report = json.loads((tmp_path / "exploitability-KuhnPoker-v0.json").read_text())
+    for learner in ("cfr+", "cfr", "ppo", "league"):
+        points = report["curves"][learner]
+        assert [point["seconds"] for point in points] == sorted(point["seconds"] for point in points)
+        assert all(0 <= point[kind] < 1 for point in points for kind in ("newest", "average"))
+    assert report["curves"]["cfr+"][-1]["average"] < 0.02
+    assert "PPO, average" in (tmp_path / "exploitability-KuhnPoker-v0.svg").read_text()
+    assert "CFR+" in capsys.readouterr().out

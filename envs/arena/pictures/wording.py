@@ -1,4 +1,4 @@
-"""The last decision of the arena in words: hits, damage, crates, eliminations."""
+"""The last decision of the arena in words: eliminations, hits, damage, crates, weapons."""
 
 from __future__ import annotations
 
@@ -6,6 +6,15 @@ import numpy as np
 
 from ludory.envs.arena.constants import CHANNEL_TIME, CRATES, FULL_HP, HEALTH, TICKS, TICKS_PER_DECISION
 from ludory.envs.game import State
+
+USES = (
+    ("fires", "fire"),
+    ("dashes", "dash"),
+    ("raises a shield", "raise shields"),
+    ("winds up a nova", "wind up novas"),
+    ("lays a mine", "lay mines"),
+)
+"""What a seat does, and what several do, in the order of the columns of `cooldown`."""
 
 
 def last_move(state: State, i: int) -> str:
@@ -16,13 +25,18 @@ def last_move(state: State, i: int) -> str:
 
 
 def told_move(before: State, after: State, i: int, seat: int | None) -> str:
-    """The last decision as `seat` knows it (None: everything): who hit whom, who opened a crate, and who is out.
+    """The last decision as `seat` knows it (None: everything): who is out, who hit whom, opened a crate or used a weapon.
 
-    The state adds damage up, so this needs the position before. A seat knows its own hits, damage and crates, and all places.
+    The state adds damage up, so this needs the position before. A seat knows all places, and its own hits, damage, crates and weapons.
     """
     dealt = _gains(before.dealt[i], after.dealt[i], seat)
     taken = _gains(before.taken[i], after.taken[i], seat)
-    events = [*_damage(dealt, taken, seat), *_crates(before, after, i, seat), *_places(after, i)]
+    events = [
+        *_places(after, i),
+        *_damage(dealt, taken, seat),
+        *_crates(before, after, i, seat),
+        *_used(before, after, i, seat),
+    ]
     return f"{_seconds(after, i)}: {'; '.join(events)}" if events else _seconds(after, i)
 
 
@@ -57,6 +71,17 @@ def _seats(seats: dict[int, int]) -> str:
 
 def _points(damage: int) -> str:
     return f"{100 * damage / FULL_HP:.3g} hp"
+
+
+def _used(before: State, after: State, i: int, seat: int | None) -> list[str]:
+    """Weapons and abilities: their cooldown has just begun."""
+    begun = np.asarray(after.cooldown[i]) > np.asarray(before.cooldown[i])
+    events = []
+    for weapon, (one, several) in enumerate(USES):
+        users = {k: 1 for k in np.flatnonzero(begun[:, weapon]).tolist() if seat in (None, k)}
+        if users:
+            events.append(f"{_seats(users)} {one if len(users) == 1 else several}")
+    return events
 
 
 def _crates(before: State, after: State, i: int, seat: int | None) -> list[str]:

@@ -103,17 +103,17 @@ def told(hand, seat, *wishes, times=1):
 def test_moves_tell_hits_as_far_as_a_seat_knows_them():
     fire = {"fire": True}
     assert told(duel(3), None, {}) == "0.1 s"
-    assert told(duel(3), None, fire) == "0.1 s: seat 0 hits seat 1 for 8 hp"
-    assert told(duel(3), 0, fire) == "0.1 s: seat 0 hits for 8 hp"
+    assert told(duel(3), None, fire) == "0.1 s: seat 0 hits seat 1 for 8 hp; seat 0 fires"
+    assert told(duel(3), 0, fire) == "0.1 s: seat 0 hits for 8 hp; seat 0 fires"
     assert told(duel(3), 1, fire) == "0.1 s: seat 1 loses 8 hp"
     assert told(duel(3), None, fire, fire) == (
-        "0.1 s: seat 0 hits for 8 hp; seat 1 hits for 8 hp; seat 0 loses 8 hp; seat 1 loses 8 hp"
+        "0.1 s: seat 0 hits for 8 hp; seat 1 hits for 8 hp; seat 0 loses 8 hp; seat 1 loses 8 hp; seats 0 and 1 fire"
     )
 
 
 def test_moves_tell_who_is_out():
     assert told(duel(3, hp=[800, 800]), 0, {"fire": True}) == (
-        "0.1 s: seat 0 hits for 8 hp; seat 0 takes place 1; seat 1 takes place 2"
+        "0.1 s: seat 0 takes place 1; seat 1 takes place 2; seat 0 hits for 8 hp; seat 0 fires"
     )
 
 
