@@ -13,7 +13,15 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from ludory.agents.networks.build import PolicySpec, build_policy, complete, parse_policy, saved_policy, suited_policy
+from ludory.agents.networks.build import (
+    PolicySpec,
+    build_policy,
+    complete,
+    parse_policy,
+    saved_policy,
+    suited_policy,
+    take_weights,
+)
 from ludory.agents.networks.import_sb3 import copy_weights, is_sb3_file, read_sb3
 from ludory.agents.networks.policy import Policy, numpy_to_bits
 from ludory.agents.neural import NeuralAgent
@@ -22,7 +30,7 @@ from ludory.algorithms.sampling.lanes import Lanes, make_lanes
 from ludory.algorithms.sampling.privileged import save_value
 from ludory.algorithms.sampling.sampler import Sampler
 from ludory.algorithms.sampling.shaping import Shaping
-from ludory.algorithms.sampling.teacher import Teacher, load_teacher, take_weights
+from ludory.algorithms.sampling.teacher import Teacher, load_teacher
 from ludory.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 from ludory.checkpoints.folder import write_folder
 from ludory.data.header import header_of, header_to_json

@@ -17,6 +17,7 @@ _POKEMON_BOTS = "ludory.agents.pokemon.bots:"
 _FROZEN_LAKE = "ludory.envs.frozen_lake:make_game"
 _SUDOKU = "ludory.envs.sudoku:make_game"
 _BENCH = "ludory.benchmarks."
+_PRETRAINED = "ludory.agents.pretrained.agent:PretrainedAgent"
 _STYLE = "ludory.agents.arena.bots:make_style"
 _TINY = {"colors": 2, "ranks": 2, "hand_size": 2, "max_information_tokens": 8, "max_life_tokens": 3}
 
@@ -132,6 +133,7 @@ AGENTS = (
     Entry("mixture", "ludory.agents.mixture:make", "one of several agents in every game: mixture(a, b)"),
     Entry("hanabi/iggi", f"{_HANABI_BOTS}iggi", "Hanabi rule bot: IGGI"),
     Entry("hanabi/piers", f"{_HANABI_BOTS}piers", "Hanabi rule bot: Piers"),
+    Entry("hanabi/ppo", _PRETRAINED, "Hanabi for 2: a network trained by PPO", {"agent": "hanabi/ppo"}),
     Entry("hanabi/smartbot", f"{_HANABI_BOTS}smartbot", "Hanabi rule bot: conventions and memory"),
     Entry("sparta", "ludory.agents.search.sparta:make", "search over a rule bot, as in sparta(hanabi/smartbot)"),
     Entry("hanabi/cheatbot", f"{_HANABI_BOTS}cheatbot", "Hanabi ceiling: sees its own hand"),
@@ -269,6 +271,7 @@ BENCHMARKS = (
         f"{_BENCH}text_games.sokoban:run",
         "Sokoban: rules, observations, texts and rooms on a core, and peers",
     ),
+    Entry("pretrained", f"{_BENCH}pretrained:run", "trains the agents that ship with Ludory, and writes their cards"),
     Entry("throughput", f"{_BENCH}throughput.throughput:run", "steps per second beside other engines"),
     Entry("hanabi-bc", f"{_BENCH}hanabi.bc:run", "a clone of a Hanabi bot beside the bot"),
     Entry("hanabi-ppo", f"{_BENCH}hanabi.ppo:run", "a Hanabi agent trained for a given time, and its score"),

@@ -15,6 +15,7 @@ from ludory.envs.chance import redeal_streams
 from ludory.envs.engine.binding.bind import bind
 from ludory.envs.engine.binding.kernel_faults import compile_error
 from ludory.envs.game import Game, State
+from ludory.errors import OptionError
 
 from .base import EngineBase
 from .checks import (
@@ -34,7 +35,7 @@ from .checks import (
 )
 from .parallel import ROWS_PER_THREAD, run_parts, thread_count
 from .snapshot import check_fields
-from .storage import new_records, own_fields, shared_arrays, views
+from .storage import aligned_empty, new_records, own_fields, shared_arrays, views
 
 if TYPE_CHECKING:  # not needed to start: importing it takes time
     from typing_extensions import Self
@@ -201,7 +202,7 @@ class KernelEngine(EngineBase):
     def _observe(self, seats: NDArray[np.int64], rows: NDArray[np.int64], packed: bool) -> NDArray[Any]:
         spec, count = self.facts.observation, len(rows)
         if not packed:
-            out = np.empty((count, spec.size), spec.dtype)
+            out = aligned_empty((count, spec.size), spec.dtype)
             self.run(self._bound.observe_rows, count, self.kernel_state, rows, seats, out)
             return out.reshape(count, *spec.shape)
         check_packable(self.facts, spec)
@@ -224,6 +225,24 @@ class KernelEngine(EngineBase):
         other.threads, other.seed, other._first_game = self.threads, self.seed, self._first_game
         other._records, other._masks, other._started = self._records[rows], self._masks[rows], self._started[rows]
         other._all, other._ready = np.arange(len(rows)), self._ready or bool(other._started.all())
+        return other
+
+    def seen_as(self, game: Game) -> Self:
+        """The same games, not a copy, under the observations of `game`; only to look at, until this engine loads other games.
+
+        Args:
+            game: a variant that differs in its observation only.
+
+        Raises:
+            OptionError: its state has other fields.
+        """
+        if (game.fields, game.facts.players) != (self.game.fields, self.facts.players):
+            raise OptionError(
+                f"{game.name}: its state has other fields than that of {self.game.name}; both must be one game"
+            )
+        other = object.__new__(type(self))
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name != "_bound"})
+        other.game, other.facts, other._kernels = game, game.facts, game.needed_kernels("KernelEngine")
         return other
 
     def redeal(self, seat: Any, seed: int) -> None:
