@@ -139,7 +139,9 @@ def read_tuned(text: str, name: str) -> dict[str, TunedSettings]:
     try:
         return {game: _entry(game, dict(entry)) for game, entry in json.loads(text).items()}
     except (TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"{name}: not a file of tuned settings ({error}); compare algorithms/tuned/ppo.json") from error
+        raise DataError(
+            f"{name}: not a file of tuned settings ({error}); its entries have the fields of TunedSettings"
+        ) from error
 
 
 def _entry(game: str, entry: dict[str, Any]) -> TunedSettings:

@@ -161,7 +161,7 @@ class Baselines(MarkdownDirective):
             (
                 code(one["game"]),
                 code(one["agent"]),
-                code(one["others"]) if one["others"] else "itself",
+                code(one["others"]) or ("itself" if make_game(one["game"]).facts.players > 1 else ""),
                 f"{one['mean']:.2f} ± {one['stderr']:.2f}",
                 f"{one['games']:,}",
             )

@@ -54,7 +54,26 @@ def _entry(module: str, name: str) -> Iterator[str]:
     yield ""
 
 
+class AsWritten:
+    """Keeps docstrings of attributes from napoleon, which takes what stands before their first colon for a type."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def keep(self, app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+        """Remember the lines before napoleon sees them."""
+        self.lines = list(lines)
+
+    def restore(self, app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+        """Put the lines of an attribute back."""
+        if what in ("attribute", "data", "property"):
+            lines[:] = self.lines
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive."""
     app.add_directive("reference", Reference)
+    attributes = AsWritten()
+    app.connect("autodoc-process-docstring", attributes.keep, priority=400)
+    app.connect("autodoc-process-docstring", attributes.restore, priority=600)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -76,6 +76,6 @@ def test_a_table_of_other_rules_is_refused(tmp_path: Path, monkeypatch: pytest.M
     file = tmp_path / "cfr.ludory"
     ludory.make_algorithm("cfr", env="KuhnPoker-v0").save(file)
     other = game_tree(make_game("LeducPoker-v0"))
-    monkeypatch.setattr("ludory.algorithms.cfr.cfr.game_tree", lambda game, max_nodes: other)
+    monkeypatch.setattr("ludory.algorithms.cfr.game_tree", lambda game, max_nodes: other)
     with pytest.raises(CheckpointError, match="rules or observations of KuhnPoker-v0 have changed"):
         ludory.load(file)

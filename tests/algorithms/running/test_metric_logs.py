@@ -49,3 +49,10 @@ def test_unknown_and_missing_logs_are_named(monkeypatch):
     monkeypatch.setattr("ludory.algorithms.running.metric_logs.find_spec", lambda name: None)
     with pytest.raises(PluginError, match=r"ludory\[wandb\]"):
         check_logs(["wandb"])
+
+
+def test_weights_and_biases_gets_the_numbers(tmp_path, monkeypatch):
+    pytest.importorskip("wandb", reason='Weights & Biases is the extra "wandb"')
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    train_to_file(small(), 64, tmp_path / "m.ludory", logs=("wandb",))
+    assert list(tmp_path.glob("wandb/offline-run-*/*.wandb"))

@@ -14,7 +14,6 @@ from ludory.algorithms.tuned.settings import (
     TunedSettings,
     read_tuned,
     tuned_algorithms,
-    tuned_for,
     tuned_games,
     tuned_json,
 )
@@ -44,13 +43,6 @@ def test_an_entry_names_what_exists(name, entry):
     for stage in entry.parts:
         assert make_game(entry.game, **{**entry.options, **stage.options})
         assert kind.config_class(**{**entry.settings, **stage.settings})
-
-
-def test_hanabi_learns_from_tactical_bits_and_where_a_bomb_keeps_its_points_first():
-    entry = tuned_for("ppo-v1", make_game("Hanabi2P-v0"))
-    assert entry.options == {"observation": "tactical"}
-    assert entry.parts[0].options == {"bomb": "keep"}
-    assert entry.parts[-1].options == {}
 
 
 def test_a_file_that_is_written_is_read_as_it_was():
@@ -100,10 +92,10 @@ def test_train_goes_through_the_stages(monkeypatch):
     assert model.game.options == {"observation": "minimal"}
 
 
-def test_a_made_algorithm_takes_the_last_stage():
-    model = ludory.make_algorithm("ppo", "Hanabi2P-v0", tuned=True, num_envs=16)
-    assert model.game.options == {"observation": "tactical"}
-    assert model.config.num_envs == 16
-    assert model.config.learning_rate == tuned_for("ppo", "Hanabi2P-v0").parts[-1].settings["learning_rate"]
+def test_a_made_algorithm_takes_the_last_stage(monkeypatch):
+    monkeypatch.setattr("ludory.algorithms.tuned.settings.tuned_games", lambda algorithm: {STAGED.game: STAGED})
+    model = ludory.make_algorithm("ppo", STAGED.game, tuned=True, num_envs=16)
+    assert model.game.options == {"observation": "minimal"}
+    assert (model.config.num_envs, model.config.n_steps, model.config.gamma) == (16, 16, 0.9)
     with pytest.raises(OptionError, match="id of a game"):
-        ludory.make_algorithm("ppo", make_game("Hanabi2P-v0"), tuned=True)
+        ludory.make_algorithm("ppo", make_game(STAGED.game), tuned=True)

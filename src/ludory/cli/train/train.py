@@ -133,6 +133,8 @@ def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
 
     check_logs(chosen.log)
     kind, tuned = _tuned(chosen, rest)
+    if tuned and tuned.stages and chosen.file.exists() and not _begun_in_stages(chosen.file, tuned):
+        tuned = None
     if chosen.file.exists() and tuned is None:  # goes on as it began
         plan = [PlannedStage("whole", None, {}, chosen.timesteps or 0, 1.0)]
     else:
@@ -182,6 +184,10 @@ def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
 
 def _stage_file(file: Path, name: str) -> Path:
     return file.with_name(f"{file.stem}-{name}{file.suffix}")
+
+
+def _begun_in_stages(file: Path, tuned: TunedSettings) -> bool:
+    return any(_stage_file(file, stage.name).exists() for stage in tuned.stages[:-1])
 
 
 def _tuned(chosen: _Options, rest: list[str]) -> tuple[Any, TunedSettings | None]:

@@ -47,7 +47,7 @@ class CFR(Learner):
     """Counterfactual regret minimisation over the whole tree of a game, without sampling.
 
     In games of two seats with opposed interests the average strategy converges to a Nash equilibrium. There is no network:
-    `as_agent` returns a `TabularAgent`. Sources: see `ludory.algorithms.cfr.regret`.
+    `as_agent` returns a `TabularAgent`. Sources: see `ludory.algorithms.regret`.
 
     Args:
         policy: "auto"; there is no network.
