@@ -2,6 +2,10 @@
 # make test   run the test suite; battles of Pokémon are played by make test-pokemon
 # make test-pokemon   install the simulator of Pokémon battles, and run their tests without skips
 # make pokemon-dex    write the numbers of the pinned simulator's dex again, which need no Node afterwards
+# make docs   build the manual into docs/_build/html, in an environment of its own; warnings are errors
+# make docs-links     visit every link of the manual
+# make docs-long      run the code of the manual as it is printed, without smaller numbers; takes hours
+# make notebooks      the tutorials as notebooks, in docs/_build/notebooks
 # make lint   ruff, mypy, import-linter
 # Each sets up .venv by itself; a second run does not install again. PYTHON chooses the interpreter (>= 3.10).
 
@@ -11,7 +15,10 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
-.PHONY: demo test test-pokemon pokemon-dex lint clean
+DOCS := .venv-docs
+INSTALLED_DOCS := $(DOCS)/.installed
+
+.PHONY: demo test test-pokemon pokemon-dex docs docs-links docs-long notebooks lint clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Ludory needs Python 3.10 or newer; $(PYTHON) is $$($(PYTHON) --version). Type: make PYTHON=python3.11 ..."; exit 1; }
@@ -24,6 +31,11 @@ $(INSTALLED): $(BIN)/python pyproject.toml constraints.txt
 $(INSTALLED_DEV): $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --config-settings editable_mode=compat --editable '.[dev]'
 	@touch $(INSTALLED) $@
+
+$(INSTALLED_DOCS): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --constraint constraints.txt --config-settings editable_mode=compat --editable '.[docs]'
+	@touch $@
 
 # A bomb ends a small game with nothing, so playing cards is learnt first where a bomb keeps the score, then the real game.
 GAME := HanabiSmall2P-v0
@@ -46,6 +58,19 @@ pokemon-dex: $(INSTALLED)
 	$(BIN)/ludory pokemon install
 	$(BIN)/python -m ludory.envs.pokemon.dex.generate
 
+docs: $(INSTALLED_DOCS)
+	$(DOCS)/bin/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+docs-links: $(INSTALLED_DOCS)
+	$(DOCS)/bin/python -m sphinx --builder linkcheck --keep-going docs docs/_build/links
+
+docs-long: $(INSTALLED_DEV)
+	LUDORY_LONG_MANUAL=1 $(BIN)/python -m pytest -q tests/manual/test_code_blocks.py
+
+notebooks: $(INSTALLED)
+	$(BIN)/python docs/notebooks.py
+
 lint: $(INSTALLED_DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -53,4 +78,4 @@ lint: $(INSTALLED_DEV)
 	$(BIN)/lint-imports
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info src/*.egg-info
+	rm -rf $(VENV) $(DOCS) docs/_build build dist *.egg-info src/*.egg-info

@@ -11,7 +11,7 @@ import numpy as np
 
 from ludory.envs.engine.binding.bind import bind
 from ludory.envs.engine.kernel_engine import KernelEngine
-from ludory.envs.engine.protocol import Array, Engine
+from ludory.envs.engine.protocol import Array, Engine, on_host
 from ludory.envs.seats.player import Memory, put
 from ludory.errors import OptionError
 
@@ -26,8 +26,13 @@ class Agent:
     name = "agent"
     privileged = False
     """True if the agent reads what its seat cannot see."""
+    deterministic = False
+    """True if the agent always chooses the same action in equal games."""
     log_probs: Array | None = None
     """(m, H) log-probabilities of the actions chosen last; None if the agent does not know them."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
 
     def initial_memory(self, rows: int) -> Memory:
         """Memory of `rows` games before their first move: None, an array or a tuple of arrays whose first axis is the game."""
@@ -50,7 +55,7 @@ class Agent:
         """Returns actions (m,) or (m, H), and the new memory.
 
         Args:
-            observation: (m, *shape) of the seat to move.
+            observation: `(m, *shape)` of the seat to move.
             mask: (m, A) bool, legal values of all heads, concatenated.
             memory: of these m games.
         """
@@ -68,6 +73,32 @@ class Agent:
         )
         put(memory, after, rows)
         return actions
+
+    def probabilities(self, seat: int, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
+        """Probabilities of the actions of one head, (m, A), and the new memory; arguments as for `act_at`.
+
+        Exact computations such as `ludory.exploitability` ask agents that draw for it.
+
+        Raises:
+            OptionError: the agent does not know them.
+        """
+        raise OptionError(
+            f"{self.name} does not state the probabilities of its actions, which exact values need; agents that do: random, networks, "
+            "tabular agents, and bots that draw no random numbers"
+        )
+
+    def action_probabilities(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """As `choose`, but returns the probability of every action, (m, A); for games of one head.
+
+        Raises:
+            OptionError: the agent does not know them.
+        """
+        if self.deterministic:
+            return np.eye(engine.facts.num_actions)[on_host(self.choose(engine, seat, rows, memory))]
+        mask, seen = engine.legal()[rows], engine.observe(seat, rows)
+        stated, after = self.probabilities(seat, seen, mask, _rows_of(memory, rows))
+        put(memory, after, rows)
+        return stated
 
     def look_on(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> None:
         """Called where `seat` waits while others decide; for agents whose memory follows everything that the seat sees."""
@@ -105,6 +136,7 @@ class KernelAgent(Agent):
         self.name, self.kernels, self.privileged = name, kernels, privileged
         self._scalar = {"choose": kernels.choose} | ({"notice": kernels.notice} if kernels.notice else {})
         self._draws = Draws(seed)
+        self.deterministic = not kernels.draws
 
     def seed(self, seed: int) -> None:
         """Restart the keys of future games from `seed`."""

@@ -18,7 +18,8 @@ from .agent import Agent
 def make_agent(spec: Any, game: str | Game) -> Agent:
     """The agent that `spec` names, for `game` (an id or a `Game`). An `Agent` is returned as it is, a trained model as its agent.
 
-    A spec is an id (`hanabi/iggi`), an id with arguments (`random(seed=3)`) or the path of a checkpoint (`run/hanabi.ludory`).
+    A spec is an id (`hanabi/iggi`), an id with arguments (`random(seed=3)`) or the path of a checkpoint (`run/hanabi.ludory`) or of
+    a model's .zip that Stable-Baselines3 wrote.
 
     Raises:
         UnknownIdError: no such agent; names the nearest ids.
@@ -33,8 +34,11 @@ def make_agent(spec: Any, game: str | Game) -> Agent:
         return _from_model(spec, made, type(spec).__name__)
     parsed = parse_spec(spec)
     if parsed.checkpoint:
-        from ludory.checkpoints.learner_folder import saved_class  # imports torch
+        from ludory.agents.networks.import_sb3 import is_sb3_file, sb3_agent  # imports torch, as does the next
+        from ludory.checkpoints.learner_folder import saved_class
 
+        if is_sb3_file(parsed.name):
+            return _checked(call(parsed.name, sb3_agent, parsed.name, made, *parsed.args, **parsed.kwargs), parsed.name)
         model = saved_class(parsed.name).load(parsed.name)
         return _from_model(model, made, parsed.name, *parsed.args, **parsed.kwargs)
     entry = agents.get(parsed.name)

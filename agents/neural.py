@@ -73,6 +73,16 @@ class NeuralAgent(Agent):
         return self._act(seats, observation, mask, memory)
 
     @torch.no_grad()
+    def probabilities(self, seat: int, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
+        """Probabilities of the actions (m, A) of an agent that samples, and the new memory."""
+        seats = torch.full((len(observation),), seat, device=self._device) if self.policy.uses_seat else None
+        known, drawn = memory
+        after, output = self._asked(numpy_to_bits(observation, self.policy.observation).to(self._device), known, seats)
+        legal = torch.from_numpy(np.asarray(mask, bool))
+        logits = output.logits.cpu().double().masked_fill(~legal, -torch.inf)
+        return logits.softmax(-1).numpy(), (after, drawn + ONE_MORE)
+
+    @torch.no_grad()
     def _act(self, seats: torch.Tensor | None, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
         seen = numpy_to_bits(observation, self.policy.observation).to(self._device)
         if not self.deterministic and memory is None:

@@ -53,6 +53,11 @@ class RandomAgent(Agent):
         self.log_probs = -np.log(counts)
         return (actions[:, 0] if len(heads) == 1 else actions), memory + ONE_MORE
 
+    def probabilities(self, seat: int, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
+        """The same probability for every legal action, (m, A)."""
+        legal = on_host(mask)
+        return legal / legal.sum(axis=1, keepdims=True), memory
+
 
 def _legal_at(mask: NDArray[np.bool_], place: NDArray[np.int64]) -> NDArray[np.int64]:
     """(m,) the legal value with `place` (m,) legal values before it; mask (m, values)."""

@@ -48,7 +48,7 @@ class Seat:
 
     @property
     def observation(self) -> NDArray[Any]:
-        """(*shape) what the seat sees."""
+        """`(*shape)`: what the seat sees."""
         seen: NDArray[Any] = on_host(self._engine.observe(self.number, [self._row]))[0]
         return seen
 

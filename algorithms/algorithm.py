@@ -14,7 +14,15 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from ludory.agents.networks.build import PolicySpec, build_policy, complete, parse_policy, saved_policy, suited_policy
+from ludory.agents.networks.build import (
+    PolicySpec,
+    build_policy,
+    complete,
+    parse_policy,
+    saved_policy,
+    suited_policy,
+    take_weights,
+)
 from ludory.agents.networks.import_sb3 import copy_weights, is_sb3_file, read_sb3
 from ludory.agents.networks.policy import Policy, numpy_to_bits
 from ludory.agents.neural import NeuralAgent
@@ -24,7 +32,7 @@ from ludory.algorithms.sampling.lanes import Lanes, make_lanes
 from ludory.algorithms.sampling.privileged import save_value
 from ludory.algorithms.sampling.sampler import Sampler
 from ludory.algorithms.sampling.shaping import Shaping
-from ludory.algorithms.sampling.teacher import Teacher, load_teacher, take_weights
+from ludory.algorithms.sampling.teacher import Teacher, load_teacher
 from ludory.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 from ludory.checkpoints.folder import write_folder
 from ludory.data.header import header_of, header_to_json
@@ -35,7 +43,7 @@ from ludory.envs.recorded_game import package_of
 from ludory.errors import CheckpointError, OptionError, SnapshotError
 from ludory.plugins import algorithms, networks
 
-from .config import AlgorithmConfig, LearnerConfig, make_config
+from .config import AlgorithmConfig, LearnerConfig, make_config, playing_seats
 from .learner import Learner, game_to_load, needed_game
 
 
@@ -49,6 +57,8 @@ class Algorithm(Learner):
         policy: name of a network, with arguments if needed, such as "gru(memory_size=128)"; "auto": the algorithm's default.
         env: game id, `Game`, or an environment of Gymnasium, PettingZoo or Stable-Baselines3: an object, a class or function that
             returns one, a list of these, or a vector environment.
+        verbose: 1: print a table of metrics after every iteration, as in Stable-Baselines3.
+        tensorboard_log: folder for TensorBoard.
         **config: fields of `config_class`.
     """
 
@@ -64,7 +74,16 @@ class Algorithm(Learner):
     continuous: ClassVar[bool] = False
     """Whether it also learns continuous actions."""
 
-    def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:
+    def __init__(
+        self,
+        policy: str | PolicySpec = "auto",
+        env: Any = None,
+        *,
+        verbose: int = 0,
+        tensorboard_log: str | Path | None = None,
+        **config: Any,
+    ) -> None:
+        self.verbose, self.tensorboard_log = verbose, tensorboard_log
         game = needed_game(env, self.id)
         if not self.continuous:
             game.need(self.id, "heads")
@@ -114,6 +133,9 @@ class Algorithm(Learner):
             self._teacher, self._teacher_sha256 = teacher, teacher.sha256
         return self._teacher.policy if self._teacher else None
 
+    def _described(self) -> str:
+        return f"policy {self.policy.id}, {super()._described()}"
+
     @property
     def _teacher_file(self) -> str | None:
         return getattr(self.config, "teacher", None)
@@ -135,9 +157,8 @@ class Algorithm(Learner):
         config = self.config
         self.engine: Engine = make_engine(self.game, config.num_envs, device=config.device, seed=config.seed)
         shaping = Shaping.of(self.game, self.engine, config.shaping)
-        self.sampler = Sampler(
-            make_lanes(self.game, self.engine, config.seats, config.others), config.precision, shaping
-        )
+        seats, others = playing_seats(self.game.facts, config.seats, config.others)
+        self.sampler = Sampler(make_lanes(self.game, self.engine, seats, others), config.precision, shaping)
 
     def sample_from(self, lanes: Lanes) -> None:
         """Replace the sampler's lanes, for example by games against the opponents that a league assigns."""
@@ -187,7 +208,7 @@ class Algorithm(Learner):
         action_masks: Any = None,
         seat: Any = None,
     ) -> tuple[Any, Any]:
-        """Actions for one observation (*shape) or a batch (m, *shape), and the state after them.
+        """Actions for one observation `(*shape)` or a batch `(m, *shape)`, and the state after them.
 
         Args:
             observation: as the game's views return it.

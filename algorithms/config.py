@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
+from ludory.envs.game import GameFacts
 from ludory.errors import OptionError
 from ludory.limits import OneOf, PositiveInt, check_limits
 
@@ -52,11 +54,56 @@ class AlgorithmConfig(LearnerConfig):
     num_envs: PositiveInt = 1024
     """Games played side by side."""
     seats: str = "auto"
-    """Seats that learn: "all" (self-play where rewards differ), a seat number, or "auto": all under a shared reward, else 0."""
-    others: str = "random"
-    """Agent in the other seats when one seat learns."""
+    """Seats that learn: "all" (self-play where rewards differ), a seat number, or "auto": see `others`."""
+    others: str = "auto"
+    """Agent in the other seats when one seat learns. With seats="auto": if it is named, seat 0 learns against it; else all seats learn, except in games with general rewards, where seat 0 learns against "random"."""
     shaping: float = 0.0
     """Training reward per unit of the game's progress, such as damage in the arena; scores do not include it."""
+
+
+def playing_seats(facts: GameFacts, seats: str, others: str) -> tuple[str, str]:
+    """What "auto" means for `seats` and `others`: all seats learn, or one seat learns against an agent.
+
+    Under a shared reward, all seats; in a zero-sum game self-play, unless the agent in the other seats is named; else seat 0.
+    """
+    named = others != "auto"
+    if seats == "auto":
+        simultaneous = facts.turns == "simultaneous"
+        cooperative = facts.reward == "shared" and not simultaneous
+        alone = facts.reward == "general" or (facts.players == 1 and simultaneous) or (named and not cooperative)
+        seats = "0" if alone else "all"
+    return seats, others if named else "random"
+
+
+def said_seats(facts: GameFacts, seats: str, others: str) -> str:
+    """Who plays, in a line; empty in games of one seat."""
+    seats, others = playing_seats(facts, seats, others)
+    if facts.players == 1:
+        return ""
+    if seats != "all":
+        return f"seat {seats} learns, {others} plays the other seats"
+    return "one policy plays all seats" if facts.reward == "shared" else "all seats learn, by self-play"
+
+
+def smaller_batches(config: Any, timesteps: int) -> dict[str, int]:
+    """Fields of a config with which `timesteps` are at least about eight iterations, where its own would make fewer than four.
+
+    Args:
+        config: of an algorithm that plays `num_envs` games for `n_steps` decisions in each iteration; others are left as they are.
+        timesteps: of the run.
+    """
+    games, steps = getattr(config, "num_envs", 0), getattr(config, "n_steps", 0)
+    if not games * steps or 4 * games * steps <= timesteps:
+        return {}
+    wanted = max(timesteps // 8, 64)
+    fields = {"num_envs": min(games, max(8, 2 ** (wanted // min(steps, wanted)).bit_length() // 2))}
+    fields["n_steps"] = min(steps, max(8, wanted // fields["num_envs"]))
+    if hasattr(config, "batch_size"):
+        share = fields["num_envs"] * fields["n_steps"] / (games * steps)
+        fields["batch_size"] = min(config.batch_size, max(16, int(config.batch_size * share)))
+    if hasattr(config, "batch_columns"):
+        fields["batch_columns"] = max(1, config.batch_columns * fields["num_envs"] // games)
+    return {name: value for name, value in fields.items() if value != getattr(config, name)}
 
 
 def make_options(kind: type[Options], values: Mapping[str, Any]) -> Options:
@@ -68,7 +115,9 @@ def make_options(kind: type[Options], values: Mapping[str, Any]) -> Options:
     names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]  # a dataclass
     for name in values:
         if name not in names:
-            raise OptionError(f"{kind.__name__} has no option {name!r}; it has {', '.join(names)}")
+            near = difflib.get_close_matches(name, names, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise OptionError(f"{kind.__name__} has no option {name!r}; it has {', '.join(names)}{hint}")
     options = kind(**values)
     check_limits(options)  # also where a subclass has a `__post_init__` that does not
     for name in names:
@@ -85,6 +134,8 @@ def make_config(kind: type[C], values: Mapping[str, Any]) -> C:
         OptionError: an unknown name, or a number out of range.
     """
     config = make_options(kind, values)
+    if isinstance(config.hidden, int | str):
+        raise OptionError(f"hidden={config.hidden!r}: must be the widths of the layers, such as (256, 256)")
     return dataclasses.replace(config, hidden=tuple(config.hidden))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from numbers import Real
 from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ from stable_baselines3.common.logger import Logger, configure
 from typing_extensions import Self
 
 from ludory.algorithms.running.divergence import diverging
+from ludory.algorithms.running.metric_logs import also_logged, formats_as_sb3
 from ludory.algorithms.running.progress import Progress
 from ludory.checkpoints.checkpoint import install_hint
 from ludory.data.header import header_from_json
@@ -42,13 +44,25 @@ class Learner(ABC):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Other defaults of the config by name, for configs with a field `preset`."""
     config: Any
+    verbose: int = 0
+    """1: print a table of metrics after every iteration, as in Stable-Baselines3."""
+    tensorboard_log: str | Path | None = None
+    """Folder for TensorBoard; every call of `learn` writes a folder of its own into it."""
 
     def __init__(self, game: Game, config: Any) -> None:
         self.game, self.config = game, config
         self.num_timesteps = 0
         self.logger: Logger = configure(None, [])
+        self.time_share = 0.0
+        """Used share of the time of a run that is limited by time; schedules follow it as they follow timesteps."""
         self._total_timesteps = 0
         self._stopping = False
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.game.name}: {self._described()}>"
+
+    def _described(self) -> str:
+        return f"{self.num_timesteps:,} timesteps"
 
     @classmethod
     def suited_to(cls, game: Game) -> dict[str, Any]:
@@ -100,15 +114,20 @@ class Learner(ABC):
             reset_num_timesteps: count from 0; False: continue counting, as after `load`.
 
         Raises:
+            OptionError: `total_timesteps` is not a number of at least 0.
             TrainingError: a loss, a gradient or a weight is not finite after an iteration.
         """
+        if not isinstance(total_timesteps, Real) or not total_timesteps >= 0:
+            raise OptionError(f"total_timesteps={total_timesteps!r}: must be a number of decisions, such as 1_000_000")
         if reset_num_timesteps:
             self.num_timesteps = 0
         self._total_timesteps = total_timesteps
         callbacks = self._callback(callback)
         callbacks.on_training_start(locals(), globals())
         self._stopping = False
-        with self.opened(), Progress(self.id, total_timesteps, self.num_timesteps, progress_bar) as progress:
+        formats = formats_as_sb3(self.id, self.verbose, self.tensorboard_log)
+        bar = Progress(self.id, total_timesteps, self.num_timesteps, progress_bar)
+        with self.opened(), also_logged(self, formats), bar as progress:
             while self.num_timesteps < total_timesteps:
                 callbacks.on_rollout_start()
                 if self._stopping or not self._iteration(callbacks, progress):
@@ -161,7 +180,7 @@ class Learner(ABC):
     @property
     def progress_remaining(self) -> float:
         """Remaining share of the training, 1 at the start."""
-        return 1.0 - min(1.0, self.num_timesteps / max(1, self._total_timesteps))
+        return 1.0 - min(1.0, max(self.num_timesteps / max(1, self._total_timesteps), self.time_share))
 
     def get_env(self) -> Any:
         """A Stable-Baselines3 `VecEnv` of separate games, as many as it trains on, for callbacks that need one."""

@@ -1,9 +1,10 @@
-"""The tables of docs/results.md, made from the JSON files in benchmarks/results/. `python -m ludory.benchmarks.results_table` writes it."""
+"""The tables of docs/results.md and README.md, made from the JSON files in benchmarks/results/. `python -m ludory.benchmarks.results_table` writes them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,7 +55,8 @@ def _learning_rows(report: Report) -> Rows:
     else:
         minutes = sum(stage["minutes"] for stage in report["stages"])
         steps = sum(stage["timesteps"] for stage in report["stages"])
-        name, trained = "ppo", f"{minutes:.0f} min, {steps / 1e6:.0f} M decisions"
+        seen = report.get("observation", "card_knowledge")
+        name, trained = f"ppo, {seen}", f"{minutes:.0f} min, {steps / 1e6:.0f} M decisions"
     games = f"({evaluation['games']} games, decks {evaluation['decks_seed']})"
     yield (
         f"`{name}`, seed {report['seed']}, {report['benchmark']}",
@@ -341,6 +343,44 @@ TABLES = (
 )
 
 
+TEN_RESULTS = (
+    ("throughput.json", (0, 2, 4, 6)),
+    ("demo-HanabiSmall2P-v0-seed1.json", (0,)),
+    ("hanabi-ppo-Hanabi2P-v0-seed1.json", (0,)),
+    ("hanabi-bc-Hanabi2P-v0-seed1.json", (0,)),
+    ("hanabi-search-curve.json", (-1,)),
+    ("sokoban.json", (0,)),
+    ("texas42-speed.json", (0,)),
+)
+"""Files, and rows of their tables, that the README shows."""
+
+
+def ten_results(folder: Path) -> str:
+    """The README's Markdown table: of ten rows what was measured, the result, what stands beside it, and where it was measured."""
+    rows = [["what", "result", "beside it", "machine"], ["---"] * 4]
+    for name, chosen in TEN_RESULTS:
+        report = json.loads((folder / name).read_text())
+        table = next(one for one in TABLES if any(fnmatch(name, pattern) for pattern in one.files))
+        found = list(table.rows(report))
+        rows += [[*_in_short(report, found[number]), report["machine"]["name"]] for number in chosen]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _in_short(report: Report, row: Sequence[str]) -> tuple[str, str, str]:
+    """A row of any table as three cells."""
+    if "contestants" in report:
+        section, ours, theirs, ratio = row
+        return f"steps per second, {section}", ours, f"{theirs} ({ratio})"
+    if "evaluation" in report:
+        name, game, score, *_, ahead, trained = row
+        return f"{name}, {game}, {trained}", score, f"{ahead} to `hanabi/iggi` on the same decks"
+    if "decks_seed" in report:
+        who, rollouts, gain, seconds = row
+        return f"search, {who}, {rollouts} rollouts", f"{gain} points", f"without search; {seconds} CPU-s a game"
+    what, measured, goal = row
+    return what, measured, f"goal {goal}" if goal else ""
+
+
 def with_results(page: str, table: str) -> str:
     """The page with its results replaced by `table`."""
     head, _, rest = page.partition(START)
@@ -350,11 +390,12 @@ def with_results(page: str, table: str) -> str:
 
 
 def main() -> None:
-    """Write the tables into docs/results.md below the current folder."""
-    file = Path("docs/results.md")
-    text = with_results(file.read_text(encoding="utf-8"), results_table(Path("benchmarks/results")))
-    with atomic_file(file, "w") as handle:
-        handle.write(text)
+    """Write the tables into docs/results.md and README.md below the current folder."""
+    folder = Path("benchmarks/results")
+    for file, tables in ((Path("docs/results.md"), results_table(folder)), (Path("README.md"), ten_results(folder))):
+        text = with_results(file.read_text(encoding="utf-8"), tables)
+        with atomic_file(file, "w") as handle:
+            handle.write(text)
 
 
 if __name__ == "__main__":

@@ -93,8 +93,12 @@ def _pettingzoo_module(name: str, id: str) -> _PettingZooModule:
 
 
 arena_v0 = _pettingzoo_module("arena_v0", "Arena-v0")
+connect_four_v0 = _pettingzoo_module("connect_four_v0", "ConnectFour-v0")
 hanabi_v0 = _pettingzoo_module("hanabi_v0", "Hanabi-v0")
+kuhn_poker_v0 = _pettingzoo_module("kuhn_poker_v0", "KuhnPoker-v0")
+leduc_poker_v0 = _pettingzoo_module("leduc_poker_v0", "LeducPoker-v0")
 pokemon_v0 = _pettingzoo_module("pokemon_v0", "Pokemon-v0")
 texas42_match_v0 = _pettingzoo_module("texas42_match_v0", "Texas42Match-v0")
 texas42_play_v0 = _pettingzoo_module("texas42_play_v0", "Texas42Play-v0")
 texas42_v0 = _pettingzoo_module("texas42_v0", "Texas42-v0")
+tic_tac_toe_v0 = _pettingzoo_module("tic_tac_toe_v0", "TicTacToe-v0")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from html import escape
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -178,17 +179,19 @@ class Field(NamedTuple):
 class Kernels(NamedTuple):
     """The scalar kernels of a game, each decorated with `ludory.envs.kernels`.
 
-    reset(state, i)                  start row i's next game; the values of reset options are already in the state
-    step(state, i, action)           play; action: int (one head), [H] (several heads) or [P, H] (simultaneous);
-                                     writes rewards[i], terminated[i], truncated[i], to_move[i] (also when the game ends: the seat that would move)
-                                     and, where the game has them, the fields of `elimination`
-    legal(state, i, seat, mask)      set mask[a] = True for the legal a; mask [A] arrives all False; a seat that is out has one legal value per head
-    observe(state, i, seat, out)     write what the seat sees; out [size] arrives all 0
-    redeal(state, i, seat)           draw anew what the seat does not know, from its exact conditional distribution; None where that is impossible
-    used(state, i, seat, action, out)  set out[h] = True for the heads of this action [H] (an array, also of one head) whose value has an effect;
-                                     out [H] arrives all False; None: all heads have one
-    critic(state, i, seat, out)      write what a value function may see in training, including hidden information; out [facts.critic.size] arrives all 0;
-                                     None: the observations of all seats, `seat`'s first, then seat + 1, ...
+    `i` is the number of the game in the batch::
+
+        reset(state, i)                  start row i's next game; the values of reset options are already in the state
+        step(state, i, action)           play; action: int (one head), [H] (several heads) or [P, H] (simultaneous);
+                                         writes rewards[i], terminated[i], truncated[i], to_move[i] (also when the game ends: the seat that would move)
+                                         and, where the game has them, the fields of `elimination`
+        legal(state, i, seat, mask)      set mask[a] = True for the legal a; mask [A] arrives all False; a seat that is out has one legal value per head
+        observe(state, i, seat, out)     write what the seat sees; out [size] arrives all 0
+        redeal(state, i, seat)           draw anew what the seat does not know, from its exact conditional distribution; None where that is impossible
+        used(state, i, seat, action, out)  set out[h] = True for the heads of this action [H] (an array, also of one head) whose value has an effect;
+                                         out [H] arrives all False; None: all heads have one
+        critic(state, i, seat, out)      write what a value function may see in training, including hidden information; out [facts.critic.size] arrives all 0;
+                                         None: the observations of all seats, `seat`'s first, then seat + 1, ...
     """
 
     reset: Callable[..., None]
@@ -207,6 +210,30 @@ class Symmetry(NamedTuple):
     """(size,): entry k of o' is entry observation[k] of o."""
     actions: NDArray[np.int64]
     """(A,): column a of a mask becomes column actions[a]. A column stays within its head."""
+
+
+class Outcomes(NamedTuple):
+    """Everything that chance may do at one point of a game: K outcomes, which differ in the values of some fields."""
+
+    probabilities: NDArray[np.float64]
+    """(K,), positive; they sum to 1."""
+    fields: Mapping[str, NDArray[Any]]
+    """Values of these fields in each outcome, (K, ...). All other fields are the same in all outcomes."""
+
+
+class Chance(NamedTuple):
+    """The distribution that a game's random draws come from, for exact computations such as `ludory.exploitability`.
+
+    Outcomes that no seat can ever tell apart, such as suits that do not matter, may be given as one.
+    """
+
+    start: Callable[[], Outcomes]
+    """`start()`: what `reset` may draw."""
+    step: Callable[[State, int, int], Outcomes | None] | None = None
+    """`step(state, i, action)`: what `step` may draw when `action` is played in game i, where `state` is the one before; None: nothing.
+
+    The fields are set after the step, so that rewards and the end of the game may be among them. None: only `reset` draws.
+    """
 
 
 class Decoded(NamedTuple):
@@ -328,6 +355,7 @@ class Game:
 
     fields: of a game with kernels: dtype and shape of every field of the state, the header fields included:
         random int64 (4,), to_move int32 (), rewards float32 (P,), terminated bool (), truncated bool (). `header(players)` returns these.
+
     start: converts `reset(options=...)` to field values: `start(options, count) -> {field: array [count, ...]}`; raises `OptionError`.
     """
 
@@ -353,6 +381,9 @@ class Game:
     """Rooms by seed and split, for puzzles."""
     last_move: Callable[[State, int], str] | None = None
     """`last_move(state, i)`: the last move in words, with what it revealed to everybody; "" before the first."""
+    told_move: Callable[[State, State, int, int | None], str] | None = None
+    """`told_move(before, after, i, seat)`: the last move in words as `seat` knows it (None: everything), for games whose state alone
+    does not tell what happened. Whoever shows a game move by move uses it in the place of `last_move`."""
     consistent: Callable[[State], NDArray[np.bool_]] | None = None
     """`consistent(state)`: bool (N,), whether the games of a saved state (NumPy arrays within their bounds) can be continued.
 
@@ -362,6 +393,10 @@ class Game:
     """`progress(state)`: float (N, P), how far each seat has come. Training may reward its changes (`shaping`); results never include it."""
     symmetry: Callable[[np.random.Generator], Symmetry] | None = None
     """`symmetry(generator)`: a random renaming under which the game stays the same. None: none is known."""
+    pace: float = 2.0
+    """Decisions per second at which people can follow the game: the frame rate of `render_fps` and of videos."""
+    chance: Chance | None = None
+    """The distribution of random draws. None: there are no draws, or it is not known; the game tree cannot be enumerated then."""
     decision_kinds: DecisionKinds | None = None
     """Kinds of decisions for the reports of behaviour cloning; for games with one head."""
     shared: Mapping[str, NDArray[Any]] = field(default_factory=dict)
@@ -388,6 +423,28 @@ class Game:
         if (self.kernels is None) == (self.engine is None):
             got = "neither" if self.kernels is None else "both"
             raise PluginError(f"game {self.facts.name!r}: got {got}; give Game(...) either `kernels` or `engine`")
+
+    def __repr__(self) -> str:
+        return f"<Game {self.name}: {', '.join(f'{key} {value}' for key, value in self._described().items())}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{key}</th><td>{escape(value)}</td></tr>" for key, value in self._described().items())
+        return f"<table><tr><th>game</th><td>{escape(self.name)}</td></tr>{rows}</table>"
+
+    def _described(self) -> dict[str, str]:
+        """What a person wants to know of the game first."""
+        facts, seen = self.facts, self.facts.observation
+        actions = f"{facts.action_size} numbers" if facts.box is not None else " x ".join(map(str, facts.head_sizes))
+        described = {
+            "seats": f"{facts.players}",
+            "turns": facts.turns,
+            "reward": facts.reward.replace("_", "-"),
+            "actions": actions,
+            "observation": f"{seen.name} {'x'.join(map(str, seen.shape))}",
+        }
+        return described | (
+            {"options": ", ".join(f"{k}={v!r}" for k, v in self.options.items())} if self.options else {}
+        )
 
     @property
     def name(self) -> str:

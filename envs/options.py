@@ -26,7 +26,9 @@ def read_options(
     known = [field.name for field in fields(options_class)]  # type: ignore[arg-type]
     for name in given:
         if name not in known:
-            raise OptionError(f"{game} has no option {name!r}; it has {', '.join((*others, *known))}")
+            near = difflib.get_close_matches(str(name), (*others, *known), 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise OptionError(f"{game} has no option {name!r}; it has {', '.join((*others, *known))}{hint}")
     return options_class(**given)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from ludory.frames.terminal import text_svg
 
 from .game import Game, State
 
@@ -37,6 +40,19 @@ def text_picture(game: Game, state: State, i: int, seat: int | None) -> str:
     if game.text is not None:
         return game.text(state, i, seat)
     return "\n".join(f"{key}: {value}" for key, value in game.info(state, i).items()) or "(this game draws no text)"
+
+
+def svg_picture(game: Game, state: State, i: int, seat: int | None) -> str:
+    """Game `i` as `seat` sees it (None: everything), as an SVG document. Games that draw no SVG show their text."""
+    return game.svg(state, i, seat) if game.svg is not None else text_svg(text_picture(game, state, i, seat))
+
+
+def html_pictures(title: str, game: Game, state: State, seats: Sequence[int | None]) -> str:
+    """HTML for notebooks: `title`, and the first games (at most four), game k as `seats[k]` sees it."""
+    shown = "".join(
+        f'<div style="max-width: 60em">{svg_picture(game, state, k, seat)}</div>' for k, seat in enumerate(seats[:4])
+    )
+    return f"<p>{escape(title)}</p>{shown}"
 
 
 def words(x: float, y: float, text: str, size: float, fill: str, weight: int = 400, anchor: str = "start") -> str:

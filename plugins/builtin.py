@@ -9,6 +9,7 @@ _VERY_SMALL = _SMALL | {"colors": 1}
 _TEXAS_42 = "ludory.envs.texas42:make_"
 _POKEMON = "ludory.envs.pokemon:make_game"
 _ARENA = "ludory.envs.arena:make_game"
+_CLASSIC = "ludory.envs.classic:make_"
 _SOKOBAN = "ludory.envs.sokoban:make_game"
 _HANABI_BOTS = "ludory.agents.hanabi.bots.agents:make_"
 _TEXAS_42_AGENTS = "ludory.agents.texas42."
@@ -16,6 +17,7 @@ _POKEMON_BOTS = "ludory.agents.pokemon.bots:"
 _FROZEN_LAKE = "ludory.envs.frozen_lake:make_game"
 _SUDOKU = "ludory.envs.sudoku:make_game"
 _BENCH = "ludory.benchmarks."
+_PRETRAINED = "ludory.agents.pretrained.agent:PretrainedAgent"
 _STYLE = "ludory.agents.arena.bots:make_style"
 _TINY = {"colors": 2, "ranks": 2, "hand_size": 2, "max_information_tokens": 8, "max_life_tokens": 3}
 
@@ -90,6 +92,10 @@ GAMES = (
     Entry("FrozenLakeAny-v0", _FROZEN_LAKE, "FrozenLake with every number by keyword: size, p, success_rate, ..."),
     Entry("Sudoku4-v0", _SUDOKU, "Sudoku 4x4 with six blanks", {"size": 4}),
     Entry("Sudoku9-v0", _SUDOKU, "Sudoku 9x9 with 32 blanks", {"size": 9}),
+    Entry("TicTacToe-v0", f"{_CLASSIC}tic_tac_toe", "tic-tac-toe: three in a row"),
+    Entry("ConnectFour-v0", f"{_CLASSIC}connect_four", "Connect Four: stones fall, four in a row win"),
+    Entry("KuhnPoker-v0", f"{_CLASSIC}kuhn_poker", "Kuhn poker: three cards, one bet"),
+    Entry("LeducPoker-v0", f"{_CLASSIC}leduc_poker", "Leduc poker: six cards, two rounds of bets"),
     Entry("Texas42-v0", f"{_TEXAS_42}hand", "Texas 42: one hand with auction and declaration"),
     Entry("Texas42Match-v0", f"{_TEXAS_42}match", "Texas 42: hands until a team has seven marks"),
     Entry("Texas42Play-v0", f"{_TEXAS_42}play", "Texas 42: the seven tricks of a fixed contract"),
@@ -113,6 +119,11 @@ GAMES = (
 
 AGENTS = (
     Entry("random", "ludory.agents.random:make", "uniform over legal moves (seed=)"),
+    Entry(
+        "mcts",
+        "ludory.agents.search.mcts:make",
+        "tree search with random rollouts where nothing is hidden (simulations=)",
+    ),
     Entry("human", "ludory.agents.human:make", "a person at this terminal"),
     Entry(
         "language",
@@ -122,6 +133,7 @@ AGENTS = (
     Entry("mixture", "ludory.agents.mixture:make", "one of several agents in every game: mixture(a, b)"),
     Entry("hanabi/iggi", f"{_HANABI_BOTS}iggi", "Hanabi rule bot: IGGI"),
     Entry("hanabi/piers", f"{_HANABI_BOTS}piers", "Hanabi rule bot: Piers"),
+    Entry("hanabi/ppo", _PRETRAINED, "Hanabi for 2: a network trained by PPO", {"agent": "hanabi/ppo"}),
     Entry("hanabi/smartbot", f"{_HANABI_BOTS}smartbot", "Hanabi rule bot: conventions and memory"),
     Entry("sparta", "ludory.agents.search.sparta:make", "search over a rule bot, as in sparta(hanabi/smartbot)"),
     Entry("hanabi/cheatbot", f"{_HANABI_BOTS}cheatbot", "Hanabi ceiling: sees its own hand"),
@@ -211,6 +223,7 @@ ALGORITHMS = (
     Entry("bc-v1", "ludory.algorithms.bc:BC", "behaviour cloning of recorded games"),
     Entry("distill-v1", "ludory.algorithms.distill:Distill", "a network that learns what a search found"),
     Entry("texas42_oracle-v1", "ludory.algorithms.texas42.oracle:Texas42Oracle", "Texas 42 networks from exact values"),
+    Entry("cfr-v1", "ludory.algorithms.cfr:CFR", "counterfactual regret minimisation: tables for small games"),
     Entry("ppo-v1", "ludory.algorithms.ppo:PPO", "proximal policy optimisation with legal masks"),
     Entry("vtrace-v1", "ludory.algorithms.vtrace:VTrace", "V-trace, TD(lambda) and UPGO on replayed sequences"),
     Entry(
@@ -233,6 +246,7 @@ ALGORITHMS = (
 )
 
 BENCHMARKS = (
+    Entry("baselines", f"{_BENCH}baselines:run", "scores of players that need no training, for the manual"),
     Entry("arena", f"{_BENCH}arena.speed:run", "duels per second: engine, scripts, sampler, evaluation"),
     Entry("arena-clones", f"{_BENCH}arena.clones:run", "clones of the arena's styles against the styles"),
     Entry("arena-league", f"{_BENCH}arena.league:run", "leagues of duels beside plain self-play"),
@@ -245,6 +259,7 @@ BENCHMARKS = (
         f"{_BENCH}throughput.own_envs:run",
         "steps per second of Gymnasium environments beside SubprocVecEnv",
     ),
+    Entry("exploitability", f"{_BENCH}learning.exploitability:run", "how exploitable learners are, over time"),
     Entry("pokemon", f"{_BENCH}pokemon.speed:run", "Pokémon: turns per CPU second beside the bare simulator"),
     Entry("pokemon-labels", f"{_BENCH}pokemon.labels:run", "Pokémon: labels of logs beside the choices made"),
     Entry("pokemon-soak", f"{_BENCH}pokemon.soak:run", "Pokémon: memory, processes and files over many battles"),
@@ -256,6 +271,7 @@ BENCHMARKS = (
         f"{_BENCH}text_games.sokoban:run",
         "Sokoban: rules, observations, texts and rooms on a core, and peers",
     ),
+    Entry("pretrained", f"{_BENCH}pretrained:run", "trains the agents that ship with Ludory, and writes their cards"),
     Entry("throughput", f"{_BENCH}throughput.throughput:run", "steps per second beside other engines"),
     Entry("hanabi-bc", f"{_BENCH}hanabi.bc:run", "a clone of a Hanabi bot beside the bot"),
     Entry("hanabi-ppo", f"{_BENCH}hanabi.ppo:run", "a Hanabi agent trained for a given time, and its score"),
@@ -264,6 +280,9 @@ BENCHMARKS = (
     Entry("hanabi-belief", f"{_BENCH}hanabi.belief:run", "whether beliefs about hands come true as often as said"),
     Entry("learner", f"{_BENCH}learning.learner_speed:run", "targets and steps of a learner, beside other libraries'"),
     Entry("learning", f"{_BENCH}learning.learning:run", "learning curves of algorithms, over several seeds"),
+    Entry(
+        "tuned", f"{_BENCH}learning.tuned:run", "tuned settings: trainings over several seeds beside their baselines"
+    ),
     Entry("pokemon-bc", f"{_BENCH}pokemon.clone:run", "a clone of a scripted Pokémon player beside the player"),
     Entry("pokemon-ppo", f"{_BENCH}pokemon.self_play:run", "PPO by self-play from a clone, and its learning curve"),
     Entry("spa-tiny", f"{_BENCH}text_games.spa_tiny:run", "world-model fine-tuning before PPO, with a small model"),
@@ -279,6 +298,7 @@ COMMANDS = (
     Entry("record", "ludory.cli.data.record", "let agents play and keep every decision in files to learn from"),
     Entry("convert", "ludory.cli.data.convert", "other formats of recorded games to ludory's, and back"),
     Entry("train", "ludory.cli.train.train", "train an agent and keep it in a file"),
+    Entry("plot", "ludory.cli.train.plot", "learning curves of trainings, as SVG, PNG or a page"),
     Entry("eval", "ludory.cli.eval", "scores of agents with each other, with intervals"),
     Entry("bench", "ludory.cli.bench", "run a benchmark"),
     Entry("check", "ludory.cli.check", "prove that a game keeps the contract"),
@@ -290,6 +310,7 @@ COMMANDS = (
     Entry("sokoban", "ludory.cli.sokoban", "jobs that only Sokoban has: banks of rooms"),
     Entry("texas42", "ludory.cli.texas42.command", "jobs that only Texas 42 has"),
     Entry("new", "ludory.cli.new.command", "write the package of a new game, agent or algorithm"),
+    Entry("completion", "ludory.cli.completion", "print the completion script of a shell: bash, zsh or fish"),
     Entry("doctor", "ludory.cli.doctor", "say what works on this machine and what does not"),
 )
 

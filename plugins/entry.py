@@ -20,7 +20,7 @@ class Entry:
 
     id: str
     target: str
-    """`package.module:attribute`, or `package.module` for a command."""
+    """"package.module:attribute", or "package.module" for a command."""
     summary: str = ""
     """One-line description."""
     fixed: Mapping[str, Any] = field(default_factory=dict)

@@ -55,3 +55,9 @@ def test_ppo_in_one_file_learns():
     ppo = _example("ppo_one_file")
     random, learnt = ppo.main(60_000)
     assert learnt > random + 0.5
+
+
+def test_torchrl_learns():
+    pytest.importorskip("torchrl", reason="TorchRL is not installed; type: pip install 'ludory[torchrl]'")
+    first, last = _example("torchrl_masked_policy").main()
+    assert last > first + 0.05

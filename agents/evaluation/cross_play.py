@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -38,6 +39,18 @@ class CrossPlay:
     """True if all seats receive the same return."""
     returns: NDArray[np.float32]
     """(n, n, games): return of the row's agent, the column's agent in all other seats."""
+
+    def __repr__(self) -> str:
+        return f"<CrossPlay of {', '.join(self.agents)} in {self.game}: {self.games:,} games of each pair>"
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(name)}</th>" for name in ("", *self.agents))
+        rows = "".join(
+            f"<tr><th>{escape(name)}</th>{''.join(f'<td>{one.mean:.3f} ± {one.stderr:.3f}</td>' for one in row)}</tr>"
+            for name, row in zip(self.agents, self.estimates(), strict=True)
+        )
+        note = f"{self.game}, {self.games:,} games of each pair: mean return of the row's agent ± standard error"
+        return f"<p>{escape(note)}</p><table><tr>{head}</tr>{rows}</table>"
 
     @property
     def games(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,6 +74,27 @@ class EvaluationResult:
     @property
     def _scored(self) -> NDArray[np.float32]:
         return self.returns[:, 0] if self.shared else self.returns
+
+    def __repr__(self) -> str:
+        numbers = zip(np.atleast_1d(self.mean), np.atleast_1d(self.stderr), strict=True)
+        returns = ", ".join(f"{mean:.3f} ± {error:.3f}" for mean, error in numbers)
+        players = f"{len(self.agents)} x {self.agents[0]}" if len(set(self.agents)) == 1 else ", ".join(self.agents)
+        return (
+            f"<EvaluationResult of {players} in {self.game}: {self.games:,} games, return {returns} (standard error)>"
+        )
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        cells = [
+            (name, f"{one.mean:.3f}", f"{one.stderr:.3f}", f"{one.low:.3f} to {one.high:.3f}")
+            for name, one in self.estimates().items()
+        ]
+        rows = [("", "mean", "standard error", "95 % interval"), *cells]
+        table = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        heading = f"{', '.join(self.agents)}: {self.game}, {self.games:,} games, seed {self.seed}"
+        return f"<p>{escape(heading)}</p><table>{table}</table>"
 
     def estimates(self) -> dict[str, Estimate]:
         """Estimates of returns, of outcomes that are one number per game, and of the share of each text outcome."""

@@ -72,6 +72,7 @@ class JointSparta(Searcher):
         errors: in standard errors of the difference.
         seed: of the draws; the same for both seats.
         range_max: most hands for which a search is repeated; None: `REPEATED` rollouts' worth, 20 at least.
+        halving: as for `Sparta`.
 
     Raises:
         OptionError: an invalid value, a blueprint that is not a rule bot, or another game.
@@ -89,6 +90,7 @@ class JointSparta(Searcher):
         errors: float = 2.0,
         seed: int = 0,
         range_max: int | None = None,
+        halving: bool = False,
     ) -> None:
         bot = make_agent(blueprint, game)
         self.name = f"sparta({bot.name}, joint=True)"
@@ -105,7 +107,7 @@ class JointSparta(Searcher):
                 f"which sums in a network do not; got {bot.name}; without joint=True one seat may search with it"
             )
         self.blueprint = KernelBlueprint(bot, game, self.name)
-        self.search = RolloutSearch(self.blueprint, rollouts, threshold, errors, seconds=None)
+        self.search = RolloutSearch(self.blueprint, rollouts, threshold, errors, seconds=None, halving=halving)
         self.range_max = max(REPEATED // rollouts, FEWEST) if range_max is None else range_max
         self._answers: OrderedDict[tuple[int, int, int], int] = OrderedDict()
         self.seed(seed)

@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from torch import Tensor
+
 from ludory.checkpoints.checkpoint import install_hint
-from ludory.envs.game import GameFacts
+from ludory.envs.conventions import check_conventions
+from ludory.envs.game import Game, GameFacts
 from ludory.errors import CheckpointError, OptionError, PluginError, UnknownIdError
 from ludory.plugins import networks
 from ludory.plugins.spec import parse_spec
 
-from .policy import Policy
+from .policy import Policy, refuse_not_finite
 
 ALIASES = {"auto": "mlp", "MlpPolicy": "mlp"}
 
@@ -38,6 +41,8 @@ def parse_policy(text: str | PolicySpec) -> PolicySpec:
     if isinstance(text, PolicySpec):
         spec = PolicySpec(networks.get(text.id).id, text.arguments)
     else:
+        if not isinstance(text, str):
+            raise OptionError(f"policy={text!r}: must be the name of a network, such as 'mlp'; `ludory list networks`")
         parsed = parse_spec(text)
         if parsed.args:
             raise OptionError(f"policy {text!r}: arguments must be given by name, such as {parsed.name}(hidden=(256,))")
@@ -112,6 +117,36 @@ def saved_policy(file: str | Path, header: Mapping[str, Any]) -> PolicySpec:
     except (UnknownIdError, OptionError, PluginError) as error:
         raise CheckpointError(
             f"{file}: its network is {spec.id!r}, which cannot be made here: {error}{install_hint(header, 'network')}"
+        ) from error
+
+
+def policy_of(file: str | Path, header: Mapping[str, Any], tensors: Mapping[str, Tensor], game: Game) -> Policy:
+    """The network that a checkpoint describes, with its weights, for `game`.
+
+    Raises:
+        CheckpointError: it does not fit the game.
+    """
+    policy = build_policy(saved_policy(file, header), game.facts)
+    take_weights(policy, file, header, tensors, game)
+    return policy
+
+
+def take_weights(
+    policy: Policy, file: str | Path, header: Mapping[str, Any], tensors: Mapping[str, Tensor], game: Game
+) -> None:
+    """Load a checkpoint's weights.
+
+    Raises:
+        CheckpointError: they do not fit the game, or are not finite.
+    """
+    check_conventions(header["env"].get("conventions", {}), game, str(file))
+    weights = {name.partition("/")[2]: tensor for name, tensor in tensors.items() if name.startswith("policy/")}
+    refuse_not_finite(file, weights)
+    try:
+        policy.load_state_dict(weights)
+    except RuntimeError as error:
+        raise CheckpointError(
+            f"{file}: the network of a {header.get('algorithm')} on {header['env']['id']} does not fit {game.id} ({error})"
         ) from error
 
 

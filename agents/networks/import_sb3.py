@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from ludory.agents.networks.layers.encoders import FloatLinear
 from ludory.agents.networks.policies.mlp import ACTIVATIONS, MlpPolicy
+from ludory.agents.neural import NeuralAgent
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.errors import CheckpointError, DataError, OptionError
@@ -123,6 +124,24 @@ def from_sb3(source: Any, game: str | Game) -> MlpPolicy:
     assert isinstance(policy, MlpPolicy)
     copy_weights(name, network, policy, made.id)
     return policy
+
+
+def sb3_agent(source: Any, game: str | Game, deterministic: bool = True, seed: int = 0) -> NeuralAgent:
+    """An agent that plays as a model of Stable-Baselines3 does: `PPO`, `A2C` or `MaskablePPO` with its `MlpPolicy`.
+
+    It never plays an illegal action, also where the model was trained without masks.
+
+    Args:
+        source: its .zip, or the model itself.
+        game: to play.
+        deterministic: play the most probable legal action; else sample.
+        seed: of the draws.
+
+    Raises:
+        CheckpointError: as for `from_sb3`.
+    """
+    name = Path(source).stem if isinstance(source, str | Path) else type(source).__name__
+    return NeuralAgent(from_sb3(source, game), name, deterministic, seed)
 
 
 def copy_weights(source: str | Path, network: Sb3Network, policy: Policy, game: str) -> None:

@@ -9,6 +9,8 @@ LEAST_ROUNDS = 35
 """No action is dropped before it was tried in this many worlds."""
 BEHIND = 2.5
 """An action is dropped when it is this many standard errors behind the best."""
+SURE = 4.0
+"""A comparison of two is over when one is better by the threshold and by this many standard errors."""
 RARE = 1.0
 """Difference in points of one additional world assumed by `doubt`: a few worlds may all agree and still miss a rare disaster."""
 
@@ -74,6 +76,20 @@ class PairedReturns:
         keep = ~behind | (self.rounds < LEAST_ROUNDS)
         keep[self.baseline] = True
         self.tried = self.tried[keep[self.tried]]
+
+    def halve(self) -> None:
+        """Keep trying the better half of the actions other than the baseline, at least one."""
+        others = self.tried[self.tried != self.baseline]
+        kept = others[np.argsort(-self.leads[others], kind="stable")[: max(1, (len(others) + 1) // 2)]]
+        self.tried = np.sort(np.append(kept, self.baseline))
+
+    @property
+    def settled(self) -> bool:
+        """Whether one action is left to compare with the baseline, and is better by more than `SURE` standard errors."""
+        others = self.tried[self.tried != self.baseline]
+        if len(others) != 1 or self.rounds[others[0]] < LEAST_ROUNDS:
+            return False
+        return bool(self.leads[others[0]] - self.threshold > max(SURE, self.errors) * self.doubt[others[0]])
 
     def best(self) -> int:
         """Index of the action to play: the largest mean among the tried actions that beat the baseline, else the baseline."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,13 +78,21 @@ class RolloutSearch:
         threshold: points by which an action must be better.
         errors: standard errors by which it must be better as well.
         seconds: time limit of a search; None: no limit.
+        halving: after each of log2(actions) equal parts of the rollouts, keep only the better half of the actions (successive
+            halving, Karnin et al., ICML 2013), so that most rollouts compare the contenders; stop as soon as one is surely better.
 
     Raises:
         OptionError: a value that is not allowed.
     """
 
     def __init__(
-        self, blueprint: Blueprint, rollouts: int, threshold: float, errors: float, seconds: float | None
+        self,
+        blueprint: Blueprint,
+        rollouts: int,
+        threshold: float,
+        errors: float,
+        seconds: float | None,
+        halving: bool = False,
     ) -> None:
         if not isinstance(rollouts, int) or rollouts < 1:
             raise OptionError(f"rollouts={rollouts!r}: must be an integer of at least 1")
@@ -94,7 +103,7 @@ class RolloutSearch:
         if seconds is not None and seconds <= 0:
             raise OptionError(f"seconds={seconds!r}: must be above 0, or none")
         self.blueprint, self.rollouts, self.seconds = blueprint, rollouts, seconds
-        self.threshold, self.errors = threshold, errors
+        self.threshold, self.errors, self.halving = threshold, errors, halving
 
     def run(
         self, draw: DrawWorlds, legal: NDArray[np.int64], seat: int, key: int, wanted: int | None = None
@@ -103,18 +112,27 @@ class RolloutSearch:
 
         wanted: if only this action matters, the search may stop as soon as it is dropped, and returns a different one.
         """
-        rounds = max(self.rollouts // len(legal), 1)
+        phases = max(1, math.ceil(math.log2(len(legal)))) if self.halving else 1
+        rounds = max(self.rollouts // phases // len(legal), 1)
         drawn = draw(min(rounds, ROUNDS_DRAWN_AT_ONCE), key)
         blueprint_action = self.blueprint.move(drawn.worlds[:1], seat, drawn.memories[0])
         paired = PairedReturns(len(legal), int(np.searchsorted(legal, blueprint_action)), self.threshold, self.errors)
         started, done, first = time.monotonic(), 0, 0
-        while done < rounds and len(paired.tried) > 1:
+        while len(paired.tried) > 1 and not (self.halving and paired.settled):
+            if done == rounds:
+                phases -= 1
+                if not phases:
+                    break
+                paired.halve()
+                left = self.rollouts - int(paired.rounds.sum())
+                rounds += max(left // phases // len(paired.tried), 1)
             if self.seconds is not None and done and time.monotonic() - started > self.seconds:
                 break
             if done - first == len(drawn.worlds):
                 first = done
                 drawn = draw(min(rounds - done, ROUNDS_DRAWN_AT_ONCE), int(hash_rows(key, first)))
-            block = slice(done - first, min(done - first + self.blueprint.rounds_between_checks, len(drawn.worlds)))
+            more = min(self.blueprint.rounds_between_checks, rounds - done)
+            block = slice(done - first, min(done - first + more, len(drawn.worlds)))
             paired.add(self.blueprint.play(Draw(drawn.worlds[block], drawn.memories[block]), legal[paired.tried], seat))
             paired.give_up()
             done = first + block.stop

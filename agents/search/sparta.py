@@ -57,7 +57,7 @@ class Searcher(SeatAgent):
             "threshold": found.threshold,
             "errors": found.errors,
             "seconds": found.seconds,
-        }
+        } | ({"halving": True} if found.halving else {})
 
     def seed(self, seed: int) -> None:
         """Restart the draws from `seed`."""
@@ -122,6 +122,7 @@ class Sparta(Searcher):
         particles: worlds to keep where hidden states cannot be enumerated.
         unsound: let several seats of a game search independently, each assuming that the others are the blueprint.
         device: where rollouts of a rule bot are played: "cpu", or "cuda" for large batches.
+        halving: drop the worse half of the actions several times, so that most rollouts compare the contenders.
 
     Raises:
         OptionError: an invalid value, a blueprint that is neither a rule bot nor a network, or a game without a belief.
@@ -140,13 +141,14 @@ class Sparta(Searcher):
         unsound: bool = False,
         particles: int = 1000,
         device: str = "cpu",
+        halving: bool = False,
     ) -> None:
         bot = make_agent(blueprint, game)
         self.blueprint_spec = blueprint if isinstance(blueprint, str) else None
         self.name = f"sparta({self.blueprint_spec or bot.name})"
         super().__init__(game)
         self.blueprint = make_blueprint(bot, game, self.name, device)
-        self.search = RolloutSearch(self.blueprint, rollouts, threshold, errors, seconds)
+        self.search = RolloutSearch(self.blueprint, rollouts, threshold, errors, seconds, halving)
         self.confirm, self.unsound, self._device = confirm, unsound, device
         self.alone = not unsound
         self._new_belief = belief_maker(self.blueprint, self.name, particles)
@@ -240,6 +242,7 @@ def make(
     joint: bool = False,
     range_max: int | None = None,
     device: str = "cpu",
+    halving: bool = False,
 ) -> Searcher:
     """`sparta(hanabi/smartbot)`, a `Sparta`; with joint=True, for both seats of a game for two, a `JointSparta`.
 
@@ -247,12 +250,13 @@ def make(
         OptionError: as these.
     """
     if not joint:
-        return Sparta(game, blueprint, rollouts, threshold, errors, seed, seconds, confirm, unsound, particles, device)
+        limits = rollouts, threshold, errors, seed, seconds
+        return Sparta(game, blueprint, *limits, confirm, unsound, particles, device, halving)
     if seconds is not None or confirm or unsound or device != "cpu":
         raise OptionError(
-            "sparta(joint=True) takes rollouts, threshold, errors, seed and range_max; a search must come out the same in both seats, "
+            "sparta(joint=True) takes rollouts, threshold, errors, seed, range_max and halving; a search must come out the same in both seats, "
             "so it cannot be cut short by seconds"
         )
     from ludory.agents.hanabi.joint_search import JointSparta
 
-    return JointSparta(game, blueprint, rollouts, threshold, errors, seed, range_max)
+    return JointSparta(game, blueprint, rollouts, threshold, errors, seed, range_max, halving)

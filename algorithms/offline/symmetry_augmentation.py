@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ludory.algorithms.sampling.renaming import renamed_columns
 from ludory.data.dataset import LAST_MOVES
 from ludory.data.trajectories import Decisions, Sequences
 from ludory.envs.game import Game, GameFacts, Symmetry
@@ -34,24 +35,18 @@ def rename(
         facts: of the game.
         layout: places of the extra columns, if there are any.
     """
-    sources = np.argsort(symmetry.actions)  # column a of the new mask was column sources[a]
-    starts = torch.tensor(np.cumsum((0, *facts.head_sizes[:-1])))
-    columns = torch.from_numpy(symmetry.actions)[decisions.actions + starts] - starts
-    observations, extras = decisions.observations, decisions.extras
-    if facts.observation.bits:
-        observations = _gather_bits(observations, symmetry.observation)
-    else:
-        observations = observations[..., torch.from_numpy(symmetry.observation)]
+    known = {name: getattr(decisions, name) for name in ("observations", "masks", "actions")}
+    extras = decisions.extras
     if layout and any(name in layout for name in (*IDS, *BY_ACTION)):
         extras = extras.clone()
         for name in IDS:
             if name in layout:
                 extras[..., layout[name]] = _renamed_ids(extras[..., layout[name]], symmetry.actions)
+        sources = np.argsort(symmetry.actions)
         for name in BY_ACTION:
             if name in layout:
                 extras[..., layout[name]] = extras[..., layout[name]][..., torch.from_numpy(sources)]
-    masks = _gather_bits(decisions.masks, sources)
-    return decisions._replace(observations=observations, masks=masks, actions=columns, extras=extras)
+    return decisions._replace(**renamed_columns(known, symmetry, facts.head_sizes), extras=extras)
 
 
 def renamed_batches(
@@ -75,8 +70,3 @@ def _renamed_ids(ids: Tensor, actions: NDArray[Any]) -> Tensor:
     is_action = (ids >= 0) & (ids < len(actions))  # NaN is neither
     new = torch.from_numpy(actions).to(ids.dtype)[ids.nan_to_num().clamp(0, len(actions) - 1).long()]
     return torch.where(is_action, new, ids)
-
-
-def _gather_bits(packed: Tensor, sources: NDArray[Any]) -> Tensor:
-    bits = np.unpackbits(packed.numpy(), axis=-1, count=len(sources))
-    return torch.from_numpy(np.packbits(np.take(bits, sources, axis=-1), axis=-1))

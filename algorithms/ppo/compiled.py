@@ -26,6 +26,7 @@ from ludory.agents.networks.layers.packed_linear import usual_row
 from ludory.agents.networks.policies.mlp import MlpPolicy
 from ludory.algorithms.sampling.rollout import Rollout
 from ludory.envs.engine.parallel import part_count, run_parts, thread_count
+from ludory.envs.game import Symmetry
 
 from .config import PPOConfig
 from .kernels import TWIN_OF, adam_step, add_gradient, normalise
@@ -65,12 +66,18 @@ class CompiledUpdate:
         returns: Tensor,
         value_scale: float = 1.0,
     ) -> None:
-        self.config, self.optimizer, self.ent_coef = config, optimizer, config.ent_coef
-        parts = [part.flatten(0, 1) for part in (*rollout[:4], advantages, returns)]
+        self.config, self.optimizer = config, optimizer
+        self.ent_coef, self.kl_coef = config.ent_coef, config.kl_coef
+        self.symmetry: Symmetry | None = None
+        """Symmetry of the game under which the next minibatches are learnt from."""
+        teacher = rollout.teacher_logits
+        if teacher is None:
+            teacher = torch.empty(*rollout.values.shape, 0)
+        parts = [part.flatten(0, 1) for part in (*rollout[:4], advantages, returns, teacher)]
         if rollout.learnt is not None:
             parts = [part[rollout.learnt.flatten()] for part in parts]
-        seen, masks, actions, log_probs, self.raw, targets = (part.contiguous().numpy() for part in parts)
-        self.data = (seen, masks, actions, log_probs.sum(-1), self.raw.copy(), targets)
+        seen, masks, actions, log_probs, self.raw, targets, lessons = (part.contiguous().numpy() for part in parts)
+        self.data = (seen, masks, actions, log_probs.sum(-1), self.raw.copy(), targets, lessons)
         self.count, self.batch = len(seen), config.batch_size
         self.vf_coef = config.vf_coef / value_scale**2
         self.mlp = CompiledMlp(policy, usual_row(seen))
@@ -93,24 +100,27 @@ class CompiledUpdate:
         config, rows = self.config, order.numpy()
         if config.normalize_advantage and len(rows) > 1:
             normalise(self.raw, rows, self.data[4])
-        base_row(self.weights, self.mlp.shape, self.mlp.usual, self.base)
-        sums = np.zeros((len(self.work), 5))
+        weights = self.weights if self.symmetry is None else self.mlp.renamed(self.weights, self.symmetry)
+        base_row(weights, self.mlp.shape, self.mlp.usual, self.base)
+        sums = np.zeros((len(self.work), 6))
         share = np.float32(1 / len(rows))
-        coefficients = np.float32(config.clip_range), np.float32(self.ent_coef), np.float32(self.vf_coef)
+        coefficients = tuple(map(np.float32, (config.clip_range, self.ent_coef, self.vf_coef, self.kl_coef)))
         threads = max(1, part_count(len(rows), rows_per_thread=ROWS_PER_THREAD))
 
         def part(start: int, stop: int) -> None:
             which = round(start * threads / len(rows))
-            common = self.weights, self.mlp.shape, self.heads, self.mlp.usual, self.base, self.data, rows
+            common = weights, self.mlp.shape, self.heads, self.mlp.usual, self.base, self.data, rows
             add_gradient(*common, share, coefficients, self.work[which].arrays, sums[which], start, stop)
 
         run_parts(part, len(rows), rows_per_thread=ROWS_PER_THREAD)
         for other in self.work[1:threads]:
             self.work[0].gradient += other.gradient
             other.gradient[:] = 0
-        policy, value, entropy, kl, clipped = sums.sum(0) / len(rows)
-        loss = policy + self.vf_coef * value - self.ent_coef * entropy
-        return np.array([loss, policy, value, entropy, kl, clipped, 0.0])
+        if self.symmetry is not None:
+            self.work[0].gradient[:] = self.mlp.renamed(self.work[0].gradient, self.symmetry, back=True)
+        policy, value, entropy, kl, clipped, teacher_kl = sums.sum(0) / len(rows)
+        loss = policy + self.vf_coef * value - self.ent_coef * entropy + self.kl_coef * teacher_kl
+        return np.array([loss, policy, value, entropy, kl, clipped, teacher_kl])
 
     def step(self) -> float:
         """Take a step along the gradient; returns its norm before clipping."""

@@ -74,6 +74,10 @@ class PPOConfig(AlgorithmConfig):
     """Checkpoint of a policy to stay close to; of any algorithm, with the same observations and actions."""
     kl_coef: NonNegativeFloat = 0.1
     """Weight of KL(teacher to policy), where there is a teacher."""
+    final_kl_coef: float | None = None
+    """Weight of that KL at the end of the run, approached linearly; none: it stays."""
+    symmetry_augmentation: bool = False
+    """Learn from every minibatch under a random symmetry of the game, such as a permutation of Hanabi's colours."""
     privileged_value: bool = False
     """Learn the value with a separate network that sees the whole game, including hidden information; the policy does not."""
     normalize_values: bool = False

@@ -36,26 +36,26 @@ def add_gradient(weights, shape, heads, usual, base, data, order, share, coeffic
     """Add the gradient of the loss over rows `order[start:stop]`, each weighing `share`, to `work.gradient`.
 
     data: packed observations (m, bytes), packed masks (m, bytes), actions (m, H), joint log-probability at acting (m,),
-        advantages (m,), returns (m,).
-    coefficients: clip range, weights of entropy and of value loss.
-    sums: (5,) float64, policy loss, value loss, entropy, approximate KL and clipped rows are added.
+        advantages (m,), returns (m,), logits of a teacher (m, A), or (m, 0) without one.
+    coefficients: clip range, weights of entropy, of value loss and of the KL to the teacher.
+    sums: (6,) float64, policy loss, value loss, entropy, approximate KL, clipped rows and KL to the teacher are added.
     """
-    seen, masks, actions, old, advantages, returns = data
+    seen, masks, actions, old, advantages, returns, teacher = data
     encoder, x, d_x, out, d_out, d_sums, gradient = work
     for first in range(start, stop, LANES):
         rows = order[first : min(first + LANES, stop)]
         encode(weights, shape, usual, base, seen, rows, encoder)
         forward(weights, shape, encoder[0], x, out)
         d_out[:] = 0
-        _loss(heads, masks, actions, old, advantages, returns, rows, share, coefficients, out, d_out, sums)
+        _loss(heads, masks, actions, old, advantages, returns, teacher, rows, share, coefficients, out, d_out, sums)
         backward(weights, shape, x, d_out, d_x, d_sums, gradient)
         encoder_gradient(shape, usual, encoder, d_sums, gradient)
 
 
 @cached_kernel(**INLINED)
-def _loss(heads, masks, actions, old, advantages, returns, rows, share, coefficients, out, d_out, sums):  # type: ignore[no-untyped-def]
-    """Gradient of `ppo_loss` with respect to `out`, and the sums that are reported; without a teacher, all heads used."""
-    clip, entropy_weight, value_weight = coefficients
+def _loss(heads, masks, actions, old, advantages, returns, teacher, rows, share, coefficients, out, d_out, sums):  # type: ignore[no-untyped-def]
+    """Gradient of `ppo_loss` with respect to `out`, and the sums that are reported; all heads used."""
+    clip, entropy_weight, value_weight, teacher_weight = coefficients
     value_row = out.shape[0] - 1
     for i in range(rows.shape[0]):
         row = rows[i]
@@ -69,6 +69,8 @@ def _loss(heads, masks, actions, old, advantages, returns, rows, share, coeffici
                 p = d_out[a, i]
                 if p > 0:
                     d_out[a, i] = p * (entropy_weight * (out[a, i] + h))
+            if teacher.shape[1]:
+                sums[5] += _follow(teacher[row], at, size, teacher_weight, out, d_out, i)
             at += size
         ratio, gain = np.exp(log_ratio), advantages[row]
         kept = min(max(ratio, _ONE - clip), _ONE + clip)
@@ -88,6 +90,27 @@ def _loss(heads, masks, actions, old, advantages, returns, rows, share, coeffici
         sums[2] += entropy
         sums[3] += ratio - _ONE - log_ratio
         sums[4] += abs(ratio - _ONE) > clip
+
+
+@cached_kernel(**INLINED)
+def _follow(logits, at, size, weight, out, d_out, i):  # type: ignore[no-untyped-def]
+    """Add the gradient of KL(teacher to policy) of one head to `d_out`; returns the KL. `out` holds log-probabilities."""
+    highest = _ILLEGAL
+    for a in range(at, at + size):
+        if out[a, i] > _ILLEGAL:
+            highest = max(highest, logits[a])
+    total = np.float32(0)
+    for a in range(at, at + size):
+        if out[a, i] > _ILLEGAL:
+            total += np.exp(logits[a] - highest)
+    logarithm, kl = highest + np.log(total), np.float32(0)
+    for a in range(at, at + size):
+        if out[a, i] > _ILLEGAL:
+            log_p = logits[a] - logarithm
+            p = np.exp(log_p)
+            kl += p * (log_p - out[a, i])
+            d_out[a, i] += weight * (np.exp(out[a, i]) - p)
+    return kl
 
 
 @cached_kernel(**INLINED)

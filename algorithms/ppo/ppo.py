@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 from typing_extensions import Self
@@ -20,7 +21,7 @@ from ludory.algorithms.losses.returns import affine_scan
 from ludory.algorithms.running.optimiser_state import load_adam, save_adam
 from ludory.algorithms.sampling.privileged import load_value, make_privileged_value, save_value
 from ludory.algorithms.sampling.rollout import Rollout, by_seat
-from ludory.envs.game import Game
+from ludory.envs.game import Game, Symmetry
 from ludory.errors import OptionError
 
 from . import loss as definition
@@ -85,6 +86,13 @@ class PPO(Algorithm):
         self.observation_moments = RunningMoments(self.game.facts.observation.size)
         if self.config.normalize_observations and self.game.facts.observation.bits:
             raise OptionError(f"normalize_observations: {self.game.id} shows bits, which are not scaled; leave it out")
+        if self.config.symmetry_augmentation and self.game.symmetry is None:
+            raise OptionError(f"symmetry_augmentation: no symmetry of {self.game.id} is known; leave it out")
+        if self.config.symmetry_augmentation and self.policy.recurrent:
+            raise OptionError(
+                f"symmetry_augmentation: {self.policy.id} has a memory, which cannot be renamed within a game; "
+                "leave it out, or take policy='mlp'"
+            )
 
     def training_state(self) -> dict[str, Tensor]:
         """Adam's moments, those of returns, and the privileged value."""
@@ -159,7 +167,6 @@ class PPO(Algorithm):
             )
             or self.config.precision != "32",
             "the compiled twin has no privileged value": self.value is not None,
-            "the compiled twin has no teacher": rollout.teacher_logits is not None,
             "the compiled twin takes every head as used": rollout.used is not None,
             "ppo_loss was changed, and the compiled twin in ppo/kernels.py was not": not is_twin_of(
                 definition.ppo_loss
@@ -173,11 +180,13 @@ class PPO(Algorithm):
         for group in self.optimizer.param_groups:
             group["lr"] = linear(config.learning_rate, config.final_learning_rate, done)
         update.ent_coef = linear(config.ent_coef, config.final_ent_coef, done)
+        update.kl_coef = linear(config.kl_coef, config.final_kl_coef, done)
         approx_kl = PPOLoss._fields.index("approx_kl")
         sums: Any = 0
         count = 0
         norms: list[Any] = []
         for order in self._orders(update.count, update.batch):
+            update.symmetry = self._draw_symmetry()
             losses = update.gradient(order)
             sums, count = sums + losses, count + 1
             if config.target_kl is not None and losses[approx_kl] > 1.5 * config.target_kl:
@@ -186,6 +195,13 @@ class PPO(Algorithm):
         update.finish()
         means = dict(zip(PPOLoss._fields, (sums / count).tolist(), strict=True))
         return means | ({"gradient_norm": float(sum(norms)) / len(norms)} if norms else {})
+
+    def _draw_symmetry(self) -> Symmetry | None:
+        """A random symmetry of the game for a minibatch; None without `symmetry_augmentation`."""
+        if not self.config.symmetry_augmentation or self.game.symmetry is None:
+            return None
+        seed = torch.randint(1 << 62, (), generator=self.generator, device=self.device)
+        return self.game.symmetry(np.random.default_rng(int(seed)))
 
     def _orders(self, count: int, batch: int) -> Iterator[Tensor]:
         for _ in range(self.config.n_epochs):

@@ -13,7 +13,9 @@ from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.agents.networks.privileged_value import PrivilegedValue
 from ludory.algorithms.running.threads import backward, precise
 from ludory.algorithms.sampling.privileged import check_seen
+from ludory.algorithms.sampling.renaming import renamed_columns
 from ludory.algorithms.sampling.rollout import Rollout
+from ludory.envs.game import Symmetry
 
 from .config import PPOConfig
 from .loss import Coefficients, Loss, PPOLoss, PPOMinibatch, ppo_loss
@@ -57,7 +59,9 @@ class TorchUpdate:
             check_seen(rollout)
         self.parameters = [*policy.parameters(), *(value.parameters() if value else ())]
         self.axis = 1 if policy.recurrent else 0
-        self.ent_coef = config.ent_coef
+        self.ent_coef, self.kl_coef = config.ent_coef, config.kl_coef
+        self.symmetry: Symmetry | None = None
+        """Symmetry of the game under which the next minibatches are learnt from."""
         valid = torch.ones_like(rollout.starts) if rollout.learnt is None else rollout.learnt
         parts = rollout._asdict() | {"valid": valid, "advantages": advantages, "returns": returns}
         unused = ("memory", "values", "next_values", "rewards", "terminated", "truncated", "decided")
@@ -96,7 +100,7 @@ class TorchUpdate:
         chosen = advantages[valid]
         if self.config.normalize_advantage and len(chosen) > 1:
             batch["advantages"] = (advantages - chosen.mean()) / (chosen.std() + 1e-8)
-        return batch
+        return batch if self.symmetry is None else renamed_columns(batch, self.symmetry, self.policy.head_sizes)
 
     def losses(self, batch: Columns, start: int, stop: int) -> PPOLoss:
         """The contribution of units start to stop to the loss of a minibatch."""
@@ -114,7 +118,7 @@ class TorchUpdate:
             part.get("used"),
             None if teacher_logits is None else self.policy.distribution(teacher_logits, mask),
         )
-        coefficients = Coefficients(config.clip_range, config.vf_coef, self.ent_coef, config.kl_coef, self.value_scale)
+        coefficients = Coefficients(config.clip_range, config.vf_coef, self.ent_coef, self.kl_coef, self.value_scale)
         return self.loss(self.policy.distribution(output.logits, mask), output.values, decisions, coefficients)
 
     def _network(self, part: Columns) -> PolicyOutput:

@@ -1,20 +1,20 @@
-"""A training run on disk: checkpoints by the clock, a table of metrics, a clean stop."""
+"""A training run on disk: checkpoints by the clock, logs of metrics, a clean stop."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList
-from stable_baselines3.common.logger import CSVOutputFormat, Logger
 
 from ludory.algorithms.learner import Learner
 
 from .folder_lock import FileLock, is_first_process
 from .interrupt import stop_on_interrupt
+from .metric_logs import also_logged, check_logs, make_formats
 
 
 class _SaveByClock(BaseCallback):
@@ -47,11 +47,12 @@ def train_to_file(
     callback: BaseCallback | None = None,
     progress_bar: bool = False,
     lock: FileLock | None = None,
+    logs: Sequence[str] = ("csv",),
 ) -> int:
     """Train up to `total_timesteps`, counted from the model's own number, with the model saved in `file`.
 
     The file is written at the start (so that a path that cannot be written shows at once), every `save_every` seconds, and at the end;
-    metrics go to a .csv beside it (-2.csv and so on for the parts of a resumed run). The first Ctrl+C or SIGTERM ends the run after
+    metrics go to the logs beside it (a part of a resumed run has logs of its own: -2.csv and so on). The first Ctrl+C or SIGTERM ends the run after
     the current iteration with everything saved, a second one at once.
 
     Args:
@@ -63,20 +64,23 @@ def train_to_file(
         callback: of Stable-Baselines3.
         progress_bar: show rate and time left.
         lock: lock of the file if the caller holds it already, as it must to read the file first; None: taken here.
+        logs: names out of "csv", "tensorboard" and "wandb".
 
     Returns:
         The signal that interrupted the run, 0 if none did.
 
     Raises:
         OutputError: the place cannot be written to, or another process trains to this file.
+        OptionError, PluginError: there is no such log, or its package is missing.
     """
     target = Path(file)
-    table = target.with_suffix(".csv")
+    check_logs(logs)
     deadline = None if minutes is None else monotonic() + 60 * minutes
     callbacks: list[Any] = [_SaveByClock(algorithm, target, save_every, deadline)]
     with nullcontext() if lock else training_lock(target):
         algorithm.save(target)
-        with _metrics_table(algorithm, table), stop_on_interrupt(algorithm.stop) as interrupted:
+        formats = make_formats(algorithm, logs, target) if is_first_process() else []
+        with also_logged(algorithm, formats), stop_on_interrupt(algorithm.stop) as interrupted:
             algorithm.learn(
                 total_timesteps,
                 CallbackList(callbacks + ([callback] if callback else [])),
@@ -94,27 +98,3 @@ def training_lock(file: str | Path) -> AbstractContextManager[FileLock | None]:
         OutputError: another process trains to this file, or the place cannot be written to.
     """
     return FileLock(file) if is_first_process() else nullcontext()
-
-
-@contextmanager
-def _metrics_table(algorithm: Learner, file: Path) -> Iterator[None]:
-    if not is_first_process():
-        yield
-        return
-    before = algorithm.logger
-    formats = [*before.output_formats, CSVOutputFormat(str(_next_part(file)))]
-    algorithm.set_logger(Logger(before.dir, formats))
-    try:
-        yield
-    finally:
-        formats[-1].close()
-        algorithm.set_logger(before)
-
-
-def _next_part(file: Path) -> Path:
-    """`file`, or `file` with a number when a resumed run left one: metrics already written are kept."""
-    part, path = 1, file
-    while path.exists():
-        part += 1
-        path = file.with_name(f"{file.stem}-{part}{file.suffix}")
-    return path

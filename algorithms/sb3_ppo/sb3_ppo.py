@@ -15,12 +15,11 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import safe_mean
 from torch import Tensor
 
-from ludory.agents.networks.build import PolicySpec, parse_policy
+from ludory.agents.networks.build import PolicySpec, parse_policy, policy_of
 from ludory.agents.networks.import_sb3 import copy_weights, is_sb3_file, network_of, read_sb3
 from ludory.agents.networks.policies.mlp import MlpPolicy
 from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.running.optimiser_state import load_adam, save_adam
-from ludory.algorithms.sampling.teacher import policy_of
 from ludory.checkpoints.checkpoint import read_checkpoint, read_header
 from ludory.envs.views.gymnasium_vector import make_vector_env
 from ludory.envs.views.sb3 import GameVecEnv, to_sb3
@@ -79,7 +78,13 @@ class SB3PPO(Algorithm):
     def _open_source(self) -> None:
         config = self.config
         seats: Any = {"auto": None}.get(config.seats, int(config.seats) if config.seats.isdigit() else config.seats)
-        games = make_vector_env(self.game, config.num_envs, device=config.device, seats=seats, others=config.others)
+        games = make_vector_env(
+            self.game,
+            config.num_envs,
+            device=config.device,
+            seats=seats,
+            others="random" if config.others == "auto" else config.others,
+        )
         self.engine, self.sampler = games.engine, SB3Games(to_sb3(games), config.seed)
 
     def iterate(self, on_step: Callable[[], bool]) -> Mapping[str, float] | None:

@@ -50,7 +50,7 @@ def run(argv: list[str]) -> int:
     options = _parser().parse_args(argv)
     if not options.teacher.is_file():
         raise OptionError(
-            f"--teacher {options.teacher}: there is no such file; docs/league.md, Measured, has the two commands that make it"
+            f"--teacher {options.teacher}: there is no such file; docs/jobs/league.md, Measured, has the two commands that make it"
         )
     started_from = origin()
     tasks = [_task(options, contender, seed) for seed in options.seeds for contender in options.contenders]

@@ -1,33 +1,42 @@
-"""Train PPO on a Hanabi for a given time, and compare its score with that of a rule bot on the same decks.
+"""Train PPO on a Hanabi for a given time, seed by seed, and compare its score with that of a rule bot on the same decks.
 
 Where a bomb costs all points, nearly every game of a beginner is worth 0 and there is nothing to learn from. So training starts with
-the game in which a bomb keeps the points and ends with the real one; the score is that of the real one.
+the game in which a bomb keeps the points and ends with the real one; all scores are those of the real one. Time is CPU time of the
+training; the command goes on where an earlier one stopped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
 from pathlib import Path
-from time import monotonic
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
+from ludory.agents.evaluation.evaluate import evaluate
 from ludory.algorithms.ppo import PPO
-from ludory.algorithms.running.interrupt import raise_interrupt
-from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.benchmarks.harness.benchmark import Result, benchmark
+from ludory.benchmarks.harness.options import Count, Natural, Seconds
+from ludory.benchmarks.harness.parts import check_setting
+from ludory.charts.axes import linear_axis
+from ludory.charts.curves import Plot, Point, Series, interval_plot
 from ludory.envs.make import make_game
 
 from .score import score_beside, score_lines
+from .timed_stage import CurveFile, Points, train_stage
 
 SETTINGS: dict[str, Any] = {
     "num_envs": 1024,
     "n_steps": 32,
     "batch_size": 4096,
     "n_epochs": 2,
-    "hidden": (128, 128),
+    "hidden": (256, 256),
+    "gamma": 0.999,
     "learning_rate": 1e-3,
+    "final_learning_rate": 2e-4,
     "ent_coef": 0.02,
+    "final_ent_coef": 0.002,
 }
 CUDA_SETTINGS: dict[str, Any] = {
     "num_envs": 8192,
@@ -42,10 +51,11 @@ CUDA_SETTINGS: dict[str, Any] = {
 }
 POLICIES = {"cpu": "mlp", "cuda": "gru(hidden=(512,), memory_size=512)"}
 """By device: a network with memory is too slow on a CPU."""
-FINE = {"learning_rate": 3e-4, "ent_coef": 0.01}
+FINE = {"learning_rate": 3e-4}
 """Changes of the last stage."""
 RIVAL = "hanabi/iggi"
-FOREVER = 10**12
+CURVE_DECKS = 5_000_011
+"""Seed of the decks of curves, unlike those of the last evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,82 +64,162 @@ class HanabiPPOOptions:
 
     game: str = "Hanabi2P-v0"
     """Id of a Hanabi."""
-    minutes: float = 30.0
-    """Of training in all."""
+    observation: str = "tactical"
+    """What a seat sees; "tactical" has hand-made features, "card_knowledge" is the canonical observation."""
+    minutes: Seconds = 30.0
+    """Of training in all, per seed: CPU time of all threads; on CUDA, time on the clock."""
     warmup: float = 0.5
     """Share of it on the game in which a bomb keeps the points."""
-    seed: int = 1
-    """Of the training."""
+    seeds: tuple[Natural, ...] = (1,)
+    """Of the trainings."""
+    symmetry: bool = False
+    """Learn from every minibatch under a random permutation of the colours."""
+    init_from: Path | None = None
+    """Checkpoint to start from, such as a clone of a bot; none: from scratch."""
+    kl_coef: float = 0.0
+    """Weight of the KL to that checkpoint at the start; it goes to 0 within the first stage."""
     device: Literal["cpu", "cuda"] = "cpu"
     """Where games and network live."""
     policy: str | None = None
     """Network, e.g. 'gru(memory_size=128)'; none: mlp on a CPU, a GRU on CUDA."""
-    games: int = 2000
+    games: Count = 2000
     """Of the evaluation."""
-    decks: int = 1_000_003
+    decks: Natural = 1_000_003
     """Seed of the evaluation's decks, unlike the training's."""
+    points: Count = 20
+    """Points of the curve."""
+    point_games: Count = 500
+    """Games of a point of the curve."""
     out: Path = Path("runs/hanabi-ppo")
-    """Folder for agents and the result."""
+    """Folder for agents, curves and results."""
+
+    @property
+    def name(self) -> str:
+        """Of the files."""
+        return f"{self.game}-{self.observation}"
 
 
-@benchmark("hanabi-ppo")
-def run(options: HanabiPPOOptions) -> Result:
-    """Train stage by stage, evaluate."""
+class Stage(NamedTuple):
+    """A part of the training; `share` of its time."""
+
+    name: str
+    rules: dict[str, str]
+    share: float
+    changes: dict[str, Any]
+
+
+def stages(options: HanabiPPOOptions) -> list[Stage]:
+    """The stages that take time. The first one stays close to the checkpoint that it starts from, if it is told to."""
     rest = 1 - options.warmup
-    stages: list[tuple[str, dict[str, str], float, dict[str, Any]]] = [
-        ("keep", {"bomb": "keep"}, options.warmup, {}),
-        ("zero", {}, 0.6 * rest, {}),
-        ("fine", {}, 0.4 * rest, FINE),
+    every = [
+        Stage("keep", {"bomb": "keep"}, options.warmup, {}),
+        Stage("zero", {}, 0.6 * rest, {}),
+        Stage("fine", {}, 0.4 * rest, FINE),
     ]
-    settings = CUDA_SETTINGS if options.device == "cuda" else SETTINGS
-    before: Path | None = None
-    log = []
-    for name, rules, share, changes in stages:
-        if share > 0:
-            file = options.out / f"{options.game}-seed{options.seed}-{name}.ludory"
-            log.append({"stage": name} | _train(options, rules, share, settings | changes, file, before))
-            before = file
-    assert before is not None
-    agent = PPO.load(before).as_agent()
-    report = {
+    found = [stage for stage in every if stage.share > 0]
+    if options.init_from is not None:
+        start: dict[str, Any] = {"init_from": str(options.init_from)}
+        if options.kl_coef:
+            start |= {"teacher": str(options.init_from), "kl_coef": options.kl_coef, "final_kl_coef": 0.0}
+        found[0] = found[0]._replace(changes=found[0].changes | start)
+    return found
+
+
+@benchmark("hanabi-ppo", resumes=True)
+def run(options: HanabiPPOOptions) -> list[Result]:
+    """Train and evaluate every seed."""
+    reports = [_seed(options, seed) for seed in options.seeds]
+    results = [
+        Result(options.out / f"hanabi-ppo-{options.name}-seed{report['seed']}.json", report, _shown)
+        for report in reports
+    ]
+    curves = {
         "game": options.game,
-        "seed": options.seed,
-        "stages": log,
-        "evaluation": score_beside(agent, RIVAL, options.game, options.games, options.decks),
+        "observation": options.observation,
+        "minutes": options.minutes,
+        "init_from": options.init_from.name if options.init_from else None,
+        "symmetry": options.symmetry,
+        "seeds": list(options.seeds),
+        "convention": "a bomb scores 0; greedy moves; one agent in all seats; minutes are CPU time of the training",
+        "curves": [report["curve"] for report in reports],
     }
-    print(f"agent in {before}")
-    return Result(options.out / f"hanabi-ppo-{options.game}-seed{options.seed}.json", report, _shown)
+    return [*results, Result(options.out / f"hanabi-ppo-curves-{options.name}.json", curves, _curve_lines, chart)]
 
 
-def _train(
-    options: HanabiPPOOptions,
-    rules: dict[str, str],
-    share: float,
-    settings: dict[str, Any],
-    file: Path,
-    before: Path | None,
-) -> dict[str, Any]:
+def _seed(options: HanabiPPOOptions, seed: int) -> dict[str, Any]:
+    """The report of one seed."""
+    start = options.out / f"{options.name}-seed{seed}"
+    plan, settings = stages(options), CUDA_SETTINGS if options.device == "cuda" else SETTINGS
+    settings = settings | ({"symmetry_augmentation": True} if options.symmetry else {})
     policy = options.policy or POLICIES[options.device]
-    model = PPO(
-        policy,
-        make_game(options.game, **rules),
-        **settings,
-        seed=options.seed,
-        device=options.device,
-        init_from=str(before) if before else None,
-    )
-    started = monotonic()
-    if received := train_to_file(model, FOREVER, file, minutes=options.minutes * share, progress_bar=True):
-        raise_interrupt(received)
-    seconds = monotonic() - started
+    told = {"stages": [stage._asdict() for stage in plan], "settings": settings, "policy": policy}
+    check_setting(start.with_name(f"{start.name}-setting.json"), told | {"minutes": options.minutes})
+    curve, total = CurveFile(start.with_name(f"{start.name}-curve.json")), 60 * options.minutes
+    before: Path | None = None
+    model = None
+    for stage in plan:
+        file = start.with_name(f"{start.name}-{stage.name}.ludory")
+        inputs = {} if before is None else {"init_from": str(before)}
+        game = make_game(options.game, observation=options.observation, **stage.rules)
+        more = {**settings, **stage.changes, **inputs, "seed": seed, "device": options.device}
+        make = partial(PPO, policy, game, **more)
+        model = train_stage(
+            make, stage.name, file, total * stage.share, total / options.points, curve, partial(_score, options)
+        )
+        before = file
+    assert model is not None
+    print(f"agent in {before}")
+    seen = {"observation": options.observation}
+    score = score_beside(model.as_agent(), RIVAL, options.game, options.games, options.decks, **seen)
+    done = [curve.of(stage.name)[-1] for stage in plan]
+    parts = [
+        {
+            "stage": stage.name,
+            "timesteps": end["timesteps"],
+            "minutes": round(end["seconds"] / 60, 2),
+            "timesteps_per_second": round(end["timesteps"] / end["seconds"]),
+            "options": stage.rules | seen,
+            "policy": policy,
+            "settings": settings | stage.changes,
+        }
+        for stage, end in zip(plan, done, strict=True)
+    ]
     return {
-        "timesteps": model.num_timesteps,
-        "minutes": round(seconds / 60, 2),
-        "timesteps_per_second": round(model.num_timesteps / seconds),
-        "options": rules,
-        "policy": policy,
-        "settings": settings,
+        "game": options.game,
+        "observation": options.observation,
+        "seed": seed,
+        "stages": parts,
+        "curve": _joined(curve.points, [stage.name for stage in plan]),
+        "evaluation": score,
     }
+
+
+def _score(options: HanabiPPOOptions, model: PPO) -> dict[str, float]:
+    """Score of a point of the curve."""
+    found = evaluate(
+        [model.as_agent()], options.game, options.point_games, seed=CURVE_DECKS, observation=options.observation
+    )
+    return {"mean": round(float(found.mean), 4), "stderr": round(float(found.stderr), 4)}
+
+
+def _joined(points: Points, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Points with a score, over decisions and minutes of all stages together."""
+    ends = [next(point for point in reversed(points) if point["stage"] == name) for name in names]
+    offsets = {
+        unit: dict(zip(names, (0, *accumulate(end[unit] for end in ends)), strict=False))
+        for unit in ("timesteps", "seconds")
+    }
+    return [
+        {
+            "stage": point["stage"],
+            "decisions": offsets["timesteps"][point["stage"]] + point["timesteps"],
+            "minutes": round((offsets["seconds"][point["stage"]] + point["seconds"]) / 60, 2),
+            "mean": point["mean"],
+            "stderr": point["stderr"],
+        }
+        for point in points
+        if "mean" in point
+    ]
 
 
 def _shown(report: Mapping[str, Any]) -> Iterator[str]:
@@ -137,3 +227,34 @@ def _shown(report: Mapping[str, Any]) -> Iterator[str]:
         speed = f"{one['timesteps_per_second']:,}/s"
         yield f"{one['stage']}: {one['timesteps']:,} steps in {one['minutes']} min, {speed}"
     yield from score_lines(report["evaluation"], RIVAL)
+
+
+def _curve_lines(report: Mapping[str, Any]) -> Iterator[str]:
+    for seed, curve in zip(report["seeds"], report["curves"], strict=True):
+        told = ", ".join(f"{point['minutes']:g} min {point['mean']:.2f}" for point in curve)
+        yield f"seed {seed}: {told}"
+
+
+def chart(report: Mapping[str, Any]) -> str:
+    """Scores over decisions and over minutes, a line for each seed."""
+    every = [point for curve in report["curves"] for point in curve]
+    upwards = linear_axis("score", 0, max(25.0, *(point["mean"] for point in every)), 6)
+    plots = []
+    for name, title, unit in (("decisions", "decisions (millions)", 1e6), ("minutes", "CPU minutes of training", 1)):
+        across = linear_axis(title, 0, max(point[name] / unit for point in every), 6, widen=False)
+        series = [
+            Series(f"seed {seed}", [_point(point, point[name] / unit) for point in curve])
+            for seed, curve in zip(report["seeds"], report["curves"], strict=True)
+        ]
+        plots.append(Plot(across, upwards, series))
+    caption = [
+        "a bomb scores 0; greedy moves, one network in all seats; bars are 95 % intervals over decks",
+        f"{report['machine']['name']}, observation {report['observation']}",
+    ]
+    start = f"from {report['init_from']}" if report["init_from"] else "from scratch"
+    return interval_plot(f"{report['game']}: PPO {start}", plots, caption)
+
+
+def _point(point: Mapping[str, Any], x: float) -> Point:
+    spread = 1.96 * point["stderr"]
+    return Point(x, point["mean"], point["mean"] - spread, point["mean"] + spread)

@@ -14,7 +14,7 @@ from ludory.algorithms.running.interrupt import raise_interrupt
 from ludory.algorithms.running.train_to_file import train_to_file
 
 
-def score_beside(agent: Agent, rival: str, game: str, games: int, decks: int) -> dict[str, Any]:
+def score_beside(agent: Agent, rival: str, game: str, games: int, decks: int, **options: Any) -> dict[str, Any]:
     """Figures of both agents in all seats, and the lead of the first, paired by game.
 
     Args:
@@ -23,8 +23,9 @@ def score_beside(agent: Agent, rival: str, game: str, games: int, decks: int) ->
         game: id of the game.
         games: number of games.
         decks: seed of the decks.
+        **options: of the game, such as the observation that the agent takes.
     """
-    ours, its = (evaluate([one], game, games=games, seed=decks) for one in (agent, rival))
+    ours, its = (evaluate([one], game, games=games, seed=decks, **options) for one in (agent, rival))
     ahead = paired_difference(ours, its)
     return {
         "games": games,

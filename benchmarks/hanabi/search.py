@@ -5,7 +5,6 @@ Each deck's result is on disk as soon as it is played, and a stopped command goe
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,10 +12,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ludory.agents.make import make_agent
-from ludory.atomic import atomic_file
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count, TwoOrMore
-from ludory.benchmarks.harness.parts import in_processes, kept_lines
+from ludory.benchmarks.harness.parts import check_setting, in_processes, kept_lines
 from ludory.envs.make import make_game
 from ludory.errors import DataError
 
@@ -39,7 +37,7 @@ class HanabiSearchOptions:
     budget: tuple[Count, ...] = (10_000,)
     """Rollouts a decision."""
     contenders: tuple[Literal["single", "joint"], ...] = ("single",)
-    """Who searches; joint takes many times as long: see range_max in docs/search.md."""
+    """Who searches; joint takes many times as long: see range_max in docs/jobs/search.md."""
     options: str = ""
     """Further arguments of sparta, e.g. 'threshold=0.1, errors=0'."""
     seed: int = 2_000_003
@@ -64,7 +62,7 @@ def run(options: HanabiSearchOptions) -> Result:
     setting = SearchSetting(options.game, options.blueprint, options.seed, more)
     for contender in options.contenders:
         make_agent(spec(setting, contender, 1), make_game(options.game))  # fails before anything is written
-    _check_setting(options.out, setting)
+    check_setting(options.out / "setting.json", setting._asdict())
     tasks = [DeckTask(ALONE, 0, deck) for deck in range(options.decks)]
     tasks += [DeckTask(c, b, deck) for deck in range(options.decks) for b in options.budget for c in options.contenders]
     report = {
@@ -75,24 +73,6 @@ def run(options: HanabiSearchOptions) -> Result:
         "contenders": summary(_played(options, setting, tasks)),
     }
     return Result(options.out / f"hanabi-search-{options.name}.json", report, shown, chart)
-
-
-def _check_setting(folder: Path, setting: SearchSetting) -> None:
-    """Write the setting into an empty folder.
-
-    Raises:
-        DataError: the folder has another one.
-    """
-    stamp, wanted = folder / "setting.json", setting._asdict()
-    if not stamp.exists():
-        with atomic_file(stamp, "w") as handle:
-            json.dump(wanted, handle)
-    found = json.loads(stamp.read_text(encoding="utf-8"))
-    for name, value in wanted.items():
-        if found.get(name) != value:
-            raise DataError(
-                f"{stamp}: the results there are of {name}={found.get(name)!r}, asked for is {value!r}; name another folder with --out"
-            )
 
 
 def _played(options: HanabiSearchOptions, setting: SearchSetting, tasks: Sequence[DeckTask]) -> list[dict[str, Any]]:

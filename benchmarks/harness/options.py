@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
 
+from ludory.arguments import read_arguments
 from ludory.errors import OptionError
 
 O = TypeVar("O")  # noqa: E741 (options)
@@ -41,10 +42,10 @@ def parse_options(kind: type[O], name: str, description: str, argv: Sequence[str
         OptionError: a number is out of range.
         SystemExit: the command line cannot be parsed, or asks for help.
     """
-    import tyro
+    from tyro.conf import FlagCreatePairsOff
 
-    flags = (tyro.conf.FlagCreatePairsOff,)
-    options = tyro.cli(kind, prog=f"ludory bench {name}", description=description, args=argv, config=flags)
+    flags = (FlagCreatePairsOff,)
+    options = read_arguments(kind, argv, f"ludory bench {name}", markers=flags, description=description)
     for field, hint in get_type_hints(kind, include_extras=True).items():
         value = getattr(options, field)
         for one in value if isinstance(value, tuple) else (value,):

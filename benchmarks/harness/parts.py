@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from multiprocessing.connection import wait as wait_for_end
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ludory.algorithms.running.folder_lock import FileLock
+from ludory.atomic import atomic_file
 from ludory.errors import DataError
 from ludory.written import lost
 
@@ -48,6 +49,24 @@ def kept_lines(file: Path, what: str) -> Iterator[tuple[list[Any], Callable[[Any
             ours = os.fstat(handle.fileno())
         if not file.exists() or not os.path.samestat(ours, file.stat()):
             raise lost([f"{file} is gone or has been replaced"])
+
+
+def check_setting(stamp: Path, setting: Mapping[str, Any]) -> None:
+    """Write the setting of the parts of a run to the file `stamp`, or check that it is the one written there.
+
+    Raises:
+        DataError: it is another one.
+    """
+    wanted = json.loads(json.dumps(setting))
+    if not stamp.exists():
+        with atomic_file(stamp, "w") as handle:
+            json.dump(wanted, handle)
+    found = json.loads(stamp.read_text(encoding="utf-8"))
+    for name, value in wanted.items():
+        if found.get(name) != value:
+            raise DataError(
+                f"{stamp}: the results there are of {name}={found.get(name)!r}, asked for is {value!r}; name another folder with --out"
+            )
 
 
 def read_lines(file: Path) -> list[Any]:

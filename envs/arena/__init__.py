@@ -8,12 +8,13 @@ from typing import Any
 from ludory.envs.game import Game, GameFacts, Head, Kernels, State
 from ludory.envs.options import read_options
 
-from .constants import FULL_HP, LONGEST_GAME, TICKS
+from .constants import FULL_HP, LONGEST_GAME, TICKS, TICKS_PER_DECISION
 from .legality import legal, used
 from .observe.full import critic_spec, observe_critic
 from .observe.observation import OBSERVE, observation_spec
 from .pictures.svg import draw_svg
 from .pictures.text import draw_text
+from .pictures.wording import last_move, told_move
 from .redeal import redeal
 from .rules import reset, step
 from .start import start_fields
@@ -57,7 +58,9 @@ def make_game(**options: Any) -> Game:
         text=draw_text,
         svg=draw_svg,
         last_move=last_move,
+        told_move=told_move,
         progress=progress,
+        pace=TICKS / TICKS_PER_DECISION,
         options=options,
     )
 
@@ -97,12 +100,3 @@ def public_info(state: State, i: int) -> dict[str, Any]:
             "damage_taken": [damage / 100 for damage in state.taken[i].tolist()],
         }
     return info
-
-
-def last_move(state: State, i: int) -> str:
-    """What the last decision revealed: the time, and the places that it settled; "" before the first."""
-    if int(state.t[i]) == 0:
-        return ""
-    settled = [seat for seat, now in enumerate(state.seat_terminated[i].tolist()) if now]
-    places = "".join(f", seat {seat} takes place {int(state.place[i, seat]) / 2:g}" for seat in settled)
-    return f"{int(state.t[i]) / TICKS:.1f} s{places}"

@@ -45,6 +45,10 @@ class EngineBase(ABC):
     def gather(self, rows: Array) -> Self:
         """Copy chosen games, repeats allowed, into a new batch."""
 
+    def __repr__(self) -> str:
+        games = f"{self.num_games:,} game{'' if self.num_games == 1 else 's'}"
+        return f"<{type(self).__name__} of {self.game.name}: {games}, seed {self.seed}>"
+
     def tensor(self, values: Any) -> Array:
         """`values` as an array on this engine's device, not copied if they are there already."""
         return np.asarray(values)

@@ -16,6 +16,7 @@ from ludory.envs.chance import redeal_streams
 from ludory.envs.engine.binding.bind import bind
 from ludory.envs.engine.binding.kernel_faults import compile_error
 from ludory.envs.game import Game, State
+from ludory.errors import OptionError
 
 from .base import EngineBase
 from .checks import (
@@ -38,7 +39,7 @@ from .checks import (
 from .parallel import run_parts, thread_count
 from .protocol import NextTurn
 from .snapshot import check_fields
-from .storage import new_records, own_fields, shared_arrays, views
+from .storage import aligned_empty, new_records, own_fields, shared_arrays, views
 
 if TYPE_CHECKING:  # not needed to start: importing it takes time
     from typing_extensions import Self
@@ -169,7 +170,8 @@ class KernelEngine(EngineBase):
 
     def _play_packed_rows(self, actions: Any, masks: Any, out: NDArray[np.uint8], start: int, stop: int) -> None:
         words = np.empty(out.shape[1], np.uint64)
-        self._bound.play_packed_rows(self.kernel_state, actions, self._masks, masks, words, out, start, stop)
+        size = self.facts.observation.size
+        self._bound.play_packed_rows(self.kernel_state, actions, self._masks, masks, words, size, out, start, stop)
 
     def _checked_actions(self, actions: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         chosen = np.asarray(actions)
@@ -262,7 +264,9 @@ class KernelEngine(EngineBase):
 
     def _packed_rows(self, rows: Any, seats: Any, out: NDArray[np.uint8], start: int, stop: int) -> None:
         words = np.empty(out.shape[1], np.uint64)
-        self._bound.observe_packed_rows(self.kernel_state, rows, seats, words, out, start, stop)
+        self._bound.observe_packed_rows(
+            self.kernel_state, rows, seats, words, self.facts.observation.size, out, start, stop
+        )
 
     def gather(self, rows: Any) -> Self:
         """Copy chosen games, repeats allowed, into a new batch."""
@@ -274,6 +278,25 @@ class KernelEngine(EngineBase):
         other._records, other._masks, other._started = self._records[rows], self._masks[rows], self._started[rows]
         other._row_seconds = self._row_seconds
         other._all, other._ready = np.arange(len(rows)), self._ready or bool(other._started.all())
+        return other
+
+    def seen_as(self, game: Game) -> Self:
+        """The same games, not a copy, under the observations of `game`; only to look at, until this engine loads other games.
+
+        Args:
+            game: a variant that differs in its observation only.
+
+        Raises:
+            OptionError: its state has other fields.
+        """
+        if (game.fields, game.facts.players) != (self.game.fields, self.facts.players):
+            raise OptionError(
+                f"{game.name}: its state has other fields than that of {self.game.name}; both must be one game"
+            )
+        other = object.__new__(type(self))
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name != "_bound"})
+        other.game, other.facts, other._kernels = game, game.facts, game.needed_kernels("KernelEngine")
+        other._row_seconds = {}
         return other
 
     def redeal(self, seat: Any, seed: int) -> None:
@@ -316,6 +339,6 @@ def _row_seconds(kernel: Callable[..., None], args: tuple[Any, ...], start: int,
 def _space(out: NDArray[Any] | None, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     """`out` if it is given, else a new array."""
     if out is None:
-        return np.empty(shape, dtype)
+        return aligned_empty(shape, dtype)
     check_out(out, shape, np.dtype(dtype))
     return out

@@ -25,8 +25,8 @@ def thread_count(threads: int | None = None) -> int:
         OptionError: less than 1, or not a number.
     """
     count = _usual_threads() if threads is None else threads
-    if count < 1:
-        raise OptionError(f"threads={count}: must be at least 1")
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise OptionError(f"threads={count!r}: must be at least 1")
     return count
 
 

@@ -72,7 +72,7 @@ class Engine(Protocol):
         packed: bool = False,
         out: Array | None = None,
     ) -> Array:
-        """What `seat` sees, (N, *shape). None: the seat to move (in a finished game the next one); in simultaneous games all, (N, P, *shape).
+        """What `seat` sees, `(N, *shape)`. None: the seat to move (in a finished game the next one); in simultaneous games all, `(N, P, *shape)`.
 
         rows: only these games. packed: 0/1 observations as bits, uint8 (N, ceil(size / 8)), in the order of `numpy.packbits`.
         out: array of the result's shape and dtype to be filled.

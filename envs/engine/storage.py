@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from ludory.envs.game import Field, Game, State
 from ludory.errors import OptionError
 
+ALIGNMENT = 64
+
 
 @lru_cache(maxsize=256)
 def state_class(names: tuple[str, ...]) -> type:
@@ -30,6 +32,15 @@ def record_dtype(fields: Mapping[str, Field]) -> np.dtype[Any]:
 def own_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
     """The fields that are not shared."""
     return {name: spec for name, spec in fields.items() if not spec.shared}
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """An array without content that starts at a multiple of 64 bytes, as XLA asks of memory that it takes without a copy."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    array: NDArray[Any] = memory[start : start + size].view(dtype).reshape(shape)
+    return array
 
 
 def new_records(fields: Mapping[str, Field], count: int) -> NDArray[Any]:

@@ -25,8 +25,8 @@ def _caption(options: SokobanOptions, state: State, i: int) -> str:
     solved = int(state.on_target[i]) == options.boxes
     end = "solved" if solved else "out of steps" if bool(state.truncated[i]) else "stuck" if dead(state, i) else ""
     return (
-        f"step {int(state.steps[i])}/{options.max_steps}   "
-        f"boxes on target {int(state.on_target[i])}/{options.boxes}{'   ' + end if end else ''}"
+        f"step {int(state.steps[i])}/{options.max_steps} · "
+        f"boxes on target {int(state.on_target[i])}/{options.boxes}{' · ' + end if end else ''}"
     )
 
 

@@ -1,22 +1,26 @@
-"""Views of games for Gymnasium, PettingZoo and Stable-Baselines3, all on the same engines."""
+"""Views of games for Gymnasium, PettingZoo, Stable-Baselines3, TorchRL and array libraries, all on the same engines."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .arrays import ArrayGames
     from .gymnasium_env import make_env
     from .gymnasium_vector import make_vector_env
     from .pettingzoo_aec import make_aec
     from .pettingzoo_parallel import make_parallel
     from .sb3 import to_sb3
+    from .torchrl import make_torchrl
 
-__all__ = ["make_aec", "make_env", "make_parallel", "make_vector_env", "to_sb3"]
+__all__ = ["ArrayGames", "make_aec", "make_env", "make_parallel", "make_torchrl", "make_vector_env", "to_sb3"]
 
 _MODULES = {
     "make_env": "gymnasium_env",
     "make_vector_env": "gymnasium_vector",
     "make_aec": "pettingzoo_aec",
     "make_parallel": "pettingzoo_parallel",
+    "make_torchrl": "torchrl",
+    "ArrayGames": "arrays",
     "to_sb3": "sb3",
 }
 

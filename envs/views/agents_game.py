@@ -13,9 +13,9 @@ from ludory.envs.game import Game
 from ludory.envs.make import make_engine
 from ludory.envs.seats.policy_seats import checked_illegal, forfeit_rewards
 from ludory.errors import NotResetError, OptionError
+from ludory.frames.raster import Camera
 
 from .common import (
-    FRAMES_PER_SECOND,
     HeadsSpace,
     action_space,
     checked_render_mode,
@@ -38,7 +38,7 @@ class AgentsGame:
         game: the game to play.
         illegal: "lose": an illegal action ends the game; the return of the agent (of all agents if rewards are shared) becomes the
             worst possible one, the other agents have reward 0. "raise": it raises an IllegalActionError.
-        render_mode: None, "ansi", "human" or "svg".
+        render_mode: None, "ansi", "human", "svg" or "rgb_array", as for `GameEnv`.
         idle: mask int8 of a seat that is not to move, of length at least A; further entries are actions that only the view has.
 
     Raises:
@@ -53,10 +53,10 @@ class AgentsGame:
         self.metadata = {
             "name": game.id or game.facts.name,
             "render_modes": render_modes(game),
-            "render_fps": FRAMES_PER_SECOND,
+            "render_fps": game.pace,
             "is_parallelizable": game.facts.simultaneous,
         }
-        self._illegal, self._idle = checked_illegal(illegal), idle
+        self._illegal, self._idle, self._camera = checked_illegal(illegal), idle, Camera()
         self._observation_spaces = {agent: self._seen_space() for agent in self.possible_agents}
         extra = len(idle) - game.facts.num_actions
         self._action_spaces = {agent: action_space(game.facts, extra) for agent in self.possible_agents}
@@ -137,15 +137,18 @@ class AgentsGame:
         """The seat of an agent."""
         return self.possible_agents.index(agent)
 
-    def _picture(self, seat: int | None) -> str | None:
+    def _picture(self, seat: int | None) -> Any:
         if self.render_mode is None:
-            modes = ", ".join(map(repr, render_modes(self.game))) or "none: the game draws no pictures"
+            modes = ", ".join(map(repr, render_modes(self.game)))
             raise OptionError(f"render() needs a render mode; make the environment with one of {modes}")
-        picture = draw(self.game, self.engine, 0, seat, self.render_mode)
+        picture = draw(self.game, self.engine, 0, seat, self.render_mode, self._camera)
         if self.render_mode != "human":
             return picture
         print(picture)
         return None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.game.name}: {', '.join(self.possible_agents)}>"
 
     def close(self) -> None:
         """Close the engine, which may own processes."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from numpy.typing import NDArray
 
 from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Game, GameFacts
+from ludory.envs.pictures import svg_picture
 from ludory.errors import IllegalActionError, RenderModeError
-
-FRAMES_PER_SECOND = 2
+from ludory.frames.raster import Camera
 
 
 class HeadsSpace(MultiDiscrete):
@@ -74,8 +75,8 @@ def action_row(facts: GameFacts, action: Any) -> NDArray[Any]:
 
 
 def render_modes(game: Game) -> list[str]:
-    """Allowed render modes: "ansi" (text) and "human" (printed text) if the game draws text, "svg" if it draws SVG."""
-    return [*(["ansi", "human"] if game.text else []), *(["svg"] if game.svg else [])]
+    """Allowed render modes: "ansi" (text) and "human" (printed text) if the game draws text, "svg" if it draws SVG, and "rgb_array"."""
+    return [*(["ansi", "human"] if game.text else []), *(["svg"] if game.svg else []), "rgb_array"]
 
 
 def checked_render_mode(game: Game, mode: str | None, modes: list[str]) -> str | None:
@@ -91,8 +92,23 @@ def checked_render_mode(game: Game, mode: str | None, modes: list[str]) -> str |
     return mode
 
 
-def draw(game: Game, engine: Engine, row: int, seat: int | None, mode: str) -> str:
-    """Picture of game `row` as `seat` sees it; None: everything is visible."""
+def draw(game: Game, engine: Engine, row: int, seat: int | None, mode: str, camera: Camera) -> Any:
+    """Picture of game `row` as `seat` sees it; None: everything is visible. An array (height, width, 3) for "rgb_array", else a str."""
+    if mode == "rgb_array":
+        return camera(svg_picture(game, engine.state, row, seat))
     picture = game.svg if mode == "svg" else game.text
     assert picture is not None, mode
     return picture(engine.state, row, seat)
+
+
+def warn_of_illegal(game: Game, message: str) -> None:
+    """Warn that an illegal action lost a game; once for each game in a process, because untrained policies do it all the time."""
+    if game.id not in _WARNED:
+        _WARNED.add(game.id)
+        gym.logger.warn(
+            f"{message}. The game is lost, as `illegal='lose'` says; choose among info['action_mask'], or make the environment with "
+            f"illegal='raise'. This is said once for {game.id}."
+        )
+
+
+_WARNED: set[str] = set()

@@ -11,18 +11,20 @@ from numpy.typing import NDArray
 from ludory.envs.engine.protocol import Array
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
+from ludory.envs.pictures import html_pictures
 from ludory.envs.seats.opponents import Others, Seats
 from ludory.envs.seats.policy_seats import PolicySeats, checked_illegal
 from ludory.errors import IllegalActionError, NotResetError
+from ludory.frames.raster import Camera
 
 from .common import (
-    FRAMES_PER_SECOND,
     action_row,
     action_space,
     checked_render_mode,
     draw,
     observation_space,
     render_modes,
+    warn_of_illegal,
 )
 
 
@@ -37,6 +39,10 @@ def make_env(
 ) -> GameEnv:
     """Make a Gymnasium environment of a game, given as an id with options or as a `Game`; the other arguments are those of `GameEnv`."""
     return GameEnv(make_game(game, **options), seats, others, illegal, render_mode)
+
+
+make_env.metadata = {"render_modes": ["ansi", "human", "svg", "rgb_array"]}  # type: ignore[attr-defined]
+"""Read by `gym.make`, which makes `render_mode="rgb_array_list"` from "rgb_array"."""
 
 
 class GameEnv(gym.Env[NDArray[Any], Any]):
@@ -56,9 +62,11 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
         seats: "all": the policy plays every seat in turn (shared rewards only); or the seat that it plays.
             None: "all" if that is possible, else 0.
         others: players of the other seats: an agent or its name, or P - 1 of them in seat order.
-        illegal: "lose": an illegal action ends the game with the worst possible return; "raise": it raises an IllegalActionError.
+        illegal: "lose": an illegal action ends the game with the worst possible return, and the first one is a
+            warning; "raise": it raises an IllegalActionError.
         render_mode: None; "ansi": `render` returns text, as the policy's seat (or the seat to move) sees the game; "human": the text is
-            printed after every step; "svg": `render` returns an SVG document.
+            printed after every step; "svg": `render` returns an SVG document; "rgb_array": it returns pixels, uint8 (height, width, 3),
+            for which the extra `pictures` must be installed.
 
     Raises:
         OptionError: an argument is not allowed.
@@ -74,11 +82,11 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
     ) -> None:
         self.game, self.facts = game, game.facts
         self.engine = make_engine(game)
-        self.metadata = {"render_modes": render_modes(game), "render_fps": FRAMES_PER_SECOND}
+        self.metadata = {"render_modes": render_modes(game), "render_fps": game.pace}
         self.render_mode = checked_render_mode(game, render_mode, render_modes(game))
         self.observation_space = observation_space(game.facts)
         self.action_space = action_space(game.facts)
-        self._illegal = checked_illegal(illegal)
+        self._illegal, self._camera = checked_illegal(illegal), Camera()
         self._policy_seats = PolicySeats(game, self.engine, seats, others)
         self._returns = np.zeros((1, game.facts.players), np.float32)
         self._seeded, self._over = False, True
@@ -117,6 +125,7 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
             if self._illegal == "raise":
                 raise
             rewards, forfeit = self._policy_seats.forfeit(self._returns), str(error)
+            warn_of_illegal(self.game, forfeit)
         self._returns += rewards
         ends = self._policy_seats.ends()
         terminated, truncated = forfeit is not None or bool(ends[0][0]), bool(ends[1][0])
@@ -158,11 +167,23 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
         mask: NDArray[np.bool_] = self._mask()
         return mask
 
+    def __repr__(self) -> str:
+        seats = "all seats" if self._policy_seats.own is None else f"seat {self._policy_seats.own}"
+        return f"<GameEnv of {self.game.name}: the policy plays {seats}>"
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def _repr_html_(self) -> str:
+        if not self._seeded:
+            return html_pictures(repr(self), self.game, None, [])
+        return html_pictures(repr(self), self.game, self.engine.state, [self._viewer()])
+
     def close(self) -> None:
         """Close the engine, which may own processes."""
         self.engine.close()
 
-    def render(self) -> str | None:
+    def render(self) -> Any:
         """The picture of `render_mode`.
 
         Raises:
@@ -175,9 +196,13 @@ class GameEnv(gym.Env[NDArray[Any], Any]):
             return None
         if not self._seeded:
             raise NotResetError(f"{self.facts.name}: nothing to draw before env.reset()")
-        seat = self._policy_seats.own if self._policy_seats.own is not None else int(self.engine.state.to_move[0])
-        picture = draw(self.game, self.engine, 0, seat, self.render_mode)
+        picture = draw(self.game, self.engine, 0, self._viewer(), self.render_mode, self._camera)
         if self.render_mode != "human":
             return picture
         print(picture)
         return None
+
+    def _viewer(self) -> int:
+        """The seat whose view is drawn."""
+        own = self._policy_seats.own
+        return int(self.engine.state.to_move[0]) if own is None else own

@@ -12,11 +12,20 @@ from gymnasium.vector.utils import batch_space
 from ludory.envs.engine.protocol import Array
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
+from ludory.envs.pictures import html_pictures
 from ludory.envs.seats.opponents import Others, Seats
 from ludory.envs.seats.policy_seats import PolicySeats, checked_illegal
 from ludory.errors import IllegalActionError, NotResetError, OptionError
+from ludory.frames.raster import Camera
 
-from .common import FRAMES_PER_SECOND, action_space, checked_render_mode, draw, observation_space, render_modes
+from .common import (
+    action_space,
+    checked_render_mode,
+    draw,
+    observation_space,
+    render_modes,
+    warn_of_illegal,
+)
 
 
 def make_vector_env(
@@ -56,7 +65,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         device: "cpu" or "cuda".
         autoreset_mode: SAME_STEP, NEXT_STEP or DISABLED.
         seats, others, illegal: as for `GameEnv`; an illegal action ends the game of its row only.
-        render_mode: None, "ansi" or "svg": `render` returns one picture per game.
+        render_mode: None, "ansi", "svg" or "rgb_array", as for `GameEnv`: `render` returns one picture per game.
 
     Raises:
         OptionError: an argument is not allowed.
@@ -77,13 +86,13 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         self.engine = make_engine(game, num_envs, device)
         self.autoreset_mode = _checked_mode(autoreset_mode)
         modes = [mode for mode in render_modes(game) if mode != "human"]
-        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": modes, "render_fps": FRAMES_PER_SECOND}
+        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": modes, "render_fps": game.pace}
         self.render_mode = checked_render_mode(game, render_mode, modes)
         self.single_observation_space = observation_space(game.facts)
         self.single_action_space = action_space(game.facts)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._illegal = checked_illegal(illegal)
+        self._illegal, self._camera = checked_illegal(illegal), Camera()
         self._policy_seats = PolicySeats(game, self.engine, seats, others)
         self._arrays = self._policy_seats.arrays
         self._returns = self._arrays.zeros(num_envs, game.facts.players, dtype="float32")
@@ -197,9 +206,10 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         """Rewards (n, P), and bool (n,) of the rows that were lost by an illegal action, None if there are none."""
         try:
             return self._policy_seats.play(chosen if rows is None else chosen[rows], rows), None
-        except IllegalActionError:
+        except IllegalActionError as error:
             if self._illegal == "raise":
                 raise
+            warn_of_illegal(self.game, str(error))
         legal = self._policy_seats.legal_rows(chosen)
         rows, lost = self._arrays.where(legal & ~self._over), ~legal & ~self._over
         rewards = self._policy_seats.play(chosen[rows], rows)
@@ -262,7 +272,7 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
         """Close the engine, which may own processes."""
         self.engine.close()
 
-    def render(self) -> tuple[str, ...] | None:
+    def render(self) -> tuple[Any, ...] | None:
         """The pictures of `render_mode`, one per game.
 
         Raises:
@@ -275,9 +285,22 @@ class GameVectorEnv(VectorEnv[Array, Array, Array]):
             )
         if not self._seeded:
             raise NotResetError(f"{self.facts.name}: nothing to draw before reset()")
+        return tuple(
+            draw(self.game, self.engine, row, seat, self.render_mode, self._camera)
+            for row, seat in enumerate(self._viewers())
+        )
+
+    def _viewers(self) -> list[int]:
+        """The seat whose view is drawn, for each row."""
         own, to_move = self._policy_seats.own, self.engine.state.to_move
-        seats = [int(to_move[row]) if own is None else own for row in range(self.num_envs)]
-        return tuple(draw(self.game, self.engine, row, seat, self.render_mode) for row, seat in enumerate(seats))
+        return [int(to_move[row]) if own is None else own for row in range(self.num_envs)]
+
+    def __repr__(self) -> str:
+        seats = "all seats" if self._policy_seats.own is None else f"seat {self._policy_seats.own}"
+        return f"<GameVectorEnv of {self.num_envs:,} x {self.game.name}: the policy plays {seats}>"
+
+    def _repr_html_(self) -> str:
+        return html_pictures(repr(self), self.game, self.engine.state, self._viewers() if self._seeded else [])
 
 
 HOW_TO_RESET = 'call reset(options={"reset_mask": terminated | truncated}) first'

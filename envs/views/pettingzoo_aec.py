@@ -89,7 +89,7 @@ class GameAECEnv(AgentsGame, AECEnv[str, Any, Any]):  # type: ignore[misc]
         self._accumulate_rewards()
         self._publish()
 
-    def render(self) -> str | None:
+    def render(self) -> Any:
         """The picture of `render_mode`, as the agent to move sees the game.
 
         Raises:

@@ -120,7 +120,7 @@ class GameParallelEnv(AgentsGame, ParallelEnv[str, Any, Any]):  # type: ignore[m
     def _action_name(self, head: int, value: int) -> str:
         return "wait" if self._wait and value == self.facts.num_actions else self.game.action_name(head, value)
 
-    def render(self) -> str | None:
+    def render(self) -> Any:
         """The picture of `render_mode`, as the seat to move sees the game; in simultaneous games with everything visible.
 
         Raises:

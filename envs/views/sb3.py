@@ -54,7 +54,7 @@ class GameVecEnv(VecEnv):
     """
 
     def __init__(self, vector_env: GameVectorEnv) -> None:
-        self.vector_env = vector_env
+        self.vector_env, self.metadata = vector_env, vector_env.metadata
         self.actions: NDArray[Any] | None = None
         self._seed: int | None = None
         self._start_options: dict[str, Any] | None = None
@@ -196,8 +196,16 @@ class GameVecEnv(VecEnv):
         return [issubclass(wrapper_class, Monitor) for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[NDArray[Any] | None]:
-        """None per row: games have no pixels."""
-        return [None] * self.num_envs
+        """The pixels of each row's game, if the vector environment was made with render_mode="rgb_array"; else None per row."""
+        if self.vector_env.render_mode != "rgb_array":
+            return [None] * self.num_envs
+        return self.vector_env.render() or ()
+
+    def __repr__(self) -> str:
+        return f"<GameVecEnv of {self.num_envs:,} x {self.vector_env.game.name}>"
+
+    def _repr_html_(self) -> str:
+        return self.vector_env._repr_html_()
 
     def close(self) -> None:
         """Close the vector environment."""

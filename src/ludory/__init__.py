@@ -20,21 +20,40 @@ if TYPE_CHECKING:
     from . import plugins as plugins
     from . import testing as testing
     from .agents.evaluation.evaluate import evaluate
+    from .agents.evaluation.exploitability import best_response, exploitability
+    from .agents.evaluation.watch import watch
     from .agents.make import make_agent
     from .algorithms.make import load, make_algorithm
+    from .algorithms.tuned.plan import train
     from .envs.make import make_engine, make_game
 
     __version__: str
 
-__all__ = ["__version__", "evaluate", "load", "make_agent", "make_algorithm", "make_engine", "make_game"]
+__all__ = [
+    "__version__",
+    "best_response",
+    "evaluate",
+    "exploitability",
+    "load",
+    "make_agent",
+    "make_algorithm",
+    "make_engine",
+    "make_game",
+    "train",
+    "watch",
+]
 
 _HOMES = {
+    "best_response": "ludory.agents.evaluation.exploitability",
     "evaluate": "ludory.agents.evaluation.evaluate",
+    "exploitability": "ludory.agents.evaluation.exploitability",
     "load": "ludory.algorithms.make",
     "make_agent": "ludory.agents.make",
     "make_algorithm": "ludory.algorithms.make",
     "make_engine": "ludory.envs.make",
     "make_game": "ludory.envs.make",
+    "train": "ludory.algorithms.tuned.plan",
+    "watch": "ludory.agents.evaluation.watch",
 }
 _ROOMS = ("agents", "algorithms", "benchmarks", "cli", "data", "envs", "errors", "plugins", "testing", "web")
 

@@ -10,11 +10,7 @@ class OptionError(LudoryError, ValueError):
 
 
 class RenderModeError(OptionError, TypeError):
-    """A game cannot be drawn in this render mode.
-
-    Also a TypeError, because `make_vec_env` of Stable-Baselines3 asks for "rgb_array" first, and makes the environment without a
-    render mode when a TypeError says that there is none.
-    """
+    """A game cannot be drawn in this render mode. Also a TypeError, by which `make_vec_env` of Stable-Baselines3 learns of it."""
 
 
 class IllegalActionError(LudoryError, ValueError):

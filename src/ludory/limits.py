@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import fields
 from functools import cache
 from inspect import get_annotations
+from numbers import Integral, Real
+from os import PathLike
 from types import UnionType
 from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 
@@ -82,24 +84,60 @@ Fraction: TypeAlias = Annotated[float, Between(0, 1)]
 
 
 def check_limits(config: object) -> None:
-    """Check all annotated fields of a dataclass; called by its `__post_init__`.
+    """Check the types and limits of all fields of a dataclass; called by its `__post_init__`.
+
+    Numbers of NumPy are numbers, an integer is a float, and a bool is neither.
 
     Raises:
-        OptionError: a field breaks its limit; the error names the field, the value and the limit.
+        OptionError: a field has another type, or breaks its limit; the error names the field, the value and what is allowed.
     """
+    for name, kind, optional in _types(type(config)):  # type: ignore[arg-type]  # classes are hashable
+        value = getattr(config, name)
+        rule, allowed = _KINDS[kind]
+        fits = isinstance(value, allowed) and (kind is bool or not isinstance(value, bool))
+        if not (fits or (optional and value is None)):
+            raise OptionError(f"{name}={value!r}: must be {rule}{' or None' if optional else ''}")
     for name, limit in _limits(type(config)):  # type: ignore[arg-type]  # classes are hashable
         value = getattr(config, name)
         if value is not None and not limit.holds(value):
             raise OptionError(f"{name}={value!r}: {limit.rule}")
 
 
+_KINDS: dict[type, tuple[str, tuple[type, ...]]] = {
+    bool: ("True or False", (bool,)),
+    int: ("an integer", (Integral,)),
+    float: ("a number", (Real,)),
+    str: ("a text", (str, PathLike)),
+}
+"""Types that are checked: what errors say, and the classes of values that are allowed."""
+
+
 @cache
-def _limits(kind: type) -> tuple[tuple[str, Limit], ...]:
+def _types(kind: type) -> tuple[tuple[str, type, bool], ...]:
+    """Name, type, and whether None is allowed, of all fields with one plain type."""
+    found, hints = [], _hints(kind)
+    for field in fields(kind):
+        hint = hints.get(field.name)
+        parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        plain = [get_args(part)[0] if get_origin(part) is Annotated else part for part in parts]
+        named = [part for part in plain if part is not type(None)]
+        if len(named) == 1 and named[0] in _KINDS:
+            found.append((field.name, named[0], len(plain) > 1))
+    return tuple(found)
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    """The annotations of a class and of its bases."""
     hints: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
         with suppress(NameError):  # a third party's class may use names that only type checkers import
             hints |= get_annotations(base, eval_str=True)
-    found = []
+    return hints
+
+
+@cache
+def _limits(kind: type) -> tuple[tuple[str, Limit], ...]:
+    found, hints = [], _hints(kind)
     for field in fields(kind):
         hint = hints.get(field.name)
         for part in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):

@@ -13,8 +13,10 @@ from games.nim import matching
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import A2C
 
+from ludory.agents.evaluation.evaluate import evaluate
+from ludory.agents.make import make_agent
 from ludory.agents.networks.build import PolicySpec, build_policy
-from ludory.agents.networks.import_sb3 import from_sb3, is_sb3_file, read_sb3, to_sb3_policy
+from ludory.agents.networks.import_sb3 import from_sb3, is_sb3_file, read_sb3, sb3_agent, to_sb3_policy
 from ludory.agents.networks.policy import numpy_to_bits
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.sb3_ppo import export_sb3
@@ -239,3 +241,23 @@ def test_a_place_that_can_not_be_written_to_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="name a folder that you may write to"):
         export_sb3(PPO("mlp", TINY, **NATIVE), tmp_path / "file" / "x.zip")
+
+
+def test_a_zip_plays_the_same_actions_as_the_model_that_wrote_it(env, tmp_path):
+    model = sb3_model(env)
+    model.save(tmp_path / "theirs.zip")
+    seen, masks = real_observations(env)
+    theirs, _ = model.predict(seen, action_masks=masks, deterministic=True)
+    agent = make_agent(str(tmp_path / "theirs.zip"), TINY)
+    assert (agent.act(seen, masks, None)[0] == theirs).all()
+    assert (sb3_agent(model, TINY).act(seen, masks, None)[0] == theirs).all()
+    played = evaluate(f"{tmp_path / 'theirs.zip'}(deterministic=false)", TINY, games=20)
+    assert played.games == 20
+
+
+def test_a_zip_takes_only_an_agents_arguments(env, tmp_path):
+    sb3_model(env).save(tmp_path / "theirs.zip")
+    with pytest.raises(OptionError, match="did you mean deterministic"):
+        make_agent(f"{tmp_path / 'theirs.zip'}(determinstic=true)", TINY)
+    with pytest.raises(CheckpointError, match="of another game"):
+        make_agent(str(tmp_path / "theirs.zip"), "HanabiSmall2P-v0")

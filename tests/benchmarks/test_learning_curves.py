@@ -1,8 +1,9 @@
-"""Interquartile means and bootstrap intervals of learning curves."""
+"""Interquartile means and bootstrap intervals of learning curves; exploitability over time."""
 
 from __future__ import annotations
 
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -10,7 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from ludory.agents.random import RandomAgent
+from ludory.benchmarks.learning import exploitability
 from ludory.benchmarks.learning.curves import Band, band, iqm, lead
+from ludory.cli import main
+from ludory.envs.make import make_game
 
 CURVES = arrays(np.float64, st.tuples(st.integers(1, 7), st.integers(1, 3)), elements=st.integers(-20, 20))
 
@@ -81,3 +86,19 @@ def test_a_band_is_read_back_as_written():
     found = band([[1.0, 2.0], [1.5, 4.0]])
     for before, after in zip(found, Band.from_json(found.as_json()), strict=True):
         assert after.tolist() == before.tolist()
+
+
+def test_exploitability_is_measured_over_time(tmp_path, capsys, monkeypatch):
+    uniform = itertools.repeat(RandomAgent(make_game("KuhnPoker-v0").facts, seed=1))
+    for learner in ("_self_play", "_league"):
+        monkeypatch.setattr(exploitability, learner, lambda options: uniform)
+    options = ["--game", "KuhnPoker-v0", "--seconds", "0.1", "--table-seconds", "0.1", "--out", str(tmp_path)]
+    assert main(["bench", "exploitability", *options]) == 0
+    curves = json.loads((tmp_path / "exploitability-KuhnPoker-v0.json").read_text())["curves"]
+    for learner in ("ppo", "league"):  # the average of one strategy is that strategy
+        assert all(point[kind] == pytest.approx(11 / 24) for point in curves[learner] for kind in ("newest", "average"))
+    for points in curves.values():
+        assert [point["seconds"] for point in points] == sorted(point["seconds"] for point in points)
+    assert curves["cfr+"][-1]["average"] < 0.02
+    assert "PPO, average" in (tmp_path / "exploitability-KuhnPoker-v0.svg").read_text()
+    assert "CFR+" in capsys.readouterr().out

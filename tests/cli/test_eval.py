@@ -65,7 +65,7 @@ def test_a_single_game_has_no_standard_error(capsys: pytest.CaptureFixture[str])
 def test_table_of_one_agent_shows_score_stacks_and_ends(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["random", "--game", SMALL, "--games", "40"]) == 0
     table = capsys.readouterr().out
-    assert "s.e." in table
+    assert "standard error" in table
     assert "95 % interval" in table
     assert all(word in table for word in ("score", "stacks", "end = bomb", "random", "40 games"))
 
@@ -73,7 +73,8 @@ def test_table_of_one_agent_shows_score_stacks_and_ends(capsys: pytest.CaptureFi
 def test_table_of_several_agents_has_a_cell_for_each_pair(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*BOTS, "--game", SMALL, "--games", "40"]) == 0
     table, _, lead = capsys.readouterr().out.partition("self-play of")
-    assert table.count("±") == 4
+    assert table.count("±") == 4 + 1  # the caption says what it is
+    assert "mean ± standard error" in table
     assert table.count("hanabi/piers") == 2
     assert "hanabi/iggi minus that of hanabi/piers" in lead
 

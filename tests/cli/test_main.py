@@ -61,7 +61,11 @@ def test_python_m_is_the_command_too(module: str) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "said"),
-    [("lits", "did you mean 'list'"), ("--jsn", "unknown option '--jsn'"), ("xyzzy", "ludory list commands")],
+    [
+        ("lits", "did you mean 'list'"),
+        ("--verson", "unknown option '--verson'; did you mean --version"),
+        ("xyzzy", "ludory list commands"),
+    ],
 )
 def test_a_wrong_command_is_one_line_on_stderr(capsys: Capture, typed: str, said: str) -> None:
     assert main([typed]) == 2

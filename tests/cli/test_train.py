@@ -12,6 +12,7 @@ import torch
 
 import ludory
 from ludory.algorithms.ppo import PPO
+from ludory.algorithms.tuned.settings import TrainingStage, TunedSettings
 from ludory.checkpoints.checkpoint import read_header
 from ludory.cli import main
 
@@ -134,3 +135,72 @@ def test_a_learner_that_lets_others_learn_is_made_with_its_own_options(tmp_path,
     small = ["--learner", "ppo", "--evaluation-games", "2", "--slice-steps", "64", "--games-per-match", "1"]
     assert main(["train", "league", "--env", "Arena2P-v0", *small, "--timesteps", "64", "--out", folder, *behind]) == 0
     assert "trained:" in capsys.readouterr().out
+
+
+def test_a_short_training_is_short_and_ends_with_a_score_and_what_to_type(tmp_path, capsys):
+    file = tmp_path / "m.ludory"
+    assert main([*TINY, "--timesteps", "1000", "--out", str(file), "--hidden", "16", "--eval-games", "20"]) == 0
+    out = capsys.readouterr().out
+    assert 1000 <= read_header(file)["num_timesteps"] <= 1200
+    assert "smaller batches, because the training is short: num_envs=8" in out
+    assert "score: " in out
+    assert "hanabi/iggi" in out
+    assert f"ludory eval {file} hanabi/iggi --game HanabiTiny2P-v0" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ([], "all seats learn, by self-play"),
+        (["--others", "arena/rusher"], "seat 0 learns, arena/rusher plays the other"),
+    ],
+)
+def test_a_line_says_who_plays_a_zero_sum_game(arguments, line, tmp_path, capsys):
+    command = ["train", "ppo", "--env", "Arena2P-v0", "--timesteps", "128", "--eval-games", "0", *SMALL, *arguments]
+    assert main([*command, "--out", str(tmp_path / "m.ludory")]) == 0
+    assert line in capsys.readouterr().out
+
+
+STAGED = TunedSettings(
+    "Hanabi2P-v0",
+    "hanabi/iggi",
+    512,
+    1.0,
+    {},
+    options={"observation": "tactical"},
+    stages=(TrainingStage("warm-up", 0.5, {"bomb": "keep"}, {}), TrainingStage("full", 0.5, {}, {})),
+)
+
+
+@pytest.fixture
+def tuned(monkeypatch):
+    monkeypatch.setattr("ludory.algorithms.tuned.settings.tuned_games", lambda algorithm: {STAGED.game: STAGED})
+
+
+@pytest.mark.usefixtures("tuned")
+def test_stages_are_trained_in_turn_and_a_stopped_one_goes_on(tmp_path, capsys):
+    file = tmp_path / "m.ludory"
+    command = ["train", "ppo", "--env", "Hanabi2P-v0", "--out", str(file), "--eval-games", "0", *SMALL]
+    assert main([*command, "--timesteps", "512"]) == 0
+    out = capsys.readouterr().out
+    assert "tuned settings (observation='tactical'" in out
+    first, last = read_header(tmp_path / "m-warm-up.ludory"), read_header(file)
+    assert first["env"]["options"] == {"observation": "tactical", "bomb": "keep"}
+    assert last["env"]["options"] == {"observation": "tactical"}
+    assert last["config"]["init_from"] == str(tmp_path / "m-warm-up.ludory")
+    assert main([*command, "--timesteps", "1024", "--resume"]) == 0
+    assert read_header(file)["num_timesteps"] > last["num_timesteps"]
+    assert read_header(tmp_path / "m-warm-up.ludory")["num_timesteps"] == first["num_timesteps"]
+
+
+@pytest.mark.usefixtures("tuned")
+def test_untuned_leaves_the_settings_out(tmp_path, capsys):
+    command = ["train", "ppo", "--env", "Hanabi2P-v0", "--untuned", "--timesteps", "128", "--eval-games", "0", *SMALL]
+    file = tmp_path / "m.ludory"
+    assert main([*command, "--out", str(file)]) == 0
+    assert "tuned settings" not in capsys.readouterr().out
+    assert read_header(file)["env"]["options"] == {}
+    command[command.index("128")] = "256"
+    command.remove("--untuned")  # a run goes on as it began
+    assert main([*command, "--out", str(file), "--resume"]) == 0
+    assert read_header(file)["num_timesteps"] == 256

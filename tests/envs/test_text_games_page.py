@@ -9,7 +9,7 @@ import numpy as np
 
 from ludory.plugins import agents, commands, games
 
-PAGE = (Path(__file__).parents[2] / "docs" / "text_games.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "games" / "text_games.md").read_text(encoding="utf-8")
 
 
 def test_examples_run(capsys):

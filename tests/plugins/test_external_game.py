@@ -11,7 +11,7 @@ from ludory import plugins
 from ludory.cli import main
 from ludory.plugins.discovery import discover
 
-GAMES = "Relay-v0 = games.external:relay\nTicTacToe-v0 = games.external:tic_tac_toe\nGuess-v0 = games.external:guess"
+GAMES = "Relay-v0 = games.external:relay\nNoughts-v0 = games.external:tic_tac_toe\nGuess-v0 = games.external:guess"
 
 
 @pytest.fixture(autouse=True)
@@ -35,9 +35,9 @@ def test_it_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_it_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "TicTacToe-v0", "--games", "4"]) == 0
+    assert main(["check", "Noughts-v0", "--games", "4"]) == 0
     printed = capsys.readouterr().out
-    assert "TicTacToe-v0 keeps the contract" in printed
+    assert "Noughts-v0 keeps the contract" in printed
     assert "gather: not tested: games cannot be copied" in printed
 
 
@@ -52,12 +52,12 @@ def test_it_is_trained_evaluated_and_recorded(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_it_is_watched_as_text(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["watch", "TicTacToe-v0", "random", "--seed", "1"]) == 0
+    assert main(["watch", "Noughts-v0", "random", "--seed", "1"]) == 0
     assert "x" in capsys.readouterr().out
 
 
 def test_a_search_refuses_it_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["eval", "sparta(random)", "--game", "TicTacToe-v0"]) != 0
+    assert main(["eval", "sparta(random)", "--game", "Noughts-v0"]) != 0
     said = capsys.readouterr().err.strip()
     assert said
     assert "\n" not in said

@@ -17,7 +17,22 @@ else:
     import tomli as tomllib
 
 REPOSITORY = Path(__file__).parents[2]
-SHIPPED = {".py", ".txt", ".json", ".typed", ".cc", ".html", ".js", ".css", ".npy", ".npz", ".md", ".yaml"}
+SHIPPED = {
+    ".py",
+    ".txt",
+    ".json",
+    ".typed",
+    ".cc",
+    ".html",
+    ".js",
+    ".css",
+    ".npy",
+    ".npz",
+    ".md",
+    ".yaml",
+    ".ttf",
+    ".ludory",
+}
 ROOMS = ("agents", "algorithms", "benchmarks", "envs", "plugins")
 
 

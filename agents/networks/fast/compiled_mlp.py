@@ -13,6 +13,7 @@ from ludory.agents.networks.layers.packed_linear import PackedLinear, usual_row
 from ludory.agents.networks.policies.mlp import MlpPolicy
 from ludory.agents.networks.policy import Policy, PolicyOutput
 from ludory.envs.engine.parallel import run_parts, thread_count
+from ludory.envs.game import Symmetry
 
 from .mlp_kernels import LANES, base_row, outputs, weight_count
 
@@ -81,6 +82,32 @@ class CompiledMlp:
         at = (len(self.usual) * 8 + 1) * len(rest[0])
         for tensor, part in zip(rest, source[at:].split([tensor.numel() for tensor in rest]), strict=True):
             tensor.copy_(part.view_as(tensor))
+
+    def renamed(self, vector: Floats, symmetry: Symmetry, back: bool = False) -> Floats:
+        """The weights with which the network sees rows as if they were renamed, and answers in the old names.
+
+        Columns of the encoder and rows of the logits change their places. So a minibatch is learnt from under a symmetry without a
+        change of its rows, which are many more than the weights.
+
+        Args:
+            vector: weights, or a gradient of such renamed weights.
+            symmetry: of the game.
+            back: return from the renamed places to the own ones.
+        """
+        bits, width = len(self.usual) * 8, int(self.shape[1] * self.shape[4])
+        entries, actions = symmetry.observation, symmetry.actions
+        # The renamed network meets old bit j where the network meets the new bit that was bit j.
+        columns, rows = (entries, np.argsort(actions)) if back else (np.argsort(entries), actions)
+        signs = self._signs[:, 0].numpy()
+        found, known = vector.copy(), len(entries)
+        own, new = (array[: bits * width].reshape(bits, width) for array in (vector, found))
+        np.multiply(own[columns], (signs * signs[columns])[:, None], out=new[:known])
+        count, inner = int(self.shape[2]), int(self.shape[-1])
+        end = self.size - inner - 1
+        weights, bias = end - count * (inner + 1), end - count
+        found[weights:bias] = vector[weights:bias].reshape(count, inner)[rows].ravel()
+        found[bias:end] = vector[bias:end][rows]
+        return found
 
 
 class Workspace:

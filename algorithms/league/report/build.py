@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import hypot
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from ludory.algorithms.league.metagame.ratings import BradleyTerry, bradley_terr
 from ludory.errors import PluginError
 
 from .input import LeagueInput, ReportPlayer
-from .payoff_tables import Matrix, PayoffRow, SmallestRate, matrix, payoff_rows
+from .payoff_tables import Matrix, PayoffRow, SmallestRate, clear_rates, matrix, payoff_rows
 
 SCHEMA = "ludory-league-report/1"
 ROLES = ("main", "main_exploiter", "league_exploiter", "anchor")
@@ -74,7 +75,7 @@ class Measured(NamedTuple):
 
 
 class NamedCycle(NamedTuple):
-    """The strongest three players of which each beats the next."""
+    """The strongest three players of which each beats the next, by rates whose 95 % intervals lie above 1/2."""
 
     players: tuple[str, ...]
     rates: tuple[float, ...]
@@ -165,6 +166,21 @@ class LeagueReport:
     remembered: Sequence[Remembered]
     exploited: Sequence[Exploited]
     warnings: Sequence[str]
+
+    def leaders(self) -> list[Measured]:
+        """The player with the highest rating and those that it is not clearly above, best first.
+
+        Clearly: the difference of two ratings is larger than 1.96 standard errors, taken as if the two were independent.
+        """
+        rated = sorted(
+            ((one.rating, one) for one in self.players if one.rating), key=lambda pair: pair[0].elo, reverse=True
+        )
+        best = rated[0][0] if rated else None
+        return [
+            one
+            for rating, one in rated
+            if best and best.elo - rating.elo <= Z95 * hypot(best.deviation, rating.deviation)
+        ]
 
     def by_strength(self) -> list[Measured]:
         """Rated players, sorted by Nash mass, then by rating, best first."""
@@ -275,7 +291,7 @@ def _metagame(
     rates, count = common.rates, len(common.players)
     roles, inside = _roles(league), set(common.players)
     mains = [row for row, id in enumerate(common.players) if roles[id] == "main"]
-    cycle = strongest_cycle(rates)
+    cycle = strongest_cycle(clear_rates(league, common))
     named = None
     if cycle:
         i, j, k = cycle.players
@@ -332,6 +348,24 @@ def _exploited(league: LeagueInput) -> Iterator[Exploited]:
 
 def _roles(league: LeagueInput) -> dict[str, str]:
     return {player.id: player.role for player in league.players}
+
+
+def standing(report: LeagueReport) -> str:
+    """One sentence about who is the strongest, as far as the games tell."""
+    leaders = report.leaders()
+    if not leaders:
+        return "No two players that never change have met yet: there are no ratings."
+    circle = report.metagame.cycle.players if report.metagame and report.metagame.cycle else ()
+    best, others = leaders[0], leaders[1:]
+    rated = f"rating {best.rating.elo:.0f} ± {best.rating.deviation:.0f} (standard error)" if best.rating else ""
+    if best.player.id in circle:
+        return f"No player is the strongest: {circle[0]} beats {circle[1]}, which beats {circle[2]}, which beats {circle[0]}."
+    if others:
+        named = _named([one.player.id for one in others[:3]]) + (
+            f" and {len(others) - 3} more" if len(others) > 3 else ""
+        )
+        return f"Highest rating: {best.player.id}, {rated}, but not clearly above {named}: play more games to tell them apart."
+    return f"Strongest: {best.player.id}, {rated}, above every other player by more than the error."
 
 
 def mean_smallest(report: LeagueReport) -> Mapping[str, float]:

@@ -169,9 +169,10 @@ def cycle_chart(report: LeagueReport) -> Figure:
         rows.append(["games", str(found.games)])
     share = number(found and found.cyclic_share, 2)
     caption = f"Cyclic share {share}: 0 is an order from best to worst, 1 is rock, paper, scissors. " + (
-        "Below, the three players that beat each other in a circle most clearly."
+        "Below, the three players that beat each other in a circle most clearly; each of the three intervals lies above one half."
         if cycle
-        else "No three players beat each other in a circle."
+        else "No three players beat each other in a circle by results whose 95 % intervals lie above one half; "
+        "what is left of the share may be noise."
     )
     shape = picture(640, 270, "Strongest cycle of three", list(_triangle(cycle))) if cycle else ""
     return Figure("Cycles", caption, shape, FigureTable(["measure", "value"], rows))

@@ -6,63 +6,64 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from ludory.charts.drawing import quoted
+from ludory.charts.page import page_style
 
-from .build import Exploited, LeagueReport, Measured, Relative
+from .build import Exploited, LeagueReport, Measured, Relative, standing
 from .charts import Figure, FigureTable, cycle_chart, mass_chart, number, payoff_chart, rating_chart
 from .payoff_tables import SmallestRate
 from .time_charts import branch_chart, curve_charts, family_chart, remembered_chart
 
 T = TypeVar("T")
 STYLE = """
-body { font: 15px/1.45 sans-serif; color: #1a1a1a; background: #ffffff; max-width: 1060px; margin: 24px auto; padding: 0 16px }
-h1 { font-size: 24px } h2 { font-size: 19px; margin: 34px 0 4px } h3 { font-size: 14px; margin: 10px 0 0 }
-p { margin: 4px 0 8px; max-width: 860px } svg { max-width: 100%; height: auto; font-family: sans-serif; font-size: 12px; fill: #1a1a1a }
-table { border-collapse: collapse; font-size: 13px; margin: 6px 0 } caption { text-align: left }
-th, td { border: 1px solid #cccccc; padding: 2px 7px; text-align: left } td + td { font-variant-numeric: tabular-nums }
-details { margin: 4px 0 } details > div { overflow-x: auto } summary { cursor: pointer; color: #00527f }
-.curves { display: flex; flex-wrap: wrap; gap: 12px } .curves > section { width: 440px }
-.warning { border-left: 5px solid #d55e00; padding: 4px 12px; background: #fff4ec }
+main, header { max-width: 66rem; margin: 0 auto .8rem } main > p { margin: .3rem 0 } main > .card { padding: .2rem 1.1rem .9rem; margin: 1rem 0; overflow-x: auto }
+h2 { padding: .7rem 0 .2rem } h3 { font-size: .94rem; margin: .6rem 0 0 } section p { margin: .2rem 0 .6rem; max-width: 54rem; color: var(--faint) }
+svg { display: block; max-width: 100%; height: auto; border-radius: .5rem } details { padding: 0 } details > div { overflow-x: auto }
+.curves { display: flex; flex-wrap: wrap; gap: .8rem } .curves > section { width: min(100%, 28rem) }
+td { overflow-wrap: anywhere } @media (max-width: 60rem) { main > .card > svg { max-width: none } }
+.warning { border-left: .3rem solid #d55e00; padding: .2rem .8rem; background: var(--card) }
 """
 
 
 def report_page(report: LeagueReport) -> str:
     """The HTML document; it loads no other file and runs no script."""
     return (
-        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
-        f"<title>{quoted(_title(report))}</title><style>{STYLE}</style></head><body>\n"
+        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<meta name='color-scheme' content='light dark'><title>{quoted(_title(report))}</title><style>{page_style()}{STYLE}</style></head><body>\n"
         + "\n".join(_body(report))
-        + "\n</body></html>\n"
+        + "\n</main></body></html>\n"
     )
 
 
 def _body(report: LeagueReport) -> Iterator[str]:
-    yield f"<h1>{quoted(_title(report))}</h1>"
+    yield f"<header><h1>{quoted(_title(report))}</h1><p>{quoted(standing(report))}</p></header><main>"
     for warning in report.warnings:
         yield f"<p class='warning'>{quoted(warning)}</p>"
-    yield table_html(_facts(report))
+    yield f"<section class='card'><h2>This league</h2>{table_html(_facts(report))}</section>"
     if report.matrix.games.any():
         for figure in (payoff_chart(report), rating_chart(report), mass_chart(report), cycle_chart(report)):
             yield _section(figure)
     else:
         yield "<p class='warning'>No two players that never change have met yet: there are no ratings.</p>"
     if report.relative:
-        yield "<h2>Populations</h2><p>Points of all copies of one role, optimally mixed, against those of another.</p>"
-        yield table_html(_populations(report))
+        yield (
+            "<section class='card'><h2>Populations</h2><p>Points of all copies of one role, optimally mixed, against those of "
+            f"another.</p>{table_html(_populations(report))}</section>"
+        )
     yield (
-        "<h2>Exploiters</h2><p>Learners that trained against one target only: the share of points that they then took. A best "
+        "<section class='card'><h2>Exploiters</h2><p>Learners that trained against one target only: the share of points that they then took. A best "
         "response takes at least one half, so only what lies above one half is exploitability.</p>"
     )
     yield table_html(_exploiters(report)) if report.exploited else "<p>- (none was trained)</p>"
+    yield "</section>"
     yield _section(remembered_chart(report))
     curves = list(curve_charts(report))
     if curves:
-        yield "<h2>Training curves</h2><div class='curves'>"
+        yield "<section class='card'><h2>Training curves</h2><div class='curves'>"
         yield from (_section(figure, "h3") for figure in curves)
-        yield "</div>"
+        yield "</div></section>"
     yield _section(family_chart(report))
     yield _section(branch_chart(report))
-    yield "<h2>Players</h2>"
-    yield _folded(_players(report), "All players")
+    yield f"<section class='card'><h2>Players</h2>{_folded(_players(report), 'All players')}</section>"
 
 
 def _title(report: LeagueReport) -> str:
@@ -149,8 +150,9 @@ def _table(rows: Sequence[T], columns: Mapping[str, Callable[[T], str]]) -> Figu
 
 
 def _section(figure: Figure, heading: str = "h2") -> str:
+    card = " class='card'" if heading == "h2" else ""
     return (
-        f"<section><{heading}>{quoted(figure.title)}</{heading}><p>{quoted(figure.caption)}</p>{figure.svg}"
+        f"<section{card}><{heading}>{quoted(figure.title)}</{heading}><p>{quoted(figure.caption)}</p>{figure.svg}"
         f"{_folded(figure.table, f'{figure.title} as a table')}</section>"
     )
 

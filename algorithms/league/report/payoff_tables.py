@@ -92,6 +92,16 @@ class Matrix:
         return SmallestRate(float(self.rates[row, worst]), self.players[worst], int(games[worst]))
 
 
+def clear_rates(league: LeagueInput, table: Matrix) -> Floats:
+    """[n, n] points per game where the 95 % interval does not hold 1/2; 1/2 where it does, NaN without games."""
+    place, rates = {id: row for row, id in enumerate(table.players)}, table.rates.copy()
+    for (home, away), counts in league.matrix.items():
+        found = score(counts)
+        if found and home in place and away in place and found.low <= 0.5 <= found.high:
+            rates[place[home], place[away]] = rates[place[away], place[home]] = 0.5
+    return rates
+
+
 @lru_cache(maxsize=1 << 14)  # few results of many pairs differ
 def score(counts: Counts) -> Score | None:
     """Points per game of `counts` with an interval; None without games.

@@ -175,5 +175,4 @@ def condition(body: Body) -> str:
 
 def fate(scene: Scene, seat: int) -> str:
     """What is known of a seat that is not visible."""
-    place = scene.places[seat]
-    return f"place {place:g}" if place is not None else "out of sight"
+    return "out of sight" if scene.places[seat] is None else "out"

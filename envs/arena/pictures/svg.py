@@ -90,14 +90,14 @@ def _seat_card(scene: Scene, seat: int, top: float, width: float) -> list[str]:
     body = next((body for body in scene.bodies if body.seat == seat), None)
     edge = COLORS[seat] if seat == scene.seat else "none"
     place = scene.places[seat]
+    note = f"place {place:g}" if place is not None else condition(body) if body else ""
     return [
         f'<g transform="translate(0 {top:g})">',
         f'<rect width="{width:g}" height="{CARD_HEIGHT}" rx="10" fill="{GROUND}" stroke="{edge}" stroke-width="2"/>',
         seat_mark(seat, 26, 36, 14),
         words(50, 22, f"seat {seat}{' (you)' if seat == scene.seat else ''}", 14, TEXT, 700),
-        words(width - 12, 22, condition(body) if body else "", 13, WARM, 400, "end"),
+        words(width - 12, 22, note, 13, WARM, 400, "end"),
         *(_bars(body) if body else [words(50, 46, fate(scene, seat), 13, FAINT)]),
-        words(width - 12, 60, f"place {place:g}" if body and place is not None else "", 13, WARM, 400, "end"),
         "</g>",
     ]
 

@@ -73,10 +73,14 @@ def _seat_line(scene: Scene, seat: int) -> str:
     )
     body = next((body for body in scene.bodies if body.seat == seat), None)
     if body is None:
-        return f"{name}  {paint(fate(scene, seat), FAINT)}"
+        return f"{name}  {paint('  '.join(filter(None, (fate(scene, seat), _place(scene, seat)))), FAINT)}"
     parts = [f"hp {100 * body.hp:3.0f}"]
     if body.energy is not None:
         parts += [f"energy {100 * body.energy:3.0f}", f"shots {body.ammunition:2d}"]
-    place = scene.places[seat]
-    parts += [condition(body), f"place {place:g}" if place is not None else ""]
+    parts += [condition(body), _place(scene, seat)]
     return f"{name}  {'  '.join(part for part in parts if part)}"
+
+
+def _place(scene: Scene, seat: int) -> str:
+    place = scene.places[seat]
+    return "" if place is None else f"place {place:g}"

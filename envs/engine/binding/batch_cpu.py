@@ -97,9 +97,9 @@ def play_rows(state, actions, masks, turn_masks, out, start, stop):
 
 
 @batch_kernel
-def play_packed_rows(state, actions, masks, turn_masks, words, out, start, stop):
+def play_packed_rows(state, actions, masks, turn_masks, words, size, out, start, stop):
     """As `play_rows` with bits, as in `observe_packed_rows`."""
-    bits = words.view(np.uint8)
+    bits = words.view(np.uint8)[:size]
     for i in range(start, stop):
         step_game(state, i, actions[i], masks)
         for a in range(masks.shape[2]):
@@ -119,12 +119,13 @@ def observe_rows(state, rows, seats, out, start, stop):
 
 
 @batch_kernel
-def observe_packed_rows(state, rows, seats, words, out, start, stop):
+def observe_packed_rows(state, rows, seats, words, size, out, start, stop):
     """As `observe_rows` for 0/1 observations: out [m, ceil(size / 8)], big-endian bits as `numpy.packbits` has them.
 
     words: working memory of one thread, uint64 [ceil(size / 8)].
+    size: entries of an observation; `observe` must not see the padding, since it may count from the end of its array.
     """
-    bits = words.view(np.uint8)
+    bits = words.view(np.uint8)[:size]
     for k in range(start, stop):
         words[:] = 0
         observe(state, rows[k], seats[k] if seats[k] >= 0 else int(state.to_move[rows[k]]), bits)

@@ -9,7 +9,7 @@ from ludory.envs.texas42.tiles import tiles_of
 
 from .tiles import FAINT, FELT, GOLD, LINE, PANEL, PITCH, TEXT, WIDTH, back, domino, halves
 
-PAGE_WIDTH, PAGE_HEIGHT = 1010, 506
+PAGE_WIDTH, PAGE_HEIGHT = 1034, 506
 HAND_WIDTH, HAND_HEIGHT = 248, 116
 CHAIRS = ((246, 346), (18, 202), (246, 58), (474, 202))
 """Positions of the seats' panels: the viewer's below, then clockwise."""
@@ -81,9 +81,9 @@ def _past(sight: Texas42Sight) -> list[str]:
         y = PAST_TOP + PAST_ROW * number
         marks = []
         for k, (chair, tile) in enumerate(trick.plays):
-            x = 14 + 44 * k
-            marks.append(words(x - 8, 26, str(chair), 12, GOLD if chair == trick.winner else FAINT, 700, "middle"))
+            x = 20 + 46 * k
+            marks.append(words(x - 11, 26, str(chair), 12, GOLD if chair == trick.winner else FAINT, 700, "middle"))
             marks.append(domino(x, 3, tile, SMALL, GOLD if chair == trick.winner else ""))
-        marks.append(words(250, 26, f"{trick.points} to Team {trick.winner % 2}", 13, TEXT, 400, "end"))
+        marks.append(words(272, 26, f"{trick.points} to Team {trick.winner % 2}", 13, TEXT, 400, "end"))
         lines.append(at(PAST_LEFT, y, *marks))
     return lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from .axes import Axis, frame, linear_axis
+from .axes import Axis, frame, linear_axis, log_axis
 from .drawing import Dot, Drawing, Mark, Path, Words, as_svg, line
 from .palette import GROUND, STYLES
 
@@ -43,7 +43,12 @@ class Plot(NamedTuple):
 
 
 def curve_plot(title: str, curves: Sequence[Series], score: str, caption: Sequence[str]) -> str:
-    """SVG document: a line with a shaded interval for each curve, named at its end.
+    """SVG document of `curve_drawing`."""
+    return as_svg(curve_drawing(title, curves, score, caption))
+
+
+def curve_drawing(title: str, curves: Sequence[Series], score: str, caption: Sequence[str]) -> Drawing:
+    """A line with a shaded interval for each curve, named at its end.
 
     Args:
         title: above the plot.
@@ -66,7 +71,7 @@ def curve_plot(title: str, curves: Sequence[Series], score: str, caption: Sequen
         marks.append(Path([(x(one.x / unit), y(one.y)) for one in curve.points], color, 2.2, dashes))
     ends = [(x(curve.points[-1].x / unit), y(curve.points[-1].y)) for curve in curves]
     marks += [*_labels(ends, [curve.name for curve in curves]), *_caption(caption, _LEFT, _HEIGHT)]
-    return as_svg(Drawing(_WIDTH, _HEIGHT, GROUND, title, marks))
+    return Drawing(_WIDTH, _HEIGHT, GROUND, title, marks)
 
 
 def interval_plot(title: str, plots: Sequence[Plot], caption: Sequence[str]) -> str:
@@ -98,11 +103,17 @@ def _panel(plot: Plot, styles: Mapping[str, tuple[str, Sequence[float]]], left: 
         yield Path([(x(one.x), y(one.y)) for one in series.points], color, 2, dashes)
 
 
-def line_chart(name: str, across: str, upwards: str, lines: Mapping[str, Sequence[tuple[float, float]]]) -> str:
-    """SVG document with up to six lines, from 0 upwards, and their names."""
+def line_chart(
+    name: str, across: str, upwards: str, lines: Mapping[str, Sequence[tuple[float, float]]], log: bool = False
+) -> str:
+    """SVG document with up to six lines and their names, from 0 upwards; log: on logarithmic axes."""
     every = [point for points in lines.values() for point in points]
-    x = linear_axis(across, min(a for a, _ in every), max(a for a, _ in every)).between(60, 620)
-    y = linear_axis(upwards, 0, max(*(b for _, b in every), 1e-9)).between(320, 30)
+    if log:
+        x_axis, y_axis = log_axis(across, [a for a, _ in every]), log_axis(upwards, [b for _, b in every])
+    else:
+        x_axis = linear_axis(across, min(a for a, _ in every), max(a for a, _ in every))
+        y_axis = linear_axis(upwards, 0, max(*(b for _, b in every), 1e-9))
+    x, y = x_axis.between(60, 620), y_axis.between(320, 30)
     marks = [*frame(x, y, beside=False)]
     for row, ((title, points), (color, dashes)) in enumerate(zip(lines.items(), STYLES, strict=False)):
         marks.append(Path([(x(a), y(b)) for a, b in points], color, 2, dashes))

@@ -19,7 +19,7 @@ class _Options(GameOptions):
     Example: ludory check HanabiSmall2P-v0 --games 20
     """
 
-    id: Positional[str]
+    game: Positional[str]
     """Id of a game; `ludory list games` shows all."""
     games: Maybe[int] = None
     """Games to play for each property."""
@@ -41,7 +41,7 @@ def run(argv: list[str]) -> int:
 
     from ludory.testing import ConformanceError, check_game
 
-    game = chosen.make(chosen.id)
+    game = chosen.make(chosen.game)
     given = {name: value for name in ("games", "seed") if (value := getattr(chosen, name)) is not None}
     try:
         check_game(game, report=_print_property, **given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -87,9 +88,16 @@ def _leads(found: EvaluationResult | CrossPlay) -> list[str]:
         return []
     return [
         f"self-play of {visible(one.agent)} minus that of {visible(one.other)}, game by game: {one.by.mean:+.3f} ± {one.by.stderr:.3f} "
-        f"({one.by.low:+.3f} .. {one.by.high:+.3f})"
+        f"(standard error; 95 % interval {one.by.low:+.3f} .. {one.by.high:+.3f})"
         for one in found.leads()
     ]
+
+
+def _player(found: EvaluationResult, name: str) -> str:
+    """The agent that a row of the table is about; all of them where it is about the game."""
+    match = re.fullmatch(r"return of seat (\d+)", name)
+    agents = [found.agents[int(match[1])]] if match else list(dict.fromkeys(found.agents))
+    return visible(" + ".join(agents))
 
 
 def _table(found: EvaluationResult | CrossPlay) -> Table:
@@ -99,17 +107,24 @@ def _table(found: EvaluationResult | CrossPlay) -> Table:
 
     games = f"{found.games} games, seed {found.seed}"
     if isinstance(found, CrossPlay):
-        table = Table(title=f"{found.game}: mean return of the row's agent; {games}, the same for each pair")
-        for name in ("", *found.agents):
+        table = Table(
+            title=f"{found.game}: mean return of the row's agent; {games}, the same for each pair",
+            caption="mean ± standard error, and below it the 95 % interval of the mean",
+        )
+        for name in ("agent", *(f"with {name}" for name in found.agents)):
             table.add_column(visible(name), overflow="fold")
         for name, row in zip(found.agents, found.estimates(), strict=True):
             table.add_row(
                 visible(name), *(f"{one.mean:.2f} ± {one.stderr:.2f}\n{one.low:.2f}..{one.high:.2f}" for one in row)
             )
         return table
-    table = Table(
-        "", "mean", "s.e.", "95 % interval", title=f"{found.game}: {visible(', '.join(found.agents))}; {games}"
-    )
+    table = Table("agent", "of a game", "mean", "standard error", "95 % interval", title=f"{found.game}; {games}")
     for name, one in found.estimates().items():
-        table.add_row(visible(name), f"{one.mean:.3f}", f"{one.stderr:.3f}", f"{one.low:.3f} .. {one.high:.3f}")
+        table.add_row(
+            _player(found, name),
+            visible(name),
+            f"{one.mean:.3f}",
+            f"{one.stderr:.3f}",
+            f"{one.low:.3f} .. {one.high:.3f}",
+        )
     return table

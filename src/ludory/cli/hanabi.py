@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ludory.cli.common.options import FileArgument
+from ludory.cli.common.options import EnvId, FileArgument
 
 from .common.files import check_new, file_with_suffix
 from .common.options import File, GameOptions, Maybe, parse_options
@@ -40,7 +40,7 @@ class _Import(GameOptions, _Checkpoint):
 
     observation: Maybe[str] = None
     """What the network sees: card_knowledge, minimal, seer, tactical or v0_belief."""
-    env: str = "Hanabi2P-v0"
+    env: EnvId = "Hanabi2P-v0"
     """Id of the Hanabi that it plays."""
 
 

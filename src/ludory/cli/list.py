@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from ludory import plugins
+from ludory.agents.pretrained.cards import read_card
 from ludory.plugins import Description, Registry
 from ludory.plugins.source import arguments_of
 from ludory.visible import visible
@@ -46,10 +47,15 @@ def _descriptions(kind: str) -> list[Description]:
 
 
 def _rows(kind: str) -> list[dict[str, Any]]:
-    return [
-        one._asdict() | {"fixed": dict(one.fixed)} | ({"arguments": _arguments(one.id)} if kind == "networks" else {})
-        for one in _descriptions(kind)
-    ]
+    return [one._asdict() | {"fixed": dict(one.fixed)} | _details(kind, one.id) for one in _descriptions(kind)]
+
+
+def _details(kind: str, id: str) -> dict[str, Any]:
+    """What only some kinds have: arguments of networks, cards of pretrained agents."""
+    if kind == "networks":
+        return {"arguments": _arguments(id)}
+    card = read_card(id) if kind == "agents" else None
+    return {} if card is None else {"card": card._asdict() | {"score": card.score._asdict()}}
 
 
 def _arguments(network: str) -> str:
@@ -68,6 +74,8 @@ def _table(kind: str) -> str:
         lines.append(f"  {one.id:{widths[0]}}  {visible(one.summary):{widths[1]}}  {visible(one.distribution)}")
         if kind == "networks" and not one.problem and (arguments := _arguments(one.id)):
             lines.append(f"  {'':{widths[0]}}  {visible(arguments)}")
+        if kind == "agents" and (card := read_card(one.id)) is not None:
+            lines.append(f"  {'':{widths[0]}}  {card}")
         if one.problem:
             lines.append(f"  {'':{widths[0]}}  broken: {visible(one.problem)}")
     return "\n".join(lines)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from tyro.conf import Positional, arg
 
 from .common.files import check_ending, check_new
-from .common.options import Count, File, GameOptions, Maybe, parse_options
+from .common.options import Count, EnvId, File, GameOptions, Maybe, parse_options
 from .common.parser import parse, run_job
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class _BankOptions(GameOptions):
     Example: ludory sokoban bank --size 6 --boxes 1 --rooms 100000 --out rooms.npz
     """
 
-    env: str = "Sokoban-v0"
+    env: EnvId = "Sokoban-v0"
     """Id whose rooms are drawn; other options change it."""
     size: Maybe[int] = None
     """Rows and columns of the rooms."""

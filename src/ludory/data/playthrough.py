@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ludory.envs.engine.protocol import Array, Engine
-from ludory.envs.game import Game
+from ludory.envs.game import Game, State
 from ludory.envs.make import make_engine
 from ludory.envs.seats.player import Memory, Player, memory_of_new_games
 from ludory.errors import OptionError
@@ -111,6 +111,32 @@ def move_words(game: Game, engine: Engine, move: PlayedMove) -> str:
     if not game.facts.simultaneous:
         return f"seat {move.seat}: {_action_name(game, move.action)}"
     return "; ".join(f"seat {seat}: {_action_name(game, action)}" for seat, action in enumerate(move.action))
+
+
+class Narrator:
+    """Tells the moves of one game, also what only a comparison with the position before shows.
+
+    Call it with every position in order, beginning with the start, where the move is None.
+
+    Args:
+        game: the game.
+        seat: tell only what this seat knows (None: everything).
+    """
+
+    def __init__(self, game: Game, seat: int | None = None) -> None:
+        self._game, self._seat = game, seat
+        self._before: State = None
+
+    def __call__(self, engine: Engine, move: PlayedMove | None) -> str:
+        """The move that led to the position of `engine`; "start" for None."""
+        told, before = self._game.told_move, self._before
+        if told is not None:
+            self._before = engine.clone().state
+        if move is None:
+            return "start"
+        if told is None or before is None:
+            return move_words(self._game, engine, move)
+        return told(before, engine.state, 0, self._seat)
 
 
 def _action_name(game: Game, action: Any) -> str:

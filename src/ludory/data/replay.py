@@ -36,6 +36,8 @@ KINDS = {
     "seats": list,
     "actions": list,
 }
+MOST_PICTURES = 1000
+"""Most pictures in a notebook's cell; of longer games it shows only the view of everything."""
 MOST, MOST_ACTION = (1 << 63) - 1, (1 << 31) - 1
 
 
@@ -59,6 +61,32 @@ class Replay:
     """Sum of the rewards of each seat up to the last recorded move."""
     finished: bool = True
     """False if the game was abandoned before its end."""
+
+    def html(self, seat: int | None = None) -> str:
+        """A page to step through the game, see `replay_html`. A notebook shows it for a replay at the end of a cell."""
+        from .viewing.replay_page import replay_html
+
+        return replay_html(self, seat)
+
+    def video(
+        self, file: str | Path, seat: int | None = None, speed: float | None = None, width: int | None = None
+    ) -> None:
+        """Write the game to `file`, which ends in .gif or .mp4, see `replay_video`."""
+        from .viewing.replay_video import replay_video
+
+        replay_video(file, self, seat, speed, width)
+
+    def __repr__(self) -> str:
+        ending = f"returns {', '.join(f'{value:g}' for value in self.returns)}"
+        left = "" if self.finished else ", not finished"
+        players = ", ".join(self.agents) if len(set(self.agents)) > 1 else f"{len(self.agents)} x {self.agents[0]}"
+        return f"<Replay of {self.game}, seed {self.seed}: {players}; {len(self.moves)} moves, {ending}{left}>"
+
+    def _repr_html_(self) -> str:
+        from .viewing.replay_page import framed_page, replay_html
+
+        small = len(self.moves) * len(self.agents) <= MOST_PICTURES
+        return framed_page(replay_html(self, every_view=small))
 
 
 def record_replay(

@@ -7,11 +7,11 @@ from typing import Any
 from ludory.charts.drawing import as_svg
 from ludory.data.formats.texas42.eq_records import EqGame
 from ludory.data.formats.texas42.eq_view import DecisionView, decisions, outcome
+from ludory.data.viewing.replay_page import LineTable, filled_page
 from ludory.envs.pictures import plain
 from ludory.envs.texas42.pictures.text import draw_text
 from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES
 
-from .replay_page import LineTable, filled_page
 from .texas42_frames import frame
 
 
@@ -47,6 +47,7 @@ def eq_page(game: EqGame, seat: int | None = None) -> str:
         },
         "views": ["the seat to move", "all hands"],
         "view": 0,
+        "speed": 1.0,
         "positions": positions,
         "lines": lines.lines,
     }

@@ -87,12 +87,13 @@ def _best(main: Chances) -> list[Mark]:
         Words(LEFT - 12, y, "best", 14, FAINT, "end"),
         Words(LEFT - 12, y + 22, "swing", 14, FAINT, "end"),
     ]
+    for decl, first, last in _runs([main.best(bid) for bid in BIDS]):
+        left, right = _x(first) + 4, _x(last) + CELL_WIDTH - 6
+        marks.append(Words((left + right) / 2, y, DECLARATIONS[decl], 11, INK, "middle"))
+        marks.append(Path(((left, y + 5), (right, y + 5)), LINE, 1.5))
     for column, bid in enumerate(BIDS):
-        decl, x = main.best(bid), _x(column) + CELL_WIDTH / 2 - 1
-        marks.append(Words(x, y, DECLARATIONS[decl], 12, INK, "middle"))
-        marks.append(
-            Words(x, y + 22, f"{main.swing(decl, bid):+.2f}", 14, _sign(main.swing(decl, bid)), "middle", True)
-        )
+        x, swing = _x(column) + CELL_WIDTH / 2 - 1, main.swing(main.best(bid), bid)
+        marks.append(Words(x, y + 22, f"{swing:+.2f}", 14, _sign(swing), "middle", True))
     for k, bid in enumerate(MARK_BIDS):
         decl = main.best(bid)
         words = f"{bid // 42} marks, {DECLARATIONS[decl]}: {main.swing(decl, bid):+.2f}"
@@ -101,6 +102,17 @@ def _best(main: Chances) -> list[Mark]:
         Words(LEFT + 190, y + 48, "swing: marks won on average if this is the contract, (2p - 1) x stake", 13, FAINT)
     )
     return marks
+
+
+def _runs(decls: Sequence[int]) -> list[tuple[int, int, int]]:
+    """(declaration, first column, last column) of neighbouring bids with one best declaration, which share a label."""
+    runs: list[tuple[int, int, int]] = []
+    for column, decl in enumerate(decls):
+        if runs and runs[-1][0] == decl:
+            runs[-1] = decl, runs[-1][1], column
+        else:
+            runs.append((decl, column, column))
+    return runs
 
 
 def _sign(swing: float) -> str:

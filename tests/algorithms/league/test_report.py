@@ -16,7 +16,7 @@ from ludory.agents.evaluation.intervals import wilson
 from ludory.algorithms.league.log.state import fold
 from ludory.algorithms.league.metagame.nash_averaging import nash
 from ludory.algorithms.league.metagame.ratings import bradley_terry
-from ludory.algorithms.league.report.build import ReportOrigin, make_report, mean_smallest
+from ludory.algorithms.league.report.build import ReportOrigin, make_report, mean_smallest, standing
 from ludory.algorithms.league.report.files import FILES, report_json, write_report
 from ludory.algorithms.league.report.input import Counts, league_input, read_league
 from ludory.algorithms.league.report.page import report_page
@@ -177,6 +177,39 @@ def test_measures_are_those_of_the_matrix(small):
 def test_the_circle_of_three_is_found(small):
     assert small.metagame.cycle.players == ("main0@0", "main0@2", "main0@1")
     assert small.metagame.cycle.rates == (0.75, 0.7, 0.8)
+
+
+def league_of_three(first: int, second: int, third: int, games: int) -> LeagueLog:
+    """Wins of a against b, b against c and c against a."""
+    log = LeagueLog()
+    for id in "abc":
+        log.player(id, "anchor")
+    for home, away, wins in (("a", "b", first), ("b", "c", second), ("c", "a", third)):
+        log.games(home, away, wins, 0, games - wins)
+    return log
+
+
+def test_a_circle_within_the_error_is_not_claimed():
+    noise = report_of(league_of_three(50, 52, 54, 100))
+    assert noise.metagame.cycle is None
+    assert "may be noise" in report_page(noise)
+    assert "Strongest cycle" not in report_page(noise)
+    assert report_of(league_of_three(5_000, 5_200, 5_400, 10_000)).metagame.cycle is None, "one of the three is even"
+    clear = report_of(league_of_three(5_200, 5_200, 5_400, 10_000))
+    assert clear.metagame.cycle.players == ("a", "b", "c")
+
+
+def test_the_strongest_player_is_named_only_if_it_is_clear():
+    assert standing(report_of(league_of_three(90, 60, 5, 100))).startswith("Strongest: a, rating")
+    close = report_of(league_of_three(55, 52, 45, 100))
+    assert [one.player.id for one in close.leaders()] == ["a", "b", "c"]
+    assert standing(close).startswith("Highest rating: a, rating")
+    assert "not clearly above b, c" in standing(close)
+    assert standing(report_of(league_of_three(90, 90, 90, 100))) == (
+        "No player is the strongest: a beats b, which beats c, which beats a."
+    )
+    nobody = report_of(LeagueLog().player("main0", "main"))
+    assert standing(nobody).startswith("No two players that never change have met yet")
 
 
 def test_smallest_rates(small):
@@ -344,7 +377,7 @@ def test_the_page_loads_nothing_and_every_chart_is_also_a_table(small):
     page = report_page(small)
     outside = re.sub(r"xmlns='[^']*'", "", page)
     assert not re.search(r"https?://|<script|<link|<img|@import|url\((?!#)", outside)
-    sections = re.findall(r"<section>.*?</section>", page, re.DOTALL)
+    sections = re.findall(r"<section[^>]*>.*?</section>", page, re.DOTALL)
     titles = {re.search(r"<h\d>(.*?)</h\d>", section)[1] for section in sections}
     assert titles >= {
         "Payoff",
@@ -378,7 +411,9 @@ def test_names_can_not_break_the_page():
 
 def test_games_are_named_beside_every_figure(small):
     page = report_page(small)
-    text = {found[1]: found[0] for found in re.finditer(r"<section><h\d>([^<]*)</h\d>.*?</section>", page, re.DOTALL)}
+    text = {
+        found[1]: found[0] for found in re.finditer(r"<section[^>]*><h\d>([^<]*)</h\d>.*?</section>", page, re.DOTALL)
+    }
     for title, games in {"Payoff": 1000, "Nash and alpha-rank": 1000, "Ratings": 400, "win_rate_past": 6}.items():
         assert f"{games} games" in text[title]
     assert "main0@2 against main0@0: 0.250" in text["Payoff"]

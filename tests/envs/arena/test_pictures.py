@@ -90,3 +90,37 @@ def test_the_end_names_the_winner():
     hand.play({"fire": True})
     assert "seat 0 is the last one standing" in hand.game.svg(hand.state, 0, None)
     assert "over" in text(hand).splitlines()[0]
+
+
+def told(hand, seat, *wishes, times=1):
+    """Play and return the words of the last decision."""
+    for _ in range(times):
+        before = type(hand.state)(*(values.copy() for values in hand.state))
+        hand.play(*wishes)
+    return hand.game.told_move(before, hand.state, 0, seat)
+
+
+def test_moves_tell_hits_as_far_as_a_seat_knows_them():
+    fire = {"fire": True}
+    assert told(duel(3), None, {}) == "0.1 s"
+    assert told(duel(3), None, fire) == "0.1 s: seat 0 hits seat 1 for 8 hp; seat 0 fires"
+    assert told(duel(3), 0, fire) == "0.1 s: seat 0 hits for 8 hp; seat 0 fires"
+    assert told(duel(3), 1, fire) == "0.1 s: seat 1 loses 8 hp"
+    assert told(duel(3), None, fire, fire) == (
+        "0.1 s: seat 0 hits for 8 hp; seat 1 hits for 8 hp; seat 0 loses 8 hp; seat 1 loses 8 hp; seats 0 and 1 fire"
+    )
+
+
+def test_moves_tell_who_is_out():
+    assert told(duel(3, hp=[800, 800]), 0, {"fire": True}) == (
+        "0.1 s: seat 0 takes place 1; seat 1 takes place 2; seat 0 hits for 8 hp; seat 0 fires"
+    )
+
+
+def test_moves_tell_crates():
+    wish = {"interact": True}
+    for position, name in ((0, "health"), (1, "supply")):
+        crates = [[0, 13 * U]] * 6
+        crates[position] = [-3 * U, 0]
+        hand = duel(6, crates=crates, hp=[2_500, 10_000])
+        assert told(hand, None, wish, times=8) == f"1.1 s: seat 0 opens a {name} crate"

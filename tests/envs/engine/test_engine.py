@@ -198,6 +198,17 @@ def test_only_bits_can_be_packed():
         engine.observe(packed=True)
 
 
+def test_padding_of_packed_observations_is_not_shown_to_the_game():
+    """Tactical observations count their places from the end; 211 entries leave five bits of padding."""
+    engine = KernelEngine(make_game(colors=3, ranks=3, hand_size=2, observation="tactical"), 20, seed=1)
+    engine.reset()
+    for _ in range(8):
+        for seat in range(2):
+            seen = engine.observe(seat)
+            assert (engine.observe(seat, packed=True) == np.packbits(seen, axis=1)).all()
+        engine.step(engine.legal().argmax(1))
+
+
 def test_a_game_without_redeal_says_so():
     engine = KernelEngine(games.nim(), 1, seed=1)
     engine.reset()

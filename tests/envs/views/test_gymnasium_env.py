@@ -222,7 +222,7 @@ def test_one_policy_plays_every_seat_only_under_a_shared_reward() -> None:
         ({"seats": 0, "others": ["random", "random"]}, "others: 2 players, must be one or 1"),
         ({"seats": 0, "others": [3]}, "must be the name of an agent or an agent"),
         ({"illegal": "ignore"}, "illegal='ignore': must be 'lose'"),
-        ({"render_mode": "rgb_array"}, "render_mode='rgb_array': Hanabi has None, 'ansi'"),
+        ({"render_mode": "pixels"}, "render_mode='pixels': Hanabi has None, 'ansi'"),
         ({"hand_sise": 3}, "hand_sise"),
         ({"colors": 3}, "fixes"),
     ],
@@ -337,7 +337,7 @@ def test_pictures(tiny: Game, capsys: pytest.CaptureFixture[str]) -> None:
     env = GameEnv(tiny, render_mode="svg")
     env.reset(seed=1)
     assert "<svg" in env.render()
-    assert GameEnv(games.matching()).metadata["render_modes"] == []
+    assert GameEnv(games.matching()).metadata["render_modes"] == ["rgb_array"]
 
 
 def test_gymnasium_makes_it_by_id() -> None:

@@ -238,8 +238,8 @@ def test_options_go_to_the_game(tiny: Game) -> None:
 def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(OptionError, match="illegal='no'"):
         make_aec(TINY, illegal="no")
-    with pytest.raises(OptionError, match="render_mode='rgb_array'"):
-        make_parallel(TINY, render_mode="rgb_array")
+    with pytest.raises(OptionError, match="render_mode='pixels'"):
+        make_parallel(TINY, render_mode="pixels")
 
 
 def test_pictures_show_what_the_agent_to_move_may_see(tiny: Game, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from ludory.agents.make import make_agent
+from ludory.agents.networks.build import policy_of
 from ludory.algorithms.bc import BC
-from ludory.algorithms.sampling.teacher import policy_of
 from ludory.checkpoints.checkpoint import read_checkpoint, read_header
 from ludory.cli import main
 from ludory.data.dataset import TrajectoryDataset

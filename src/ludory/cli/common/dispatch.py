@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from io import TextIOWrapper
 
 from ludory.algorithms.running.interrupt import exit_code, handled_by, raise_interrupt
@@ -128,7 +129,9 @@ def _run(arguments: list[str]) -> int:
         print(f"ludory {version('ludory')}")
         return 0
     if arguments[0].startswith("-"):
-        raise UnknownIdError(f"unknown option {arguments[0]!r}\n{USAGE}")
+        near = get_close_matches(arguments[0], ("--help", "--version", "--debug"), 1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise UnknownIdError(f"unknown option {arguments[0]!r}; {hint}{USAGE}")
     return commands.load(arguments[0]).run(arguments[1:])
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from tyro.conf import Positional, UseAppendAction, arg
 
+from ludory.arguments import read_arguments, whole_number
 from ludory.errors import OptionError
 from ludory.plugins.spec import parse_value
 
@@ -24,15 +25,9 @@ def count(text: str) -> int:
     """2000000 for "2e6", "2_000_000" or "2,000,000".
 
     Raises:
-        ValueError: the text is not a finite number.
+        ValueError: the text is not a whole number.
     """
-    try:
-        number = float(text.replace("_", "").replace(",", ""))
-    except ValueError as error:
-        raise ValueError("must be a number, such as 5000 or 5e6") from error
-    if not math.isfinite(number):
-        raise ValueError("must be a finite number")
-    return int(number)
+    return whole_number(text.replace(",", ""))
 
 
 def seconds(text: str) -> float:
@@ -59,6 +54,10 @@ FileArgument = Annotated[File, Positional]
 FolderArgument = Annotated[Folder, Positional, arg(metavar="DIR")]
 Paths = Annotated[tuple[Path, ...], Positional, arg(metavar="PATH...", help_behavior_hint="")]
 Agents = Annotated[tuple[str, ...], Positional, arg(metavar="AGENT...", help_behavior_hint="")]
+GameId = Annotated[str, arg(aliases=["--env"], metavar="ID")]
+"""Id of a game, in a field `game`: --game, and --env as in `ludory train`."""
+EnvId = Annotated[str, arg(aliases=["--game"], metavar="ID")]
+"""Id of a game, in a field `env`: --env, and --game as in `ludory eval`."""
 Assignments = Annotated[tuple[str, ...], UseAppendAction, arg(metavar="KEY=VALUE")]
 
 
@@ -102,7 +101,7 @@ class PlayedGames(GameOptions):
 
     agents: Agents
     """Id, id(option=1) or checkpoint: one for all seats, or one for each."""
-    game: str
+    game: GameId
     """Id of a game; `ludory list games` shows all."""
     games: int = 1000
     """Number of games."""
@@ -131,9 +130,7 @@ def seat_names(players: int, agents: Sequence[str], human: int | None = None) ->
         if not 0 <= human < players:
             raise OptionError(f"--seat {human}: this game has the seats 0 to {players - 1}")
         free = players - 1
-        wrong = (
-            f"--with names {len(agents)} agents, but {free} seats are free: name one for all of them, or one for each"
-        )
+        wrong = f"--with names {len(agents)} agents, but {free} {'seat is' if free == 1 else 'seats are'} free: name one for all of them, or one for each"
     if len(agents) not in (1, free):
         raise OptionError(wrong)
     names = list(agents) * free if len(agents) == 1 else list(agents)
@@ -148,12 +145,10 @@ def behind_dashes(argv: list[str]) -> tuple[list[str], list[str]]:
 
 def learner_options(command: str, learner: str, argv: list[str]) -> dict[str, Any]:
     """Fields of the config of the algorithm `learner` that differ from their defaults, from the arguments after `--`."""
-    import tyro
-
     from ludory.plugins import algorithms
 
     kind: Any = algorithms.load(learner).config_class
-    config = tyro.cli(kind, prog=f"{command} ... -- ({learner})", args=argv)
+    config = read_arguments(kind, argv, f"{command} ... -- ({learner})")
     plain = kind()
     return {
         field.name: getattr(config, field.name)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields
 from importlib import import_module
 from typing import Any, TypeVar
 
-from ludory.errors import LudoryError, OptionError, UnknownIdError
+from ludory.arguments import Arguments, Described, answer, is_describing, read_arguments, scan
+from ludory.errors import LudoryError, UnknownIdError
 
 T = TypeVar("T")
 
@@ -22,28 +22,24 @@ def parse(options: type[T], argv: Sequence[str], command: str, default: T | None
     """The arguments of `ludory COMMAND` as `options`, with the defaults of the class or of an instance.
 
     Raises:
-        OptionError: a field without a default, of any number of values, got none.
-        SystemExit: after the help (0), or after a message about arguments that cannot be read (2).
+        OptionError: the arguments are wrong; the message says what is allowed.
+        SystemExit: after the help, or the configuration of --print-config.
     """
-    import tyro
-
-    given: dict[str, Any] = {} if default is None else {"default": default}
-    chosen: T = tyro.cli(options, prog=f"ludory {command}", args=list(argv), config=_config(), **given)
-    for field in fields(options):  # type: ignore[arg-type]
-        if field.default is MISSING and getattr(chosen, field.name) == ():
-            raise OptionError(
-                f"{field.name} are missing: name one or more; `ludory {command} --help` tells what they are"
-            )
-    return chosen
+    return read_arguments(options, argv, f"ludory {command}", default=default, markers=_config())
 
 
-def parse_known(options: type[T], argv: Sequence[str], command: str) -> tuple[T, list[str]]:
-    """As `parse`, with the arguments that `options` does not know; there is no --help."""
-    import tyro
+def parse_with_learner(options: type[T], argv: Sequence[str], command: str) -> tuple[T, list[str]]:
+    """As `parse`, and the words behind `--`, which are options of a learner."""
+    place = argv.index("--") if "--" in argv else len(argv)
+    found = scan(options, argv[:place], f"ludory {command}")
+    found.behind = list(argv[place + 1 :]) or found.behind
+    return answer(found, markers=_config()), found.behind
 
-    return tyro.cli(
-        options, prog=f"ludory {command}", args=list(argv), config=_config(), return_unknown_args=True, add_help=False
-    )
+
+def parse_known(options: type[T], argv: Sequence[str], command: str) -> tuple[T, Arguments[T]]:
+    """As `parse`, for a command whose other options are known later: they are in `rest` of what is returned second."""
+    found = scan(options, argv, f"ludory {command}", partial=True)
+    return found.build(markers=_config()), found
 
 
 def _config() -> tuple[Any, ...]:
@@ -87,6 +83,8 @@ def run_job(command: str, about: str, jobs: Mapping[str, tuple[str, str]], argv:
     Raises:
         UnknownIdError: there is no such job.
     """
+    if is_describing() and not argv:
+        raise Described([], tuple(jobs))
     if not argv or argv[0] in ("-h", "--help"):
         width = max(map(len, jobs))
         lines = [f"  {name:{width}}  {summary}" for name, (_, summary) in jobs.items()]
@@ -98,7 +96,7 @@ def run_job(command: str, about: str, jobs: Mapping[str, tuple[str, str]], argv:
         return 0 if argv else 2
     if argv[0] not in jobs:
         near = difflib.get_close_matches(argv[0], jobs, 1, 0)
-        raise UnknownIdError(f"ludory {command} {argv[0]}: must be one of {', '.join(jobs)}; did you mean {near[0]!r}?")
+        raise UnknownIdError(f"{command} {argv[0]}: must be one of {', '.join(jobs)}; did you mean {near[0]!r}?")
     module, _, function = jobs[argv[0]][0].partition(":")
     code: int = getattr(import_module(f"ludory.cli.{module}"), function)(list(argv[1:]))
     return code

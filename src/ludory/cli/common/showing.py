@@ -17,24 +17,32 @@ if TYPE_CHECKING:
     from ludory.envs.game import GameFacts
 
 
-class GamesPerSecond(ProgressColumn):
-    """The rate over the last half minute, so that games of an earlier run soon count no more."""
+class RateColumn(ProgressColumn):
+    """Units per second over the last half minute, so that games of an earlier run soon count no more."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self._unit = unit
 
     def render(self, task: Task) -> Text:
         """The rate; empty before there is one."""
         speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed:,.0f} games/s" if speed >= 10 else f"{speed:.2f} games/s")
+        return Text(
+            "" if speed is None else f"{speed:,.0f} {self._unit}/s" if speed >= 10 else f"{speed:.2f} {self._unit}/s"
+        )
 
 
 @contextmanager
-def games_bar(total: int, shown: bool = True, title: str = "games") -> Iterator[Callable[[int], None]]:
-    """A progress bar on stderr, hidden when that is not a terminal; yields a function that adds to the number of finished games."""
+def games_bar(
+    total: int, shown: bool = True, title: str = "games", unit: str = "games"
+) -> Iterator[Callable[[int], None]]:
+    """A progress bar on stderr, hidden when that is not a terminal; yields a function that adds to the number of finished units."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        GamesPerSecond(),
+        RateColumn(unit),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True, disable=not (shown and console.is_terminal)) as bar:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from ludory.cli.common.options import Flag, GameOptions, Maybe
+from ludory.cli.common.options import Flag, GameId, GameOptions, Maybe
 from ludory.cli.common.parser import parse
 from ludory.errors import OptionError
 from ludory.visible import visible
@@ -43,7 +43,7 @@ class _Options(GameOptions, SequenceOptions):
     """With --from ludory: minari (the default), recorder files of games of the arena, or a search log of games of Hanabi."""
     out: Annotated[str, arg(metavar="DIR")]
     """Folder to make."""
-    game: Maybe[str] = None
+    game: Maybe[GameId] = None
     """sparta: what was played (default Hanabi2P-v0); recorder: Arena2P-v0 or another, so that its learners take the dataset."""
     action_order: Maybe[str] = None
     """sparta: ludory, play_first or play_first_bw (default: what the log says)."""

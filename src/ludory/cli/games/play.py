@@ -16,8 +16,19 @@ from ludory.errors import GameLeftError
 if TYPE_CHECKING:
     from ludory.data.playthrough import Playthrough
 
-DEFAULT_PARTNERS = {"Hanabi": "hanabi/iggi"}
-"""Who plays beside a person, by the name of the game; `random` in all others."""
+DEFAULT_PARTNERS = {
+    "Hanabi": "hanabi/iggi",
+    "Arena": "arena/rusher",
+    "Texas 42 play": "texas42/pimc",
+    "Texas 42": "texas42/bidder",
+    "pokemon": "pokemon/simple-heuristics",
+}
+"""Who plays with a person, by how the name of the game begins; `random` in all others."""
+
+
+def default_partner(name: str) -> str:
+    """The agent that takes the other seats of the game `name` if none is named."""
+    return next((agent for start, agent in DEFAULT_PARTNERS.items() if name.startswith(start)), "random")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +42,7 @@ class _Options(GameOptions):
     """Id of a game; `ludory list games` shows all."""
     partners: Annotated[tuple[tuple[str, ...], ...], UseAppendAction, arg(name="with", metavar="AGENT...")] = ()
     """Who takes the other seats: one agent for all of them, or one for each in the order of seats.
-    Default: hanabi/iggi in Hanabi, else random."""
+    Default: a bot of the game, such as hanabi/iggi; random where there is none."""
     seat: int = 0
     """Your seat, from 0."""
     seed: Maybe[int] = None
@@ -50,9 +61,7 @@ def run(argv: list[str]) -> int:
 
     game = chosen.make(chosen.game)
     partners = [name for names in chosen.partners for name in names]
-    names = seat_names(
-        game.facts.players, partners or [DEFAULT_PARTNERS.get(game.facts.name, "random")], human=chosen.seat
-    )
+    names = seat_names(game.facts.players, partners or [default_partner(game.facts.name)], human=chosen.seat)
     playthrough = Playthrough(game, [make_agent(name, game) for name in names], chosen.seed)
     try:
         _play(playthrough, names, chosen.seat)
@@ -66,15 +75,17 @@ def run(argv: list[str]) -> int:
 
 
 def _play(playthrough: Playthrough, names: Sequence[str], seat: int) -> None:
-    from ludory.data.playthrough import move_words
+    from ludory.data.playthrough import Narrator
     from ludory.envs.pictures import show, text_picture
 
     game = playthrough.game
     seats = ", ".join(f"{other} {'you' if other == seat else name}" for other, name in enumerate(names))
     show(f'{game.id}, seed {playthrough.seed}\nSeats: {seats}\nType "?" for help, "q" to leave.\n')
+    told = Narrator(game, seat)
+    told(playthrough.engine, None)
     try:
         for move in playthrough:
-            show(f"-- {move_words(game, playthrough.engine, move)}\n")
+            show(f"-- {told(playthrough.engine, move)}\n")
     except GameLeftError as left:
         show(f"\n{left}")
     show("All cards face up:\n\n" + text_picture(game, playthrough.engine.state, 0, None) + "\n")

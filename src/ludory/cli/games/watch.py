@@ -1,4 +1,4 @@
-"""`ludory watch`: see agents play, or a replay, at this terminal, as one HTML file or as one SVG picture."""
+"""`ludory watch`: see agents play, or a replay, at this terminal, as a page, as a video or as one SVG picture."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
-from ludory.cli.common.files import write_text
+from ludory.cli.common.files import check_ending, write_text
 from ludory.cli.common.options import File, GameOptions, Maybe, Seconds, seat_names
 from ludory.cli.common.parser import parse, typed
-from ludory.cli.common.showing import outcome
+from ludory.cli.common.showing import games_bar, outcome
 from ludory.errors import OptionError
 from ludory.visible import visible
 
@@ -59,6 +59,14 @@ class _Options(GameOptions):
     """Seconds between moves (default: 0.8 at a terminal, else 0)."""
     html: Maybe[File] = None
     """Write a page with the whole game instead of showing it here."""
+    gif: Maybe[File] = None
+    """Write an animated picture instead of showing the game here."""
+    mp4: Maybe[File] = None
+    """Write a video instead of showing the game here."""
+    speed: Annotated[Maybe[float], arg(metavar="MOVES")] = None
+    """Moves per second of --gif and --mp4 (default: 2; arena: 7.5)."""
+    width: Annotated[Maybe[int], arg(metavar="PIXELS")] = None
+    """Width of --gif and --mp4 (default: that of the game's picture)."""
     svg: Maybe[File] = None
     """Write one picture instead of showing the game here."""
     move: Annotated[Maybe[int], arg(metavar="N")] = None
@@ -68,7 +76,7 @@ class _Options(GameOptions):
 
 
 def run(argv: list[str]) -> int:
-    """Show a game move by move; with --html or --svg, write that instead and say where it is."""
+    """Show a game move by move; with --html, --gif, --mp4 or --svg, write that instead and say where it is."""
     chosen = parse(_Options, argv, "watch")
     if Path(chosen.game).is_file() or chosen.game.endswith(".json"):
         _watch_replay(chosen)
@@ -85,8 +93,8 @@ def _watch_replay(chosen: _Options) -> None:
         raise OptionError(f"{chosen.game} is a replay: it already has its agents, seed and options; leave these out")
     replay = read_replay(chosen.game)
     game = make_game(replay.game, **replay.options)
-    _check_seat(chosen.seat, game)
-    if not (chosen.html or chosen.svg):
+    _check(chosen, game)
+    if not _writes(chosen):
         _animate(game, replay.agents, _again(replay), chosen)
     _write(chosen, replay, game)
 
@@ -97,11 +105,11 @@ def _watch_agents(chosen: _Options) -> None:
     from ludory.data.replay import as_replay
 
     game = chosen.make(chosen.game)
-    _check_seat(chosen.seat, game)
+    _check(chosen, game)
     names = seat_names(game.facts.players, chosen.agents)
     playthrough = Playthrough(game, [make_agent(name, game) for name in names], chosen.seed)
     try:
-        if chosen.html or chosen.svg:
+        if _writes(chosen):
             for _ in playthrough:
                 pass
         else:
@@ -110,9 +118,23 @@ def _watch_agents(chosen: _Options) -> None:
         _write(chosen, as_replay(playthrough, names), game)
 
 
-def _check_seat(seat: int | None, game: Game) -> None:
-    if seat is not None and seat >= game.facts.players:
-        raise OptionError(f"--seat {seat}: must be all or 0 to {game.facts.players - 1}")
+def _writes(chosen: _Options) -> bool:
+    return any((chosen.html, chosen.gif, chosen.mp4, chosen.svg))
+
+
+def _check(chosen: _Options, game: Game) -> None:
+    """Check everything that can be wrong before a game is played."""
+    from ludory.data.viewing.replay_video import check_replay_video
+
+    if chosen.seat is not None and chosen.seat >= game.facts.players:
+        raise OptionError(f"--seat {chosen.seat}: must be all or 0 to {game.facts.players - 1}")
+    for name, file in (("gif", chosen.gif), ("mp4", chosen.mp4)):
+        check_ending(f"--{name}", file, f".{name}")
+        if file is not None:
+            check_replay_video(file, game, chosen.speed, chosen.width)
+    for option, value in (("--speed", chosen.speed), ("--width", chosen.width)):
+        if value is not None and not (chosen.gif or chosen.mp4):
+            raise OptionError(f"{option} is for videos: add --gif FILE or --mp4 FILE")
 
 
 def _live(playthrough: Playthrough) -> Iterator[Position]:
@@ -128,13 +150,16 @@ def _again(replay: Replay) -> Iterator[Position]:
 
 
 def _animate(game: Game, names: Sequence[str], positions: Iterator[Position], chosen: _Options) -> None:
-    from ludory.data.playthrough import move_words
+    from ludory.data.playthrough import Narrator
     from ludory.envs.pictures import show, text_picture
 
     terminal = sys.stdout.isatty()
     delay = chosen.delay if chosen.delay is not None else DELAY if terminal else 0.0
+    told = Narrator(game, chosen.seat)
     for engine, move in positions:
-        words = visible(", ".join(names)) if move is None else move_words(game, engine, move)
+        words = told(engine, move)
+        if move is None:
+            words = visible(", ".join(names))
         show(f"{CLEAR if terminal else ''}-- {words}\n\n{text_picture(game, engine.state, 0, chosen.seat)}\n")
         time.sleep(delay)
 
@@ -150,10 +175,21 @@ def _write(chosen: _Options, replay: Replay, game: Game) -> None:
         write_text(chosen.svg, _picture(game, replay, chosen.move, chosen.seat))
         print(f"The picture is in {chosen.svg}")
     if chosen.html:
-        from ludory.web.replay_page import replay_html
+        from ludory.data.viewing.replay_page import replay_html
 
         write_text(chosen.html, replay_html(replay, chosen.seat))
         print(f"The page is in {chosen.html}; open it in a browser")
+    for file in (chosen.gif, chosen.mp4):
+        if file is not None:
+            _film(file, replay, game, chosen)
+            print(f"The video is in {visible(file)}")
+
+
+def _film(file: Path, replay: Replay, game: Game, chosen: _Options) -> None:
+    from ludory.data.viewing.replay_video import replay_video
+
+    with games_bar(len(replay.moves) + 1, title=str(visible(file)), unit="frames") as advance:
+        replay_video(file, replay, chosen.seat, chosen.speed, chosen.width, game, lambda: advance(1))
 
 
 def _picture(game: Game, replay: Replay, move: int | None, seat: int | None) -> str:

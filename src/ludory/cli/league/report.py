@@ -61,7 +61,7 @@ def tell_what_is_missing() -> None:
 
 def _report(folder: Path, out: Path) -> int:
     import ludory
-    from ludory.algorithms.league.report.build import ReportOrigin, make_report
+    from ludory.algorithms.league.report.build import ReportOrigin, make_report, standing
     from ludory.algorithms.league.report.files import write_report
     from ludory.algorithms.league.report.input import read_league
     from ludory.benchmarks.harness.machine import origin
@@ -73,13 +73,7 @@ def _report(folder: Path, out: Path) -> int:
     files = write_report(made, out)
     for warning in made.warnings:
         print(f"warning: {visible(warning)}")
-    strongest = made.by_strength()[:1]
-    for one in strongest:
-        rating = f"{one.rating.elo:.0f} ± {one.rating.deviation:.0f}" if one.rating else "-"
-        mass = "-" if one.nash is None else f"{one.nash:.3f}"
-        print(f"strongest: {visible(one.player.id)}, Nash mass {mass}, rating {rating}, {one.games} games")
-    if not strongest:
-        print("no two players that never change have met yet: there are no ratings")
+    print(visible(standing(made)))
     print(f"report: {files[-1]}")
     return 0
 

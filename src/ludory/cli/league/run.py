@@ -10,18 +10,18 @@ from tyro.conf import arg
 
 from ludory.cli.common.options import (
     Count,
+    EnvId,
     Flag,
     Folder,
     FolderArgument,
     GameOptions,
     Maybe,
-    behind_dashes,
     common_fields,
     count,
     learner_options,
     parse_options,
 )
-from ludory.cli.common.parser import parse, typed
+from ludory.cli.common.parser import parse, parse_with_learner, typed
 from ludory.errors import OptionError
 
 from .report import tell_what_is_missing
@@ -54,7 +54,7 @@ class _Run(GameOptions):
     Example: ludory league run --env Arena2P-v0 --teacher pi_sup.ludory --budget 20m --out runs/league
     """
 
-    env: str
+    env: EnvId
     """Id of a zero-sum game."""
     teacher: str
     """Checkpoint of the supervised policy."""
@@ -106,8 +106,7 @@ class _Run(GameOptions):
 
 def run(argv: list[str]) -> int:
     """Begin a league; returns the exit code."""
-    own, behind = behind_dashes(argv)
-    chosen = parse(_Run, own, "league run")
+    chosen, behind = parse_with_learner(_Run, argv, "league run")
     from ludory.algorithms.league.config import LeagueConfig
     from ludory.algorithms.league.matchmaking.opponent_choice import Matchmaking
     from ludory.algorithms.league.matchmaking.snapshots import SnapshotRules

@@ -49,7 +49,11 @@ def run(argv: list[str]) -> int:
     chosen = parse(_Options, argv, "new")
     folder, id = write_package(chosen.kind, chosen.name, chosen.into)
     print(f"{folder}: a package with the {chosen.kind} {id!r}. Type next:\n")
-    print(f"  cd {folder}\n  python -m pytest\n  pip install --no-deps --editable .\n  ludory list {chosen.kind}s")
+    print(f"  cd {folder}\n  pip install pytest                       # what the test needs")
+    print("  python -m pytest                         # run the test; it passes as it stands")
+    print(f"  pip install --no-deps --editable .       # from now on `ludory list {chosen.kind}s` shows it")
+    if chosen.kind == "game":
+        print(f"  ludory check {id}                        # prove that it keeps the contract, again after each change")
     return 0
 
 

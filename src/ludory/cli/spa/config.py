@@ -24,8 +24,17 @@ def run(argv: list[str]) -> int:
     return run_job("spa config", "Configurations of `ludory spa run`.", JOBS, argv)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _List:
+    """Print the names of the configurations that come with Ludory.
+
+    Example: ludory spa config list
+    """
+
+
 def list_names(argv: list[str]) -> int:
     """Print the names; returns the exit code."""
+    parse(_List, argv, "spa config list")
     from ludory.algorithms.world_model.config import config_names
 
     print("\n".join(config_names()))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tyro.conf import arg
 
 from ludory.algorithms.world_model.config import EvalConfig, GenerateConfig, SFTConfig, TextConfig
-from ludory.cli.common.options import Assignments, Folder, Maybe, parse_options
+from ludory.cli.common.options import Assignments, EnvId, Folder, Maybe, parse_options
 from ludory.cli.common.parser import parse
 from ludory.errors import OptionError
 from ludory.visible import visible
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class PlayedText:
     """How the game is shown."""
 
-    env: str = "Sokoban-v0"
+    env: EnvId = "Sokoban-v0"
     """Id of a game with rooms and a text codec."""
     option: Assignments = ()
     """Option of the game, e.g. --option success_rate=0.8."""

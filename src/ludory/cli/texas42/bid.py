@@ -11,6 +11,7 @@ from tyro.conf import UseAppendAction, arg
 from ludory.cli.common.files import check_ending, write_drawing
 from ludory.cli.common.options import File, Flag, Maybe
 from ludory.cli.common.parser import parse, typed
+from ludory.cli.common.showing import games_bar
 from ludory.errors import OptionError
 
 from .words import Hand, declaration
@@ -32,8 +33,12 @@ class _Options:
     """Hand of the bidder, "6-4,5-5,4-2,3-1,2-0,1-1,0-0"."""
     decl: Annotated[int | None, typed(declaration, "DECL"), arg(aliases=["--trump"])] = None
     """One declaration only, 0..9 or a name (default: all)."""
-    mode: Mode = "rollout"
-    """How to find out; rollout plays with hidden hands."""
+    mode: Maybe[Mode] = None
+    """How to find out (default: calibrated at once, then rollout).
+    calibrated: a model fitted to played contracts, in a second;
+    mapped: the same, with some exact values;
+    rollout: plays --samples hands with hidden cards for each declaration, in minutes;
+    double_dummy: --samples hands with all cards open."""
     beside: UseAppendAction[tuple[Mode, ...]] = ()
     """Another way, shown beside it."""
     samples: int = 50
@@ -75,7 +80,11 @@ def run(argv: list[str]) -> int:
                 )
         check_count("--show", chosen.show, 0)
         return _investigate(chosen, held)
-    modes = [chosen.mode, *(mode for mode in chosen.beside if mode != chosen.mode)]
+    mode = chosen.mode or "rollout"
+    if chosen.mode is None and not chosen.json:
+        print(_table(_chances("calibrated", held, decls, chosen)))
+        print(f"\nRefining with {chosen.samples} played hands for each declaration; Ctrl+C stops it.\n", flush=True)
+    modes = [mode, *(other for other in chosen.beside if other != mode)]
     found = [_chances(mode, held, decls, chosen) for mode in modes]
     print(json.dumps([_as_json(one) for one in found], indent=2) if chosen.json else "\n\n".join(map(_table, found)))
     if chosen.poster:
@@ -99,7 +108,8 @@ def _chances(mode: str, held: int, decls: tuple[int, ...], chosen: _Options) -> 
         return mapped(held, chosen.seed, decls)
     if mode == "double_dummy":
         return double_dummy(held, chosen.samples, chosen.seed, decls)
-    return rollout(held, chosen.samples, chosen.seed, decls, chosen.worlds)
+    with games_bar(len(decls), title="declarations") as advance:
+        return rollout(held, chosen.samples, chosen.seed, decls, chosen.worlds, progress=advance)
 
 
 def _table(one: Chances) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from tyro.conf import arg
 
@@ -70,13 +70,15 @@ def begin(argv: list[str]) -> int:
 
 def resume(argv: list[str]) -> int:
     """Go on with a flywheel; returns the exit code."""
-    from ludory.algorithms.texas42.oracle import flywheel
-
-    return resume_turns("texas42 flywheel resume", argv, flywheel.OracleFlywheelState, flywheel.OracleFlywheel)
+    return resume_turns("texas42 flywheel resume", argv, _classes)
 
 
 def status(argv: list[str]) -> int:
     """Show a flywheel; returns the exit code."""
+    return show_turns("texas42 flywheel status", argv, _classes)
+
+
+def _classes() -> Any:
     from ludory.algorithms.texas42.oracle import flywheel
 
-    return show_turns("texas42 flywheel status", argv, flywheel.OracleFlywheelState)
+    return flywheel.OracleFlywheelState, flywheel.OracleFlywheel

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from ludory.cli.common.parser import typed
-from ludory.envs.texas42.tiles import DECLARATIONS, NELLO_HIGH, parse_tile
 from ludory.errors import OptionError
 
 
@@ -15,6 +14,8 @@ def declaration(text: str) -> int:
     Raises:
         OptionError: there is no such declaration.
     """
+    from ludory.envs.texas42.tiles import DECLARATIONS, NELLO_HIGH  # compiles: --help must not wait for it
+
     names = DECLARATIONS[:NELLO_HIGH]
     name = text.strip().lower().replace("-", " ")
     if name.isdecimal() and int(name) < len(names):
@@ -44,6 +45,8 @@ def hand(text: str) -> tuple[int, ...]:
     Raises:
         OptionError: these are not seven different tiles.
     """
+    from ludory.envs.texas42.tiles import parse_tile
+
     tiles = sorted({parse_tile(part) for part in text.split(",")})
     if len(tiles) != 7 or text.count(",") != 6:
         raise OptionError(f"hand {text!r}: must be seven different tiles, such as 6-4,5-5,4-2,3-1,2-0,1-1,0-0")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ludory.cli.common.options import (
     Assignments,
+    EnvId,
     Flag,
     Folder,
     FolderArgument,
@@ -57,7 +58,7 @@ class _Run(FlywheelSteps, GameOptions):
     Example: ludory flywheel run --env Hanabi2P-v0 --blueprint hanabi/smartbot --games 500 --out runs/flywheel
     """
 
-    env: str
+    env: EnvId
     """Id of a game."""
     blueprint: str
     """Agent to begin with: a rule bot or a checkpoint."""
@@ -103,17 +104,19 @@ def begin(argv: list[str]) -> int:
 
 def resume(argv: list[str]) -> int:
     """Go on with a flywheel; returns the exit code."""
-    from ludory.algorithms.flywheel.machine import Flywheel
-    from ludory.algorithms.flywheel.state import FlywheelState
-
-    return resume_turns("flywheel resume", argv, FlywheelState, Flywheel)
+    return resume_turns("flywheel resume", argv, _classes)
 
 
 def status(argv: list[str]) -> int:
     """Show a flywheel; returns the exit code."""
+    return show_turns("flywheel status", argv, _classes)
+
+
+def _classes() -> tuple[type[TurnsState], type[Turns[Any]]]:
+    from ludory.algorithms.flywheel.machine import Flywheel
     from ludory.algorithms.flywheel.state import FlywheelState
 
-    return show_turns("flywheel status", argv, FlywheelState)
+    return FlywheelState, Flywheel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,19 +145,24 @@ class _Status:
     """Print the state as JSON, for programs."""
 
 
-def resume_turns(command: str, argv: list[str], state: type[TurnsState], kind: type[Turns[Any]]) -> int:
+Classes = Callable[[], "tuple[type[TurnsState], type[Turns[Any]]]"]
+"""Imports the state and the machine of a kind of flywheel, after the arguments were read."""
+
+
+def resume_turns(command: str, argv: list[str], classes: Classes) -> int:
     """Go on with the flywheel in a folder; returns the exit code."""
     chosen = parse(_Resume, argv, command)
+    state, kind = classes()
     if chosen.dry_run:
         print(state.read(chosen.folder).plan(chosen.folder))
         return 0
     return run_turns(kind.resume(chosen.folder, chosen.turns), chosen.once)
 
 
-def show_turns(command: str, argv: list[str], state: type[TurnsState]) -> int:
+def show_turns(command: str, argv: list[str], classes: Classes) -> int:
     """Show the flywheel in a folder; returns the exit code."""
     chosen = parse(_Status, argv, command)
-    found = state.read(chosen.folder)
+    found = classes()[0].read(chosen.folder)
     if chosen.json:
         print((chosen.folder / found.file).read_text(encoding="utf-8"), end="")
         return 0

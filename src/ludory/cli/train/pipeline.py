@@ -10,7 +10,7 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from ludory.cli.common.options import Flag, Folder, GameOptions
+from ludory.cli.common.options import EnvId, Flag, Folder, GameOptions
 from ludory.cli.common.parser import parse
 from ludory.cli.league.report import tell_what_is_missing
 from ludory.errors import OptionError
@@ -25,7 +25,7 @@ class _Options(GameOptions):
     Example: ludory train pipeline --env Arena2P-v0 --option observation=tactical --out runs/arena
     """
 
-    env: str
+    env: EnvId
     """Id of a zero-sum game in which all seats move at once."""
     out: Folder
     """Folder of everything."""

@@ -13,38 +13,70 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, Suppress, arg
 
+from ludory.arguments import options_of, print_config, read_arguments, show_help
 from ludory.cli.common.files import file_with_suffix
-from ludory.cli.common.options import Count, File, Flag, Folder, GameOptions, Maybe, behind_dashes, learner_options
-from ludory.cli.common.parser import parse, parse_known
+from ludory.cli.common.options import (
+    Count,
+    EnvId,
+    File,
+    Flag,
+    Folder,
+    GameOptions,
+    Maybe,
+    behind_dashes,
+    learner_options,
+    parse_options,
+)
+from ludory.cli.common.parser import parse, parse_known, typed
 from ludory.errors import OptionError, UnknownIdError
 
+from .closing import print_closing
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ludory.algorithms.running.folder_lock import FileLock
+    from ludory.algorithms.tuned.plan import PlannedStage
+    from ludory.algorithms.tuned.settings import TunedSettings
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Options(GameOptions):
     """Train an algorithm on a game. Ctrl+C loses nothing; --help with an ALGORITHM shows its own options, too.
 
-    Example: ludory train ppo --env HanabiSmall2P-v0 --timesteps 5e6
+    Where an algorithm has tuned settings for the game, they are the defaults, and a line says which they are.
+
+    Example: ludory train ppo --env Hanabi2P-v0
     """
 
     algorithm: Positional[Maybe[str]] = None
     """Id of an algorithm, see `ludory list algorithms`; or pipeline."""
-    env: Maybe[str] = None
+    env: Maybe[EnvId] = None
     """Id of a game, see `ludory list games`; with --data that of the recorded games."""
     data: Maybe[Folder] = None
     """Recorded games to learn from, as --dataset; the game is theirs, and need not be installed."""
     policy: str = "auto"
     """Network, see `ludory list networks`, e.g. "gru(memory_size=128)"; auto: the algorithm's choice, mostly mlp."""
     timesteps: Maybe[Count] = None
-    """Decisions in all, made or read (default: 2,000,000; with a dataset those of all epochs)."""
+    """Decisions in all, made or read (default: as tuned, else 2,000,000; with a dataset those of all epochs)."""
     minutes: Maybe[float] = None
-    """Stop after so many minutes, even if timesteps are left."""
+    """Stop after so many minutes, even if timesteps are left; stages share them."""
     out: Maybe[File] = None
     """File of the model (default: runs/ALGORITHM-GAME.ludory)."""
     resume: Flag = False
     """Go on with the run in --out, if there is one."""
+    untuned: Flag = False
+    """Do not use tuned settings."""
+    log: Annotated[tuple[str, ...], typed(_names, "NAMES")] = ("csv",)
+    """Logs of metrics, comma-separated: csv, tensorboard, wandb."""
+    verbose: Flag = False
+    """Print a table of metrics after every iteration."""
+    eval_games: int = 200
+    """Games that the trained agent plays at the end for its score; 0: none."""
     save_every: Annotated[float, arg(metavar="SECONDS")] = 60.0
     """Time between checkpoints."""
     progress: Flag = False
@@ -76,13 +108,17 @@ def run(argv: list[str]) -> int:
         return pipeline(argv[1:])
     own, behind = behind_dashes(argv)
     typed = [one for one in own if one not in ("-h", "--help")]
-    chosen, rest = parse_known(_Options, typed, "train")
-    chosen = dataclasses.replace(chosen, behind=behind)
+    chosen, found = parse_known(_Options, typed, "train")
+    rest, chosen = found.rest, dataclasses.replace(chosen, behind=behind or found.behind)
     if len(typed) < len(own) or chosen.algorithm is None:
         return _help(chosen.algorithm)
     if chosen.data is not None:
         chosen = _with_header(chosen)
         rest = ["--dataset", str(chosen.data), *rest]
+    if found.prints_config:
+        last = _stages(chosen, rest, *_tuned(chosen, rest))[-1]
+        print_config("ludory train", found.values(chosen) | last.config)
+        return 0
     from ludory.algorithms.running.train_to_file import training_lock
 
     with training_lock(chosen.file) as lock:  # before the file is read: it is as whoever held the lock left it
@@ -91,35 +127,103 @@ def run(argv: list[str]) -> int:
 
 def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
     from ludory.algorithms.running.interrupt import exit_code
+    from ludory.algorithms.running.metric_logs import check_logs
     from ludory.algorithms.running.train_to_file import train_to_file
+    from ludory.algorithms.tuned.plan import PlannedStage
 
-    model = _model(chosen, rest)
-    file, timesteps = chosen.file, chosen.timesteps or model.planned_timesteps
-    if model.num_timesteps >= timesteps:
-        longer = "--timesteps" if chosen.timesteps or not hasattr(model.config, "num_epochs") else "--num-epochs"
-        print(f"{file} has {model.num_timesteps:,} timesteps already; ask for more with {longer}")
-        return 0
-    with _log_on_stderr():
-        interrupted = train_to_file(
-            model,
-            timesteps,
-            file,
-            save_every=chosen.save_every,
-            minutes=chosen.minutes,
-            progress_bar=sys.stderr.isatty() or chosen.progress,
-            lock=lock,
+    check_logs(chosen.log)
+    kind, tuned = _tuned(chosen, rest)
+    if tuned and tuned.stages and chosen.file.exists() and not _begun_in_stages(chosen.file, tuned):
+        tuned = None
+    if chosen.file.exists() and tuned is None:  # goes on as it began
+        plan = [PlannedStage("whole", None, {}, chosen.timesteps or 0, 1.0)]
+    else:
+        plan = _stages(chosen, rest, kind, tuned)
+    files = [*(_stage_file(chosen.file, stage.name) for stage in plan[:-1]), chosen.file]
+    begun = max((k for k, file in enumerate(files) if file.exists()), default=0)
+    for k, (stage, file) in list(enumerate(zip(plan, files, strict=True)))[begun:]:
+        last = k == len(plan) - 1
+        model = _model(chosen, rest, kind, tuned, stage, file, files[k - 1] if k else None)
+        model.verbose = int(chosen.verbose)
+        timesteps = stage.timesteps or model.planned_timesteps
+        if model.num_timesteps >= timesteps:
+            if last:
+                longer = (
+                    "--timesteps" if chosen.timesteps or not hasattr(model.config, "num_epochs") else "--num-epochs"
+                )
+                print(f"{file} has {model.num_timesteps:,} timesteps already; ask for more with {longer}")
+            continue
+        with _log_on_stderr():
+            interrupted = train_to_file(
+                model,
+                timesteps,
+                file,
+                save_every=chosen.save_every,
+                minutes=chosen.minutes and chosen.minutes * stage.share,
+                progress_bar=sys.stderr.isatty() or chosen.progress,
+                lock=lock if last else None,
+                logs=chosen.log,
+            )
+        again = (
+            f"; go on with `ludory train {chosen.algorithm} --env {model.game.id} --out {chosen.file} --resume`"
+            if interrupted
+            else ""
         )
-    again = (
-        f"; go on with `ludory train {chosen.algorithm} --env {model.game.id} --out {file} --resume`"
-        if interrupted
-        else ""
+        folder = getattr(model.config, "checkpoint_dir", None)
+        kept = f", checkpoints and logs in {folder}" if folder else ""
+        part = f" (stage {stage.name}, {k + 1} of {len(plan)})" if len(plan) > 1 else ""
+        what = "interrupted" if interrupted else "trained"
+        print(f"{what}{part}: {model.num_timesteps:,} timesteps, model in {file}{kept}{again}", flush=True)
+        if interrupted:
+            return exit_code(interrupted)
+        if last:
+            done = model.num_timesteps + sum(earlier.timesteps for earlier in plan[:-1])
+            print_closing(model, file, done, chosen.eval_games, tuned)
+    return 0
+
+
+def _stage_file(file: Path, name: str) -> Path:
+    return file.with_name(f"{file.stem}-{name}{file.suffix}")
+
+
+def _begun_in_stages(file: Path, tuned: TunedSettings) -> bool:
+    return any(_stage_file(file, stage.name).exists() for stage in tuned.stages[:-1])
+
+
+def _tuned(chosen: _Options, rest: list[str]) -> tuple[Any, TunedSettings | None]:
+    """The algorithm's class, and its tuned settings for the game, unless the options rule them out."""
+    from ludory.algorithms.tuned.settings import tuned_for
+    from ludory.plugins import algorithms, games
+
+    kind = algorithms.load(chosen.algorithm or "")
+    if chosen.untuned or chosen.env is None or chosen.data is not None:
+        return kind, None
+    tuned = tuned_for(kind.id, games.get(chosen.env).id)
+    ruled_out = [name for name in ("--init-from", "--preset") if any(word.split("=")[0] == name for word in rest)]
+    ruled_out += ["--policy"] if chosen.policy != "auto" else []
+    if tuned and ruled_out:
+        print(f"{chosen.algorithm} for {tuned.game}: no tuned settings with {ruled_out[0]}", file=sys.stderr)
+        return kind, None
+    return kind, tuned
+
+
+def _stages(chosen: _Options, rest: list[str], kind: Any, tuned: TunedSettings | None) -> list[PlannedStage]:
+    """The stages of the training; what was typed wins over tuned settings."""
+    from ludory.algorithms.tuned.plan import plan_training
+    from ludory.envs.make import make_game
+
+    if chosen.env is None and chosen.data is None:
+        raise UnknownIdError(
+            "--env is missing: name a game, see `ludory list games`; or recorded games to learn from, with --data"
+        )
+
+    def make(options: Mapping[str, Any]) -> Any:
+        return make_game(chosen.env or "", **{**options, **parse_options(chosen.option)}) if options else chosen.game()
+
+    presets = kind.presets.get(_preset(rest), {})
+    return plan_training(
+        kind, tuned, make, lambda default: _config(kind, chosen, rest, default), chosen.timesteps, presets
     )
-    folder = getattr(model.config, "checkpoint_dir", None)
-    kept = f", checkpoints and logs in {folder}" if folder else ""
-    print(
-        f"{'interrupted' if interrupted else 'trained'}: {model.num_timesteps:,} timesteps, model in {file}{kept}{again}"
-    )
-    return exit_code(interrupted) if interrupted else 0
 
 
 class _StderrLines(logging.Handler):
@@ -150,12 +254,10 @@ def _help(algorithm: str | None) -> int:
     if algorithm is None:
         print("\nName an algorithm to see its own options: ludory train ppo --help")
         return 0
-    import tyro
-
     from ludory.plugins import algorithms
 
     print()
-    tyro.cli(algorithms.load(algorithm).config_class, prog=f"ludory train {algorithm}", args=["--help"])
+    show_help(algorithms.load(algorithm).config_class, f"ludory train {algorithm}")
     return 0
 
 
@@ -177,32 +279,52 @@ def _with_header(chosen: _Options) -> _Options:
     return dataclasses.replace(chosen, env=header.game, recorded=header)
 
 
-def _model(chosen: _Options, rest: list[str]) -> Any:
-    """The model of --out, or a new one."""
+def _model(
+    chosen: _Options,
+    rest: list[str],
+    kind: Any,
+    tuned: TunedSettings | None,
+    stage: PlannedStage,
+    file: Path,
+    before: Path | None,
+) -> Any:
+    """The model of a file, or a new one, which starts from the weights of the stage before it."""
     from ludory.algorithms.running.folder_lock import is_first_process
-    from ludory.plugins import algorithms
 
-    kind = algorithms.load(chosen.algorithm or "")
-    file = chosen.file
     if file.exists() and (chosen.resume or is_first_process()):
         if not chosen.resume:
             raise OptionError(f"{file} exists; add --resume to go on with it, or name another file with --out")
         model = kind.load(file)
-        changes = _allowed_changes(chosen, model, _config(kind, chosen, rest, model.config))
+        changes = _allowed_changes(chosen, model, _config(kind, chosen, rest, model.config), stage)
         return kind.load(file, **changes) if changes else model
-    if chosen.env is None:
-        raise UnknownIdError(
-            "--env is missing: name a game, see `ludory list games`; or recorded games to learn from, with --data"
-        )
-    game = chosen.game()
-    suited = kind.suited_to(game)
-    config = _config(kind, chosen, rest, kind.config_class(**suited | kind.presets.get(_preset(rest), {})))
-    if suited:
-        told = ", ".join(f"{name}={config[name]}" for name in suited)
-        print(f"{chosen.algorithm} for {game.name}: {told}", flush=True)
+    config = stage.config
+    if before is not None:
+        config["init_from"] = str(before)
     if "checkpoint_dir" in config:
-        config["checkpoint_dir"] = config["checkpoint_dir"] or str(chosen.file.with_suffix(""))
-    return kind(chosen.policy, game, **config)
+        config["checkpoint_dir"] = config["checkpoint_dir"] or str(file.with_suffix(""))
+    _say_settings(chosen, kind, stage, tuned, first=before is None)
+    policy = tuned.policy if tuned and chosen.policy == "auto" else chosen.policy
+    return kind(policy, stage.game, **config)
+
+
+def _say_settings(chosen: _Options, kind: Any, stage: PlannedStage, tuned: TunedSettings | None, first: bool) -> None:
+    """Say which settings a new model takes, where they are not the algorithm's own, and who plays."""
+    from ludory.algorithms.config import said_seats
+
+    game, config, lines = stage.game, stage.config, []
+    if tuned and first:
+        lines.append(f"tuned settings ({tuned.says()}); --untuned leaves them out")
+        if tuned.reached:
+            lines.append(f"they reached {tuned.reached.says(tuned.baseline)}")
+    elif not tuned and (suited := kind.suited_to(game)):
+        lines.append(", ".join(f"{name}={config[name]}" for name in suited))
+    if stage.reduced:
+        changed = ", ".join(f"{name}={config[name]}" for name in stage.reduced)
+        lines.append(f"smaller batches, because the training is short: {changed}")
+    if first and "others" in config and (seats := said_seats(game.facts, config["seats"], config["others"])):
+        lines.append(seats)
+    for line in lines:
+        print(f"{chosen.algorithm} for {game.id or game.name}: {line}", flush=True)
 
 
 def _preset(rest: list[str]) -> str:
@@ -213,10 +335,10 @@ def _preset(rest: list[str]) -> str:
 
 def _config(kind: Any, chosen: _Options, rest: list[str], default: Any) -> dict[str, Any]:
     """Fields of the algorithm's config; options behind `--` are those of the learner that it lets learn."""
-    import tyro
-
     name, behind = chosen.algorithm, chosen.behind
-    config = tyro.cli(kind.config_class, prog=f"ludory train {name}", args=rest, default=default)
+    config = read_arguments(
+        kind.config_class, rest, f"ludory train {name}", default=default, others=options_of(_Options)
+    )
     if behind and not hasattr(config, "learner_options"):
         raise OptionError(
             f"{' '.join(behind)}: options behind -- are for algorithms with a learner, such as league; leave the -- out"
@@ -227,7 +349,7 @@ def _config(kind: Any, chosen: _Options, rest: list[str], default: Any) -> dict[
     return fields
 
 
-def _allowed_changes(chosen: _Options, model: Any, config: dict[str, Any]) -> dict[str, Any]:
+def _allowed_changes(chosen: _Options, model: Any, config: dict[str, Any], stage: PlannedStage) -> dict[str, Any]:
     """A resumed run goes on as it began: another game or option is a mistake, not a wish, except where the algorithm allows it."""
     changes = {name: value for name, value in config.items() if getattr(model.config, name) != value}
     for name, value in changes.items():
@@ -239,7 +361,8 @@ def _allowed_changes(chosen: _Options, model: Any, config: dict[str, Any]) -> di
     if chosen.env is None or (model.game.recorded is not None and chosen.env == model.game.id):
         return changes
     game = chosen.game()
-    if (game.id, dict(game.options)) != (model.game.id, dict(model.game.options)):
+    began_with = [(made.id, dict(made.options)) for made in (game, stage.game or game)]  # as typed, and as tuned
+    if (model.game.id, dict(model.game.options)) not in began_with:
         raise OptionError(
             f"{chosen.file} was trained on {model.game.id} with options {dict(model.game.options)}, "
             f"not {game.id} with {dict(game.options)}; name another file with --out"

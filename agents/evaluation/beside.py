@@ -1,0 +1,46 @@
+"""`score_beside_baseline`: an agent's score beside that of a baseline, on the same games."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ludory.agents.agent import Agent
+from ludory.envs.game import Game
+
+from .evaluate import evaluate
+from .evaluation_result import Estimate, estimate
+
+
+class ScoreBeside(NamedTuple):
+    """Mean returns of an agent and of a baseline, and the agent's lead, paired by game."""
+
+    agent: Estimate
+    baseline: Estimate
+    lead: Estimate
+
+
+def score_beside_baseline(
+    agent: str | Agent, baseline: str, game: Game, games: int = 1000, seed: int = 0
+) -> ScoreBeside:
+    """Scores of an agent and a baseline.
+
+    Under a shared reward and in games of one seat, each plays all seats of the same games. In other games they play each other: the agent
+    has the seats of the first team (seat 0 where there are no teams), the baseline all others, and every deal is played once with each
+    rotation of the seats.
+
+    Args:
+        agent: name or agent.
+        baseline: name of the baseline.
+        game: to play.
+        games: number of games (deals, where they play each other).
+        seed: of the games.
+    """
+    facts = game.facts
+    if facts.reward == "shared" or facts.players == 1:
+        own, other = (evaluate([one], game, games=games, seed=seed).returns[:, 0] for one in (agent, baseline))
+        return ScoreBeside(estimate(own), estimate(other), estimate(own - other))
+    teams = facts.teams or tuple(range(facts.players))
+    seated = [agent if team == teams[0] else baseline for team in teams]
+    returns = evaluate(seated, game, games=games, seed=seed, rotate=True).returns
+    own, other = returns[:, 0], returns[:, next(k for k, team in enumerate(teams) if team != teams[0])]
+    return ScoreBeside(estimate(own), estimate(other), estimate(own - other))

@@ -1,0 +1,51 @@
+"""What `ludory train` says at its end: the agent's score beside a baseline, and the commands to type next."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ludory.visible import visible
+
+if TYPE_CHECKING:
+    from ludory.algorithms.tuned.settings import TunedSettings
+    from ludory.envs.game import Game
+
+SEED = 1_000_003
+"""Seed of the games that are scored, unlike those of trainings."""
+
+
+def print_closing(model: Any, file: Path, done: int, games: int, tuned: TunedSettings | None) -> None:
+    """Score the model, trained for `done` timesteps, in `games` games, if its agent can play here, and name the next commands."""
+    game = model.game
+    if game.recorded is not None or not game.id or not callable(getattr(model, "as_agent", None)):
+        return
+    baseline = tuned.baseline if tuned else baseline_of(game)
+    if games and game.kernels is not None:  # games whose rules run elsewhere may take minutes
+        from ludory.agents.evaluation.beside import score_beside_baseline
+
+        found = score_beside_baseline(model.as_agent(), baseline, game, games, SEED)
+        together = "each in all seats" if game.facts.reward == "shared" else "against each other"
+        if game.facts.players == 1:
+            together = "on the same games"
+        print(
+            f"score: {found.agent.mean:.2f} ± {found.agent.stderr:.2f}, {baseline} {found.baseline.mean:.2f} ± "
+            f"{found.baseline.stderr:.2f} (mean return ± standard error, {games} games, {together})"
+        )
+    options = "".join(f" --option {name}={value}" for name, value in game.options.items())
+    name, id = shlex.quote(visible(str(file))), shlex.quote(game.id)
+    opponent = "" if game.facts.players == 1 else f" {baseline}"
+    print(
+        "next:\n"
+        f"  ludory eval {name}{opponent} --game {id}{options} --games 2000\n"
+        f"  ludory watch {id} {name}{options} --html game.html\n"
+        f"  ludory train {model.id.partition('-v')[0]} --env {id}{options} --out {name} --resume --timesteps {2 * done}"
+    )
+
+
+def baseline_of(game: Game) -> str:
+    """The rule bot that an agent of a game is compared with; "random" where there is none."""
+    from ludory.cli.games.play import DEFAULT_PARTNERS
+
+    return DEFAULT_PARTNERS.get(game.facts.name, "random")

@@ -1,0 +1,1 @@
+"""Replays as pages and as videos."""

@@ -1,0 +1,126 @@
+"""`replay_html`: a recorded game as a self-contained HTML file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from html import escape
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from ludory.charts.page import page_style
+from ludory.data.playthrough import Narrator
+from ludory.data.replay import Replay, frames
+from ludory.envs.game import Game, State
+from ludory.envs.make import make_game
+from ludory.envs.pictures import plain, text_picture
+from ludory.errors import OptionError
+
+PLACEHOLDER = "{{data}}"
+
+
+class LineTable:
+    """Stores texts that share most of their lines, each line once; `lines[n]` is line n."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def add(self, text: str) -> list[int]:
+        """Numbers of the lines of `text`."""
+        return [self._number(line) for line in text.split("\n")]
+
+    def _number(self, line: str) -> int:
+        number = self._numbers.setdefault(line, len(self.lines))
+        if number == len(self.lines):
+            self.lines.append(line)
+        return number
+
+
+def replay_html(replay: Replay, seat: int | None = None, game: Game | None = None, *, every_view: bool = True) -> str:
+    """A page to step through a replay from the view of any seat; it loads nothing from elsewhere.
+
+    A game without `svg` is shown as text. The page contains all views, so its reader can see all cards. It moves at `Game.pace`.
+
+    Args:
+        replay: the game to show.
+        seat: whose view is shown first; None shows everything.
+        game: the game itself, if its id is not registered.
+        every_view: also the views of the seats; otherwise only that of `seat`.
+
+    Raises:
+        OptionError: there is no such seat.
+        ReplayError: the game does not go as recorded under the rules of this version.
+    """
+    game = game or make_game(replay.game, **replay.options)
+    if seat is not None and not 0 <= seat < game.facts.players:
+        raise OptionError(f"seat={seat!r}: must be None or 0 to {game.facts.players - 1}")
+    seats = range(game.facts.players) if game.facts.hidden_information else []
+    views: list[int | None] = [None, *seats] if every_view else [seat]
+    lines = LineTable()
+    content = {
+        "title": f"{game.facts.name}, {_returns(game, replay.returns)}{'' if replay.finished else ', left before its end'}",
+        "subtitle": ", ".join(f"seat {number}: {name}" for number, name in enumerate(replay.agents)),
+        "about": {
+            "game": replay.game,
+            "options": replay.options,
+            "seed": str(replay.seed),
+            "game index": replay.game_index,
+        }
+        | {key: np.asarray(value).tolist() for key, value in replay.start.items()},
+        "views": ["everything" if view is None else f"seat {view} ({replay.agents[view]})" for view in views],
+        "view": views.index(seat) if seat in views else 0,
+        "positions": list(_positions(replay, game, views, lines)),
+        "speed": game.pace,
+        "lines": lines.lines,
+    }
+    return filled_page(content)
+
+
+def filled_page(content: dict[str, Any]) -> str:
+    """The page to step through pictures; content: JSON values as in `replay_html`."""
+    data = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")  # no text may end the script element
+    page = resources.files(__package__).joinpath("replay.html").read_text(encoding="utf-8")
+    return page.replace("{{style}}", page_style()).replace(PLACEHOLDER, data)
+
+
+def framed_page(page: str, height: int = 720) -> str:
+    """A page within another one, such as a notebook; `height` is in pixels."""
+    return f'<iframe srcdoc="{escape(page)}" style="width: 100%; height: {height}px; border: 0"></iframe>'
+
+
+def _positions(replay: Replay, game: Game, views: Sequence[int | None], lines: LineTable) -> Iterator[dict[str, Any]]:
+    returns, told = np.zeros(game.facts.players), Narrator(game)
+    for number, (engine, move) in enumerate(zip(frames(replay, game), [None, *replay.moves], strict=True)):
+        rewards = np.asarray(engine.rewards[0]) if number else np.zeros_like(returns)
+        returns += rewards
+        yield {
+            "move": told(engine, move),
+            "gain": _gain(game, rewards),
+            "returns": _returns(game, returns.tolist()),
+            "info": game.info(engine.state, 0),
+            **_pictures(game, engine.state, views, lines),
+        }
+
+
+def _pictures(game: Game, state: State, views: Sequence[int | None], lines: LineTable) -> dict[str, list[list[int]]]:
+    """Line numbers of the pictures of each view: "text", and "svg" if the game has it."""
+    pictures = {"text": [lines.add(plain(text_picture(game, state, 0, view))) for view in views]}
+    if game.svg is not None:
+        pictures["svg"] = [lines.add(game.svg(state, 0, view)) for view in views]
+    return pictures
+
+
+def _returns(game: Game, returns: Sequence[float]) -> str:
+    if game.facts.reward == "shared":
+        return f"return {returns[0]:g}"
+    return f"returns {', '.join(f'{value:g}' for value in returns)}"
+
+
+def _gain(game: Game, rewards: Any) -> str:
+    """The rewards of a move; empty if there are none."""
+    if not rewards.any():
+        return ""
+    return f"{rewards[0]:+g}" if game.facts.reward == "shared" else " ".join(f"{value:+g}" for value in rewards)

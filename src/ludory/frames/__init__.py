@@ -1,0 +1,1 @@
+"""Frames: SVG and terminal text as pixels, and pixels as videos."""

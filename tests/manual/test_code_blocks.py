@@ -1,0 +1,62 @@
+"""The code of the manual runs: Python page by page, with the smaller numbers of its notes; `make docs-long` runs it in full."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import os
+import re
+import runpy
+import shlex
+from functools import cache
+from pathlib import Path
+
+import pytest
+from manual.pages import PAGES, blocks, commands, name_of, script
+
+from ludory.cli import main
+
+LONG = os.environ.get("LUDORY_LONG_MANUAL") == "1"
+"""Run the code as it is printed, for hours."""
+WITH_PYTHON = [page for page in PAGES if any(blocks(page, "python"))]
+WITH_COMMANDS = [page for page in PAGES if any(commands(page))]
+
+
+def _missing(page: Path) -> list[str]:
+    """Modules that the notes of a page ask for and that are not installed."""
+    needed = [block.note.removeprefix("needs: ") for block in blocks(page, "python") if block.note.startswith("needs:")]
+    return [name for name in needed if importlib.util.find_spec(name) is None]
+
+
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=name_of)
+def test_python_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if missing := _missing(page):
+        pytest.skip(f"{name_of(page)} needs {', '.join(missing)}")
+    file = tmp_path / f"{page.stem}.py"
+    file.write_text(script(page, full=LONG), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(file), run_name="__main__")
+
+
+SUBCOMMANDS = ("bench", "flywheel", "hanabi", "league", "new", "pokemon", "sokoban", "spa", "sweep", "texas42", "train")
+"""Commands whose first argument has options of its own."""
+
+
+@cache
+def _help(*words: str) -> str:
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text), contextlib.suppress(SystemExit):
+        main([*words, "--help"])
+    return text.getvalue()
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=name_of)
+def test_commands_and_their_options_exist(page: Path) -> None:
+    for command in commands(page):
+        _, verb, *rest = shlex.split(command)
+        words = [verb, rest[0]] if verb in SUBCOMMANDS and rest and not rest[0].startswith("-") else [verb]
+        known = _help(*words)
+        assert known, f"`{command}`: ludory {' '.join(words)} --help prints nothing"
+        for option in (word.partition("=")[0] for word in rest if word.startswith("--") and word != "--"):
+            assert re.search(rf"{re.escape(option)}(?![\w-])", known), f"`{command}`: no option {option}"
