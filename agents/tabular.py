@@ -56,7 +56,7 @@ class TabularAgent(Agent):
     ) -> NDArray[np.float64]:
         """(m, A) probabilities of the actions of `seats` (m,) that see `observations` (m, *shape)."""
         found = np.array([self._rows.get(_key(seat, seen), -1) for seat, seen in zip(seats, observations, strict=True)])
-        uniform = masks / masks.sum(axis=1, keepdims=True)
+        uniform: NDArray[np.float64] = masks / masks.sum(axis=1, keepdims=True)
         return np.where((found >= 0)[:, None], self._table[found], uniform) if len(self._table) else uniform
 
     def probabilities(self, seat: int, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:

@@ -6,7 +6,7 @@ Imperfect Information Games Using CFR+" (arXiv 1407.5042).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,7 +107,7 @@ class RegretTables:
         levels, (sets, actions) = self.tree.levels, self.tree.masks.shape
         others = [other for other in range(self.tree.game.facts.players) if other != seat]
         worth = np.zeros(sets * actions)
-        values = np.zeros(len(levels[-1].parent))
+        values: NDArray[Any] = np.zeros(len(levels[-1].parent))
         for depth in range(len(levels) - 1, 0, -1):
             level, above = levels[depth], levels[depth - 1]
             paid = level.rewards[:, seat] + values

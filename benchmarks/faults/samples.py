@@ -35,7 +35,7 @@ def snapshot(folder: Path) -> None:
 
 def checkpoint(folder: Path) -> None:
     """An untrained model."""
-    sizes = {"num_envs": 2, "n_steps": 2, "batch_size": 4}
+    sizes: dict[str, Any] = {"num_envs": 2, "n_steps": 2, "batch_size": 4}
     make_algorithm("ppo", GAME, "mlp(hidden=(8,))", seed=3, **sizes).save(folder / "model.ludory")
 
 

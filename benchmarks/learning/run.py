@@ -99,7 +99,7 @@ def make_curve(run: TrainingRun, bc: str | None = None) -> dict[str, Any]:
     from .stale import StaleSampler
 
     one, began = run.contender, origin()
-    start = {"init_from": bc, "teacher": bc} if one.from_bc else {}
+    start: dict[str, Any] = {"init_from": bc, "teacher": bc} if one.from_bc else {}
     model = make_algorithm(one.algorithm, run.game, one.policy, seed=run.seed, **one.settings, **start)
     if one.lag:
         model.sampler = StaleSampler(model.sampler.lanes, one.lag, one.taken_for_fresh)

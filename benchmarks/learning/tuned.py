@@ -169,7 +169,8 @@ def _write_scores(rows: list[dict[str, Any]], options: TunedOptions) -> None:
             reached = MeasuredScore(
                 round(float(np.mean(row["scores"])), 4),
                 round(between, 4),
-                *(round(number, 4) for number in row["baseline_score"]),
+                round(row["baseline_score"][0], 4),
+                round(row["baseline_score"][1], 4),
                 games=row["games"],
                 seeds=tuple(row["seeds"]),
                 cpu_minutes=round(row["cpu_minutes"], 2),

@@ -101,8 +101,8 @@ LOOK = BoardLook(
 
 def draw_symmetry(generator: np.random.Generator) -> Symmetry:
     """One of the eight rotations and reflections of the board."""
-    squares = np.rot90(np.arange(SQUARES).reshape(SIDE, SIDE), int(generator.integers(4)))
-    squares = (squares.T if generator.integers(2) else squares).ravel()
+    board = np.rot90(np.arange(SQUARES).reshape(SIDE, SIDE), int(generator.integers(4)))
+    squares = (board.T if generator.integers(2) else board).ravel()
     return Symmetry(np.concatenate([squares, SQUARES + squares]), np.argsort(squares))
 
 

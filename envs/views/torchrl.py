@@ -44,7 +44,7 @@ def make_torchrl(
     return TorchRLEnv(games)
 
 
-class TorchRLEnv(EnvBase):
+class TorchRLEnv(EnvBase):  # type: ignore[misc]  # torchrl has no types where it is absent
     """n games that one policy plays, batch size (n,). Tensors share the memory of what the engine returned.
 
     `observation` is (n, *shape); `action_mask` bool (n, A) says which actions are legal, as TorchRL's transform `ActionMask` and its
@@ -58,7 +58,8 @@ class TorchRLEnv(EnvBase):
 
     def __init__(self, games: GameVectorEnv) -> None:
         super().__init__(device=torch.device(games.engine.device), batch_size=[games.num_envs])
-        self.games, self._next_seed = games, None
+        self.games = games
+        self._next_seed: int | None = None
         count, facts = games.num_envs, games.facts
         self.observation_spec = Composite(
             observation=_observation_spec(facts, count),
