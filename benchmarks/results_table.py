@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 from ludory.atomic import atomic_file
@@ -44,6 +45,15 @@ def _throughput_rows(report: Report) -> Rows:
         if one["ratio"] is not None:
             speeds = (f"{row['name']}: {row['full']['median']:,.0f}/s" for row in (ours, theirs))
             yield ours["section"], *speeds, f"{one['ratio']:.1f}x"
+
+
+def _cores_rows(report: Report) -> Rows:
+    for part in ("engine", "training"):
+        for name, found in report[part].items():
+            one, many = (f"{median(rounds):,.0f}/s" for rounds in found["rounds"].values())
+            goal = report["bars"].get(name)
+            yield f"{part}, {name}", one, many, f"{found['ratio']:.2f}", str(goal or "")
+    yield "engine, two processes of one thread together", "", "", f"{report['processes']:.2f}", ""
 
 
 def _learning_rows(report: Report) -> Rows:
@@ -305,6 +315,7 @@ class ResultsTable(NamedTuple):
 
 TABLES = (
     ResultsTable("what | Ludory | peer | ratio | machine", ("throughput.json",), _throughput_rows),
+    ResultsTable("two cores | 1 thread | 2 threads | ratio | goal | machine, date", ("cores.json",), _cores_rows),
     ResultsTable(
         "agent | game | score | bomb | perfect | beside `hanabi/iggi` on the same decks | trained | machine, date",
         ("demo-Hanabi*.json", "hanabi-bc-Hanabi*.json", "hanabi-ppo-Hanabi*.json"),

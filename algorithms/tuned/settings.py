@@ -1,7 +1,7 @@
 """`TunedSettings`: what an algorithm learns a game well with, and the score that it reached so.
 
-An entry of `ALGORITHM.json` has the fields of `TunedSettings`. `ludory sweep` finds settings, `ludory bench tuned` trains with them and
-measures the entries again.
+An entry of `ALGORITHM.json` has the fields of `TunedSettings`. `ludory bench tuned` trains with them and measures the
+entries again.
 """
 
 from __future__ import annotations
