@@ -136,6 +136,9 @@ def make_formats(learner: Learner, logs: Sequence[str], file: Path) -> list[KVWr
 @contextmanager
 def also_logged(learner: Learner, formats: Sequence[KVWriter]) -> Iterator[None]:
     """While the block runs, `learner` logs to `formats` as well; they are closed afterwards."""
+    if not formats:  # the logger that a user has set stays
+        yield
+        return
     before = learner.logger
     learner.set_logger(Logger(before.dir, [*before.output_formats, *formats]))
     try:

@@ -10,13 +10,13 @@ from collections.abc import Collection
 from dataclasses import fields
 from pathlib import Path
 from tokenize import TokenError
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from zipfile import ZipFile, is_zipfile
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .errors import DataError, OptionError
+
+if TYPE_CHECKING:  # not needed to read JSON: importing it takes time
+    from numpy.typing import NDArray
 
 VARIABLE = "LUDORY_MAX_UNPACKED_MIB"
 """Environment variable with the limit on the unpacked size of a file."""
@@ -142,6 +142,8 @@ def read_npz(file: str | Path) -> dict[str, NDArray[Any]]:
         DataError: the arrays are larger than the limit.
         OSError, ValueError, BadZipFile: the file is missing or damaged.
     """
+    import numpy as np
+
     check_zip(file)
     found: dict[str, NDArray[Any]] = {}
     with ZipFile(file) as archive:

@@ -215,7 +215,7 @@ def test_what_can_not_be_run_is_refused(tmp_path: Path) -> None:
             FlywheelConfig(**TINY | change)
     for change, message in (
         ({"learner_options": {"num_epoch": 2}}, "num_epoch"),
-        ({"learner_options": {"num_epochs": "x"}}, "learner options num_epochs='x'"),
+        ({"learner_options": {"num_epochs": "x"}}, "num_epochs='x': must be an integer"),
         ({"learner_options": {"split_ratio": (0.9, 0.05, 0.05)}}, "games=4: none of them falls into the part 'val'"),
         ({"policy": "mlp(hiden=3)"}, "hiden"),
         ({"search": "sparta({blueprint}, rolouts=20)"}, "rolouts"),

@@ -44,9 +44,8 @@ def test_learns_the_identity_game_in_a_second():
 def test_learns_nearly_the_best_play_against_random_when_it_has_one_seat():
     """Nim with one heap of 1 to 6 sticks, take 1 or 2: the best play wins all but heaps 3 (even) and 6 (+0.5), mean 0.75."""
     game = nim(heaps=1, largest=6)
-    model = PPO(
-        "mlp", game, num_envs=128, n_steps=16, batch_size=512, n_epochs=8, hidden=(64, 64), learning_rate=3e-3, seed=0
-    )
+    sizes = {"num_envs": 128, "n_steps": 16, "batch_size": 512, "n_epochs": 8, "hidden": (64, 64)}
+    model = PPO("mlp", game, learning_rate=3e-3, others="random", seed=0, **sizes)
     assert model.iterate(lambda: True)["rollout/ep_rew_mean"] < 0.4
     model.learn(60_000)
     assert model.iterate(lambda: True)["rollout/ep_rew_mean"] > 0.6

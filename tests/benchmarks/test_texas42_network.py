@@ -50,7 +50,7 @@ def test_a_second_call_finds_the_network_and_gives_the_same_figures(small, tmp_p
 
 def test_wrong_arguments_are_told(capsys):
     assert main(["bench", "texas42-network", "day"]) == 2
-    assert "invalid choice 'day'" in capsys.readouterr().err
+    assert "RECIPE day: must be minute, hour or gpu" in capsys.readouterr().err
     assert main(["bench", "texas42-network", "minute", "--processes", "0"]) == 2
     assert "--processes 0: must be at least 1" in capsys.readouterr().err
 

@@ -109,7 +109,7 @@ def test_partners_take_the_seats_in_order(seat: int, partners: list[str], names:
     ("arguments", "message"),
     [
         (["--seat", "2"], "--seat 2: this game has the seats 0 to 1"),
-        (["--with", "random", "random"], "--with names 2 agents, but 1 seats are free"),
+        (["--with", "random", "random"], "--with names 2 agents, but 1 seat is free"),
         (["--option", "players"], "must be KEY=VALUE"),
         (["--option", "players=3"], "fixes"),
     ],
@@ -199,5 +199,5 @@ def test_an_unwritable_file_is_named(tmp_path: Path) -> None:
 
 
 def test_the_seat_is_all_or_a_number() -> None:
-    with pytest.raises(LudoryError, match="'first': must be all or the number of a seat"):
+    with pytest.raises(LudoryError, match="--seat first: must be all or the number of a seat"):
         watch.run([TINY, "random", "--seat", "first"])

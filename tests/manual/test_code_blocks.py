@@ -19,7 +19,9 @@ from ludory.cli import main
 
 LONG = os.environ.get("LUDORY_LONG_MANUAL") == "1"
 """Run the code as it is printed, for hours."""
-WITH_PYTHON = [page for page in PAGES if any(blocks(page, "python"))]
+ELSEWHERE = "docs/games/pokemon.md"
+"""Run by tests/pokemon/test_manual.py, with the file that it reads and, where it plays, the simulator."""
+WITH_PYTHON = [page for page in PAGES if any(blocks(page, "python")) and name_of(page) != ELSEWHERE]
 WITH_COMMANDS = [page for page in PAGES if any(commands(page))]
 
 

@@ -14,7 +14,7 @@ from ludory.envs.pokemon.backends.install import Installation
 from ludory.plugins import agents, benchmarks, games, networks
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "pokemon.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "games" / "pokemon.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 PLAYS = [code for code in BLOCKS if "gym.make" in code]
 READS = [code for code in BLOCKS if code not in PLAYS]

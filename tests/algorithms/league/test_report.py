@@ -391,7 +391,9 @@ def test_the_page_loads_nothing_and_every_chart_is_also_a_table(small):
     }
     for section in sections:
         assert "<table>" in section
-        picture = ElementTree.fromstring(re.search(r"<svg.*</svg>", section, re.DOTALL)[0])
+    pictures = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
+    assert len(pictures) >= len(sections) - 1  # circles of three are drawn only where there are some
+    for picture in map(ElementTree.fromstring, pictures):
         assert picture.get("role") == "img"
         assert picture.get("aria-label")
 

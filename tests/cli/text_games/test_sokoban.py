@@ -9,7 +9,7 @@ import numpy as np
 from ludory.cli import main
 from ludory.envs.sokoban.bank import read_bank
 
-HARD = Path(__file__).parents[1] / "golden" / "text_games" / "boxoban" / "boxoban_hard.txt"
+HARD = Path(__file__).parents[2] / "golden" / "text_games" / "boxoban" / "boxoban_hard.txt"
 
 
 def test_a_bank_is_written_once(tmp_path, capsys):

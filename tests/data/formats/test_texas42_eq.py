@@ -246,7 +246,7 @@ def test_the_preset_has_the_first_pipelines_defaults_and_what_is_said_besides_wi
     assert texas42_eq._settings(texas42_eq.parse_eq(["--adaptive"])).sampling.adaptive == Adaptive()
     capsys.readouterr()
     assert main([*job[:-2], "old"]) == 2
-    assert "invalid choice 'old'" in capsys.readouterr().err
+    assert "--preset old: must be seed" in capsys.readouterr().err
 
 
 def test_declarations_may_be_asked_for_or_drawn_by_the_seed(tmp_path, capsys):
