@@ -26,28 +26,13 @@ FEWEST_ROWS = 256
 class PackedLinear(nn.Linear):
     """`nn.Linear` over the bits of uint8 rows (m, ceil(in_features / 8)), big-endian as `numpy.packbits` makes them."""
 
-    _columns: tuple[tuple[int, int], NDArray[np.float32]] | None = None
-
     def forward(self, packed: Tensor) -> Tensor:
         """(..., out_features) in the weights' dtype, from (..., ceil(in_features / 8))."""
         rows = packed.shape[:-1].numel()
         if packed.device.type == "cpu" and self.weight.dtype == torch.float32 and rows >= FEWEST_ROWS:
-            columns = self._by_bit(packed.shape[-1] * 8)
-            out: Tensor = _BitSum.apply(packed.flatten(0, -2), self.weight, self.bias, columns)  # type: ignore[no-untyped-call]
+            out: Tensor = _BitSum.apply(packed.flatten(0, -2), self.weight, self.bias)  # type: ignore[no-untyped-call]
             return out.view(*packed.shape[:-1], -1)
         return linear(unpack(packed, self.in_features).to(self.weight.dtype), self.weight, self.bias)
-
-    def _by_bit(self, bits: int) -> NDArray[np.float32]:
-        """The weights with one contiguous row per bit (bits, out), padding bits 0; kept until the weights change.
-
-        Threads that share a batch find it made; two that do not make the same array without holding the interpreter's lock.
-        """
-        now = (self.weight._version, self.weight.data_ptr())
-        if self._columns is None or self._columns[0] != now:
-            columns = np.empty((bits, self.out_features), np.float32)
-            _transpose(self.weight.detach().numpy(), columns)
-            self._columns = now, columns
-        return self._columns[1]
 
 
 def unpack(packed: Tensor, size: int) -> Tensor:
@@ -59,8 +44,11 @@ def unpack(packed: Tensor, size: int) -> Tensor:
 
 class _BitSum(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, packed: Tensor, weight: Tensor, bias: Tensor, columns: NDArray[np.float32]) -> Tensor:
+    def forward(ctx: Any, packed: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         rows = np.ascontiguousarray(packed.numpy())
+        # One contiguous row per bit. It is not kept between calls: fused optimisers change weights without counting a version.
+        columns = np.empty((rows.shape[1] * 8, len(weight)), np.float32)
+        _transpose(weight.detach().numpy(), columns)
         usual = usual_row(rows)
         signs = 1 - 2 * np.unpackbits(usual).astype(np.float32)  # a difference from a set bit takes its weights away
         start = bias.detach().numpy().copy()
@@ -72,14 +60,14 @@ class _BitSum(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor, Tensor, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor, Tensor]:
         (gradient,) = gradients
         (packed,) = ctx.saved_tensors
         rows, grad = np.ascontiguousarray(packed.numpy()), gradient.contiguous().numpy()
         sums = run_parts(_difference_gradient, len(rows), rows, ctx.usual, grad)
         by_bit, total = torch.from_numpy(sum(sums[1:], start=sums[0]))[: ctx.in_features], gradient.sum(0)
         set_bits = torch.from_numpy(np.unpackbits(ctx.usual)[: ctx.in_features].astype(bool)).unsqueeze(1)
-        return None, torch.where(set_bits, total - by_bit, by_bit).t().contiguous(), total, None
+        return None, torch.where(set_bits, total - by_bit, by_bit).t().contiguous(), total
 
 
 def usual_row(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -389,10 +389,10 @@ def test_the_page_loads_nothing_and_every_chart_is_also_a_table(small):
         "Matchmaking",
         "train/loss",
     }
-    for section in sections:
-        assert "<table>" in section
+    drawn = [section for section in sections if "<svg" in section]
+    assert len(drawn) >= 8
+    assert all("<table>" in section for section in drawn)
     pictures = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
-    assert len(pictures) >= len(sections) - 1  # circles of three are drawn only where there are some
     for picture in map(ElementTree.fromstring, pictures):
         assert picture.get("role") == "img"
         assert picture.get("aria-label")

@@ -32,9 +32,9 @@ def explained_variance(model) -> float:
 @pytest.mark.parametrize(("kind", "options"), KINDS, ids=["ppo", "vtrace"])
 def test_only_a_privileged_value_foresees_what_depends_on_both_hidden_cards(kind, options):
     """Rollouts of 10 steps cut games of 4 in the middle, so that the values are learnt through their own bootstrap, too."""
-    seeing = kind("mlp", make_hidden_cards(), privileged_value=True, seats="0", **QUICK, **options).learn(20_000)
+    seeing = kind("mlp", make_hidden_cards(), privileged_value=True, **QUICK, **options).learn(20_000)
     assert explained_variance(seeing) > 0.95
-    blind = kind("mlp", make_hidden_cards(), seats="0", **QUICK, **options).learn(20_000)
+    blind = kind("mlp", make_hidden_cards(), **QUICK, **options).learn(20_000)
     assert explained_variance(blind) < 0.3
 
 
