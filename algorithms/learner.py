@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
-from stable_baselines3.common.logger import Logger, configure
+from stable_baselines3.common.logger import Logger
 from typing_extensions import Self
 
 from ludory.algorithms.running.divergence import diverging
@@ -52,7 +52,7 @@ class Learner(ABC):
     def __init__(self, game: Game, config: Any) -> None:
         self.game, self.config = game, config
         self.num_timesteps = 0
-        self.logger: Logger = configure(None, [])
+        self.logger = Logger(None, [])
         self.time_share = 0.0
         """Used share of the time of a run that is limited by time; schedules follow it as they follow timesteps."""
         self._total_timesteps = 0
