@@ -105,7 +105,7 @@ def _playing(game: str, size: int, threads: int) -> Callable[[float], float]:
             spent += perf_counter() - began
             decisions += size
             masks = turn.masks
-            if len(done := np.flatnonzero(engine.over)):
+            if len(done := np.flatnonzero(engine.terminated | engine.truncated)):
                 engine.reset(done)
                 masks = engine.legal()
         return decisions / spent
@@ -153,7 +153,7 @@ def _processes(options: CoresOptions, size: int) -> float:
         rates.append(sum(found.get() for _ in jobs))
         for job in jobs:
             job.join()
-    return rates[1] / rates[0]
+    return float(rates[1] / rates[0])
 
 
 def _alone(options: CoresOptions, size: int, start: Any, found: Any) -> None:
