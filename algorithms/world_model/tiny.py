@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ludory.agents.language.extras import needed
 from ludory.agents.language.model import LanguageModel, load_language_model
 from ludory.agents.language.small_model import make_small_model
+from ludory.algorithms.text_ppo.config import PRESETS
 from ludory.algorithms.text_ppo.text_ppo import TextPPO
 from ludory.atomic import atomic_file
 from ludory.errors import OptionError
@@ -136,6 +137,7 @@ class TinyRun:
     def __init__(self, config: TinyConfig, seed: int, folder: str | Path, note: Callable[[str], None] = print) -> None:
         self.config, self.seed, self.folder, self.note = config, seed, Path(folder), note
         self.stamp = config_hash(asdict(config), seed)
+        self.ppo_stamp = config_hash({**asdict(config), "preset": PRESETS["tiny"]}, seed)
         self.seen = training_rooms(config)
 
     def run(self) -> dict[str, Any]:
@@ -148,19 +150,19 @@ class TinyRun:
         for mask in self.config.ablations:
             found[f"sft-{mask}"] = self._part(f"sft-{mask}", partial(self._sft, mask, self.config.ablation_epochs))
         for arm in self.config.arms:
-            found[arm] = self._part(f"ppo-{arm}", partial(self._ppo, arm))
+            found[arm] = self._part(f"ppo-{arm}", partial(self._ppo, arm), self.ppo_stamp)
         return found
 
-    def _part(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def _part(self, name: str, make: Callable[[], dict[str, Any]], stamp: str | None = None) -> dict[str, Any]:
         """The figures of a part: those of its file, if it is of this configuration, else made now."""
-        file = self.folder / f"{name}.json"
-        kept = _kept(file, self.stamp)
+        file, stamp = self.folder / f"{name}.json", stamp or self.stamp
+        kept = _kept(file, stamp)
         if kept is not None and kept.get("complete"):
             return kept
         began = process_time()
         found = make()
         found = {"cpu_s": round(process_time() - began, 1)} | found
-        _write(file, found | {"complete": True, "stamp": self.stamp})
+        _write(file, found | {"complete": True, "stamp": stamp})
         self.note(f"seed {self.seed}, {name}: {summary_line(found)}")
         return found
 
@@ -210,7 +212,7 @@ class TinyRun:
     def _ppo(self, arm: str) -> dict[str, Any]:
         """PPO from the fine-tuned model or from the form, evaluated now and then; goes on from its last checkpoint."""
         config, mode, file = self.config, ARMS[arm], self.folder / f"ppo-{arm}.json"
-        kept = _kept(file, self.stamp) or {"curve": {}, "spent_cpu_s": 0.0}
+        kept = _kept(file, self.ppo_stamp) or {"curve": {}, "spent_cpu_s": 0.0}
         place = self.folder / f"ppo-{arm}"
         if place.is_dir() and kept["curve"]:
             learner = TextPPO.load(place, env=text_env(config.text, 1).game)
@@ -224,7 +226,7 @@ class TinyRun:
                 kept["curve"][point] = self._evaluated(learner.model, mode)
                 kept["curve"][point]["spent_cpu_s"] = round(kept["spent_cpu_s"] + process_time() - began, 1)
                 self.note(f"seed {self.seed}, {arm}, iteration {point}: {summary_line(kept['curve'][point])}")
-                _write(file, kept | {"complete": False, "stamp": self.stamp})
+                _write(file, kept | {"complete": False, "stamp": self.ppo_stamp})
             if learner.iteration >= config.iterations:
                 break
             ahead = min(
