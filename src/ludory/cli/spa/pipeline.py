@@ -1,8 +1,9 @@
-"""`ludory spa run`, `baseline` and `tiny`: all stages together."""
+"""`ludory spa run`, `baseline`, `dry-run` and `tiny`: all stages together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from ludory.cli.common.options import Folder, Maybe
 from ludory.cli.common.parser import parse
@@ -47,6 +48,35 @@ def _staged(argv: list[str], verb: str) -> int:
         config = replace(config, model=chosen.model)
     found = getattr(pipeline, verb)(config, chosen.out, chosen.device)
     show_evaluation(f"{config.text.env}, {chosen.config}", found)
+    return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _DryRun:
+    """Print the memory that reinforcement learning with a configuration needs on a model of a shape, and make one step on random weights.
+
+    Example: ludory spa dry-run --config spa/_2_sokoban --shape 0.5b
+    """
+
+    config: str
+    """Name of a configuration (`ludory spa config`), or a YAML file."""
+    shape: Literal["0.5b", "1.5b", "3b", "7b"] = "0.5b"
+    """Of Qwen2.5, by number of weights; where memory is short, the step has fewer layers."""
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Where the step is made."""
+    memory: Maybe[float] = None
+    """GiB that the step may take; none: four fifths of what is free."""
+
+
+def try_out(argv: list[str]) -> int:
+    """A dry run; returns the exit code."""
+    chosen = parse(_DryRun, argv, "spa dry-run")
+    from ludory.algorithms.world_model.config import read_config
+    from ludory.algorithms.world_model.dry_run import dry_run
+
+    allowed = None if chosen.memory is None else chosen.memory * 2**30
+    for line in dry_run(read_config(chosen.config), chosen.shape, chosen.device, allowed).lines():
+        print(line)
     return 0
 
 
