@@ -26,7 +26,7 @@ from ludory.agents.search.sparta import Searcher
 from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.chance import hash_rows
 from ludory.envs.game import Game
-from ludory.envs.hanabi.rules import step
+from ludory.envs.hanabi.rules import legal
 from ludory.envs.hanabi.state import CARD, HINT_COLOR, HINT_RANK, KIND, TOUCHED
 from ludory.errors import OptionError
 
@@ -95,7 +95,7 @@ class JointSparta(Searcher):
         bot = make_agent(blueprint, game)
         self.name = f"sparta({bot.name}, joint=True)"
         super().__init__(game)
-        if not game.has_kernel("step", step) or game.facts.players != 2:
+        if not game.has_kernel("legal", legal) or game.facts.players != 2:
             raise OptionError(
                 f"{self.name} plays Hanabi for two only, got {game.id or game.facts.name}; try Hanabi2P-v0"
             )

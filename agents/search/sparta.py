@@ -211,10 +211,10 @@ def belief_maker(blueprint: Blueprint, searcher: str, particles: int) -> Callabl
     Raises:
         OptionError: the game cannot redraw what a seat does not know, or `particles` is below 1.
     """
-    from ludory.envs.hanabi.rules import step
+    from ludory.envs.hanabi.rules import legal
 
     game = blueprint.game
-    if game.has_kernel("step", step):
+    if game.has_kernel("legal", legal):
         from ludory.agents.hanabi.beliefs.hand_range import HandBelief
 
         return lambda seat: HandBelief(blueprint, seat)

@@ -9,6 +9,7 @@ from ludory.envs.game import Game, GameFacts, Head, Kernels, State
 from ludory.envs.options import read_options
 
 from .codec import codec
+from .conventions.observation import observe_conventions, reset_conventions, step_conventions
 from .observation import observation_spec, observe_card_knowledge, observe_minimal, observe_seer, observe_v0_belief
 from .pictures.svg import draw_svg
 from .pictures.text import draw_text
@@ -25,6 +26,7 @@ __all__ = ["HanabiOptions", "make_game"]
 
 OBSERVE = {
     "card_knowledge": observe_card_knowledge,
+    "conventions": observe_conventions,
     "minimal": observe_minimal,
     "seer": observe_seer,
     "tactical": observe_tactical,
@@ -42,6 +44,8 @@ def make_game(**options: Any) -> Game:
     """
     chosen = read_options("Hanabi", HanabiOptions, options)
     perfect = chosen.colors * chosen.ranks
+    remembers = chosen.observation == "conventions"
+    rules = (reset_conventions, step_conventions) if remembers else (reset, step)
     facts = GameFacts(
         name="Hanabi",
         players=chosen.players,
@@ -60,7 +64,7 @@ def make_game(**options: Any) -> Game:
         facts=facts,
         fields=fields(chosen),
         kernels=Kernels(
-            reset, step, legal, OBSERVE[chosen.observation], redeal if chosen.hand_size <= MAX_REDEAL_HAND else None
+            *rules, legal, OBSERVE[chosen.observation], redeal if chosen.hand_size <= MAX_REDEAL_HAND else None
         ),
         action_name=partial(action_name, chosen),
         info=partial(public_info, chosen),

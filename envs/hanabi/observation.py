@@ -41,6 +41,8 @@ from .variants import HanabiOptions
 
 OWN_BITS, OTHERS_BITS = 12, 4
 """Entries per slot of the segments `own_slots` and `other_slots`."""
+BELIEVED_BITS, OWN_VIEW_BITS, HINT_BITS = 8, 3, 5
+"""Entries per slot of the segments `believed_slots` and `own_view`, and per hint of `hints`."""
 
 
 def observation_spec(options: HanabiOptions) -> ObservationSpec:
@@ -68,12 +70,19 @@ def observation_spec(options: HanabiOptions) -> ObservationSpec:
     }
     if options.observation == "minimal":
         del parts["knowledge"]
-    if options.observation == "tactical":
+    if options.observation in ("tactical", "conventions"):
         parts |= {
             "playable_cards": c * r,
             "worthless_cards": c * r,
             "own_slots": h * OWN_BITS,
             "other_slots": (p - 1) * h * OTHERS_BITS,
+        }
+    if options.observation == "conventions":
+        parts |= {
+            "believed": p * h * c * r,
+            "believed_slots": p * h * BELIEVED_BITS,
+            "own_view": h * OWN_VIEW_BITS,
+            "hints": (p - 1) * (c + r) * HINT_BITS,
         }
     dtype: Literal["uint8", "float32"] = "float32" if options.observation == "v0_belief" else "uint8"
     return ObservationSpec(options.observation, (sum(parts.values()),), dtype, flat_segments(parts))

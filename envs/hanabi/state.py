@@ -58,6 +58,10 @@ def fields(options: HanabiOptions) -> dict[str, Field]:
         "turn": Field("int16", low=0, high=options.longest_game),  # moves made
         "end": Field("int8", low=RUNNING, high=DECK_OUT),
         "last": Field("int32", (10,), low=0, high=last),
+        # What each seat has ruled out of every slot at the table by the conventions, as bit sets; only for the observation `conventions`.
+        "concluded": Field(
+            "int32", (p, p * h if options.observation == "conventions" else 0), low=0, high=(1 << cards) - 1
+        ),
         "ways": Field("int64", (2**h if h <= MAX_REDEAL_HAND else 0,)),  # working memory of `redeal`
     }
 

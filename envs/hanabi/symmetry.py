@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ludory.envs.game import Symmetry
 
-from .observation import observation_spec
+from .observation import HINT_BITS, observation_spec
 from .variants import HanabiOptions
 
 
@@ -30,6 +30,7 @@ def rename_colors(options: HanabiOptions, names: NDArray[np.int64]) -> Symmetry:
         "last_card": (1, c, r),
         "playable_cards": (1, c, r),
         "worthless_cards": (1, c, r),
+        "believed": (p * h, c, r),
     }
     for segment in spec.segments:
         part = observation[segment.start : segment.start + segment.length]
@@ -39,6 +40,9 @@ def rename_colors(options: HanabiOptions, names: NDArray[np.int64]) -> Symmetry:
             slots = part.reshape(p * h, c * r + c + r)
             slots[:, : c * r] = slots[:, : c * r].reshape(p * h, c, r)[:, was].reshape(p * h, c * r)
             slots[:, c * r : c * r + c] = slots[:, c * r : c * r + c][:, was]
+        elif segment.name == "hints":
+            hints_told = part.reshape(p - 1, c + r, HINT_BITS)
+            hints_told[:, :c] = hints_told[:, :c][:, was]
     actions = np.arange(options.num_actions)
     hints = actions[2 * h : 2 * h + (p - 1) * c].reshape(p - 1, c)
     hints[:] = hints[:, :1] + names

@@ -43,11 +43,17 @@ def _sum(counts):
 @kernel
 def observe_tactical(state, i, seat, out):
     """`card_knowledge`, then the segments playable_cards, worthless_cards, own_slots and other_slots."""
+    write_tactical(state, i, seat, out, out.shape[0])
+
+
+@kernel
+def write_tactical(state, i, seat, out, end):
+    """The observation `tactical` in the first `end` entries of `out`."""
     observe_card_knowledge(state, i, seat, out)
     players, hand = state.hands.shape[1], state.hands.shape[2]
     colors, ranks = state.fireworks.shape[1], rank_count(state)
     cards = colors * ranks
-    own = out.shape[0] - (players - 1) * hand * OTHERS_BITS - hand * OWN_BITS
+    own = end - (players - 1) * hand * OTHERS_BITS - hand * OWN_BITS
     at = own - 2 * cards
 
     # Two bits per card: copies neither discarded nor played, and 3 for each card that is playable, worthless or critical.

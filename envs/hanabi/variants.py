@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from ludory.envs.options import check_choice, check_flag, check_range
 
-ObservationName = Literal["card_knowledge", "minimal", "seer", "tactical", "v0_belief"]
+ObservationName = Literal["card_knowledge", "conventions", "minimal", "seer", "tactical", "v0_belief"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class HanabiOptions:
     random_start_player: bool = False
     """Draw the seat that starts; otherwise seat 0 starts."""
     observation: ObservationName = "card_knowledge"
-    """What a seat sees: card_knowledge, minimal, seer, tactical or v0_belief."""
+    """What a seat sees: card_knowledge, conventions, minimal, seer, tactical or v0_belief."""
     bomb: Literal["zero", "keep"] = "zero"
     """Score when all lives are lost: "zero", or "keep" the cards played so far."""
     terminal_deal: bool = True

@@ -25,7 +25,10 @@ SMALLEST = {"colors": 1, "ranks": 1, "hand_size": 1, "max_information_tokens": 0
 LONG = ("Arena4P-v0", "Arena8P-v0", "Sudoku9-v0")
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *((id, {}) for id in OWN),
-    *(("HanabiTiny2P-v0", {"observation": name}) for name in ("minimal", "seer", "tactical", "v0_belief")),
+    *(
+        ("HanabiTiny2P-v0", {"observation": name})
+        for name in ("conventions", "minimal", "seer", "tactical", "v0_belief")
+    ),
     ("Hanabi-v0", ODD),
     ("Hanabi-v0", SMALLEST),
     ("Hanabi-v0", ODD | {"players": 5, "hand_size": 2, "observation": "v0_belief"}),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from ludory.agents.agent import BotKernels, KernelAgent
-from ludory.agents.hanabi.smartbot.notice import notice_smartbot
-from ludory.agents.hanabi.smartbot.rules import choose_smartbot
+from ludory.agents.hanabi.bots.smartbot import choose_smartbot
 from ludory.envs.game import Game
-from ludory.envs.hanabi.rules import step
+from ludory.envs.hanabi.conventions.notice import notice_smartbot
+from ludory.envs.hanabi.rules import legal
 from ludory.envs.hanabi.state import MAX_LIVES, MAX_TOKENS
 from ludory.envs.hanabi.variants import HanabiOptions
 from ludory.errors import OptionError
@@ -72,7 +72,7 @@ def make_cheatbot(game: Game) -> KernelAgent:
 
 
 def _bot(name: str, game: Game, kernels: BotKernels, privileged: bool = False) -> KernelAgent:
-    if not game.has_kernel("step", step):
+    if not game.has_kernel("legal", legal):
         raise OptionError(f"{name} plays Hanabi only, got {game.id or game.facts.name}; try Hanabi2P-v0")
     return KernelAgent(name, kernels, privileged)
 

@@ -8,7 +8,8 @@ A rule reads of its own hand only what hints have told; `ones, twos` are the sea
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.agents.hanabi.cards import (
+from ludory.agents.hanabi.moves import NO_RULE, discard_id, play_id, tell_color_id, tell_rank_id
+from ludory.envs.hanabi.cards import (
     color_known,
     copies_in,
     is_playable,
@@ -18,7 +19,6 @@ from ludory.agents.hanabi.cards import (
     unseen_copies,
     worthless_cards,
 )
-from ludory.agents.hanabi.moves import NO_RULE, discard_id, play_id, tell_color_id, tell_rank_id
 from ludory.envs.hanabi.rules import deck_left, rank_count
 from ludory.envs.hanabi.state import MAX_TOKENS
 from ludory.envs.kernels import kernel

@@ -126,7 +126,7 @@ def test_arrays_that_all_games_share(engine_on, ptx_device):
     assert_hopper_code(ptx_device)
 
 
-@pytest.mark.parametrize("observation", ["minimal", "seer", "tactical", "v0_belief"])
+@pytest.mark.parametrize("observation", ["minimal", "seer", "conventions", "tactical", "v0_belief"])
 def test_other_observations_of_hanabi(engine_on, ptx_device, observation):
     device = PaperDevice()
     engine = engine_on(make_game(observation=observation), device)

@@ -29,7 +29,7 @@ from ludory.errors import OptionError
         ({"max_life_tokens": 101}, "max_life_tokens=101"),
         (
             {"observation": "all"},
-            "observation='all': must be one of 'card_knowledge', 'minimal', 'seer', 'tactical', 'v0_belief'",
+            "observation='all': must be one of 'card_knowledge', 'conventions', 'minimal', 'seer', 'tactical', 'v0_belief'",
         ),
         ({"bomb": "half"}, "bomb='half': must be one of 'zero', 'keep'"),
         ({"terminal_deal": 1}, "terminal_deal=1: must be True or False"),
@@ -79,11 +79,5 @@ def test_actions_are_named_in_words():
 
 
 def test_only_the_seer_variant_is_privileged():
-    variants = ("card_knowledge", "minimal", "seer", "tactical", "v0_belief")
-    assert [make_game(observation=name).facts.privileged_observation for name in variants] == [
-        False,
-        False,
-        True,
-        False,
-        False,
-    ]
+    variants = ("card_knowledge", "conventions", "minimal", "seer", "tactical", "v0_belief")
+    assert [name for name in variants if make_game(observation=name).facts.privileged_observation] == ["seer"]

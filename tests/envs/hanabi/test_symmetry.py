@@ -15,6 +15,7 @@ GAMES = [
     ("Hanabi2P-v0", {}),
     ("Hanabi2P-v0", {"observation": "v0_belief"}),
     ("Hanabi3P-v0", {"observation": "tactical"}),
+    ("Hanabi3P-v0", {"observation": "conventions"}),
     ("Hanabi2P-v0", {"observation": "minimal"}),
 ]
 

@@ -2,13 +2,9 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.agents.hanabi.cards import unseen_copies
 from ludory.agents.hanabi.moves import NO_RULE, discard_id, play_id, tell_color_id, tell_rank_id
-from ludory.envs.hanabi.rules import deck_left, rank_count
-from ludory.envs.hanabi.state import MAX_TOKENS
-from ludory.envs.kernels import kernel
-
-from .knowledge import (
+from ludory.envs.hanabi.cards import unseen_copies
+from ludory.envs.hanabi.conventions.knowledge import (
     all_in,
     belief,
     cards_of_color,
@@ -22,28 +18,11 @@ from .knowledge import (
     public_sets,
     settle,
     share_in,
-    size_of,
 )
-
-
-@kernel
-def hint_fitness(state, i, target, memory, play, named):
-    """Number of kinds of cards that telling `target` of its cards in `named` rules out; 0 if the hint would mislead.
-
-    A hint reads as "play the newest card named that may be playable", unless it shows of itself that a card is playable.
-    """
-    reveals, judged, good, fitness = False, False, False, 0
-    for slot in range(int(state.held[i, target]) - 1, -1, -1):
-        before, card = belief(state, memory, target, slot), 1 << int(state.hands[i, target, slot])
-        touched = card & named != 0
-        after = before & named if touched else before & ~named
-        fitness += size_of(before) - size_of(after)
-        if maybe_in(before, play):
-            if all_in(after, play):
-                reveals = True
-            elif touched and not judged and maybe_in(after, play):
-                judged, good = True, card & play != 0
-    return fitness if reveals or good else 0
+from ludory.envs.hanabi.conventions.notice import hint_fitness
+from ludory.envs.hanabi.rules import deck_left, rank_count
+from ludory.envs.hanabi.state import MAX_TOKENS
+from ludory.envs.kernels import kernel
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""What SmartBot concludes from a move, seen at the state before it."""
+"""What SmartBot's conventions conclude from a move, seen at the state before it, and what a hint would tell."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
@@ -19,6 +19,7 @@ from .knowledge import (
     next_discard,
     public_sets,
     settle,
+    size_of,
 )
 
 
@@ -115,3 +116,23 @@ def notice_hint(state, i, target, memory, play, named, explained):
                 meant = slot
     if meant >= 0 and not identified and not explained:
         believe(state, memory, target, meant, belief(state, memory, target, meant) & play)
+
+
+@kernel
+def hint_fitness(state, i, target, memory, play, named):
+    """Number of kinds of cards that telling `target` of its cards in `named` rules out; 0 if the hint would mislead.
+
+    A hint reads as "play the newest card named that may be playable", unless it shows of itself that a card is playable.
+    """
+    reveals, judged, good, fitness = False, False, False, 0
+    for slot in range(int(state.held[i, target]) - 1, -1, -1):
+        before, card = belief(state, memory, target, slot), 1 << int(state.hands[i, target, slot])
+        touched = card & named != 0
+        after = before & named if touched else before & ~named
+        fitness += size_of(before) - size_of(after)
+        if maybe_in(before, play):
+            if all_in(after, play):
+                reveals = True
+            elif touched and not judged and maybe_in(after, play):
+                judged, good = True, card & play != 0
+    return fitness if reveals or good else 0

@@ -1,10 +1,11 @@
-"""What Hanabi's rule bots ask about cards: sets of card ids as bit sets, and counts of the copies a seat cannot see."""
+"""What players of Hanabi ask about cards: sets of card ids as bit sets, and counts of the copies a seat cannot see."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.envs.hanabi.rules import copies_of, rank_count
-from ludory.envs.hanabi.state import COLOR_KNOWN, RANK_KNOWN
 from ludory.envs.kernels import kernel
+
+from .rules import copies_of, rank_count
+from .state import COLOR_KNOWN, RANK_KNOWN
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""What SmartBot keeps in mind: for every slot at the table, the set of cards that the table may still believe it to be.
+"""What a seat keeps in mind that plays by the conventions of SmartBot: for every slot at the table, the set of cards that the table may still believe it to be.
 
 Memory of a seat: int32 [P * h], for slot s of seat p at p * h + s the bit set of the cards that are *ruled out*, so that
 zeros, the memory before the first move, mean that nothing is known. An empty set of beliefs, which only moves against the
@@ -9,7 +9,7 @@ conventions leave behind, answers "maybe" to everything and counts as no known c
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from ludory.agents.hanabi.cards import count_bits, gone
+from ludory.envs.hanabi.cards import count_bits, gone
 from ludory.envs.hanabi.rules import copies_of, rank_count
 from ludory.envs.kernels import kernel
 
