@@ -276,6 +276,7 @@ BENCHMARKS = (
     Entry("pretrained", f"{_BENCH}pretrained:run", "trains the agents that ship with Ludory, and writes their cards"),
     Entry("throughput", f"{_BENCH}throughput.throughput:run", "steps per second beside other engines"),
     Entry("hanabi-bc", f"{_BENCH}hanabi.bc:run", "a clone of a Hanabi bot beside the bot"),
+    Entry("hanabi-stream", f"{_BENCH}hanabi.stream:run", "a clone of a Hanabi bot from games played meanwhile"),
     Entry("hanabi-ppo", f"{_BENCH}hanabi.ppo:run", "a Hanabi agent trained for a given time, and its score"),
     Entry("hanabi-distill", f"{_BENCH}hanabi.distill:run", "what a search teaches a network, round by round"),
     Entry("hanabi-search", f"{_BENCH}hanabi.search:run", "search over a Hanabi bot, on the same decks"),
