@@ -10,7 +10,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from ludory.cli.common.options import File, GameOptions, Maybe, seat_names
 from ludory.cli.common.parser import parse
-from ludory.cli.common.showing import outcome
+from ludory.cli.common.showing import log_on_stderr, outcome
 from ludory.errors import GameLeftError
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 DEFAULT_PARTNERS = {
     "Hanabi": "hanabi/iggi",
     "Arena": "arena/rusher",
+    "Tic-tac-toe": "mcts",
+    "Connect Four": "mcts",
     "Texas 42 play": "texas42/pimc",
     "Texas 42": "texas42/bidder",
     "pokemon": "pokemon/simple-heuristics",
@@ -62,7 +64,8 @@ def run(argv: list[str]) -> int:
     game = chosen.make(chosen.game)
     partners = [name for names in chosen.partners for name in names]
     names = seat_names(game.facts.players, partners or [default_partner(game.facts.name)], human=chosen.seat)
-    playthrough = Playthrough(game, [make_agent(name, game) for name in names], chosen.seed)
+    with log_on_stderr():
+        playthrough = Playthrough(game, [make_agent(name, game) for name in names], chosen.seed)
     try:
         _play(playthrough, names, chosen.seat)
     finally:
