@@ -46,6 +46,6 @@ def print_closing(model: Any, file: Path, done: int, games: int, tuned: TunedSet
 
 def baseline_of(game: Game) -> str:
     """The rule bot that an agent of a game is compared with; "random" where there is none."""
-    from ludory.cli.games.play import DEFAULT_PARTNERS
+    from ludory.agents.partners import DEFAULT_PARTNERS
 
     return DEFAULT_PARTNERS.get(game.facts.name, "random")
