@@ -5,6 +5,8 @@ from __future__ import annotations
 DEFAULT_PARTNERS = {
     "Hanabi": "hanabi/iggi",
     "Arena": "arena/rusher",
+    "Tic-tac-toe": "mcts",
+    "Connect Four": "mcts",
     "Texas 42 play": "texas42/pimc",
     "Texas 42": "texas42/bidder",
     "pokemon": "pokemon/simple-heuristics",

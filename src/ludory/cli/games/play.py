@@ -11,7 +11,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 from ludory.agents.partners import default_partner
 from ludory.cli.common.options import File, GameOptions, Maybe, seat_names
 from ludory.cli.common.parser import parse
-from ludory.cli.common.showing import outcome
+from ludory.cli.common.showing import log_on_stderr, outcome
 from ludory.errors import GameLeftError
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def run(argv: list[str]) -> int:
     game = chosen.make(chosen.game)
     partners = [name for names in chosen.partners for name in names]
     names = seat_names(game.facts.players, partners or [default_partner(game.facts.name)], human=chosen.seat)
-    playthrough = Playthrough(game, [make_agent(name, game) for name in names], chosen.seed)
+    with log_on_stderr():
+        playthrough = Playthrough(game, [make_agent(name, game) for name in names], chosen.seed)
     try:
         _play(playthrough, names, chosen.seat)
     finally:
