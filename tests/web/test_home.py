@@ -14,12 +14,11 @@ def test_the_first_page_offers_every_game(client: TestClient) -> None:
 
 
 def test_a_game_is_set_up_with_its_seats_and_options(client: TestClient) -> None:
-    page = client.get("/", params={"game": "Hanabi2P-v0"}).text
+    page = client.get("/", params={"game": "Sudoku9-v0"}).text
     assert 'name="seat0"' in page
-    assert 'name="seat1"' in page
-    assert 'value="hanabi/iggi"' in page
-    assert 'name="option.bomb"' in page
-    assert 'name="option.players"' not in page  # the id fixes it
+    assert 'value="sudoku/solver"' in page
+    assert 'name="option.blanks"' in page
+    assert 'name="option.size"' not in page  # the id fixes it
 
 
 def test_the_form_starts_a_table(client: TestClient) -> None:
@@ -37,6 +36,7 @@ def test_the_form_starts_a_table(client: TestClient) -> None:
         ({"seed": "-1"}, "must be a whole number"),
         ({"game": "NoSuchGame-v0"}, "no game is called"),
         ({"option.size": "3"}, "size"),
+        ({"game": "Hanabi-v0", "option.options": "players=3, bomb=stay"}, "bomb"),
     ],
 )
 def test_what_cannot_be_started_is_said(client: TestClient, changed: dict[str, str], words: str) -> None:

@@ -41,6 +41,10 @@ class OptionField(NamedTuple):
     """As in the source; "" if it has none."""
 
 
+OTHER_OPTIONS = "options"
+"""Field for options that a game takes without naming them in its source: "players=3, bomb=keep"."""
+
+
 def families() -> list[GameFamily]:
     """All games, grouped by where they come from and by the first word of their ids."""
     groups: dict[tuple[str, str], list[str]] = {}
@@ -106,10 +110,13 @@ def game_options(id: str) -> list[OptionField]:
         parameters = inspect.signature(games.load(id)).parameters.values()
     except (TypeError, ValueError):  # compiled code without a signature
         return []
-    named = [
-        one for one in parameters if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL) and one.name not in fixed
+    named = [one for one in parameters if one.kind is not one.VAR_POSITIONAL and one.name not in fixed]
+    return [
+        OptionField(OTHER_OPTIONS, "players=3, ...")
+        if one.kind is one.VAR_KEYWORD
+        else OptionField(one.name, "" if one.default is one.empty else repr(one.default))
+        for one in named
     ]
-    return [OptionField(one.name, "" if one.default is one.empty else repr(one.default)) for one in named]
 
 
 def agent_options(name: str) -> list[OptionField]:
@@ -128,8 +135,10 @@ def read_game_options(typed: Mapping[str, str]) -> dict[str, Any]:
         OptionError: a value is too large, or names a file.
     """
     read = {}
-    for name, text in typed.items():
-        if text.strip():
+    others = [pair.partition("=") for pair in typed.get(OTHER_OPTIONS, "").split(",") if pair.strip()]
+    named = {name.strip(): value for name, _, value in others}
+    for name, text in ({name: text for name, text in typed.items() if name != OTHER_OPTIONS} | named).items():
+        if text.strip() and name.isidentifier():
             read[name] = checked_value(name, parse_value(text[:MOST_TEXT]))
     return read
 
