@@ -13,7 +13,7 @@ from ludory.envs.engine.protocol import Engine, on_host
 from ludory.envs.seats.player import Memory, memory_of_new_games
 from ludory.errors import LudoryError
 
-from .positions import Position
+from .positions import StudiedPosition
 from .values import Floats
 
 ROW = np.zeros(1, np.int64)
@@ -38,7 +38,7 @@ class Advisers:
         """Agents that had to be left out, with the reason."""
         self._memories: dict[str, list[Memory]] = {}
 
-    def at(self, position: Position) -> dict[int, list[Advice]]:
+    def at(self, position: StudiedPosition) -> dict[int, list[Advice]]:
         """Advice to every seat that has to move, by seat. Call it once for each position, in order.
 
         An agent that fails is left out from then on, see `lost`.
@@ -71,7 +71,7 @@ class Advisers:
             self._memories[name] = [memory_of_new_games(agent, engine, seat, ROW) for seat in seats]
         return self._memories[name]
 
-    def _notice(self, name: str, agent: Agent, position: Position) -> None:
+    def _notice(self, name: str, agent: Agent, position: StudiedPosition) -> None:
         if position.move is None or position.game.facts.simultaneous:
             return
         actions = np.array([position.move.action], np.int64)

@@ -13,7 +13,7 @@ from ludory.envs.hanabi.sight import LETTERS
 from ludory.envs.texas42.tiles import ALL_TILES, TILE_NAMES, tiles_of
 from ludory.envs.texas42.worlds import Worlds, knowledge
 
-from .positions import Position
+from .positions import StudiedPosition
 from .searches import Analyst, BotAnalyst
 from .solved import is_texas42
 from .values import Floats
@@ -36,7 +36,9 @@ class HiddenCards(NamedTuple):
     """Where the probabilities come from, one sentence."""
 
 
-def belief_at(position: Position, seat: int, analyst: Analyst | None, key: int, shown: bool) -> HiddenCards | None:
+def belief_at(
+    position: StudiedPosition, seat: int, analyst: Analyst | None, key: int, shown: bool
+) -> HiddenCards | None:
     """What `seat` may think of what is hidden from it; None if nothing is, or the game has no such table.
 
     Args:
@@ -55,7 +57,7 @@ def belief_at(position: Position, seat: int, analyst: Analyst | None, key: int, 
     return None
 
 
-def _hand(position: Position, seat: int, analyst: Analyst | None, key: int, shown: bool) -> HiddenCards:
+def _hand(position: StudiedPosition, seat: int, analyst: Analyst | None, key: int, shown: bool) -> HiddenCards:
     view = position.seat(seat)
     if isinstance(analyst, BotAnalyst) and seat in analyst.beliefs:
         belief = analyst.beliefs[seat]
@@ -77,7 +79,7 @@ def _hand(position: Position, seat: int, analyst: Analyst | None, key: int, show
     return HiddenCards(f"Hand of seat {seat}", slots, names, shares, truth, note)
 
 
-def _holders(position: Position, seat: int, shown: bool, key: int) -> HiddenCards | None:
+def _holders(position: StudiedPosition, seat: int, shown: bool, key: int) -> HiddenCards | None:
     state: Any = position.engine.state
     known = knowledge(state, 0, seat)
     tiles = tiles_of(known.unseen & ALL_TILES)

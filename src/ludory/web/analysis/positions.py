@@ -22,7 +22,7 @@ LONGEST = 20_000
 """Most moves of a pasted game."""
 
 
-class Position(NamedTuple):
+class StudiedPosition(NamedTuple):
     """A position of a recorded game, before move `number` + 1."""
 
     game: Game
@@ -64,7 +64,7 @@ class Position(NamedTuple):
         return self.game.action_name(0, int(action))
 
 
-def positions(replay: Replay, game: Game | None = None) -> Iterator[Position]:
+def positions(replay: Replay, game: Game | None = None) -> Iterator[StudiedPosition]:
     """Yield all positions of a recording in order, beginning with the start.
 
     Raises:
@@ -76,12 +76,12 @@ def positions(replay: Replay, game: Game | None = None) -> Iterator[Position]:
     for number, (engine, move) in enumerate(zip(frames(replay, game), moves, strict=True)):
         if number:
             returns = returns + np.asarray(on_host(engine.rewards)[0], np.float64)
-        yield Position(game, number, engine, tuple(history), returns, move)
+        yield StudiedPosition(game, number, engine, tuple(history), returns, move)
         if move is not None and move.seat != ALL_SEATS:
             history.append(SeatMove(move.seat, move.action))
 
 
-def position_at(replay: Replay, number: int, game: Game | None = None) -> Position:
+def position_at(replay: Replay, number: int, game: Game | None = None) -> StudiedPosition:
     """The position after `number` moves.
 
     Raises:

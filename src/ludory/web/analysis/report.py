@@ -14,8 +14,8 @@ from ludory.errors import LudoryError, OptionError
 
 from .advice import Advice, Advisers
 from .beliefs import HiddenCards, belief_at
-from .choose import advisers, analyst_for
-from .positions import Position, check_number, positions
+from .choose import advisers, analyst_for, usual_agent
+from .positions import StudiedPosition, check_number, positions
 from .searches import Analyst, key_at
 from .values import MoveSearch
 
@@ -70,7 +70,9 @@ class PositionAnalysis:
                 break
             if analyst:
                 analyst.follow(position)
-        self.position: Position = position._replace(engine=position.engine.clone()) if self.game.clones else position
+        self.position: StudiedPosition = (
+            position._replace(engine=position.engine.clone()) if self.game.clones else position
+        )
         self.seat = self._whose()
         self.advice = found.get(self.seat, []) if self.seat is not None else []
         self.notes += [f"{name} gives no advice: {reason}" for name, reason in every.lost.items()]
@@ -81,7 +83,7 @@ class PositionAnalysis:
     def _analyst(self, agent: str | None) -> Analyst | None:
         seats = [self._chosen] if self.game.facts.simultaneous else None if self.view is None else [self.view]
         try:
-            return analyst_for(self.game, agent, seats)
+            return analyst_for(self.game, agent or usual_agent(self.game, self._replay.agents), seats)
         except OptionError as error:
             if agent is not None:
                 raise
@@ -190,7 +192,7 @@ class PositionAnalysis:
         }
 
 
-def _advice(position: Position, one: Advice) -> dict[str, Any]:
+def _advice(position: StudiedPosition, one: Advice) -> dict[str, Any]:
     return {"agent": one.agent, "action": one.action, "name": position.name(one.action)}
 
 

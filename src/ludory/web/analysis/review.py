@@ -18,8 +18,8 @@ from ludory.envs.hanabi.state import CARD, DISCARD, KIND, PLAY, SCORED
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 
-from .choose import analyst_for
-from .positions import Position, positions
+from .choose import analyst_for, usual_agent
+from .positions import StudiedPosition, positions
 from .searches import Analyst, key_at
 
 ROLLOUTS = 1000
@@ -91,9 +91,10 @@ def review(
     """
     game = game or make_game(replay.game, **replay.options)
     seats = None if view is None else [view]
-    analyst, told = analyst_for(game, agent, seats), Narrator(game, view)
+    analyst = analyst_for(game, agent or usual_agent(game, replay.agents), seats)
+    told = Narrator(game, view)
     every = max(1, -(-len(replay.moves) // MOST_JUDGED)) if game.facts.simultaneous else 1
-    waiting: tuple[Position, JudgedMove] | None = None
+    waiting: tuple[StudiedPosition, JudgedMove] | None = None
     for position in positions(replay, game):
         words = told(position.engine, replay.moves[position.number - 1] if position.number else None)
         if waiting:
@@ -109,7 +110,7 @@ def review(
         analyst.follow(position)
 
 
-def _judged(analyst: Analyst, position: Position, rollouts: int, seed: int) -> JudgedMove | None:
+def _judged(analyst: Analyst, position: StudiedPosition, rollouts: int, seed: int) -> JudgedMove | None:
     """The decision at a position, its words left out; None where no values can be found."""
     assert position.move is not None
     key = key_at(position, seed)
@@ -149,7 +150,7 @@ def sign_of(game: Game, seat: int) -> int:
     return 1 if sides[seat] == sides[0] else -1
 
 
-def _last_copy(position: Position) -> str:
+def _last_copy(position: StudiedPosition) -> str:
     """Words on what a move of Hanabi has lost for good; "" if nothing."""
     game, state = position.game, position.engine.state
     if not game.has_kernel("step", hanabi_step):

@@ -26,7 +26,7 @@ from ludory.envs.seats.player import Memory, memory_of_new_games
 from ludory.envs.seats.table import Table
 from ludory.errors import OptionError
 
-from .positions import Position
+from .positions import StudiedPosition
 from .values import Difference, Floats, MoveSearch, MoveValues, PairedMoments, PairedSearch
 
 WORLDS = 40
@@ -43,7 +43,7 @@ class Analyst(ABC):
     """Finds values of moves in one game. It is shown every position in order, before the move that was made there."""
 
     @abstractmethod
-    def search(self, position: Position, key: int) -> MoveSearch:
+    def search(self, position: StudiedPosition, key: int) -> MoveSearch:
         """A search for the values of the moves at a position; `key` seeds its draws.
 
         Raises:
@@ -51,11 +51,11 @@ class Analyst(ABC):
         """
 
     @abstractmethod
-    def follow(self, position: Position) -> None:
+    def follow(self, position: StudiedPosition) -> None:
         """Take note of the move made at `position`."""
 
 
-def mover(position: Position) -> int:
+def mover(position: StudiedPosition) -> int:
     """The seat to move.
 
     Raises:
@@ -66,7 +66,7 @@ def mover(position: Position) -> int:
     return position.to_move
 
 
-def key_at(position: Position, seed: int) -> int:
+def key_at(position: StudiedPosition, seed: int) -> int:
     """The key of the draws at a position: a hash of the seed and of the moves that led there."""
     key = int(hash_rows(seed, position.number))
     for move in position.history:
@@ -94,14 +94,14 @@ class BotAnalyst(Analyst):
             seat: maker(seat) for seat in (range(game.facts.players) if seats is None else seats)
         }
 
-    def follow(self, position: Position) -> None:
+    def follow(self, position: StudiedPosition) -> None:
         """Narrow the beliefs."""
         if position.move is None:
             return
         for seat, belief in self.beliefs.items():
             belief.watch(position.seat(seat), SeatMove(*position.move))
 
-    def search(self, position: Position, key: int) -> MoveSearch:
+    def search(self, position: StudiedPosition, key: int) -> MoveSearch:
         """Rollouts of the bot after every legal move."""
         seat = mover(position)
         if seat not in self.beliefs:
@@ -110,7 +110,9 @@ class BotAnalyst(Analyst):
 
 
 class _BotSearch(PairedSearch):
-    def __init__(self, blueprint: Blueprint, belief: Belief, position: Position, seat: int, key: int, bot: str) -> None:
+    def __init__(
+        self, blueprint: Blueprint, belief: Belief, position: StudiedPosition, seat: int, key: int, bot: str
+    ) -> None:
         moves = position.legal(seat)
         method = f"{bot} plays on in all seats, in worlds that seat {seat} considers possible"
         super().__init__(
@@ -169,10 +171,10 @@ class TreeAnalyst(Analyst):
     def __init__(self, game: Game) -> None:
         self._tree = MCTS(game, SIMULATIONS)
 
-    def follow(self, position: Position) -> None:
+    def follow(self, position: StudiedPosition) -> None:
         """Nothing to remember."""
 
-    def search(self, position: Position, key: int) -> MoveSearch:
+    def search(self, position: StudiedPosition, key: int) -> MoveSearch:
         """Trees grown from the position."""
         return _TreeSearch(self._tree, position, mover(position), key)
 
@@ -180,7 +182,7 @@ class TreeAnalyst(Analyst):
 class _TreeSearch(MoveSearch):
     """Values are means over trees; their errors are the spread between trees, so they do not tell what all trees overlook."""
 
-    def __init__(self, tree: MCTS, position: Position, seat: int, key: int) -> None:
+    def __init__(self, tree: MCTS, position: StudiedPosition, seat: int, key: int) -> None:
         self._tree, self._seat, self._key = tree, seat, key
         self._engine, self._actions = position.engine.clone(), position.legal(seat)
         self._position = position._replace(engine=self._engine)
@@ -256,7 +258,7 @@ class AgentAnalyst(Analyst):
         self._table: Table | None = None
         self._followers: list[Memory] = []
 
-    def follow(self, position: Position) -> None:
+    def follow(self, position: StudiedPosition) -> None:
         """Update what the agents remember of the game."""
         if position.move is None or self._game.facts.simultaneous or not self._agent.deterministic:
             return
@@ -274,7 +276,7 @@ class AgentAnalyst(Analyst):
             self._followers = [memory_of_new_games(self._agent, engine, seat, rows) for seat in seats]
         return self._followers
 
-    def search(self, position: Position, key: int) -> MoveSearch:
+    def search(self, position: StudiedPosition, key: int) -> MoveSearch:
         """Games played on after every legal move, or with every plan."""
         if self._game.facts.simultaneous:
             if position.over:
@@ -285,7 +287,7 @@ class AgentAnalyst(Analyst):
         return _AgentSearch(self._game, position, mover(position), key, self._agent, self._agent_name, memories)
 
 
-def worlds_of(position: Position, seat: int, count: int, key: int) -> Engine:
+def worlds_of(position: StudiedPosition, seat: int, count: int, key: int) -> Engine:
     """`count` games that `seat` cannot tell from the one at `position`, with fresh draws."""
     game = position.game
     if game.redeals:
@@ -299,7 +301,14 @@ def worlds_of(position: Position, seat: int, count: int, key: int) -> Engine:
 
 class _AgentSearch(PairedSearch):
     def __init__(
-        self, game: Game, position: Position, seat: int, key: int, agent: Agent, name: str, memories: Sequence[Memory]
+        self,
+        game: Game,
+        position: StudiedPosition,
+        seat: int,
+        key: int,
+        agent: Agent,
+        name: str,
+        memories: Sequence[Memory],
     ) -> None:
         moves = position.legal(seat)
         method = f"{name} plays on in all seats, in worlds drawn by the rules"
@@ -340,7 +349,14 @@ def _repeat(memory: Memory, followed: Memory) -> None:
 
 class _PlanSearch(PairedSearch):
     def __init__(
-        self, game: Game, position: Position, seat: int, key: int, agent: Agent, name: str, plans: dict[str, Agent]
+        self,
+        game: Game,
+        position: StudiedPosition,
+        seat: int,
+        key: int,
+        agent: Agent,
+        name: str,
+        plans: dict[str, Agent],
     ) -> None:
         method = f"seat {seat} plays on as each agent, all others as {name}, in worlds drawn by the rules"
         words = [f"play on as {plan}" for plan in plans]

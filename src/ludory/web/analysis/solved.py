@@ -26,7 +26,7 @@ from ludory.envs.sudoku.solver import solve_all
 from ludory.envs.texas42.rules import step as hand_step
 from ludory.envs.texas42.rules import step_play
 
-from .positions import Position
+from .positions import StudiedPosition
 from .searches import AgentAnalyst, Analyst, mover
 from .values import Difference, ExactSearch, Floats, MoveSearch, MoveValues, PairedSearch
 
@@ -47,7 +47,7 @@ class Solution(NamedTuple):
     """The best moves from here on, in words."""
 
 
-Solve = Callable[[Position, NDArray[np.int64]], Solution]
+Solve = Callable[[StudiedPosition, NDArray[np.int64]], Solution]
 
 
 class PuzzleAnalyst(Analyst):
@@ -56,10 +56,10 @@ class PuzzleAnalyst(Analyst):
     def __init__(self, solve: Solve) -> None:
         self._solve = solve
 
-    def follow(self, position: Position) -> None:
+    def follow(self, position: StudiedPosition) -> None:
         """Nothing to remember."""
 
-    def search(self, position: Position, key: int) -> MoveSearch:
+    def search(self, position: StudiedPosition, key: int) -> MoveSearch:
         """The exact values."""
         seat = mover(position)
         moves = position.legal(seat)
@@ -68,7 +68,7 @@ class PuzzleAnalyst(Analyst):
         return ExactSearch(seat, moves.tolist(), names, found.values, found.method, found.unit, found.line)
 
 
-def solve_sokoban(position: Position, moves: NDArray[np.int64]) -> Solution:
+def solve_sokoban(position: StudiedPosition, moves: NDArray[np.int64]) -> Solution:
     """Minus the number of actions of a plan with the fewest pushes, from each move on."""
     lengths, pushes_from = np.full(len(moves), -np.inf), 1 if position.game.facts.num_actions == 9 else 0
     search, plans = PushSearch(drawn_codes(position.engine.state, [0]), PLAN_STATES), list[NDArray[np.int8] | None]()
@@ -86,7 +86,7 @@ def solve_sokoban(position: Position, moves: NDArray[np.int64]) -> Solution:
     return Solution(lengths, method, "actions", tuple(position.name(action) for action in actions))
 
 
-def solve_lake(position: Position, moves: NDArray[np.int64]) -> Solution:
+def solve_lake(position: StudiedPosition, moves: NDArray[np.int64]) -> Solution:
     """The probability of reaching the goal with perfect play after each move."""
     state = position.engine.state
     setup = on_host(state.setup)[0]
@@ -97,7 +97,7 @@ def solve_lake(position: Position, moves: NDArray[np.int64]) -> Solution:
     return Solution(found, "value iteration over the actions that are left, exact", "probability of the goal")
 
 
-def solve_sudoku(position: Position, moves: NDArray[np.int64]) -> Solution:
+def solve_sudoku(position: StudiedPosition, moves: NDArray[np.int64]) -> Solution:
     """1 where a move agrees with the solution of the grid as it stands, else 0."""
     codes = on_host(position.engine.state.codes)[:1].astype(np.int8)
     counts, solutions = solve_all(codes, 1)
@@ -136,11 +136,11 @@ class TileAnalyst(Analyst):
     def __init__(self, game: Game, agent: str) -> None:
         self._solver, self._bids = Solver(), AgentAnalyst(game, agent)
 
-    def follow(self, position: Position) -> None:
+    def follow(self, position: StudiedPosition) -> None:
         """Update what the agent remembers."""
         self._bids.follow(position)
 
-    def search(self, position: Position, key: int) -> MoveSearch:
+    def search(self, position: StudiedPosition, key: int) -> MoveSearch:
         """Solved worlds for tiles, games played on for bids, declarations, nello and sevens."""
         seat = mover(position)
         mask = position.seat(seat).mask
@@ -152,7 +152,7 @@ class TileAnalyst(Analyst):
 
 
 class _TileSearch(PairedSearch):
-    def __init__(self, solver: Solver, position: Position, seat: int, question: Question, first: int) -> None:
+    def __init__(self, solver: Solver, position: StudiedPosition, seat: int, question: Question, first: int) -> None:
         moves = position.legal(seat)
         method = (
             "E[Q] and the points won so far: worlds that agree with what the seat knows, each solved with open hands"
