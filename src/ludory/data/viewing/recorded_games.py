@@ -71,7 +71,7 @@ class GamePage(NamedTuple):
     """Games of the set."""
 
 
-class GameTable(NamedTuple):
+class RecordedGames(NamedTuple):
     """The games of a set as columns of n games."""
 
     header: TrajectoryHeader
@@ -118,7 +118,7 @@ def list_games(folder: str | Path, chosen: GameFilter | None = None, first: int 
     return GamePage([_row(table, int(k)) for k in order[first : first + count]], len(order), len(table.games))
 
 
-def _kept_games(table: GameTable, chosen: GameFilter) -> NDArray[np.int64]:
+def _kept_games(table: RecordedGames, chosen: GameFilter) -> NDArray[np.int64]:
     """Rows that the filter keeps, in its order."""
     header = table.header
     if not 0 <= chosen.seat < header.players:
@@ -136,7 +136,7 @@ def _kept_games(table: GameTable, chosen: GameFilter) -> NDArray[np.int64]:
     return kept[::-1] if chosen.descending else kept
 
 
-def _row(table: GameTable, k: int) -> GameRow:
+def _row(table: RecordedGames, k: int) -> GameRow:
     returns = tuple(round(float(value), 4) for value in table.returns[k])
     made = int(table.moves[k]), bool(table.finished[k])
     return GameRow(k, str(table.games[k]), table.header.game, table.header.agents, returns, *made)
@@ -200,7 +200,7 @@ def replay_of(folder: str | Path, row: int) -> Replay:
     return read_replay(files[row])
 
 
-def game_table(folder: str | Path) -> GameTable:
+def game_table(folder: str | Path) -> RecordedGames:
     """The games of a set; computed once for each state of its files. Files that are not there yet are left out.
 
     Raises:
@@ -215,15 +215,15 @@ def game_table(folder: str | Path) -> GameTable:
 
 
 @lru_cache(8)
-def _table(files: tuple[tuple[str, int], ...]) -> GameTable:
+def _table(files: tuple[tuple[str, int], ...]) -> RecordedGames:
     parts = [_games_in(file) for file, _ in files]
     shards = np.concatenate([np.full(len(part.games), k, np.int32) for k, part in enumerate(parts)])
     names = ("games", "seeds", "returns", "moves", "finished")
     columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    return GameTable(parts[0].header, tuple(file for file, _ in files), shards, **columns)
+    return RecordedGames(parts[0].header, tuple(file for file, _ in files), shards, **columns)
 
 
-def _games_in(file: str) -> GameTable:
+def _games_in(file: str) -> RecordedGames:
     shard = open_shard(file)
     header = shard_header(shard, file)
     earned = "earned" in {column.name for column in header.extra_columns}
@@ -246,10 +246,10 @@ def _games_in(file: str) -> GameTable:
     moves = np.maximum.reduceat(read["step"], starts).astype(np.int64) + 1
     finished = np.logical_or.reduceat(read["terminated"] | read["truncated"], starts)
     shards = np.zeros(len(starts), np.int32)
-    return GameTable(header, (file,), shards, read["game"][starts], read["seed"][starts], returns, moves, finished)
+    return RecordedGames(header, (file,), shards, read["game"][starts], read["seed"][starts], returns, moves, finished)
 
 
-def _replay_of_set(table: GameTable, row: int) -> Replay:
+def _replay_of_set(table: RecordedGames, row: int) -> Replay:
     header = table.header
     if not 0 <= row < len(table.games):
         raise UnknownIdError(f"no row {row}; the set has the rows 0 to {len(table.games) - 1}")
@@ -281,7 +281,7 @@ def _replay_of_set(table: GameTable, row: int) -> Replay:
     return Replay(header.game, dict(header.options), seed, id, {}, players, tuple(moves), *made)
 
 
-def _rows_of(table: GameTable, row: int) -> pa.Table:
+def _rows_of(table: RecordedGames, row: int) -> pa.Table:
     """The rows of a game, in the order of its moves."""
     file = table.files[table.shards[row]]
     wanted = ["game", "step", "seat", *(f"action_{name}" for name in table.header.head_names)]
