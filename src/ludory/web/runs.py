@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +37,8 @@ WRITING = 90.0
 POINTS = 400
 """Most points of a curve in a chart."""
 SMOOTHEST = 200
+MOST_GAMES = 10_000
+"""Of an evaluation."""
 LEAGUE = frozenset({"events.jsonl"})
 """What lies in the folder of a league belongs to the league."""
 
@@ -56,9 +57,18 @@ class TrainingRun(NamedTuple):
     """Time of the last change of a file, in seconds since 1970."""
 
     @property
-    def sources(self) -> tuple[Path, ...]:
-        """The files whose change means new numbers."""
-        return self.tables or tuple(chain.from_iterable(sorted(folder.iterdir()) for folder in self.events))
+    def agent(self) -> str | None:
+        """The path of the checkpoint below the folder, by which a table finds it as an agent."""
+        if self.checkpoint is None:
+            return None
+        folder = self.key.rpartition("/")[0]
+        return f"{folder}/{self.checkpoint.name}" if folder else self.checkpoint.name
+
+    @property
+    def version(self) -> tuple[tuple[str, int, int], ...]:
+        """Changes when there are new numbers or a new checkpoint."""
+        events = (file for folder in self.events if folder.is_dir() for file in sorted(folder.iterdir()))
+        return signature(*self.tables, *events, *([self.checkpoint] if self.checkpoint else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +93,10 @@ class CurveView:
             raise OptionError(f"smooth={self.smooth}: must be 1 to {SMOOTHEST}")
         if self.across not in (X, ELAPSED):
             raise OptionError(f"across={self.across!r}: must be {X} or {ELAPSED}")
+
+    def of(self, metric: str) -> CurveView:
+        """The same view of another metric."""
+        return replace(self, metric=metric)
 
 
 def find_runs(top: Path | None) -> dict[str, TrainingRun]:
@@ -260,7 +274,7 @@ def summary(run: TrainingRun) -> dict[str, Any]:
         "timesteps": int(done) if done is not None else header.get("num_timesteps"),
         "reward": rewards[-1][1] if rewards else None,
         "parts": len(tables),
-        "checkpoint": run.checkpoint.name if run.checkpoint else None,
+        "agent": run.agent,
         "changed": run.changed,
         "writing": bool(run.tables or run.events) and time.time() - run.changed < WRITING,
     }
@@ -341,3 +355,73 @@ def run_page(top: Path | None, key: str, view: CurveView) -> dict[str, Any]:
         "curves": {name: points_of(run, name, view.across) for name in names},
         "smoothed": {name: smoothed(points_of(run, name, view.across), view.smooth) for name in names},
     }
+
+
+def evaluate_slice(
+    checkpoint: str, against: str, game: str, options: Mapping[str, Any], first: int, count: int, seed: int
+) -> list[float]:
+    """Mean return of the checkpoint in each of some deals; against another agent it plays every deal once in each seat."""
+    from ludory.agents.evaluation.evaluate import evaluate
+    from ludory.envs.make import make_game
+
+    made = make_game(game, **options)
+    others = made.facts.players - 1
+    if not against or not others:
+        found = evaluate(checkpoint, made, count, seed, first_game=first)
+    else:
+        found = evaluate([checkpoint, *[against] * others], made, count, seed, first_game=first, rotate=True)
+    return [float(value) for value in found.returns[:, 0]]
+
+
+class Evaluation(NamedTuple):
+    """An evaluation of a checkpoint as far as it is."""
+
+    run: str
+    agent: str
+    """The checkpoint."""
+    against: str
+    """The agent in the other seats; "" for itself."""
+    game: str
+    options: Mapping[str, Any]
+    games: int
+    """Deals to play."""
+    seed: int
+    returns: tuple[float, ...] = ()
+    """Mean return of the checkpoint in each deal played."""
+
+    @property
+    def estimate(self) -> tuple[float, float] | None:
+        """Mean and standard error; None before two deals."""
+        count = len(self.returns)
+        if count < 2:
+            return None
+        mean = sum(self.returns) / count
+        return mean, (sum((value - mean) ** 2 for value in self.returns) / (count - 1) / count) ** 0.5
+
+    def next_slice(self) -> Sequence[Any] | None:
+        """The next deals to play: few at first, so that something is seen soon, then more."""
+        done = len(self.returns)
+        count = min(self.games - done, max(10, done))
+        if count <= 0:
+            return None
+        return evaluate_slice, self.agent, self.against, self.game, dict(self.options), done, count, self.seed
+
+    def joined(self, returns: Sequence[float]) -> Evaluation:
+        """With the results of the next deals."""
+        return self._replace(returns=(*self.returns, *returns))
+
+
+def begin_evaluation(top: Path | None, key: str, against: str, games: int, seed: int = 0) -> Evaluation:
+    """An evaluation of a run's checkpoint on the game that it was trained on.
+
+    Raises:
+        UnknownIdError: there is no such run.
+        OptionError: it has no checkpoint, or the number of games is not in 2..10000.
+    """
+    run = find_run(top, key)
+    game = header_of(run).get("env") or {}
+    if run.checkpoint is None or not game.get("id"):
+        raise OptionError(f"{key}: there is no checkpoint of a game to evaluate; `ludory train --out` writes one")
+    if not 2 <= games <= MOST_GAMES:
+        raise OptionError(f"games={games}: must be 2 to {MOST_GAMES}")
+    return Evaluation(key, str(run.checkpoint), against, game["id"], game.get("options") or {}, games, seed)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import signal
+import threading
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
 from typing import Any
 
 from ludory.errors import LudoryError
@@ -17,6 +18,10 @@ SECONDS = 120.0
 """Time of one piece, which includes the start of a process and the compilation of a game."""
 QUIET = 15.0
 """Seconds without news, after which a stream sends a line that says nothing, to notice who is gone."""
+
+
+MOST_KEPT = 64
+"""Questions whose answers are kept."""
 
 
 class SliceFailedError(LudoryError, RuntimeError):
@@ -50,7 +55,7 @@ class SlicePool:
             work = asyncio.get_running_loop().run_in_executor(self._pool, function, *args)
             try:
                 return await asyncio.wait_for(asyncio.shield(work), self._seconds)
-            except TimeoutError as error:
+            except asyncio.TimeoutError as error:
                 self.close()
                 raise SliceFailedError(f"no answer within {self._seconds:g} s; its process was ended") from error
             except BrokenProcessPool as error:
@@ -96,7 +101,7 @@ class Refinement:
 
     Args:
         start: the value before any work.
-        pieces: functions with arguments to run, one after another; each is made when the value before it is known.
+        next_piece: from the value, a function and its arguments to run next; None when all is done.
         join: the new value from the old one and the result of a piece.
     """
 
@@ -126,5 +131,26 @@ class Refinement:
                     self.problem = str(error)
             yield changed()
         yield "event: done\ndata:\n\n"
-        with suppress(asyncio.CancelledError):  # the browser closes the stream when it has read this
-            await asyncio.sleep(QUIET)
+
+
+class Refinements:
+    """The newest questions and what is known of them, by a key."""
+
+    def __init__(self, most: int = MOST_KEPT) -> None:
+        self._most, self._kept = most, OrderedDict[str, Refinement]()
+        self._lock = threading.Lock()
+
+    def get(self, key: str) -> Refinement | None:
+        """What is known of a question; None where it was never asked, or long ago."""
+        return self._kept.get(key)
+
+    def ask(self, key: str, make: Callable[[], Refinement]) -> Refinement:
+        """The question of a key, made if it is new or failed."""
+        with self._lock:
+            found = self._kept.pop(key, None)
+            if found is None or found.problem:
+                found = make()
+            self._kept[key] = found
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+            return found

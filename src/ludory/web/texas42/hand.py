@@ -79,7 +79,7 @@ def next_contract(hand: int, played: PlayedContracts) -> tuple[int, int] | None:
 def play_contract(hand: int, decl: int, piece: int, seed: int = 0) -> tuple[int, int, tuple[int, ...]]:
     """Play a few hands of a contract: the declaration, the number of hands, and how many made each bid."""
     found = rollout(hand, PIECE, int(hash_rows(seed, piece)), (decl,))
-    return decl, PIECE, tuple(int(round(share * PIECE)) for share in found.p[0].tolist())
+    return decl, PIECE, tuple(round(share * PIECE) for share in found.p[0].tolist())
 
 
 def chances_of(hand: int, played: PlayedContracts = NOTHING_PLAYED) -> Chances:
