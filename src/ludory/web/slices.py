@@ -12,6 +12,10 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
 from ludory.errors import LudoryError
 
 SECONDS = 120.0
@@ -20,6 +24,8 @@ QUIET = 15.0
 """Seconds without news, after which a stream sends a line that says nothing, to notice who is gone."""
 
 
+MOST_STREAMS = 200
+"""Pages that follow something at once, tables included."""
 MOST_KEPT = 64
 """Questions whose answers are kept."""
 
@@ -85,15 +91,43 @@ async def when_changed(look: Callable[[], Any], seconds: float = 1.0) -> AsyncIt
         now, quiet = await asyncio.to_thread(look), quiet + seconds
         if now != before:
             before, quiet = now, 0.0
-            yield changed()
+            yield CHANGED
         elif quiet >= QUIET:
             quiet = 0.0
             yield ": nothing new\n\n"
 
 
-def changed(words: str = "") -> str:
-    """One event that tells a page to fetch its parts again."""
-    return "event: changed\n" + "".join(f"data: {line}\n" for line in (words.splitlines() or [""])) + "\n"
+CHANGED, DONE = "event: changed\ndata:\n\n", "event: done\ndata:\n\n"
+"""Events that tell a page to fetch its parts again, and that nothing more will come."""
+
+
+def event_stream(request: Request, events: AsyncIterator[str]) -> Response:
+    """The events as an answer that goes on until the browser leaves or the server stops.
+
+    Raises:
+        HTTPException: too many pages follow something already.
+    """
+    state = request.app.state
+    if getattr(state, "streams", 0) >= MOST_STREAMS:
+        raise HTTPException(429, "Too many pages follow something at once. Close some and load this one again.")
+
+    async def stream() -> AsyncIterator[str]:
+        state.streams = getattr(state, "streams", 0) + 1
+        following = asyncio.ensure_future(anext(events, None))
+        try:
+            while not state.ludory.closing:
+                await asyncio.wait({following}, timeout=0.5)
+                if following.done():
+                    event = following.result()
+                    if event is None:
+                        return
+                    yield event
+                    following = asyncio.ensure_future(anext(events, None))
+        finally:
+            state.streams -= 1
+            following.cancel()
+
+    return StreamingResponse(stream(), media_type="text/event-stream")
 
 
 class Refinement:
@@ -129,8 +163,8 @@ class Refinement:
                     self.value = self._join(self.value, await pool.run(*piece))
                 except LudoryError as error:
                     self.problem = str(error)
-            yield changed()
-        yield "event: done\ndata:\n\n"
+            yield CHANGED
+        yield DONE
 
 
 class Refinements:

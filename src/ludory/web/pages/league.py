@@ -6,13 +6,13 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ludory.web import league_view
-from ludory.web.slices import when_changed
+from ludory.web.slices import event_stream, when_changed
 
-from .runs import EVENTS, age
+from .runs import age
 
 SECTIONS = (("results", "Results"), ("strength", "Strength"), ("family", "Family"), ("curves", "Training curves"))
 
@@ -45,7 +45,7 @@ def _play(game: str, player: dict[str, Any]) -> str:
 async def live_league(request: Request) -> Response:
     """Events while the league plays; its tables are computed again at most every five seconds."""
     found = league_view.find_league(request.app.state.ludory.settings.runs, request.path_params["key"])
-    return StreamingResponse(when_changed(lambda: found.version, 5.0), media_type=EVENTS)
+    return event_stream(request, when_changed(lambda: found.version, 5.0))
 
 
 routes = [Route("/league/{key:path}", league), Route("/live/league/{key:path}", live_league)]

@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from ludory.web.safety import with_form
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from ludory.algorithms.running.learning_curves import X
@@ -19,11 +18,11 @@ from ludory.errors import OptionError
 from ludory.web import league_view, runs
 from ludory.web.folders import short_key
 from ludory.web.runs import ELAPSED, REWARD, CurveView, Evaluation
-from ludory.web.slices import Refinement, when_changed
+from ludory.web.safety import with_form
+from ludory.web.slices import DONE, Refinement, event_stream, when_changed
 
 from .choices import agents_for, read_agent
 
-EVENTS = "text/event-stream"
 SMOOTHINGS = (1, 3, 10, 30, 100)
 
 
@@ -129,11 +128,11 @@ async def live_evaluation(request: Request) -> Response:
     around = request.app.state.ludory
     found = around.refinements.get(request.path_params["id"])
     stream = found.follow(around.slices) if found else _nothing()
-    return StreamingResponse(stream, media_type=EVENTS)
+    return event_stream(request, stream)
 
 
 async def _nothing() -> AsyncIterator[str]:
-    yield "event: done\ndata:\n\n"
+    yield DONE
 
 
 async def live_runs(request: Request) -> Response:
@@ -144,14 +143,14 @@ async def live_runs(request: Request) -> Response:
         found = runs.find_runs(top).values()
         return [(run.key, run.changed) for run in found], list(league_view.find_leagues(top).values())
 
-    return StreamingResponse(when_changed(look, 2.0), media_type=EVENTS)
+    return event_stream(request, when_changed(look, 2.0))
 
 
 async def live_run(request: Request) -> Response:
     """Events when a run has new numbers."""
     top, key = request.app.state.ludory.settings.runs, request.path_params["key"]
     run = runs.find_run(top, key)
-    return StreamingResponse(when_changed(lambda: run.version), media_type=EVENTS)
+    return event_stream(request, when_changed(lambda: run.version))
 
 
 routes = [

@@ -7,18 +7,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from ludory.agents.texas42.bidding.make_probability import BIDS
 from ludory.charts.drawing import Drawing, as_svg
 from ludory.envs.texas42.tiles import HIGH, LOW, TILE_NAMES, mask_of
-from ludory.web.slices import Refinement
+from ludory.web.slices import Refinement, event_stream
 from ludory.web.texas42 import hand
 from ludory.web.texas42.poster import poster as poster_of
 from ludory.web.texas42.tiles import GROUND, domino
-
-from .runs import EVENTS
 
 SHOWN = [[high * (high + 1) // 2 + low for low in range(high + 1)] for high in range(6, -1, -1)]
 """The tiles in rows by their higher pip, the sixes first."""
@@ -87,7 +85,7 @@ async def live(request: Request) -> Response:
     asked = around.refinements.ask(
         _key(tiles), lambda: Refinement(hand.NOTHING_PLAYED, next_piece, lambda played, new: played.plus(*new))
     )
-    return StreamingResponse(asked.follow(around.slices), media_type=EVENTS)
+    return event_stream(request, asked.follow(around.slices))
 
 
 def poster(request: Request) -> Response:
