@@ -45,6 +45,8 @@ class Dot(NamedTuple):
     fill: str
     stroke: str = ""
     tip: str = ""
+    link: str = ""
+    """Address that a click leads to, in SVG."""
 
 
 class Path(NamedTuple):
@@ -126,7 +128,8 @@ def _svg_mark(mark: Mark) -> str:
     if isinstance(mark, Dot):
         stroke = f" stroke='{mark.stroke}'" if mark.stroke else ""
         place = f"cx='{_place(mark.x)}' cy='{_place(mark.y)}' r='{mark.radius:g}'"
-        return _with_tip("circle", f"{place} fill='{mark.fill}'{stroke}", mark.tip)
+        circle = _with_tip("circle", f"{place} fill='{mark.fill}'{stroke}", mark.tip)
+        return f"<a href='{quoted(mark.link)}' aria-label='{quoted(mark.tip)}'>{circle}</a>" if mark.link else circle
     paint = f"fill='{mark.fill or 'none'}'"
     paint += f" stroke='{mark.stroke}' stroke-width='{mark.line:g}'" if mark.stroke else ""
     if isinstance(mark, Rectangle):

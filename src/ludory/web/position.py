@@ -124,17 +124,22 @@ class TablePosition:
 
     def picture(self, view: int | None, legal: Iterable[LegalAction] = ()) -> str:
         """The SVG picture as the seat `view` sees it; elements that stand for a legal action can be clicked and focused."""
-        names = {action.code: action.name for action in legal}
+        return clickable(svg_picture(self.game, self.engine.state, 0, view), legal)
 
-        def marked(match: re.Match[str]) -> str:
-            codes = [code if ":" in code else f"0:{code}" for code in match[1].split()]
-            allowed = [code for code in codes if code in names]
-            if not allowed:
-                return ""
-            label = escape(" or ".join(names[code] for code in allowed))
-            return f' data-action="{" ".join(allowed)}" tabindex="0" role="button" aria-label="{label}"'
 
-        return _DATA_ACTION.sub(marked, svg_picture(self.game, self.engine.state, 0, view))
+def clickable(picture: str, legal: Iterable[LegalAction]) -> str:
+    """An SVG picture in which only the elements that stand for a legal action can be clicked and focused."""
+    names = {action.code: action.name for action in legal}
+
+    def marked(match: re.Match[str]) -> str:
+        codes = [code if ":" in code else f"0:{code}" for code in match[1].split()]
+        allowed = [code for code in codes if code in names]
+        if not allowed:
+            return ""
+        label = escape(" or ".join(names[code] for code in allowed))
+        return f' data-action="{" ".join(allowed)}" tabindex="0" role="button" aria-label="{label}"'
+
+    return _DATA_ACTION.sub(marked, picture)
 
 
 def view_of(position: TablePosition, seat: int | None) -> int | None:
