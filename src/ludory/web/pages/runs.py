@@ -73,10 +73,9 @@ def _addresses(row: dict[str, Any]) -> dict[str, Any]:
 def age(changed: float) -> str:
     """How long ago, in words."""
     seconds = max(0.0, time.time() - changed)
-    for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= size:
-            count = int(seconds // size)
-            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+            return f"{seconds // size:.0f} {unit} ago"
     return f"{seconds:.0f} s ago"
 
 
