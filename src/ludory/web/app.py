@@ -30,7 +30,13 @@ from .tables import Tables
 
 PAGES = ("home", "table", "runs", "league", "games", "texas42", "analyse")
 """Modules of `ludory.web.pages`, each with `routes`."""
-NAVIGATION = (("/", "Play"), ("/games", "Games"), ("/analyse", "Analysis"), ("/runs", "Runs"), ("/texas42/hand", "Texas 42 bids"))
+NAVIGATION = (
+    ("/", "Play"),
+    ("/games", "Games"),
+    ("/analyse", "Analysis"),
+    ("/runs", "Runs"),
+    ("/texas42/hand", "Texas 42 bids"),
+)
 """Address and name of the pages in the header."""
 KINDS = {"css": "text/css", "js": "text/javascript", "txt": "text/plain", "svg": "image/svg+xml"}
 

@@ -63,10 +63,14 @@ class ReviewAnswer(NamedTuple):
 
 
 def refine_position(question: PositionQuestion, rounds: int) -> PositionAnswer:
-    """Refine the values beyond `rounds` rounds. A process that does not have their state computes them again, with the same result."""
+    """Refine the values beyond `rounds` rounds.
+
+    A process that does not have their state computes it again, with the same result; one that is ahead, since nobody waited for its last
+    piece, goes on from there.
+    """
     key = _key(question)
     held = _positions.pop(key, None)
-    if held is None or (held.search is not None and held.search.rounds > rounds):
+    if held is None:
         replay, number, view, seat, agent, seed, _ = question
         held = PositionAnalysis(replay, number, view, seat, agent, seed)
     search = held.search
@@ -85,23 +89,21 @@ def judge_more(question: ReviewQuestion, first: int) -> ReviewAnswer:
     """Judge some more decisions, from position `first` on."""
     key = _key(question)
     held = _reviews.pop(key, None)
-    if held is None or held.next != first:
+    if held is None:
         replay, view, agent, seed, rollouts = question
-        held = _HeldReview(first, review(replay, rollouts, seed, agent, view, first=first))
-    judged, stop = list[JudgedMove](), time.monotonic() + SECONDS
-    while time.monotonic() < stop:
+        held = _HeldReview(review(replay, rollouts, seed, agent, view, first=first))
+    judged, stop = held.judged, time.monotonic() + SECONDS
+    while not held.done and (time.monotonic() < stop or not judged):
         found = next(held.judging, None)
-        if found is None:
-            return ReviewAnswer(tuple(judged), True)
-        judged.append(found)
-        held.next = found.number + 1
+        held.done = found is None
+        judged += [] if found is None else [found]
     _keep(_reviews, key, held)
-    return ReviewAnswer(tuple(judged), False)
+    return ReviewAnswer(tuple(one for one in judged if one.number >= first), held.done)
 
 
 class _HeldReview:
-    def __init__(self, first: int, judging: Iterator[JudgedMove]) -> None:
-        self.next, self.judging = first, judging
+    def __init__(self, judging: Iterator[JudgedMove]) -> None:
+        self.judging, self.judged, self.done = judging, list[JudgedMove](), False
 
 
 _positions: OrderedDict[str, PositionAnalysis] = OrderedDict()

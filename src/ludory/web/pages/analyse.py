@@ -8,15 +8,14 @@ from urllib.parse import urlencode
 
 from anyio.to_thread import run_sync
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from ludory.errors import DataError, OptionError
 from ludory.web.opened import KeptGames, OpenedGame, open_game
 from ludory.web.safety import with_form
-from ludory.web.slices import Refinement
+from ludory.web.slices import Refinement, event_stream
 
-from .runs import EVENTS
 from .table import own_seats
 
 MOST_SEED = 2**63 - 1
@@ -215,7 +214,9 @@ def _graph(study: Study, judged: list[Any], worst: set[int]) -> str:
             one.level,
             one.stderr if one.stderr < 1e9 else 0.0,
             study.address(move=one.number),
-            f"after {one.number} moves: {one.level:.2f}. {one.told()}" if one.mistake else f"after {one.number} moves: {one.level:.2f}. {one.words}",
+            f"after {one.number} moves: {one.level:.2f}. {one.told()}"
+            if one.mistake
+            else f"after {one.number} moves: {one.level:.2f}. {one.words}",
             f"{-one.loss:.1f}" if one.number in worst and one.loss < 1e9 else "",
         )
         for one in judged
@@ -256,7 +257,7 @@ async def live_graph(request: Request) -> Response:
 
 async def _live(request: Request, find: Any) -> Response:
     asked = await run_sync(lambda: find(request, _study(request)))
-    return StreamingResponse(asked.follow(request.app.state.ludory.analysis), media_type=EVENTS)
+    return event_stream(request, asked.follow(request.app.state.ludory.analysis))
 
 
 def start(request: Request) -> Response:
