@@ -108,9 +108,10 @@ def quoted(words: str) -> str:
 
 def as_svg(drawing: Drawing) -> str:
     """One self-contained SVG document."""
+    role = "group" if any(isinstance(mark, Dot) and mark.link for mark in drawing.marks) else "img"
     size = f"viewBox='0 0 {drawing.width:g} {drawing.height:g}' width='{drawing.width:g}' height='{drawing.height:g}'"
     lines = [
-        f"<svg xmlns='http://www.w3.org/2000/svg' {size} role='img' aria-label='{quoted(drawing.title)}' font-family=\"{FONT}\">",
+        f"<svg xmlns='http://www.w3.org/2000/svg' {size} role='{role}' aria-label='{quoted(drawing.title)}' font-family=\"{FONT}\">",
         f"<rect width='{drawing.width:g}' height='{drawing.height:g}' fill='{drawing.ground}'/>",
         *map(_svg_mark, drawing.marks),
         "</svg>",

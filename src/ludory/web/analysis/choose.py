@@ -39,6 +39,13 @@ def advisers(game: Game) -> dict[str, Agent]:
     return found
 
 
+def usual_agent(game: Game, names: Sequence[str]) -> str | None:
+    """The agent that plays on where none is named: a rule bot of Hanabi that had all seats, so that its hints are read as it meant them."""
+    if game.has_kernel("step", hanabi_step) and len(set(names)) == 1 and names[0] in agents.ids():
+        return names[0] if _is_blueprint(names[0], game) else None
+    return None
+
+
 def analyst_for(game: Game, agent: str | None = None, seats: Sequence[int] | None = None) -> Analyst:
     """The analyst of a game.
 
