@@ -15,7 +15,7 @@ from tyro.conf import Positional, arg
 from ludory.cli.common.files import check_ending, write_text
 from ludory.cli.common.options import File, GameOptions, Maybe, Seconds, seat_names
 from ludory.cli.common.parser import parse, typed
-from ludory.cli.common.showing import games_bar, outcome
+from ludory.cli.common.showing import games_bar, log_on_stderr, outcome
 from ludory.errors import OptionError
 from ludory.visible import visible
 
@@ -107,7 +107,8 @@ def _watch_agents(chosen: _Options) -> None:
     game = chosen.make(chosen.game)
     _check(chosen, game)
     names = seat_names(game.facts.players, chosen.agents)
-    playthrough = Playthrough(game, [make_agent(name, game) for name in names], chosen.seed)
+    with log_on_stderr():
+        playthrough = Playthrough(game, [make_agent(name, game) for name in names], chosen.seed)
     try:
         if _writes(chosen):
             for _ in playthrough:

@@ -88,7 +88,7 @@ def run(argv: list[str]) -> int:
     found = [_chances(mode, held, decls, chosen) for mode in modes]
     print(json.dumps([_as_json(one) for one in found], indent=2) if chosen.json else "\n\n".join(map(_table, found)))
     if chosen.poster:
-        from ludory.web.texas42_poster import poster
+        from ludory.web.texas42.poster import poster
 
         write_drawing(chosen.poster, poster(found[0], found[1:]), 2)
         print(f"The poster is in {chosen.poster}")

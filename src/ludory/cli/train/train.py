@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,6 +26,7 @@ from ludory.cli.common.options import (
     parse_options,
 )
 from ludory.cli.common.parser import parse, parse_known, typed
+from ludory.cli.common.showing import log_on_stderr
 from ludory.errors import OptionError, UnknownIdError
 
 from .closing import print_closing
@@ -153,7 +152,7 @@ def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
                 )
                 print(f"{file} has {model.num_timesteps:,} timesteps already; ask for more with {longer}")
             continue
-        with _log_on_stderr():
+        with log_on_stderr():
             interrupted = train_to_file(
                 model,
                 timesteps,
@@ -224,28 +223,6 @@ def _stages(chosen: _Options, rest: list[str], kind: Any, tuned: TunedSettings |
     return plan_training(
         kind, tuned, make, lambda default: _config(kind, chosen, rest, default), chosen.timesteps, presets
     )
-
-
-class _StderrLines(logging.Handler):
-    """One line on stderr per message, above a progress bar."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print a message."""
-        print(f"ludory: {record.getMessage()}", file=sys.stderr)
-
-
-@contextmanager
-def _log_on_stderr() -> Iterator[None]:
-    """Show what algorithms log about a run, such as which of two implementations it takes."""
-    log, handler = logging.getLogger("ludory"), _StderrLines()
-    before = log.level
-    log.setLevel(logging.INFO)
-    log.addHandler(handler)
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(before)
 
 
 def _help(algorithm: str | None) -> int:
