@@ -25,11 +25,12 @@ from ludory.visible import visible
 
 from .players import PlayerPool
 from .safety import HEADERS, TOKEN_COOKIE, Safety, TooLargeError, read_form, same_secret
+from .slices import Refinements, SlicePool
 from .tables import Tables
 
-PAGES = ("home", "table")
+PAGES = ("home", "table", "runs", "league", "games", "texas42")
 """Modules of `ludory.web.pages`, each with `routes`."""
-NAVIGATION = (("/", "Play"),)
+NAVIGATION = (("/", "Play"), ("/games", "Games"), ("/runs", "Runs"), ("/texas42/hand", "Texas 42 bids"))
 """Address and name of the pages in the header."""
 KINDS = {"css": "text/css", "js": "text/javascript", "txt": "text/plain", "svg": "image/svg+xml"}
 
@@ -65,6 +66,10 @@ class Surroundings:
         """Agents in worker processes."""
         self.tables = Tables(settings.tables, self.players)
         """All tables."""
+        self.slices = SlicePool()
+        """Processes for evaluations and other long work."""
+        self.refinements = Refinements()
+        """Answers that get better while someone looks at them."""
         self.templates = Environment(
             loader=PackageLoader("ludory.web"),
             autoescape=True,
@@ -89,6 +94,7 @@ class Surroundings:
         self.closing = True
         self.tables.close()
         self.players.close()
+        self.slices.close()
 
 
 def make_app(settings: WebSettings) -> Starlette:
