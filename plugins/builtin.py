@@ -265,6 +265,7 @@ BENCHMARKS = (
     Entry("pokemon-soak", f"{_BENCH}pokemon.soak:run", "Pokémon: memory, processes and files over many battles"),
     Entry("pokemon-strength", f"{_BENCH}pokemon.strength:run", "Pokémon: battles between the scripted opponents"),
     Entry("text-env", f"{_BENCH}text_games.text_env:run", "text games: turns per second without a model"),
+    Entry("gpu", f"{_BENCH}gpu.campaign:run", "everything that one GPU gives, compared with the CPU first"),
     Entry("cores", f"{_BENCH}throughput.cores:run", "engines and training: what a second core gives"),
     Entry("replies", f"{_BENCH}text_games.replies:run", "tokens per second of small language models, by backend"),
     Entry(

@@ -43,7 +43,7 @@ LEAGUE = frozenset({"events.jsonl"})
 """What lies in the folder of a league belongs to the league."""
 
 
-class TrainingRun(NamedTuple):
+class LoggedRun(NamedTuple):
     """A model that was or is trained, with the tables of its metrics."""
 
     key: str
@@ -99,7 +99,7 @@ class CurveView:
         return replace(self, metric=metric)
 
 
-def find_runs(top: Path | None) -> dict[str, TrainingRun]:
+def find_runs(top: Path | None) -> dict[str, LoggedRun]:
     """The runs below a folder by their keys, the newest first."""
     found: dict[str, dict[str, list[Path]]] = {}
     changed: dict[str, float] = {}
@@ -114,11 +114,11 @@ def find_runs(top: Path | None) -> dict[str, TrainingRun]:
     return {key: _run(key, found[key], changed[key]) for key in sorted(found, key=lambda key: (-changed[key], key))}
 
 
-def _run(key: str, parts: Mapping[str, Sequence[Path]], changed: float) -> TrainingRun:
+def _run(key: str, parts: Mapping[str, Sequence[Path]], changed: float) -> LoggedRun:
     tables, events = (
         tuple(sorted(parts.get(kind, ()), key=lambda path: (len(str(path)), str(path)))) for kind in ("table", "events")
     )
-    return TrainingRun(key, tables, events, next(iter(parts.get("checkpoint", ())), None), changed)
+    return LoggedRun(key, tables, events, next(iter(parts.get("checkpoint", ())), None), changed)
 
 
 def _parts_of_runs(folder: FolderEntries) -> Iterable[tuple[str, str, Path]]:
@@ -161,7 +161,7 @@ def _is_table(file: str) -> bool:
         return False
 
 
-def find_run(top: Path | None, key: str) -> TrainingRun:
+def find_run(top: Path | None, key: str) -> LoggedRun:
     """The run of a key.
 
     Raises:
@@ -173,7 +173,7 @@ def find_run(top: Path | None, key: str) -> TrainingRun:
     return run
 
 
-def numbers_of(run: TrainingRun) -> list[MetricTable]:
+def numbers_of(run: LoggedRun) -> list[MetricTable]:
     """The tables of a run, or its TensorBoard files where it has no tables; files that are gone or empty are left out."""
     if run.tables:
         known = signature(*run.tables)
@@ -206,14 +206,14 @@ def _events(folder: str, known: tuple[tuple[str, int, int], ...]) -> MetricTable
     return MetricTable(tuple(columns), tuple(rows[step] for step in sorted(rows)))
 
 
-def metrics_of(run: TrainingRun) -> list[str]:
+def metrics_of(run: LoggedRun) -> list[str]:
     """Names of the metrics of a run that have numbers, without those that count time."""
     counting = {X, ELAPSED, "step", "epoch"}
     names = {name for table in numbers_of(run) for row in table.rows for name in row}
     return sorted(names - counting, key=lambda name: (name != REWARD, name.startswith("time/"), name))
 
 
-def points_of(run: TrainingRun, metric: str, across: str = X) -> list[tuple[float, float]]:
+def points_of(run: LoggedRun, metric: str, across: str = X) -> list[tuple[float, float]]:
     """The values of a metric over timesteps, or over seconds, which go on counting in a part that was resumed."""
     points: dict[float, float] = {}
     passed = 0.0
@@ -226,7 +226,7 @@ def points_of(run: TrainingRun, metric: str, across: str = X) -> list[tuple[floa
     return sorted(points.items())
 
 
-def curves_of(runs: Sequence[TrainingRun], view: CurveView) -> tuple[list[Series], list[int], list[Series]]:
+def curves_of(runs: Sequence[LoggedRun], view: CurveView) -> tuple[list[Series], list[int], list[Series]]:
     """Curves, the number of runs behind each, and the points before smoothing where they differ; runs without the metric are left out."""
     read = [TrainingCurve(run.key, points) for run in runs if (points := points_of(run, view.metric, view.across))]
     groups = by_name(read) if view.seeds else {one.name: [one] for one in read}
@@ -247,7 +247,7 @@ def _thinned(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, flo
 
 
 def chart(
-    runs: Sequence[TrainingRun], view: CurveView, styles: Mapping[str, tuple[str, Sequence[float]]] | None = None
+    runs: Sequence[LoggedRun], view: CurveView, styles: Mapping[str, tuple[str, Sequence[float]]] | None = None
 ) -> str:
     """The curves of a metric as SVG."""
     curves, _, raw = curves_of(runs, view)
@@ -255,13 +255,13 @@ def chart(
     return small_plot(view.metric, curves, across, styles, raw, (view.log_x, view.log_y))
 
 
-def curves_page(runs: Sequence[TrainingRun], view: CurveView) -> dict[str, Any]:
+def curves_page(runs: Sequence[LoggedRun], view: CurveView) -> dict[str, Any]:
     """The points that a chart shows, as `ludory plot --json` prints them."""
     curves, counts, _ = curves_of(runs, view)
     return curves_json(view.metric, view.smooth, curves, counts)
 
 
-def summary(run: TrainingRun) -> dict[str, Any]:
+def summary(run: LoggedRun) -> dict[str, Any]:
     """One row of the list of runs."""
     header = header_of(run)
     tables = numbers_of(run)
@@ -280,7 +280,7 @@ def summary(run: TrainingRun) -> dict[str, Any]:
     }
 
 
-def header_of(run: TrainingRun) -> dict[str, Any]:
+def header_of(run: LoggedRun) -> dict[str, Any]:
     """The header of a run's checkpoint; empty where there is none that can be read."""
     if run.checkpoint is None:
         return {}
@@ -297,7 +297,7 @@ def _header(file: str, known: tuple[str, int, int]) -> dict[str, Any]:
         return {}
 
 
-def configuration(run: TrainingRun) -> dict[str, Any]:
+def configuration(run: LoggedRun) -> dict[str, Any]:
     """All settings of a run by name, such as `config.learning_rate`, from its checkpoint."""
     header = header_of(run)
     shown = {name: header[name] for name in ("algorithm", "env", "policy", "config", "teacher") if name in header}
@@ -312,7 +312,7 @@ def _flat(prefix: str, value: Any) -> Iterable[tuple[str, Any]]:
         yield prefix, value
 
 
-def differences(runs: Sequence[TrainingRun]) -> dict[str, list[Any]]:
+def differences(runs: Sequence[LoggedRun]) -> dict[str, list[Any]]:
     """Settings in which runs differ: their value in each run, None where a run has no such setting."""
     found = [configuration(run) for run in runs]
     names = dict.fromkeys(name for one in found for name in one)
@@ -373,7 +373,7 @@ def evaluate_slice(
     return [float(value) for value in found.returns[:, 0]]
 
 
-class Evaluation(NamedTuple):
+class CheckpointEvaluation(NamedTuple):
     """An evaluation of a checkpoint as far as it is."""
 
     run: str
@@ -406,12 +406,12 @@ class Evaluation(NamedTuple):
             return None
         return evaluate_slice, self.agent, self.against, self.game, dict(self.options), done, count, self.seed
 
-    def joined(self, returns: Sequence[float]) -> Evaluation:
+    def joined(self, returns: Sequence[float]) -> CheckpointEvaluation:
         """With the results of the next deals."""
         return self._replace(returns=(*self.returns, *returns))
 
 
-def begin_evaluation(top: Path | None, key: str, against: str, games: int, seed: int = 0) -> Evaluation:
+def begin_evaluation(top: Path | None, key: str, against: str, games: int, seed: int = 0) -> CheckpointEvaluation:
     """An evaluation of a run's checkpoint on the game that it was trained on.
 
     Raises:
@@ -424,4 +424,4 @@ def begin_evaluation(top: Path | None, key: str, against: str, games: int, seed:
         raise OptionError(f"{key}: there is no checkpoint of a game to evaluate; `ludory train --out` writes one")
     if not 2 <= games <= MOST_GAMES:
         raise OptionError(f"games={games}: must be 2 to {MOST_GAMES}")
-    return Evaluation(key, str(run.checkpoint), against, game["id"], game.get("options") or {}, games, seed)
+    return CheckpointEvaluation(key, str(run.checkpoint), against, game["id"], game.get("options") or {}, games, seed)

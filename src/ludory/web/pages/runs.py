@@ -17,7 +17,7 @@ from ludory.charts.palette import STYLES
 from ludory.errors import OptionError
 from ludory.web import league_view, runs
 from ludory.web.folders import short_key
-from ludory.web.runs import ELAPSED, REWARD, CurveView, Evaluation
+from ludory.web.runs import ELAPSED, REWARD, CheckpointEvaluation, CurveView
 from ludory.web.safety import with_form
 from ludory.web.slices import DONE, Refinement, event_stream, when_changed
 
@@ -118,7 +118,7 @@ def evaluate(request: Request, form: dict[str, str]) -> Response:
     other = read_agent(against, top) if against else ""
     begun = runs.begin_evaluation(top, key, other, int(games))
     id = secrets.token_hex(6)
-    around.refinements.ask(id, lambda: Refinement(begun, Evaluation.next_slice, Evaluation.joined))
+    around.refinements.ask(id, lambda: Refinement(begun, CheckpointEvaluation.next_slice, CheckpointEvaluation.joined))
     return RedirectResponse(f"/runs/{quote(key)}?{urlencode({'evaluation': id})}#evaluation", 303)
 
 

@@ -78,7 +78,7 @@ async def live(request: Request) -> Response:
         return RedirectResponse("/texas42/hand")
     mask = mask_of(tiles)
 
-    def next_piece(played: hand.PlayedContracts) -> Any:
+    def next_piece(played: hand.HandsPlayed) -> Any:
         piece = hand.next_contract(mask, played)
         return piece and (hand.play_contract, mask, *piece)
 

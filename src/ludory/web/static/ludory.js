@@ -35,6 +35,7 @@
   function act(element) {
     const codes = element.dataset.action.split(" "), form = find("#moves");
     if (!form) return;
+    if (codes[0] === "send") return find("[data-send]", form).click();
     if (Number(find("#board").dataset.heads) > 1) {
       for (const code of codes) {
         const radio = find(`input[data-code="${code}"]`, form);

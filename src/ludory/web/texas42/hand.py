@@ -28,23 +28,23 @@ SHADES = 20
 """Steps of the colours of a cell."""
 
 
-class PlayedContracts(NamedTuple):
+class HandsPlayed(NamedTuple):
     """Contracts played so far, by declaration; each tuple has one entry for every declaration of `STRAIGHT`."""
 
     hands: tuple[int, ...]
     made: tuple[tuple[int, ...], ...]
     """Hands that made each bid 30..42."""
 
-    def plus(self, decl: int, hands: int, made: Sequence[int]) -> PlayedContracts:
+    def plus(self, decl: int, hands: int, made: Sequence[int]) -> HandsPlayed:
         """With more hands of a declaration."""
         row = STRAIGHT.index(decl)
         counts, sums = list(self.hands), list(self.made)
         counts[row] += hands
         sums[row] = tuple(a + b for a, b in zip(sums[row], made, strict=True))
-        return PlayedContracts(tuple(counts), tuple(sums))
+        return HandsPlayed(tuple(counts), tuple(sums))
 
 
-NOTHING_PLAYED = PlayedContracts((0,) * len(STRAIGHT), ((0,) * len(BIDS),) * len(STRAIGHT))
+NOTHING_PLAYED = HandsPlayed((0,) * len(STRAIGHT), ((0,) * len(BIDS),) * len(STRAIGHT))
 
 
 def parse_tiles(names: Iterable[str]) -> tuple[int, ...]:
@@ -64,7 +64,7 @@ def random_hand(seed: int) -> tuple[int, ...]:
     return tuple(sorted(np.random.default_rng(seed).permutation(len(TILE_NAMES))[:HAND].tolist()))
 
 
-def next_contract(hand: int, played: PlayedContracts) -> tuple[int, int] | None:
+def next_contract(hand: int, played: HandsPlayed) -> tuple[int, int] | None:
     """(declaration, number of the piece) to play next: favourites up to `ENOUGH` hands, then the others, then all; None at the end."""
     fitted = calibrated(hand)
     order = sorted(range(len(STRAIGHT)), key=lambda row: -float(fitted.p[row].sum()))
@@ -82,7 +82,7 @@ def play_contract(hand: int, decl: int, piece: int, seed: int = 0) -> tuple[int,
     return decl, PIECE, tuple(round(share * PIECE) for share in found.p[0].tolist())
 
 
-def chances_of(hand: int, played: PlayedContracts = NOTHING_PLAYED) -> Chances:
+def chances_of(hand: int, played: HandsPlayed = NOTHING_PLAYED) -> Chances:
     """P(make) for all declarations: from played hands where there are enough, else from the fitted model, which has no intervals."""
     fitted = calibrated(hand)
     p, low, high = (np.array(fitted.p) for _ in range(3))
@@ -126,7 +126,7 @@ def chances_json(one: Chances) -> dict[str, Any]:
     }
 
 
-def hand_page(tiles: Sequence[int], played: PlayedContracts = NOTHING_PLAYED) -> dict[str, Any]:
+def hand_page(tiles: Sequence[int], played: HandsPlayed = NOTHING_PLAYED) -> dict[str, Any]:
     """The data of the page: the hand, and with seven tiles P(make) and the hands played of each declaration."""
     page: dict[str, Any] = {
         "tiles": [TILE_NAMES[tile] for tile in tiles],
