@@ -83,7 +83,7 @@ def may_vary(view: int | None, hidden: bool) -> bool:
     return view is None or not hidden
 
 
-class Branch(NamedTuple):
+class Variation(NamedTuple):
     """Where a variation leaves the recorded game, and its moves."""
 
     at: int
@@ -94,11 +94,11 @@ class Branch(NamedTuple):
         return f"{self.at}:{moves_text(self.actions).replace(' ', ',')}"
 
 
-def read_branch(replay: Replay, text: str) -> Branch | None:
+def read_branch(replay: Replay, text: str) -> Variation | None:
     """The variation of an address, such as "20:3,17"; None for an empty text.
 
     Raises:
-        OptionError: it is not a variation of the game.
+        OptionError: it is not one of the game.
     """
     if not text:
         return None
@@ -106,10 +106,10 @@ def read_branch(replay: Replay, text: str) -> Branch | None:
     if not (colon and at.isascii() and at.isdecimal() and len(at) < 7):
         raise OptionError(f"line={text[:40]!r}: must be the number of a position and moves, such as 20:3,17")
     game = make_game(replay.game, **replay.options)
-    return Branch(int(at), tuple(parse_moves(game, moves)))
+    return Variation(int(at), tuple(parse_moves(game, moves)))
 
 
-def with_branch(replay: Replay, branch: Branch | None) -> Replay:
+def with_branch(replay: Replay, branch: Variation | None) -> Replay:
     """The recording, or its variation.
 
     Raises:
@@ -118,7 +118,7 @@ def with_branch(replay: Replay, branch: Branch | None) -> Replay:
     return replay if branch is None else variation(replay, branch.at, branch.actions)
 
 
-def tried(replay: Replay, branch: Branch | None, number: int, action: int) -> tuple[Branch | None, int]:
+def tried(replay: Replay, branch: Variation | None, number: int, action: int) -> tuple[Variation | None, int]:
     """The variation after `action` is played at a position, and the number of the position that follows.
 
     A move that was made there anyway leads on in the recording or in the variation that is shown.
@@ -129,6 +129,6 @@ def tried(replay: Replay, branch: Branch | None, number: int, action: int) -> tu
         return branch, number + 1
     start = number if branch is None else min(branch.at, number)
     kept = tuple(move.action for move in shown.moves[start:number])
-    made = Branch(start, (*kept, action))
+    made = Variation(start, (*kept, action))
     with_branch(replay, made)  # refuses what is not legal
     return made, number + 1
