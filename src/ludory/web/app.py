@@ -28,12 +28,14 @@ from .safety import HEADERS, TOKEN_COOKIE, Safety, TooLargeError, read_form, sam
 from .slices import Refinements, SlicePool
 from .tables import Tables
 
-PAGES = ("home", "table", "runs", "league", "games", "texas42", "analyse")
+PAGES = ("home", "table", "runs", "league", "games", "texas42", "analyse", "watch", "arena")
 """Modules of `ludory.web.pages`, each with `routes`."""
 NAVIGATION = (
     ("/", "Play"),
     ("/games", "Games"),
     ("/analyse", "Analysis"),
+    ("/watch", "Watch"),
+    ("/arena", "Duels"),
     ("/runs", "Runs"),
     ("/texas42/hand", "Texas 42 bids"),
 )
