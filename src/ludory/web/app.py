@@ -28,9 +28,15 @@ from .safety import HEADERS, TOKEN_COOKIE, Safety, TooLargeError, read_form, sam
 from .slices import Refinements, SlicePool
 from .tables import Tables
 
-PAGES = ("home", "table", "runs", "league", "games", "texas42")
+PAGES = ("home", "table", "runs", "league", "games", "texas42", "analyse")
 """Modules of `ludory.web.pages`, each with `routes`."""
-NAVIGATION = (("/", "Play"), ("/games", "Games"), ("/runs", "Runs"), ("/texas42/hand", "Texas 42 bids"))
+NAVIGATION = (
+    ("/", "Play"),
+    ("/games", "Games"),
+    ("/analyse", "Analysis"),
+    ("/runs", "Runs"),
+    ("/texas42/hand", "Texas 42 bids"),
+)
 """Address and name of the pages in the header."""
 KINDS = {"css": "text/css", "js": "text/javascript", "txt": "text/plain", "svg": "image/svg+xml"}
 
@@ -68,6 +74,8 @@ class Surroundings:
         """All tables."""
         self.slices = SlicePool()
         """Processes for evaluations and other long work."""
+        self.analysis = SlicePool()
+        """The process of analyses, which keeps their state between pieces of work."""
         self.refinements = Refinements()
         """Answers that get better while someone looks at them."""
         self.templates = Environment(
@@ -95,6 +103,7 @@ class Surroundings:
         self.tables.close()
         self.players.close()
         self.slices.close()
+        self.analysis.close()
 
 
 def make_app(settings: WebSettings) -> Starlette:

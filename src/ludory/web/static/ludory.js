@@ -35,6 +35,7 @@
   function act(element) {
     const codes = element.dataset.action.split(" "), form = find("#moves");
     if (!form) return;
+    if (codes[0] === "send") return find("[data-send]", form).click();
     if (Number(find("#board").dataset.heads) > 1) {
       for (const code of codes) {
         const radio = find(`input[data-code="${code}"]`, form);
@@ -124,7 +125,8 @@
     closeMenu();
     mark();
     const log = find("#log");
-    if (log) log.scrollTop = log.scrollHeight;
+    const now = log && find("[aria-current]", log);
+    if (log) log.scrollTop = find(".study") ? (now ? now.offsetTop - log.offsetTop - log.clientHeight / 2 : 0) : log.scrollHeight;
   }
   document.addEventListener("htmx:afterSettle", settle);
   document.addEventListener("htmx:beforeRequest", event => {
