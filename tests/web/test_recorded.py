@@ -93,7 +93,11 @@ def test_a_game_that_does_not_go_as_recorded_is_refused(top: Path, tmp_path: Pat
     games = table["game"].to_numpy()
 
     def write(name: str, values: object) -> None:
-        changed = table.set_column(table.schema.get_field_index(name), table.schema.field(name), pa.array(values))
+        changed = table.set_column(
+            table.schema.get_field_index(name),
+            table.schema.field(name),
+            pa.array(values, table.schema.field(name).type),
+        )
         write_table(shard_file(tmp_path, 0), header, changed)
 
     write("reward", (table["reward"].to_numpy() + 3 * (games == games[0])).astype("float32"))
