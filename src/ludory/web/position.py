@@ -142,7 +142,9 @@ def clickable(picture: str, legal: Iterable[LegalAction], heads: int = 1) -> str
         label = escape(joined.join(names[code] for code in allowed))
         return f' data-action="{" ".join(allowed)}" tabindex="0" role="button" aria-label="{label}"'
 
-    return _DATA_ACTION.sub(marked, picture)
+    drawn = _DATA_ACTION.sub(marked, picture)
+    # What holds buttons is a group: within an image, a screen reader would not find them.
+    return drawn.replace('role="img"', 'role="group"', 1) if "data-action" in drawn else drawn
 
 
 def view_of(position: TablePosition, seat: int | None) -> int | None:

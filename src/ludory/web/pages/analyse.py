@@ -32,7 +32,7 @@ class Study:
 
     def __init__(self, opened: OpenedGame, query: Any, runs: Path | None) -> None:
         from ludory.envs.make import make_game
-        from ludory.web.analysis.board import may_vary, read_branch, with_branch
+        from ludory.web.analysis.board import may_vary, read_variation, with_branch
 
         self.opened, agent = opened, query.get("agent", "").strip()
         self.agent = read_agent(agent, runs) if agent else ""
@@ -42,7 +42,7 @@ class Study:
         if self.seat is not None and opened.limited_to is not None:
             self.seat = opened.limited_to
         may = may_vary(opened.limited_to, facts.hidden_information)
-        self.branch = read_branch(opened.replay, query.get("line", "")) if may else None
+        self.branch = read_variation(opened.replay, query.get("line", "")) if may else None
         self.replay = with_branch(opened.replay, self.branch)
         asked = _number(query.get("move", ""), "move", len(self.replay.moves))
         self.number = len(self.replay.moves) if asked is None else asked
@@ -287,7 +287,7 @@ def _pasted_replay(form: dict[str, str]) -> Any:
 
     try:
         replay = replay_of_json(json.loads(form["replay"]), "the pasted text")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise OptionError(f"the pasted text is no replay ({error}); paste the content of a replay file") from error
     for _ in positions(replay):  # a game that does not go as recorded is refused here
         pass
