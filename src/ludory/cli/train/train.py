@@ -110,7 +110,7 @@ def run(argv: list[str]) -> int:
     chosen, found = parse_known(_Options, typed, "train")
     rest, chosen = found.rest, dataclasses.replace(chosen, behind=behind or found.behind)
     if len(typed) < len(own) or chosen.algorithm is None:
-        return _help(chosen.algorithm)
+        return algorithm_help(_Options, "train", chosen.algorithm)
     if chosen.data is not None:
         chosen = _with_header(chosen)
         rest = ["--dataset", str(chosen.data), *rest]
@@ -225,16 +225,17 @@ def _stages(chosen: _Options, rest: list[str], kind: Any, tuned: TunedSettings |
     )
 
 
-def _help(algorithm: str | None) -> int:
+def algorithm_help(options: type[Any], verb: str, algorithm: str | None) -> int:
+    """Show the help of `ludory VERB`, whose options are the dataclass `options`, and that of the algorithm; returns the exit code."""
     with suppress(SystemExit):
-        parse(_Options, ["--help"], "train")
+        parse(options, ["--help"], verb)
     if algorithm is None:
-        print("\nName an algorithm to see its own options: ludory train ppo --help")
+        print(f"\nName an algorithm to see its own options: ludory {verb} ppo --help")
         return 0
     from ludory.plugins import algorithms
 
     print()
-    show_help(algorithms.load(algorithm).config_class, f"ludory train {algorithm}")
+    show_help(algorithms.load(algorithm).config_class, f"ludory {verb} {algorithm}")
     return 0
 
 
