@@ -92,8 +92,8 @@ def run(argv: list[str]) -> int:
 
 
 def _setting(chosen: _Options, rest: list[str]) -> SweepSetting:
-    from ludory.benchmarks.sweep.study import SweepSetting
     from ludory.algorithms.algorithm import Algorithm
+    from ludory.benchmarks.sweep.study import SweepSetting
     from ludory.plugins import algorithms
 
     kind: Any = algorithms.load(chosen.algorithm)

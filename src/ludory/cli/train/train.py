@@ -115,13 +115,25 @@ def run(argv: list[str]) -> int:
         chosen = _with_header(chosen)
         rest = ["--dataset", str(chosen.data), *rest]
     if found.prints_config:
-        last = _stages(chosen, rest, *_tuned(chosen, rest))[-1]
-        print_config("ludory train", found.values(chosen) | last.config)
+        print_config("ludory train", found.values(chosen) | _printed(chosen, rest))
         return 0
     from ludory.algorithms.running.train_to_file import training_lock
 
     with training_lock(chosen.file) as lock:  # before the file is read: it is as whoever held the lock left it
         return _train(chosen, rest, lock)
+
+
+def _printed(chosen: _Options, rest: list[str]) -> dict[str, Any]:
+    """Fields of the config for --print-config; only those that were typed where stages with tuned settings have others each."""
+    kind, tuned = _tuned(chosen, rest)
+    stages = _stages(chosen, rest, kind, tuned)
+    if len(stages) == 1:
+        return stages[0].config
+    plain = kind.config_class()
+    print("the stages of the tuned settings have the other options; --untuned prints all", file=sys.stderr)
+    return {
+        name: value for name, value in _config(kind, chosen, rest, plain).items() if value != getattr(plain, name, None)
+    }
 
 
 def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
@@ -280,9 +292,10 @@ def _model(
         config["init_from"] = str(before)
     if "checkpoint_dir" in config:
         config["checkpoint_dir"] = config["checkpoint_dir"] or str(file.with_suffix(""))
-    _say_settings(chosen, kind, stage, tuned, first=before is None)
     policy = tuned.policy if tuned and chosen.policy == "auto" else chosen.policy
-    return kind(policy, stage.game, **config)
+    model = kind(policy, stage.game, **config)
+    _say_settings(chosen, kind, stage, tuned, first=before is None)
+    return model
 
 
 def _say_settings(chosen: _Options, kind: Any, stage: PlannedStage, tuned: TunedSettings | None, first: bool) -> None:
