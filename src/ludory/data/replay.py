@@ -189,11 +189,15 @@ def write_replay(file: str | Path, replay: Replay) -> None:
     Raises:
         OutputError: the file cannot be written.
     """
+    with atomic_file(file, "w") as handle:
+        handle.write(replay_json(replay))
+
+
+def replay_json(replay: Replay) -> str:
+    """The text of a replay's file."""
     header = {name: getattr(replay, name) for name in HEADER}
     moves = {"seats": [move.seat for move in replay.moves], "actions": [move.action for move in replay.moves]}
-    content = {"format": FORMAT, **header, **moves}
-    with atomic_file(file, "w") as handle:
-        handle.write(json.dumps(content, default=_as_list) + "\n")
+    return json.dumps({"format": FORMAT, **header, **moves}, default=_as_list) + "\n"
 
 
 def _as_list(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, UseAppendAction, arg
 
+from ludory.agents.partners import default_partner
 from ludory.cli.common.options import File, GameOptions, Maybe, seat_names
 from ludory.cli.common.parser import parse
 from ludory.cli.common.showing import log_on_stderr, outcome
@@ -15,22 +16,6 @@ from ludory.errors import GameLeftError
 
 if TYPE_CHECKING:
     from ludory.data.playthrough import Playthrough
-
-DEFAULT_PARTNERS = {
-    "Hanabi": "hanabi/iggi",
-    "Arena": "arena/rusher",
-    "Tic-tac-toe": "mcts",
-    "Connect Four": "mcts",
-    "Texas 42 play": "texas42/pimc",
-    "Texas 42": "texas42/bidder",
-    "pokemon": "pokemon/simple-heuristics",
-}
-"""Who plays with a person, by how the name of the game begins; `random` in all others."""
-
-
-def default_partner(name: str) -> str:
-    """The agent that takes the other seats of the game `name` if none is named."""
-    return next((agent for start, agent in DEFAULT_PARTNERS.items() if name.startswith(start)), "random")
 
 
 @dataclass(frozen=True, kw_only=True)
