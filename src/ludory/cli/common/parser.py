@@ -1,8 +1,8 @@
 """`parse`: the command line as a dataclass of options; `run_job`: commands that have several jobs.
 
 A command is a dataclass of options, whose class docstring is its help and whose field docstrings are the help of its options, and a
-function that takes one. Two commands use argparse instead: `list`, which must not import a library, and `bench`, which passes the
-arguments behind its name on.
+function that takes one. Two differ: `list`, which must not import a library, writes its options down, and `bench` uses argparse to pass
+the arguments behind its name on.
 """
 
 from __future__ import annotations
