@@ -90,7 +90,15 @@ def run_job(command: str, about: str, jobs: Mapping[str, tuple[str, str]], argv:
         lines = [f"  {name:{width}}  {summary}" for name, (_, summary) in jobs.items()]
         print(
             "\n".join(
-                [f"usage: ludory {command} <job> ...", "", about, "", *lines, "", "Each explains itself: --help."]
+                [
+                    f"usage: ludory {command} <job> ...",
+                    "",
+                    about,
+                    "",
+                    *lines,
+                    "",
+                    f"`ludory {command} <job> --help` tells more of one.",
+                ]
             )
         )
         return 0 if argv else 2

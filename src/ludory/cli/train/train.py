@@ -15,7 +15,6 @@ from ludory.arguments import options_of, print_config, read_arguments, show_help
 from ludory.cli.common.files import file_with_suffix
 from ludory.cli.common.options import (
     Count,
-    EnvId,
     File,
     Flag,
     Folder,
@@ -54,7 +53,7 @@ class _Options(GameOptions):
 
     algorithm: Positional[Maybe[str]] = None
     """Id of an algorithm, see `ludory list algorithms`; or pipeline."""
-    env: Maybe[EnvId] = None
+    env: Annotated[str | None, arg(aliases=["--game"], metavar="ID", help_behavior_hint="")] = None
     """Id of a game, see `ludory list games`; with --data that of the recorded games."""
     data: Maybe[Folder] = None
     """Recorded games to learn from, as --dataset; the game is theirs, and need not be installed."""
