@@ -265,6 +265,7 @@ BENCHMARKS = (
     Entry("pokemon-soak", f"{_BENCH}pokemon.soak:run", "Pokémon: memory, processes and files over many battles"),
     Entry("pokemon-strength", f"{_BENCH}pokemon.strength:run", "Pokémon: battles between the scripted opponents"),
     Entry("text-env", f"{_BENCH}text_games.text_env:run", "text games: turns per second without a model"),
+    Entry("gpu", f"{_BENCH}gpu.campaign:run", "everything that one GPU gives, compared with the CPU first"),
     Entry("cores", f"{_BENCH}throughput.cores:run", "engines and training: what a second core gives"),
     Entry("replies", f"{_BENCH}text_games.replies:run", "tokens per second of small language models, by backend"),
     Entry(
@@ -296,6 +297,7 @@ COMMANDS = (
     Entry("list", "ludory.cli.list", "show games, agents, algorithms, benchmarks and commands"),
     Entry("play", "ludory.cli.games.play", "play a game at this terminal"),
     Entry("watch", "ludory.cli.games.watch", "watch agents play, here or as one HTML file"),
+    Entry("analyse", "ludory.cli.games.analyse", "what the moves of a recorded game were worth"),
     Entry("serve", "ludory.cli.games.serve", "play, watch and analyse in a browser, and follow runs"),
     Entry("record", "ludory.cli.data.record", "let agents play and keep every decision in files to learn from"),
     Entry("convert", "ludory.cli.data.convert", "other formats of recorded games to ludory's, and back"),

@@ -263,7 +263,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "prompt_mode": "world_model",
         "groups": 64,
         "epochs": 2,
-        "advantage": "grpo",
+        "advantage": "rloo",
         "lr": 5e-4,
         "final_lr": 5e-5,
         "weight_decay": 0.0,

@@ -25,11 +25,18 @@ from ludory.visible import visible
 
 from .players import PlayerPool
 from .safety import HEADERS, TOKEN_COOKIE, Safety, TooLargeError, read_form, same_secret
+from .slices import Refinements, SlicePool
 from .tables import Tables
 
-PAGES = ("home", "table")
+PAGES = ("home", "table", "runs", "league", "games", "texas42", "analyse")
 """Modules of `ludory.web.pages`, each with `routes`."""
-NAVIGATION = (("/", "Play"),)
+NAVIGATION = (
+    ("/", "Play"),
+    ("/games", "Games"),
+    ("/analyse", "Analysis"),
+    ("/runs", "Runs"),
+    ("/texas42/hand", "Texas 42 bids"),
+)
 """Address and name of the pages in the header."""
 KINDS = {"css": "text/css", "js": "text/javascript", "txt": "text/plain", "svg": "image/svg+xml"}
 
@@ -65,6 +72,12 @@ class Surroundings:
         """Agents in worker processes."""
         self.tables = Tables(settings.tables, self.players)
         """All tables."""
+        self.slices = SlicePool()
+        """Processes for evaluations and other long work."""
+        self.analysis = SlicePool()
+        """The process of analyses, which keeps their state between pieces of work."""
+        self.refinements = Refinements()
+        """Answers that get better while someone looks at them."""
         self.templates = Environment(
             loader=PackageLoader("ludory.web"),
             autoescape=True,
@@ -89,6 +102,8 @@ class Surroundings:
         self.closing = True
         self.tables.close()
         self.players.close()
+        self.slices.close()
+        self.analysis.close()
 
 
 def make_app(settings: WebSettings) -> Starlette:

@@ -189,7 +189,7 @@ def test_presets():
     ragen = make_text_ppo_config("ragen", lr=1e-5)
     assert (ragen.episodes, ragen.filter, ragen.val_temperature, ragen.lr) == (128, "none", 0.5, 1e-5)
     tiny = make_text_ppo_config("tiny")
-    assert (tiny.episodes, tiny.epochs, tiny.dual_clip, tiny.advantage, tiny.kl) == (512, 2, None, "grpo", 0.02)
+    assert (tiny.episodes, tiny.epochs, tiny.dual_clip, tiny.advantage, tiny.kl) == (512, 2, None, "rloo", 0.02)
     assert tiny.rates(0.0)[0] == 5e-4
     assert tiny.rates(1.0)[0] == pytest.approx(5e-5)
 

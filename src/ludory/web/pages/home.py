@@ -35,7 +35,8 @@ def home(request: Request) -> Response:
     """The page: all games, or the setup of the one in `?game=`."""
     around = request.app.state.ludory
     game = request.query_params.get("game")
-    setup = setup_of(around, known_game(game), request.query_params.get("seed", "")) if game else None
+    given = {name: request.query_params.get(name, "")[:300] for name in ("seed", "agent")}
+    setup = setup_of(around, known_game(game), **given) if game else None
     return around.render(
         request, "home.html", families=families(), setup=setup, recent=around.tables.recent(), runs=_recent_runs(around)
     )
@@ -48,8 +49,8 @@ def setup(request: Request) -> Response:
     return around.render(request, "_setup.html", setup=chosen)
 
 
-def setup_of(around: Any, id: str, seed: str = "") -> dict[str, Any]:
-    """What the form for the game `id` shows: facts, seats, options, agents to suggest."""
+def setup_of(around: Any, id: str, seed: str = "", agent: str = "") -> dict[str, Any]:
+    """What the form for the game `id` shows: facts, seats, options, agents to suggest; `agent`: who sits in the other seats."""
     from ludory.agents.partners import default_partner
     from ludory.envs.make import make_game
 
@@ -60,7 +61,7 @@ def setup_of(around: Any, id: str, seed: str = "") -> dict[str, Any]:
         facts = None if required else make_game(id).facts
     except LudoryError as error:
         problem = str(error)
-    partner = default_partner(facts.name if facts else id)
+    partner = agent or default_partner(facts.name if facts else id)
     return {
         "game": id,
         "facts": facts,

@@ -35,6 +35,7 @@
   function act(element) {
     const codes = element.dataset.action.split(" "), form = find("#moves");
     if (!form) return;
+    if (codes[0] === "send") return find("[data-send]", form).click();
     if (Number(find("#board").dataset.heads) > 1) {
       for (const code of codes) {
         const radio = find(`input[data-code="${code}"]`, form);
@@ -99,6 +100,7 @@
   }
 
   document.addEventListener("keydown", onKey);
+  document.addEventListener("keydown", onPip);
   document.addEventListener("change", event => { if (event.target.closest("#moves")) mark(); });
   document.addEventListener("click", event => {
     const element = event.target.closest("#picture [data-action]");
@@ -108,11 +110,23 @@
     if (copy) navigator.clipboard.writeText(new URL(copy.dataset.copy, location.href).href).then(() => { copy.textContent = "Copied"; });
   });
 
+  // On the page of hands, two pips typed one after the other take a domino or put it back.
+  let pip = "", pipTime = 0;
+  function onPip(event) {
+    if (!find("#hand") || event.ctrlKey || event.metaKey || event.altKey || !/^[0-6]$/.test(event.key)) return;
+    const first = event.timeStamp - pipTime < 2000 ? pip : "";
+    pip = first ? "" : event.key;
+    pipTime = event.timeStamp;
+    const tile = first && find(`#hand [data-pips="${[first, event.key].sort().reverse().join("")}"]`);
+    if (tile) tile.click();
+  }
+
   function settle() {
     closeMenu();
     mark();
     const log = find("#log");
-    if (log) log.scrollTop = log.scrollHeight;
+    const now = log && find("[aria-current]", log);
+    if (log) log.scrollTop = find(".study") ? (now ? now.offsetTop - log.offsetTop - log.clientHeight / 2 : 0) : log.scrollHeight;
   }
   document.addEventListener("htmx:afterSettle", settle);
   document.addEventListener("htmx:beforeRequest", event => {
