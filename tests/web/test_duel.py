@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ludory.agents.evaluation.beside import paired_scores
-from ludory.agents.evaluation.sequential import sequential_interval
+from ludory.agents.evaluation.intervals import sequential_interval
 from ludory.data.viewing.moments import moment
 from ludory.envs.make import make_game
 from ludory.errors import OptionError

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ludory.agents.evaluation.beside import paired_scores
-from ludory.agents.evaluation.sequential import LEAST, SequentialInterval, sequential_interval
+from ludory.agents.evaluation.intervals import LEAST_GAMES, SequentialInterval, sequential_interval
 from ludory.agents.make import make_agent
 from ludory.charts.curves import Point, Series, small_plot
 from ludory.envs.make import make_game
@@ -130,7 +130,7 @@ def _verdict(question: DuelQuestion, lead: SequentialInterval, done: bool) -> st
         return f"Decided after {lead.games:,} pairs: {better} is better."
     if done:
         return f"Not decided after {lead.games:,} pairs: the two are about equally good."
-    return "Not decided yet." if lead.games >= LEAST else f"Nothing is decided before {LEAST} pairs."
+    return "Not decided yet." if lead.games >= LEAST_GAMES else f"Nothing is decided before {LEAST_GAMES} pairs."
 
 
 def duel_chart(answer: DuelAnswer, title: str) -> str:
