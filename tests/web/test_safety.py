@@ -145,7 +145,9 @@ def test_hostile_addresses(browser: TestClient, address: str, status: int) -> No
     check_refused(browser, browser.get(address, follow_redirects=False), status)
 
 
-@pytest.mark.parametrize(("request_", "status"), POST, ids=[f"{number} {one['url']}" for number, (one, _) in enumerate(POST)])
+@pytest.mark.parametrize(
+    ("request_", "status"), POST, ids=[f"{number} {one['url']}" for number, (one, _) in enumerate(POST)]
+)
 def test_hostile_changes(browser: TestClient, request_: dict[str, Any], status: int) -> None:
     table = tables(browser)[0]
     before = (len(tables(browser)), list(table.moves))

@@ -92,7 +92,12 @@ def test_a_line_that_a_kill_cut_off_is_left_out(tables: Tables, tmp_path: Path, 
 
 
 def test_files_that_are_no_tables_are_left_alone(tmp_path: Path, players: PlayerPool) -> None:
-    for name, text in (("0123456789ab.jsonl", "{}"), ("notes.jsonl", "{}"), ("ab.txt", ""), ("ffffffffffff.jsonl", "\xff")):
+    for name, text in (
+        ("0123456789ab.jsonl", "{}"),
+        ("notes.jsonl", "{}"),
+        ("ab.txt", ""),
+        ("ffffffffffff.jsonl", "\xff"),
+    ):
         (tmp_path / name).write_text(text)
     assert Tables(tmp_path, players).recent() == []
 
@@ -160,7 +165,17 @@ def test_an_agent_that_fails_is_named_and_can_be_replaced(tables: Tables) -> Non
 
 
 @pytest.mark.parametrize(
-    "game", ["TicTacToe-v0", "ConnectFour-v0", "Hanabi3P-v0", "Texas42-v0", "LeducPoker-v0", "Sokoban-v0", "Sudoku4-v0", "Arena2P-v0"]
+    "game",
+    [
+        "TicTacToe-v0",
+        "ConnectFour-v0",
+        "Hanabi3P-v0",
+        "Texas42-v0",
+        "LeducPoker-v0",
+        "Sokoban-v0",
+        "Sudoku4-v0",
+        "Arena2P-v0",
+    ],
 )
 def test_every_legal_action_can_be_clicked_in_the_picture(game: str) -> None:
     position, random = TablePosition(game, {}, 3), np.random.default_rng(0)

@@ -137,7 +137,8 @@ class TablePosition:
             label = escape(joined.join(names[code] for code in allowed))
             return f' data-action="{" ".join(allowed)}" tabindex="0" role="button" aria-label="{label}"'
 
-        return _DATA_ACTION.sub(marked, svg_picture(self.game, self.engine.state, 0, view))
+        drawn = _DATA_ACTION.sub(marked, svg_picture(self.game, self.engine.state, 0, view))
+        return drawn.replace('role="img"', 'role="group"', 1) if names else drawn  # an image has no buttons in it
 
 
 def view_of(position: TablePosition, seat: int | None) -> int | None:

@@ -78,7 +78,10 @@ def open_page(chromium: Any) -> Iterator[Callable[[], Any]]:
         page = context.new_page()
         page.set_default_timeout(90_000)  # kernels may have to be compiled first
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" and "40" not in said.text else None)
+        page.on(
+            "console",
+            lambda said: complaints.append(said.text) if said.type == "error" and "40" not in said.text else None,
+        )
         return page
 
     yield opened

@@ -17,7 +17,7 @@ from ludory.charts.palette import STYLES
 from ludory.errors import OptionError
 from ludory.web import league_view, runs
 from ludory.web.folders import short_key
-from ludory.web.runs import ELAPSED, REWARD, CurveView, CheckpointEvaluation
+from ludory.web.runs import ELAPSED, REWARD, CheckpointEvaluation, CurveView
 from ludory.web.safety import with_form
 from ludory.web.slices import DONE, Refinement, event_stream, when_changed
 
