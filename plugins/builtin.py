@@ -297,6 +297,7 @@ COMMANDS = (
     Entry("list", "ludory.cli.list", "show games, agents, algorithms, benchmarks and commands"),
     Entry("play", "ludory.cli.games.play", "play a game at this terminal"),
     Entry("watch", "ludory.cli.games.watch", "watch agents play, here or as one HTML file"),
+    Entry("analyse", "ludory.cli.games.analyse", "what the moves of a recorded game were worth"),
     Entry("serve", "ludory.cli.games.serve", "play, watch and analyse in a browser, and follow runs"),
     Entry("record", "ludory.cli.data.record", "let agents play and keep every decision in files to learn from"),
     Entry("convert", "ludory.cli.data.convert", "other formats of recorded games to ludory's, and back"),

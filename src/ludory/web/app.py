@@ -31,9 +31,15 @@ from .tables import Tables
 
 PAGES = ("home", "table")
 """Modules of `ludory.web.pages`, each with `routes`, that the server starts with."""
-LATE_PAGES = ("runs", "league", "games", "texas42")
+LATE_PAGES = ("runs", "league", "games", "texas42", "analyse")
 """Modules that are imported when the first of their pages is asked for, or while nobody asks for anything."""
-NAVIGATION = (("/", "Play"), ("/games", "Games"), ("/runs", "Runs"), ("/texas42/hand", "Texas 42 bids"))
+NAVIGATION = (
+    ("/", "Play"),
+    ("/games", "Games"),
+    ("/analyse", "Analysis"),
+    ("/runs", "Runs"),
+    ("/texas42/hand", "Texas 42 bids"),
+)
 """Address and name of the pages in the header."""
 KINDS = {"css": "text/css", "js": "text/javascript", "txt": "text/plain", "svg": "image/svg+xml"}
 
@@ -71,6 +77,8 @@ class Surroundings:
         """All tables."""
         self.slices = SlicePool()
         """Processes for evaluations and other long work."""
+        self.analysis = SlicePool()
+        """The process of analyses, which keeps their state between pieces of work."""
         self.refinements = Refinements()
         """Answers that get better while someone looks at them."""
         self.templates = Environment(
@@ -99,6 +107,7 @@ class Surroundings:
         self.tables.close()
         self.players.close()
         self.slices.close()
+        self.analysis.close()
 
 
 def make_app(settings: WebSettings) -> Starlette:

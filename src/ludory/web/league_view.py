@@ -41,6 +41,8 @@ class FoundLeague(NamedTuple):
     folder: Path
     changed: float
     """Time of the last event, in seconds since 1970."""
+    below: bool = True
+    """False where the folder of runs is the league itself."""
 
     @property
     def version(self) -> tuple[tuple[str, int, int], ...]:
@@ -58,7 +60,7 @@ class LeagueData(NamedTuple):
 def find_leagues(top: Path | None) -> dict[str, FoundLeague]:
     """The leagues below a folder by their keys, the newest first."""
     found = [
-        FoundLeague(folder.key or folder.path.name, folder.path, folder.files[FILE].st_mtime)
+        FoundLeague(folder.key or folder.path.name, folder.path, folder.files[FILE].st_mtime, bool(folder.key))
         for folder in walk(top, frozenset({FILE}))
         if FILE in folder.files
     ]
@@ -169,21 +171,22 @@ def players(league: FoundLeague, report: LeagueReport) -> list[dict[str, Any]]:
                 "games": one.games,
                 "rating": [one.rating.elo, one.rating.low, one.rating.high] if one.rating else None,
                 "nash": one.nash,
-                "agent": player.id if kind == "anchor" else _file(league.folder, player.file),
+                "agent": player.id if kind == "anchor" else _agent(league, player.file),
             }
         )
     return found
 
 
-def _file(folder: Path, name: str | None) -> str | None:
-    """The path of a player's checkpoint; None where the log names none inside the folder, or it is gone."""
+def _agent(league: FoundLeague, name: str | None) -> str | None:
+    """The path of a player's checkpoint below the folder of runs; None where the log names none inside the league, or it is gone."""
     if name is None:
         return None
     try:
-        file = path_inside(folder, name, FILE)
+        file = path_inside(league.folder, name, FILE)
     except DataError:
         return None
-    return str(file) if file.exists() else None
+    below = f"{league.key}/{name}" if league.below else name
+    return below if file.exists() else None
 
 
 def doing(learner: dict[str, Any]) -> str:

@@ -124,21 +124,26 @@ class TablePosition:
 
     def picture(self, view: int | None, legal: Iterable[LegalAction] = ()) -> str:
         """The SVG picture as the seat `view` sees it; elements that stand for a legal action can be clicked and focused."""
-        names = {action.code: action.name for action in legal}
-        joined = " or " if len(self.game.facts.heads) == 1 else " and "
-        if names and len(self.game.facts.heads) > 1:
-            names["send"] = "send"
+        return clickable(svg_picture(self.game, self.engine.state, 0, view), legal, len(self.game.facts.heads))
 
-        def marked(match: re.Match[str]) -> str:
-            codes = [f"0:{code}" if code.isdecimal() else code for code in match[1].split()]
-            allowed = [code for code in codes if code in names]
-            if not allowed:
-                return ""
-            label = escape(joined.join(names[code] for code in allowed))
-            return f' data-action="{" ".join(allowed)}" tabindex="0" role="button" aria-label="{label}"'
 
-        drawn = _DATA_ACTION.sub(marked, svg_picture(self.game, self.engine.state, 0, view))
-        return drawn.replace('role="img"', 'role="group"', 1) if names else drawn  # an image has no buttons in it
+def clickable(picture: str, legal: Iterable[LegalAction], heads: int = 1) -> str:
+    """An SVG picture in which only the elements that stand for a legal action can be clicked and focused."""
+    names = {action.code: action.name for action in legal}
+    joined = " or " if heads == 1 else " and "
+    if names and heads > 1:
+        names["send"] = "send"
+
+    def marked(match: re.Match[str]) -> str:
+        codes = [f"0:{code}" if code.isdecimal() else code for code in match[1].split()]
+        allowed = [code for code in codes if code in names]
+        if not allowed:
+            return ""
+        label = escape(joined.join(names[code] for code in allowed))
+        return f' data-action="{" ".join(allowed)}" tabindex="0" role="button" aria-label="{label}"'
+
+    drawn = _DATA_ACTION.sub(marked, picture)
+    return drawn.replace('role="img"', 'role="group"', 1) if names else drawn  # an image has no buttons in it
 
 
 def view_of(position: TablePosition, seat: int | None) -> int | None:

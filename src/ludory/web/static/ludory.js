@@ -125,7 +125,8 @@
     closeMenu();
     mark();
     const log = find("#log");
-    if (log) log.scrollTop = log.scrollHeight;
+    const now = log && find("[aria-current]", log);
+    if (log) log.scrollTop = find(".study") ? (now ? now.offsetTop - log.offsetTop - log.clientHeight / 2 : 0) : log.scrollHeight;
   }
   document.addEventListener("htmx:afterSettle", settle);
   document.addEventListener("htmx:beforeRequest", event => {
