@@ -109,7 +109,7 @@ def served(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
     settings = WebSettings(
         port=listening.getsockname()[1], runs=folder / "runs", data=folder / "data", tables=folder / "tables"
     )
-    server = uvicorn.Server(uvicorn.Config(make_app(settings), log_level="warning", timeout_graceful_shutdown=2))
+    server = uvicorn.Server(uvicorn.Config(make_app(settings), log_level="critical", timeout_graceful_shutdown=2))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     while not server.started:
@@ -170,7 +170,7 @@ def _take_one(browser: Any, address: str, play: int, scheme: str, size: str, fil
     width, height = SIZES[size]
     context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": height})
     page = context.new_page()
-    page.set_default_timeout(90_000)  # kernels may have to be compiled first
+    page.set_default_timeout(300_000)  # the pictures of the first page come from games that may have to be compiled
     answer = page.goto(address)
     if answer is not None and answer.status >= 400:
         raise OutputError(f"{address} answers {answer.status}: {page.inner_text('main').strip()[:200]}")
