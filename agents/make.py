@@ -78,8 +78,8 @@ def _look_as_trained(agent: Agent, learnt: Game, game: Game, name: str) -> None:
     """
     from .neural import NeuralAgent, seen_game  # imports torch
 
-    seen = seen_game(game, learnt) if isinstance(agent, NeuralAgent) else None
-    if seen is None:
+    seen = seen_game(game, learnt)
+    if seen is None or not isinstance(agent, NeuralAgent):
         raise CheckpointError(
             f"{name}: trained on {learnt.id}, where a seat sees {_shapes(learnt)}; "
             f"it cannot play {game.id} with {_shapes(game)}"

@@ -302,6 +302,7 @@ COMMANDS = (
     Entry("record", "ludory.cli.data.record", "let agents play and keep every decision in files to learn from"),
     Entry("convert", "ludory.cli.data.convert", "other formats of recorded games to ludory's, and back"),
     Entry("train", "ludory.cli.train.train", "train an agent and keep it in a file"),
+    Entry("sweep", "ludory.cli.train.sweep", "search for settings of an algorithm that learn a game well"),
     Entry("plot", "ludory.cli.train.plot", "learning curves of trainings, as SVG, PNG or a page"),
     Entry("eval", "ludory.cli.eval", "scores of agents with each other, with intervals"),
     Entry("bench", "ludory.cli.bench", "run a benchmark"),
