@@ -127,7 +127,9 @@ def test_a_page_hears_of_new_numbers_while_a_run_writes(tmp_path: Path) -> None:
     assert runs.points_of(run, REWARD)[-1] == (400, 7)
 
 
-def test_no_more_curves_are_drawn_than_can_be_told_apart(tmp_path: Path, client: TestClient, settings: WebSettings) -> None:
+def test_no_more_curves_are_drawn_than_can_be_told_apart(
+    tmp_path: Path, client: TestClient, settings: WebSettings
+) -> None:
     assert settings.runs is not None
     names = [f"{letter}-seed{seed}" for letter in "abcdefgh" for seed in (1, 2)]
     for name in names:

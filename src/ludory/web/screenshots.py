@@ -24,6 +24,13 @@ COLOURS = 128
 """Of a picture; the pages are flat, and PNG is then a third of its size."""
 SETTLE = 1500
 """Milliseconds for a page to settle."""
+PATIENCE = 300_000
+"""Milliseconds to wait for a page: games may have to be compiled first."""
+MY_TURN = "#moves button:not([disabled])"
+MOVES = "#moves button[value]:not([disabled])"
+IMAGES_LOADED = (
+    """[...document.images].every(image => image.complete || image.getBoundingClientRect().top > innerHeight)"""
+)
 HAND = "6-6,6-5,6-4,6-2,5-5,1-1,0-0"
 
 
@@ -35,7 +42,9 @@ class Shot(NamedTuple):
     manual: tuple[tuple[str, str], ...] = (("light", "wide"),)
     """Scheme and size of its pictures in the manual."""
     play: int = 0
-    """Moves to make by the first button of the page, which leads from the setup of a game to a table in the middle of it."""
+    """Moves to make by buttons of the page, which leads from the setup of a game to a table in the middle of it."""
+    ready: str = ""
+    """What the page shows when it has something to show."""
 
 
 PAGES = (
@@ -45,7 +54,7 @@ PAGES = (
     Shot("table-texas42", "/?game=Texas42-v0&seed=3", play=3),
     Shot("table-arena", "/?game=Arena2P-v0&seed=5", (("dark", "wide"),), 5),
     Shot("table-connect-four", "/?game=ConnectFour-v0&seed=1", (("light", "narrow"),), 5),
-    Shot("analyse", "/analyse/{game}?move=30", (("dark", "wide"), ("light", "narrow"))),
+    Shot("analyse", "/analyse/{game}?move=30", (("dark", "wide"), ("light", "narrow")), ready="#values table"),
     Shot("watch", "/watch/{game}", (("light", "wide"),)),
     Shot("games", "/games"),
     Shot("recorded", "/games?folder={folder}", (("light", "wide"),)),
@@ -159,28 +168,32 @@ def take(
                 looks = [(scheme, size) for scheme in SCHEMES for size in SIZES] if everything else shot.manual
                 for scheme, size in looks:
                     file = out / f"{shot.name}-{scheme}-{size}.png"
-                    _take_one(browser, address + shot.address.format(**names), shot.play, scheme, size, file)
+                    _take_one(browser, address + shot.address.format(**names), shot, scheme, size, file)
                     say(f"{file} ({file.stat().st_size // 1024} kB)")
                     written.append(file)
         browser.close()
     return written
 
 
-def _take_one(browser: Any, address: str, play: int, scheme: str, size: str, file: Path) -> None:
+def _take_one(browser: Any, address: str, shot: Shot, scheme: str, size: str, file: Path) -> None:
     width, height = SIZES[size]
     context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": height})
     page = context.new_page()
-    page.set_default_timeout(300_000)  # the pictures of the first page come from games that may have to be compiled
+    page.set_default_timeout(PATIENCE)
     answer = page.goto(address)
     if answer is not None and answer.status >= 400:
         raise OutputError(f"{address} answers {answer.status}: {page.inner_text('main').strip()[:200]}")
-    if play:
+    if shot.play:
         page.click("form.setup button.main")
-        for _ in range(play):
+        for number in range(shot.play):
+            page.wait_for_selector(MY_TURN)
+            moves = page.query_selector_all(MOVES) or page.query_selector_all(MY_TURN)
+            moves[-1 - number % len(moves)].click()
             page.wait_for_timeout(SETTLE / 3)
-            move = page.query_selector("#moves button:not([disabled])")
-            if move is not None:
-                move.click()
+        page.wait_for_selector(MY_TURN)
+    if shot.ready:
+        page.wait_for_selector(shot.ready)
+    page.wait_for_function(IMAGES_LOADED)
     page.wait_for_timeout(SETTLE)
     page.screenshot(path=str(file))
     context.close()

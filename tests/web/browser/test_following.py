@@ -92,12 +92,15 @@ def test_recorded_games_are_filtered_and_opened(server: Any, open_page: Callable
 @pytest.mark.parametrize(
     "address", ["/runs", "/runs/looked-at", "/league/league", "/games", "/texas42/hand?tiles=66,65,64,62,55,11,00"]
 )
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_serious_finding_of_axe(server: Any, open_page: Callable[..., Any], address: str, scheme: str) -> None:
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
+def test_no_serious_finding_of_axe(
+    server: Any, open_page: Callable[..., Any], address: str, scheme: str, width: int
+) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="`make test-web` installs axe")
     write_table(server.folder / "runs" / "looked-at.csv", 5)
     shutil.copytree(LEAGUE, server.folder / "runs" / "league", dirs_exist_ok=True)
     page = open_page(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 800})
     page.goto(server.address + address)
     page.wait_for_timeout(300)
     found = axe.Axe().run(page).response["violations"]
@@ -107,3 +110,4 @@ def test_no_serious_finding_of_axe(server: Any, open_page: Callable[..., Any], a
         if one["impact"] in SERIOUS
     ]
     assert not told
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
