@@ -30,15 +30,16 @@ def games(request: Request) -> Response:
         if "json" in query:
             return JSONResponse(rows)
         rows = [row | {"age": age(row["changed"])} for row in rows]
-        return around.render(
+        shown: Response = around.render(
             request, "games.html", top=top, folders=rows, words=query.get("words", "")[:200], page=None
         )
+        return shown
     chosen = read_filter(query)
     page = recorded.games_page(top, key, chosen, _number(query, "page") or 1)
     if "json" in query:
         return JSONResponse(page)
     players = max((len(row["returns"]) for row in page["rows"]), default=chosen.seat + 1)
-    return around.render(
+    answer: Response = around.render(
         request,
         "games.html",
         top=top,
@@ -51,6 +52,7 @@ def games(request: Request) -> Response:
             "/games?" + urlencode([(k, v) for k, v in query.multi_items() if k != "page"] + [("page", str(number))])
         ),
     )
+    return answer
 
 
 def read_filter(query: Any) -> GameFilter:

@@ -26,7 +26,7 @@ def league(request: Request) -> Response:
         return JSONResponse(page)
     report = league_view.read(league_view.find_league(top, key)).report
     learners = [one | {"doing": league_view.doing(one)} for one in page["summary"]["learners"]]
-    return around.render(
+    answer: Response = around.render(
         request,
         "league.html",
         page=page,
@@ -36,6 +36,7 @@ def league(request: Request) -> Response:
         age=age(page["changed"]),
         live=f"/live/league/{quote(key)}",
     )
+    return answer
 
 
 def _play(game: str, player: dict[str, Any]) -> str:

@@ -42,7 +42,7 @@ def compare(request: Request) -> Response:
     known = runs.find_runs(top)
     shown = [known[key] for key in page["shown"] if key in known]
     styles = dict(zip((one["name"] for one in page["curves"]), STYLES, strict=False))
-    return around.render(
+    answer: Response = around.render(
         request,
         "runs.html",
         top=top,
@@ -56,6 +56,7 @@ def compare(request: Request) -> Response:
         smoothings=SMOOTHINGS,
         axes=AXES,
     )
+    return answer
 
 
 def read_view(query: Any) -> CurveView:
@@ -102,7 +103,7 @@ def one_run(request: Request) -> Response:
     for name in page["metrics"]:
         groups.setdefault(name.rpartition("/")[0] or "other", []).append(charts[name])
     evaluation = around.refinements.get(query.get("evaluation", ""))
-    return around.render(
+    answer: Response = around.render(
         request,
         "run.html",
         page=page | _addresses(page),
@@ -117,6 +118,7 @@ def one_run(request: Request) -> Response:
         live=f"/live/run/{quote(key)}",
         begin=f"/evaluate/{quote(key)}",
     )
+    return answer
 
 
 def evaluate(request: Request, form: dict[str, str]) -> Response:

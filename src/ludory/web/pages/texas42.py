@@ -32,7 +32,7 @@ def texas42_hand(request: Request) -> Response:
     if "json" in query:
         return JSONResponse(page)
     address = urlencode([("tile", name) for name in page["tiles"]])
-    return around.render(
+    answer: Response = around.render(
         request,
         "texas42.html",
         page=page,
@@ -48,6 +48,7 @@ def texas42_hand(request: Request) -> Response:
         live=f"/live/texas42?{address}",
         other=f"/texas42/hand?{urlencode([('tile', TILE_NAMES[tile]) for tile in hand.random_hand(secrets.randbits(31))])}",
     )
+    return answer
 
 
 def read_tiles(query: Any) -> tuple[int, ...]:
