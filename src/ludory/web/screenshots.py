@@ -193,7 +193,8 @@ def _take_one(browser: Any, address: str, shot: Shot, scheme: str, size: str, fi
         page.wait_for_selector(MY_TURN)
     if shot.ready:
         page.wait_for_selector(shot.ready)
-    page.wait_for_function(IMAGES_LOADED)
+    while not page.evaluate(IMAGES_LOADED):  # `wait_for_function` is forbidden by the pages' security policy
+        page.wait_for_timeout(100)
     page.wait_for_timeout(SETTLE)
     page.screenshot(path=str(file))
     context.close()
