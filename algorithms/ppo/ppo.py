@@ -47,6 +47,7 @@ class PPO(Algorithm):
 
     id = "ppo-v1"
     splits_batches = True
+    samples_in = "lockstep"
     config_class: ClassVar[type[PPOConfig]] = PPOConfig
     inputs: ClassVar[tuple[str, ...]] = ("init_from", "teacher")
     teacher_weight = "kl_coef"
