@@ -34,6 +34,17 @@ class VTrace(Algorithm):
     splits_batches = True
     samples_in = "turns"
     config_class: ClassVar[type[VTraceConfig]] = VTraceConfig
+    search_space: ClassVar[Mapping[str, str]] = {
+        "learning_rate": "1e-4..3e-3",
+        "c_entropy": "1e-4..3e-2",
+        "gamma": "0.97,0.99,0.997,1.0",
+        "vtrace_lam": "0.8,0.9,0.95,1.0",
+        "num_envs": "64,256,1024",
+        "n_steps": "16,32,64",
+        "batch_columns": "32,128,512",
+        "reuse": "1,2,4",
+        "hidden": "64x64,128x128,256x256",
+    }
     inputs: ClassVar[tuple[str, ...]] = ("init_from", "teacher")
     teacher_weight = "c_kl"
     config: VTraceConfig

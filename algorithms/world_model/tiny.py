@@ -136,8 +136,9 @@ class TinyRun:
 
     def __init__(self, config: TinyConfig, seed: int, folder: str | Path, note: Callable[[str], None] = print) -> None:
         self.config, self.seed, self.folder, self.note = config, seed, Path(folder), note
-        self.stamp = config_hash(asdict(config), seed)
-        self.ppo_stamp = config_hash({**asdict(config), "preset": PRESETS["tiny"]}, seed)
+        sizes = {name: value for name, value in asdict(config).items() if name not in ("arms", "ablations")}
+        self.stamp = config_hash(sizes, seed)
+        self.ppo_stamp = config_hash({**sizes, "preset": PRESETS["tiny"]}, seed)
         self.seen = training_rooms(config)
 
     def run(self) -> dict[str, Any]:

@@ -31,6 +31,7 @@ class Result:
         shown: makes tables and lines of the whole report.
         chart: makes an SVG document of the whole report, written beside the file.
         interrupted: number of the signal that ended the work early; 0: none.
+        failed: something was wrong that a script must notice: the command ends with exit code 1.
     """
 
     file: Path | None
@@ -38,6 +39,7 @@ class Result:
     shown: Callable[[Report], Iterable[Shown]]
     chart: Callable[[Report], str] | None = None
     interrupted: int = 0
+    failed: bool = False
 
 
 def benchmark(
@@ -71,7 +73,8 @@ def benchmark(
             results = found if isinstance(found, list) else [found]
             for result in results:
                 _publish(result, {"benchmark": name, **result.report, **started_from})
-            return max((exit_code(result.interrupted) for result in results if result.interrupted), default=0)
+            codes = [exit_code(result.interrupted) for result in results if result.interrupted]
+            return max(codes, default=int(any(result.failed for result in results)))
 
         return run
 

@@ -13,7 +13,7 @@ from ludory.visible import visible
 
 from .common.options import Flag
 from .common.parser import parse
-from .common.showing import games_bar, show_table
+from .common.showing import games_bar, log_on_stderr, show_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -53,6 +53,7 @@ def run(argv: list[str]) -> int:
     game = chosen.make(chosen.game)
     pairs = not chosen.no_crossplay and (chosen.crossplay or len(chosen.agents) > 1)
     total = chosen.games * (len(chosen.agents) ** 2 if pairs else game.facts.players if chosen.rotate else 1)
+<<<<<<< HEAD
     with chosen.placement.open() as workers, games_bar(total, shown=not chosen.json) as progress:
         arguments: dict[str, Any] = {
             "games": chosen.games,
@@ -61,6 +62,10 @@ def run(argv: list[str]) -> int:
             "progress": progress,
             "workers": workers,
         }
+=======
+    with log_on_stderr(), games_bar(total, shown=not chosen.json) as progress:
+        arguments: dict[str, Any] = {"games": chosen.games, "seed": chosen.seed, "progress": progress}
+>>>>>>> meet
         if pairs:
             found: Any = cross_play(chosen.agents, game, **arguments)
         else:

@@ -189,9 +189,9 @@ def test_presets():
     ragen = make_text_ppo_config("ragen", lr=1e-5)
     assert (ragen.episodes, ragen.filter, ragen.val_temperature, ragen.lr) == (128, "none", 0.5, 1e-5)
     tiny = make_text_ppo_config("tiny")
-    assert (tiny.episodes, tiny.epochs, tiny.dual_clip, tiny.advantage, tiny.kl) == (512, 2, None, "grpo", 0.02)
-    assert tiny.rates(0.0)[0] == 1e-3
-    assert tiny.rates(1.0)[0] == pytest.approx(1e-4)
+    assert (tiny.episodes, tiny.epochs, tiny.dual_clip, tiny.advantage, tiny.kl) == (512, 2, None, "rloo", 0.02)
+    assert tiny.rates(0.0)[0] == 5e-4
+    assert tiny.rates(1.0)[0] == pytest.approx(5e-5)
 
 
 @pytest.mark.parametrize(
@@ -225,5 +225,5 @@ def test_the_command_takes_presets(tmp_path, capsys):
     out = ["--max-new-tokens", "4", "--timesteps", "4", "--out", str(tmp_path / "run.ludory")]
     assert main(["train", "text-ppo", *arguments, *out]) == 0
     config = ludory.load(tmp_path / "run.ludory").config
-    assert (config.lr, config.env_preset, config.groups, config.kl) == (1e-3, "compact", 2, 0.02)
+    assert (config.lr, config.env_preset, config.groups, config.kl) == (5e-4, "compact", 2, 0.02)
     assert "trained: 4 timesteps" in capsys.readouterr().out

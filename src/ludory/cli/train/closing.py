@@ -45,7 +45,8 @@ def print_closing(model: Any, file: Path, done: int, games: int, tuned: TunedSet
 
 
 def baseline_of(game: Game) -> str:
-    """The rule bot that an agent of a game is compared with; "random" where there is none."""
-    from ludory.cli.games.play import DEFAULT_PARTNERS
+    """The rule bot or quick search that an agent of a game is compared with; "random" where there is none."""
+    from ludory.agents.partners import DEFAULT_PARTNERS
 
-    return DEFAULT_PARTNERS.get(game.facts.name, "random")
+    found = DEFAULT_PARTNERS.get(game.facts.name, "random")
+    return "mcts(simulations=100)" if found == "mcts" else found  # hundreds of games should take seconds

@@ -1,0 +1,169 @@
+"""Parts `transfers`, `training` and `hanabi`: what the sampler copies through the host, trained steps per second, and a long run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from importlib.util import find_spec
+from shutil import which
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ludory.algorithms.make import make_algorithm
+from ludory.benchmarks.hanabi.ppo import CUDA_SETTINGS
+from ludory.reading import read_json
+
+from .part import CampaignPart, NamedWork, Row
+
+GAME = "Hanabi2P-v0"
+LEARNERS: dict[str, tuple[str, str]] = {
+    "ppo, mlp 512-512": ("ppo", "mlp(hidden=(512,512))"),
+    "ppo, gru 512": ("ppo", "gru(hidden=(512,), memory_size=512)"),
+    "vtrace, mlp 512-512": ("vtrace", "mlp(hidden=(512,512))"),
+    "vtrace, gru 512": ("vtrace", "gru(hidden=(512,), memory_size=512)"),
+}
+SMALL = {"num_envs": 64, "n_steps": 8}
+SECONDS = {False: 30.0, True: 0.2}
+"""Of a measurement, after the first iterations."""
+WARM_UP = 3
+"""Iterations that are not counted: kernels are compiled and loaded."""
+
+
+def transfers(part: CampaignPart) -> Iterator[NamedWork]:
+    """A row per network: bytes that go from the card to the host while a rollout is collected, beside those of its observations."""
+    for name in ("ppo, mlp 512-512", "ppo, gru 512"):
+        yield NamedWork(name, partial(_transfers, part, name))
+
+
+def _transfers(part: CampaignPart, name: str) -> Row:
+    model = _learner(part, name)
+    model.learn(1)
+    with TransferCounter() as counter:
+        rollout, _ = model.sampler.collect(model.policy, model.config.n_steps, model.generator)
+    observed, kept = rollout.observations.nbytes, counter.to_host
+    bad = [f"{kept:,} bytes went to the host, observations have {observed:,}"] if kept > observed / 20 else []
+    return {"to_host_bytes": kept, "observation_bytes": observed, "differences": bad}
+
+
+class TransferCounter(TorchDispatchMode):
+    """Counts the bytes that torch copies from a device to the host."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.to_host = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run the operation and count what it moves."""
+        found = func(*args, **(kwargs or {}))
+        given = next((one for one in args if isinstance(one, Tensor) and one.device.type != "cpu"), None)
+        if given is not None and isinstance(found, Tensor) and found.device.type == "cpu":
+            self.to_host += found.nbytes
+        elif given is not None and not isinstance(found, (Tensor, tuple, list)):
+            self.to_host += given.element_size()  # a number was read
+        return found
+
+
+def training(part: CampaignPart) -> Iterator[NamedWork]:
+    """A row per learner: trained decisions per second and how busy the card was; then JaxMARL's IPPO where it is installed."""
+    for name in LEARNERS:
+        yield NamedWork(name, partial(_trained, part, name))
+    yield NamedWork("jaxmarl, ippo", _jaxmarl)
+
+
+def _trained(part: CampaignPart, name: str) -> Row:
+    model = _learner(part, name)
+    for _ in range(1 if part.small else WARM_UP):
+        model.learn(model.num_timesteps + 1, reset_num_timesteps=False)
+    with CardUse(part.device) as use:
+        _wait(part.device)
+        before, began = model.num_timesteps, perf_counter()
+        while perf_counter() - began < SECONDS[part.small]:
+            model.learn(model.num_timesteps + 1, reset_num_timesteps=False)
+        _wait(part.device)
+        rate = (model.num_timesteps - before) / (perf_counter() - began)
+    return {"game": GAME, "timesteps_per_second": rate, "card_busy": use.mean, "settings": _settings(part)}
+
+
+def _learner(part: CampaignPart, name: str) -> Any:
+    algorithm, policy = LEARNERS[name]
+    settings = _settings(part)
+    if algorithm == "vtrace":
+        settings = {
+            key: value for key, value in settings.items() if key not in ("n_epochs", "gae_lambda", "batch_size")
+        }
+    game = GAME if not part.small else "HanabiTiny2P-v0"
+    policy = policy if not part.small else policy.replace("512", "16")
+    return make_algorithm(algorithm, env=game, policy=policy, device=part.device, seed=1, **settings)
+
+
+def _settings(part: CampaignPart) -> dict[str, Any]:
+    return {**SMALL, "batch_size": 256} if part.small else dict(CUDA_SETTINGS)
+
+
+def _wait(device: str) -> None:
+    if device != "cpu":
+        torch.cuda.synchronize()
+
+
+def _jaxmarl() -> Row:
+    if find_spec("jaxmarl") is None:
+        return {"missing": "not installed: pip install jaxmarl"}
+    return {
+        "missing": "its training script is not part of its package; compare with the rate of its games in part `rates`"
+    }
+
+
+class CardUse:
+    """How busy the card is while a block runs, as `nvidia-smi` says every second; None without it."""
+
+    def __init__(self, device: str) -> None:
+        self._ask = which("nvidia-smi") if device != "cpu" else None
+        self._seen: list[float] = []
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    @property
+    def mean(self) -> float | None:
+        """Share of the time in which something ran, 0 to 1."""
+        return sum(self._seen) / len(self._seen) / 100 if self._seen else None
+
+    def _look(self) -> None:
+        command = [self._ask or "", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits"]
+        while not self._ended.wait(1):
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode == 0:
+                self._seen.append(float(done.stdout.split()[0]))
+
+    def __enter__(self) -> CardUse:
+        if self._ask:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        if self._ask:
+            self._thread.join()
+
+
+def hanabi(part: CampaignPart) -> Iterator[NamedWork]:
+    """One row: PPO on Hanabi for the minutes of the campaign, and its score beside a rule bot on the same decks."""
+    yield NamedWork(f"ppo, {part.minutes:g} minutes", partial(_hanabi, part))
+
+
+def _hanabi(part: CampaignPart) -> Row:
+    out = part.folder / "hanabi"
+    game, more = (GAME, []) if not part.small else ("HanabiTiny2P-v0", ["--points", "1", "--point-games", "10"])
+    games = "2000" if not part.small else "20"
+    minutes = part.minutes if not part.small else 0.02
+    command = [sys.executable, "-m", "ludory", "bench", "hanabi-ppo", "--game", game, "--device", part.device]
+    command += ["--minutes", str(minutes), "--games", games, "--out", str(out), *more]
+    subprocess.run(command, check=True)
+    report = read_json(out / f"hanabi-ppo-{game}-tactical-seed1.json")
+    return {name: report[name] for name in ("game", "observation", "stages", "curve", "evaluation")}
