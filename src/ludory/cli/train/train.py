@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -201,12 +202,12 @@ def _sampled(model: Any, chosen: _Options) -> Iterator[None]:
     """Let the samplers of --ray play the games of `model`, which are its own again at the end."""
     from ludory.cluster.placement import PlacedOn
 
+    if chosen.ray is not None and getattr(model, "samples_in", None) is None:
+        raise OptionError(f"--ray: {chosen.algorithm} runs in one process; ppo and vtrace can sample on a cluster")
     with PlacedOn(chosen.ray is not None, chosen.address, chosen.ray).open() as workers:
         if workers is None or chosen.ray is None:
             yield
             return
-        if not hasattr(model, "sample_at"):
-            raise OptionError(f"--ray: {chosen.algorithm} runs in one process; ppo and vtrace can sample on a cluster")
         model.sample_at(workers, chosen.ray)
         try:
             yield
