@@ -31,12 +31,14 @@ from .tables import Tables
 
 PAGES = ("home", "table")
 """Modules of `ludory.web.pages`, each with `routes`, that the server starts with."""
-LATE_PAGES = ("runs", "league", "games", "texas42", "analyse")
+LATE_PAGES = ("runs", "league", "games", "texas42", "analyse", "watch", "arena")
 """Modules that are imported when the first of their pages is asked for, or while nobody asks for anything."""
 NAVIGATION = (
     ("/", "Play"),
     ("/games", "Games"),
     ("/analyse", "Analysis"),
+    ("/watch", "Watch"),
+    ("/arena", "Duels"),
     ("/runs", "Runs"),
     ("/texas42/hand", "Texas 42 bids"),
 )
@@ -77,7 +79,7 @@ class Surroundings:
         """All tables."""
         self.slices = SlicePool()
         """Processes for evaluations and other long work."""
-        self.analysis = SlicePool()
+        self.analysis = SlicePool(seconds=300.0)
         """The process of analyses, which keeps their state between pieces of work."""
         self.refinements = Refinements()
         """Answers that get better while someone looks at them."""
