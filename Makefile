@@ -1,6 +1,8 @@
 # make demo   train an agent on Hanabi, compare it with a rule bot, write a replay to look at
 # make test   run the test suite; battles of Pokémon are played by make test-pokemon
 # make test-pokemon   install the simulator of Pokémon battles, and run their tests without skips
+# make test-web       install a browser if there is none, and run the tests of the pages in it without skips
+# make web-covers     draw the games' pictures of the server's first page again
 # make pokemon-dex    write the numbers of the pinned simulator's dex again, which need no Node afterwards
 # make docs   build the manual into docs/_build/html, in an environment of its own; warnings are errors
 # make docs-links     visit every link of the manual
@@ -18,7 +20,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 DOCS := .venv-docs
 INSTALLED_DOCS := $(DOCS)/.installed
 
-.PHONY: demo test test-pokemon pokemon-dex docs docs-links docs-long notebooks lint clean
+.PHONY: demo test test-web web-covers test-pokemon pokemon-dex docs docs-links docs-long notebooks lint clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Ludory needs Python 3.10 or newer; $(PYTHON) is $$($(PYTHON) --version). Type: make PYTHON=python3.11 ..."; exit 1; }
@@ -48,9 +50,17 @@ demo: $(INSTALLED)
 test: $(INSTALLED_DEV)
 	LUDORY_REQUIRE_POKEMON=0 $(BIN)/python -m pytest -n 2 --dist loadfile -q
 
+test-web: $(INSTALLED_DEV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt playwright axe-playwright-python
+	command -v chromium chromium-browser google-chrome >/dev/null || $(BIN)/python -m playwright install --with-deps chromium
+	LUDORY_REQUIRE_BROWSER=1 $(BIN)/python -m pytest -q tests/web/browser
+
 test-pokemon: $(INSTALLED_DEV)
 	$(BIN)/ludory pokemon install
 	LUDORY_REQUIRE_POKEMON=1 $(BIN)/python -m pytest -n 2 --dist loadfile -q tests/pokemon
+
+web-covers: $(INSTALLED_DEV)
+	$(BIN)/python -m ludory.web.pages.covers
 
 pokemon-dex: $(INSTALLED)
 	$(BIN)/ludory pokemon install

@@ -23,6 +23,7 @@ REASONS = {
     "envs/engine/binding/bot_cpu.py": "a template that `bind` reads",
     "envs/engine/binding/bot_cuda.py": "a template that `bind` reads",
     "envs/hanabi/symmetry.py": "a fact of the game, which learners read through `Game`",
+    "src/ludory/web/pages/covers.py": "`make web-covers` runs it",
     "envs/texas42/pictures/tiles.py": "how a domino is drawn",
 }
 """Small files with one importer that stay, and why."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from starlette.testclient import TestClient
 
+from ludory.web.pages.choices import families
+
 
 def test_the_first_page_offers_every_game(client: TestClient) -> None:
     page = client.get("/")
@@ -19,6 +21,17 @@ def test_a_game_is_set_up_with_its_seats_and_options(client: TestClient) -> None
     assert 'value="sudoku/solver"' in page
     assert 'name="option.blanks"' in page
     assert 'name="option.size"' not in page  # the id fixes it
+
+
+def test_the_kept_pictures_are_what_the_games_draw(client: TestClient) -> None:
+    from ludory.web.pages.covers import cover
+
+    for family in families():
+        id = family.games[0][0]
+        picture = client.get(f"/picture/{id}")
+        assert picture.headers["content-type"] == "image/svg+xml"
+        if id in ("TicTacToe-v0", "Hanabi2P-v0"):
+            assert picture.text == cover(id) + "\n"
 
 
 def test_the_form_starts_a_table(client: TestClient) -> None:

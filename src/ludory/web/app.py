@@ -12,13 +12,14 @@ from importlib import import_module, resources
 from pathlib import Path
 from typing import Any
 
+from anyio.to_thread import run_sync
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Route, Router
 
 from ludory.errors import LudoryError, UnknownIdError
 from ludory.visible import visible
@@ -28,12 +29,16 @@ from .safety import HEADERS, TOKEN_COOKIE, Safety, TooLargeError, read_form, sam
 from .slices import Refinements, SlicePool
 from .tables import Tables
 
-PAGES = ("home", "table", "runs", "league", "games", "texas42", "analyse")
-"""Modules of `ludory.web.pages`, each with `routes`."""
+PAGES = ("home", "table")
+"""Modules of `ludory.web.pages`, each with `routes`, that the server starts with."""
+LATE_PAGES = ("runs", "league", "games", "texas42", "analyse", "watch", "arena")
+"""Modules that are imported when the first of their pages is asked for, or while nobody asks for anything."""
 NAVIGATION = (
     ("/", "Play"),
     ("/games", "Games"),
     ("/analyse", "Analysis"),
+    ("/watch", "Watch"),
+    ("/arena", "Duels"),
     ("/runs", "Runs"),
     ("/texas42/hand", "Texas 42 bids"),
 )
@@ -74,7 +79,7 @@ class Surroundings:
         """All tables."""
         self.slices = SlicePool()
         """Processes for evaluations and other long work."""
-        self.analysis = SlicePool()
+        self.analysis = SlicePool(seconds=300.0)
         """The process of analyses, which keeps their state between pieces of work."""
         self.refinements = Refinements()
         """Answers that get better while someone looks at them."""
@@ -96,6 +101,7 @@ class Surroundings:
         import ludory.web.position  # noqa: F401
 
         self.players.warm_up()
+        _late_pages()
 
     def close(self) -> None:
         """Stop the workers."""
@@ -112,7 +118,7 @@ def make_app(settings: WebSettings) -> Starlette:
     routes = [
         Route("/static/{name}", _static),
         Route("/token", _take_token, methods=["POST"]),
-        *(route for name in PAGES for route in import_module(f"ludory.web.pages.{name}").routes),
+        *_routes(PAGES),
     ]
 
     @asynccontextmanager
@@ -135,7 +141,23 @@ def make_app(settings: WebSettings) -> Starlette:
         lifespan=closing,
     )
     app.state.ludory = around
+    app.router.default = _late_page
     return app
+
+
+def _routes(pages: Sequence[str]) -> list[Route]:
+    return [route for name in pages for route in import_module(f"ludory.web.pages.{name}").routes]
+
+
+@cache
+def _late_pages() -> Router:
+    return Router(_routes(LATE_PAGES))
+
+
+async def _late_page(scope: Any, receive: Any, send: Any) -> None:
+    """Answer with one of `LATE_PAGES`."""
+    pages = await run_sync(_late_pages)
+    await pages(scope, receive, send)
 
 
 class _TokenInAddress:

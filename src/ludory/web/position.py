@@ -142,7 +142,8 @@ def clickable(picture: str, legal: Iterable[LegalAction], heads: int = 1) -> str
         label = escape(joined.join(names[code] for code in allowed))
         return f' data-action="{" ".join(allowed)}" tabindex="0" role="button" aria-label="{label}"'
 
-    return _DATA_ACTION.sub(marked, picture)
+    drawn = _DATA_ACTION.sub(marked, picture)
+    return drawn.replace('role="img"', 'role="group"', 1) if names else drawn  # an image has no buttons in it
 
 
 def view_of(position: TablePosition, seat: int | None) -> int | None:
@@ -215,7 +216,7 @@ def board_of(position: TablePosition, table: Any, seat: int | None) -> TableBoar
         heads=tuple(_head_choices(position, seat, legal)) if seat is not None else (),
         words=tuple(position.words(view)),
         turn=_turn(position, table, seat, waiting),
-        scores=_scores(position, table.names()),
+        scores=_scores(position, seat),
         over=position.over,
         everything=position.over or not facts.hidden_information,
         deciding=waiting,
@@ -264,10 +265,8 @@ def _turn(position: TablePosition, table: Any, seat: int | None, waiting: tuple[
     return f"{' and '.join(names)} {'thinks' if len(names) == 1 else 'think'} ..."
 
 
-def _scores(position: TablePosition, names: list[str]) -> tuple[tuple[str, str], ...]:
-    if position.game.facts.reward == "shared":
-        return (("Score" if len(names) > 1 else "Return", f"{position.returns[0]:g}"),)
-    return tuple(
-        (f"{number} {name}", f"{value:g}")
-        for number, (name, value) in enumerate(zip(names, position.returns, strict=True))
-    )
+def _scores(position: TablePosition, seat: int | None) -> tuple[tuple[str, str], ...]:
+    returns = [f"{value:g}" for value in position.returns]
+    if position.game.facts.reward == "shared" or len(returns) == 1:
+        return (("score", returns[0]),)
+    return tuple(("you" if number == seat else f"seat {number}", value) for number, value in enumerate(returns))

@@ -237,6 +237,9 @@ class Tables:
     def _choose(self, table: GameTable, seat: int, action: tuple[int, ...]) -> None:
         table.chosen[seat] = action
         self._append(table, {"chosen": [seat, action]})
+        position = self.position(table)
+        if all(other in table.chosen for other in position.deciding()):
+            self._move(table, -1, position.joint_action(table.chosen))
 
     def _move(self, table: GameTable, seat: int, action: Any) -> None:
         position = self.position(table)

@@ -87,6 +87,7 @@ def _serve(settings: WebSettings, show: bool) -> None:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((settings.host, settings.port))
+        listening.listen()  # who reads the address may connect at once
     except (OSError, UnicodeError) as error:
         raise OptionError(
             f"cannot listen on {settings.host} port {settings.port}: {error}; choose another --port (0 takes a free one) or --host"

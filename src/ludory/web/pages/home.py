@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from functools import lru_cache
+from importlib import resources
 from typing import Any
 
 from starlette.requests import Request
@@ -152,26 +153,12 @@ def picture(request: Request) -> Response:
 
 @lru_cache(64)
 def _picture(id: str) -> str:
+    kept = resources.files("ludory.web").joinpath("static", "covers", f"{id}.svg")
+    if kept.is_file():
+        return kept.read_text(encoding="utf-8")
+    from .covers import cover
 
-    from ludory.agents.make import make_agent
-    from ludory.data.playthrough import Playthrough
-    from ludory.envs.make import make_game
-    from ludory.envs.pictures import svg_picture
-    from ludory.frames.terminal import text_svg
-
-    try:
-        game = make_game(id)
-        agents = [make_agent("random(seed=1)", game) for _ in range(game.facts.players)]
-        playthrough = Playthrough(game, agents, seed=7)
-        for number, _ in enumerate(playthrough, 1):
-            if number >= MOVES_IN_PICTURE:
-                break
-        return svg_picture(game, playthrough.engine.state, 0, 0)
-    except LudoryError as error:
-        return text_svg("\n".join(str(error)[:200].split(": ")))
-
-
-MOVES_IN_PICTURE = 5
+    return cover(id)
 
 
 def _recent_runs(around: Any) -> list[str]:
