@@ -252,7 +252,7 @@ def test_illegal_moves_are_named() -> None:
 def test_a_checkpoint_is_asked_for_its_probabilities(tmp_path: Path) -> None:
     file = tmp_path / "run" / "ppo.ludory"
     file.parent.mkdir()
-    ludory.make_algorithm("ppo", policy="mlp", env="TicTacToe-v0", n_envs=8, seed=1, others="random").save(file)
+    ludory.make_algorithm("ppo", policy="mlp", env="TicTacToe-v0", num_envs=8, seed=1).save(file)
     replay = replay_of_moves("TicTacToe-v0", 0, [0, 3])
     report = PositionAnalysis(replay, 2, asked={}, also=[str(file)]).run(1)
     shares = [move["networks"]["run/ppo.ludory"] for move in report["values"]["moves"]]
