@@ -11,6 +11,9 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ludory.charts.curves import Point, Series
 from ludory.errors import DataError
 
@@ -78,19 +81,31 @@ def read_run(name: str, tables: Sequence[Path], metric: str) -> TrainingCurve:
 class MetricTable(NamedTuple):
     """The numbers of one table of metrics."""
 
-    columns: tuple[str, ...]
-    rows: tuple[Mapping[str, float], ...]
-    """The finite numbers of each row, by column."""
+    values: Mapping[str, NDArray[np.float64]]
+    """Of each column, (rows,); NaN where a row has no finite number."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self.values)
 
     @property
     def across(self) -> str:
         """The column that counts how far the training is: timesteps, or the steps that Lightning logs."""
-        return next((name for name in (X, "step", "epoch") if name in self.columns), "")
+        return next((name for name in (X, "step", "epoch") if name in self.values), "")
 
     def points(self, metric: str, across: str = "") -> list[tuple[float, float]]:
         """The values of a column over another one (default: `across`), where a row has both."""
-        place = across or self.across
-        return [(row[place], row[metric]) for row in self.rows if place in row and metric in row]
+        places, heights = self.values.get(across or self.across), self.values.get(metric)
+        if places is None or heights is None:
+            return []
+        both = ~(np.isnan(places) | np.isnan(heights))
+        return list(zip(places[both].tolist(), heights[both].tolist(), strict=True))
+
+    def last(self, name: str) -> float | None:
+        """The largest number of a column that counts, None where it has none."""
+        found = self.values.get(name)
+        return None if found is None or np.isnan(found).all() else float(np.nanmax(found))
 
 
 def read_table(file: str | Path) -> MetricTable:
@@ -103,18 +118,21 @@ def read_table(file: str | Path) -> MetricTable:
         text = Path(file).read_bytes().decode("utf-8", "replace")
     except OSError as error:
         raise DataError(f"{file}: cannot be read ({error.strerror})") from error
-    reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1]))
-    columns = tuple(name for name in reader.fieldnames or () if name)
-    rows = tuple({name: number for name in columns if (number := _number(row.get(name))) is not None} for row in reader)
-    return MetricTable(columns, rows)
+    names, *rows = list(csv.reader(io.StringIO(text[: text.rfind("\n") + 1]))) or [[]]
+    values = np.full((len(names), len(rows)), np.nan)
+    for k, row in enumerate(rows):
+        for column, cell in enumerate(row[: len(names)]):
+            if cell:
+                values[column, k] = _number(cell)
+    return MetricTable({name: values[column] for column, name in enumerate(names) if name})
 
 
-def _number(text: object) -> float | None:
+def _number(text: str) -> float:
     try:
-        number = float(text)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return None
-    return number if math.isfinite(number) else None
+        number = float(text)
+    except ValueError:
+        return math.nan
+    return number if math.isfinite(number) else math.nan
 
 
 def by_name(runs: Sequence[TrainingCurve]) -> dict[str, list[TrainingCurve]]:

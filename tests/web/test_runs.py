@@ -127,6 +127,20 @@ def test_a_page_hears_of_new_numbers_while_a_run_writes(tmp_path: Path) -> None:
     assert runs.points_of(run, REWARD)[-1] == (400, 7)
 
 
+def test_no_more_curves_are_drawn_than_can_be_told_apart(
+    tmp_path: Path, client: TestClient, settings: WebSettings
+) -> None:
+    assert settings.runs is not None
+    names = [f"{letter}-seed{seed}" for letter in "abcdefgh" for seed in (1, 2)]
+    for name in names:
+        write_table(settings.runs, name, 3)
+    assert len(runs.compare_page(settings.runs, names, CurveView())["curves"]) == 6
+    found = runs.compare_page(settings.runs, names, CurveView(seeds=True))["curves"]
+    assert [one["runs"] for one in found] == [2] * 6
+    for query in ("", "?seeds=on", "?" + "&".join(f"run={name}" for name in names)):
+        assert client.get(f"/runs{query}").text.count("<li><svg") == 6
+
+
 # HTTP
 
 

@@ -31,12 +31,14 @@ from .tables import Tables
 
 PAGES = ("home", "table")
 """Modules of `ludory.web.pages`, each with `routes`, that the server starts with."""
-LATE_PAGES = ("runs", "league", "games", "texas42", "analyse")
+LATE_PAGES = ("runs", "league", "games", "texas42", "analyse", "watch", "arena")
 """Modules that are imported when the first of their pages is asked for, or while nobody asks for anything."""
 NAVIGATION = (
     ("/", "Play"),
     ("/games", "Games"),
     ("/analyse", "Analysis"),
+    ("/watch", "Watch"),
+    ("/arena", "Duels"),
     ("/runs", "Runs"),
     ("/texas42/hand", "Texas 42 bids"),
 )

@@ -6,8 +6,11 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ludory.algorithms.running.learning_curves import (
     PART,
@@ -34,6 +37,8 @@ MOST = len(STYLES)
 """Curves that can be told apart in one chart."""
 WRITING = 90.0
 """Seconds since the last change of a table, up to which a run counts as being written."""
+MOST_RUNS = 60
+"""Runs whose means over seeds are drawn."""
 POINTS = 400
 """Most points of a curve in a chart."""
 SMOOTHEST = 200
@@ -177,18 +182,18 @@ def numbers_of(run: LoggedRun) -> list[MetricTable]:
     """The tables of a run, or its TensorBoard files where it has no tables; files that are gone or empty are left out."""
     if run.tables:
         known = signature(*run.tables)
-        return [table for file in known if (table := _table(*file)).rows]
+        return [table for file in known if (table := _table(*file)).columns]
     return [
-        table for folder in run.events if (table := _events(str(folder), signature(*sorted(folder.iterdir())))).rows
+        table for folder in run.events if (table := _events(str(folder), signature(*sorted(folder.iterdir())))).columns
     ]
 
 
-@lru_cache(128)
+@lru_cache(1024)
 def _table(file: str, size: int, changed: int) -> MetricTable:
     try:
         return read_table(file)
     except DataError:  # removed in between
-        return MetricTable((), ())
+        return MetricTable({})
 
 
 @lru_cache(32)
@@ -198,18 +203,20 @@ def _events(folder: str, known: tuple[tuple[str, int, int], ...]) -> MetricTable
 
     read = EventAccumulator(folder, size_guidance={"scalars": 2000})
     read.Reload()
-    rows: dict[int, dict[str, float]] = {}
-    for name in read.Tags()["scalars"]:
-        for event in read.Scalars(name):
-            rows.setdefault(event.step, {X: float(event.step)})[name] = float(event.value)
-    columns = sorted({name for row in rows.values() for name in row})
-    return MetricTable(tuple(columns), tuple(rows[step] for step in sorted(rows)))
+    scalars = {name: read.Scalars(name) for name in read.Tags()["scalars"]}
+    steps = sorted({event.step for events in scalars.values() for event in events})
+    rows = {step: k for k, step in enumerate(steps)}
+    values = {X: np.array(steps, np.float64)} | {name: np.full(len(steps), np.nan) for name in scalars}
+    for name, events in scalars.items():
+        for event in events:
+            values[name][rows[event.step]] = event.value if np.isfinite(event.value) else np.nan
+    return MetricTable(values)
 
 
 def metrics_of(run: LoggedRun) -> list[str]:
     """Names of the metrics of a run that have numbers, without those that count time."""
     counting = {X, ELAPSED, "step", "epoch"}
-    names = {name for table in numbers_of(run) for row in table.rows for name in row}
+    names = {name for table in numbers_of(run) for name in table.columns if table.last(name) is not None}
     return sorted(names - counting, key=lambda name: (name != REWARD, name.startswith("time/"), name))
 
 
@@ -222,7 +229,7 @@ def points_of(run: LoggedRun, metric: str, across: str = X) -> list[tuple[float,
         start = passed if place == ELAPSED else 0.0
         points |= {x + start: y for x, y in table.points(metric, place)}
         if place == ELAPSED:
-            passed += max((row[ELAPSED] for row in table.rows if ELAPSED in row), default=0.0)
+            passed += table.last(ELAPSED) or 0.0
     return sorted(points.items())
 
 
@@ -231,7 +238,7 @@ def curves_of(runs: Sequence[LoggedRun], view: CurveView) -> tuple[list[Series],
     read = [TrainingCurve(run.key, points) for run in runs if (points := points_of(run, view.metric, view.across))]
     groups = by_name(read) if view.seeds else {one.name: [one] for one in read}
     curves, counts, raw = [], [], []
-    for name, group in groups.items():
+    for name, group in list(groups.items())[:MOST]:
         try:
             curves.append(curve(name, group, view.smooth))
         except DataError:  # no timesteps in common yet
@@ -266,7 +273,7 @@ def summary(run: LoggedRun) -> dict[str, Any]:
     header = header_of(run)
     tables = numbers_of(run)
     rewards = points_of(run, REWARD)
-    done = max((row[table.across] for table in tables for row in table.rows if table.across in row), default=None)
+    done = max((found for table in tables if (found := table.last(table.across)) is not None), default=None)
     return {
         "key": run.key,
         "algorithm": header.get("algorithm"),
@@ -327,8 +334,8 @@ def compare_page(top: Path | None, chosen: Sequence[str], view: CurveView) -> di
     """
     runs = find_runs(top)
     known = [runs[key] for key in dict.fromkeys(chosen) if key in runs]
-    shown = known or [run for run in runs.values() if points_of(run, view.metric)][:MOST]
-    shown = shown if view.seeds else shown[:MOST]
+    most = MOST_RUNS if view.seeds else MOST
+    shown = (known or list(islice((run for run in runs.values() if points_of(run, view.metric)), most)))[:most]
     metrics = dict.fromkeys(name for run in shown for name in metrics_of(run))
     return {
         "runs": [summary(run) for run in runs.values()],

@@ -49,7 +49,10 @@ class Server:
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "ludory", "serve", "--port", "0", "--tables", str(self.folder / "tables")]
+        command = [sys.executable, "-m", "ludory", "serve", "--port", "0"]
+        for name in ("runs", "data", "tables"):
+            (self.folder / name).mkdir(exist_ok=True)
+            command += [f"--{name}", str(self.folder / name)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().split()[-1].rstrip("/")

@@ -90,11 +90,11 @@ class Variation(NamedTuple):
     actions: tuple[Any, ...]
 
     def text(self) -> str:
-        """As `read_branch` reads it."""
+        """As `read_variation` reads it."""
         return f"{self.at}:{moves_text(self.actions).replace(' ', ',')}"
 
 
-def read_branch(replay: Replay, text: str) -> Variation | None:
+def read_variation(replay: Replay, text: str) -> Variation | None:
     """The variation of an address, such as "20:3,17"; None for an empty text.
 
     Raises:

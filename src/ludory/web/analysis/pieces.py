@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
 
-from ludory.data.replay import Replay
+from ludory.data.replay import Replay, replay_json
 
 from .report import PositionAnalysis
 from .review import JudgedMove, review
@@ -68,7 +68,7 @@ def refine_position(question: PositionQuestion, rounds: int) -> PositionAnswer:
     A process that does not have their state computes it again, with the same result; one that is ahead, since nobody waited for its last
     piece, goes on from there.
     """
-    key = _key(question)
+    key = question_key(question)
     held = _positions.pop(key, None)
     if held is None:
         replay, number, view, seat, agent, seed, _ = question
@@ -87,7 +87,7 @@ def refine_position(question: PositionQuestion, rounds: int) -> PositionAnswer:
 
 def judge_more(question: ReviewQuestion, first: int) -> ReviewAnswer:
     """Judge some more decisions, from position `first` on."""
-    key = _key(question)
+    key = question_key(question)
     held = _reviews.pop(key, None)
     if held is None:
         replay, view, agent, seed, rollouts = question
@@ -110,13 +110,9 @@ _positions: OrderedDict[str, PositionAnalysis] = OrderedDict()
 _reviews: OrderedDict[str, _HeldReview] = OrderedDict()
 
 
-def _key(question: Any) -> str:
-    return (
-        repr(tuple(question)[1:])
-        + repr(question.replay.moves)
-        + question.replay.game
-        + repr((question.replay.options, question.replay.seed, question.replay.game_index, question.replay.start))
-    )
+def question_key(question: PositionQuestion | ReviewQuestion) -> str:
+    """The same for equal questions, other ones for others."""
+    return f"{type(question).__name__} {replay_json(question.replay)} {question[1:]}"
 
 
 def _keep(kept: OrderedDict[str, Held], key: str, held: Held) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,6 +16,7 @@ from ludory.web.opened import KeptGames, OpenedGame, open_game
 from ludory.web.safety import with_form
 from ludory.web.slices import Refinement, event_stream
 
+from .choices import read_agent
 from .table import own_seats
 
 MOST_SEED = 2**63 - 1
@@ -29,18 +30,19 @@ class Study:
         OptionError: a part of the address is wrong.
     """
 
-    def __init__(self, opened: OpenedGame, query: Any) -> None:
+    def __init__(self, opened: OpenedGame, query: Any, runs: Path | None) -> None:
         from ludory.envs.make import make_game
-        from ludory.web.analysis.board import may_vary, read_branch, with_branch
+        from ludory.web.analysis.board import may_vary, read_variation, with_branch
 
-        self.opened, self.agent = opened, query.get("agent", "")[:80]
+        self.opened, agent = opened, query.get("agent", "").strip()
+        self.agent = read_agent(agent, runs) if agent else ""
         facts = make_game(opened.replay.game, **opened.replay.options).facts
         self.view = opened.view(_number(query.get("view", ""), "view", facts.players - 1))
         self.seat = _number(query.get("seat", ""), "seat", facts.players - 1)
         if self.seat is not None and opened.limited_to is not None:
             self.seat = opened.limited_to
         may = may_vary(opened.limited_to, facts.hidden_information)
-        self.branch = read_branch(opened.replay, query.get("line", "")) if may else None
+        self.branch = read_variation(opened.replay, query.get("line", "")) if may else None
         self.replay = with_branch(opened.replay, self.branch)
         asked = _number(query.get("move", ""), "move", len(self.replay.moves))
         self.number = len(self.replay.moves) if asked is None else asked
@@ -84,26 +86,27 @@ def opened_game(request: Request) -> OpenedGame:
 
 
 def _study(request: Request) -> Study:
-    return Study(opened_game(request), request.query_params)
+    return Study(opened_game(request), request.query_params, request.app.state.ludory.settings.runs)
 
 
 def _values_of(request: Request, study: Study) -> Refinement:
     """The values of the position, refined while somebody follows them."""
-    from ludory.web.analysis.pieces import PositionAnswer, refine_position
+    from ludory.web.analysis.pieces import PositionAnswer, question_key, refine_position
 
     question = study.position_question()
 
     def next_piece(answer: PositionAnswer) -> Any:
         return None if answer.done else (refine_position, question, answer.rounds)
 
-    return request.app.state.ludory.refinements.ask(
-        _key("position", question), lambda: Refinement(PositionAnswer(0, None, False), next_piece, lambda old, new: new)
+    asked: Refinement = request.app.state.ludory.refinements.ask(
+        question_key(question), lambda: Refinement(PositionAnswer(0, None, False), next_piece, lambda old, new: new)
     )
+    return asked
 
 
 def _review_of(request: Request, study: Study) -> Refinement:
     """The whole game, judged while somebody follows it."""
-    from ludory.web.analysis.pieces import ReviewAnswer, judge_more
+    from ludory.web.analysis.pieces import ReviewAnswer, judge_more, question_key
 
     question = study.review_question()
 
@@ -114,13 +117,10 @@ def _review_of(request: Request, study: Study) -> Refinement:
     def join(old: ReviewAnswer, new: ReviewAnswer) -> ReviewAnswer:
         return ReviewAnswer((*old.judged, *new.judged), new.done)
 
-    return request.app.state.ludory.refinements.ask(
-        _key("review", question), lambda: Refinement(ReviewAnswer((), False), next_piece, join)
+    asked: Refinement = request.app.state.ludory.refinements.ask(
+        question_key(question), lambda: Refinement(ReviewAnswer((), False), next_piece, join)
     )
-
-
-def _key(kind: str, question: Any) -> str:
-    return f"{kind} {hashlib.sha256(repr(tuple(question)).encode()).hexdigest()}"
+    return asked
 
 
 def board(request: Request) -> Response:
@@ -144,7 +144,7 @@ def board(request: Request) -> Response:
         "last": study.address(move=last) if study.number < last else "",
         "recorded": study.address(line=None, move=study.branch.at) if study.branch else "",
     }
-    return request.app.state.ludory.render(
+    page: Response = request.app.state.ludory.render(
         request,
         "analyse.html",
         study=study,
@@ -156,6 +156,7 @@ def board(request: Request) -> Response:
         **_values_context(study, values, shown),
         **_graph_context(study, game),
     )
+    return page
 
 
 def _try(study: Study, text: str, tried: Any) -> Response:
@@ -234,15 +235,17 @@ def values(request: Request) -> Response:
     study = _study(request)
     found = _values_of(request, study)
     context = _values_context(study, found, study_board(study.replay, study.number, study.view))
-    return request.app.state.ludory.render(request, "_values.html", study=study, **context)
+    page: Response = request.app.state.ludory.render(request, "_values.html", study=study, **context)
+    return page
 
 
 def graph(request: Request) -> Response:
     """The part of the page with the graph."""
     study = _study(request)
-    return request.app.state.ludory.render(
+    page: Response = request.app.state.ludory.render(
         request, "_graph.html", study=study, **_graph_context(study, _review_of(request, study))
     )
+    return page
 
 
 async def live_values(request: Request) -> Response:
@@ -265,7 +268,8 @@ def start(request: Request) -> Response:
     from ludory.plugins import games
 
     around = request.app.state.ludory
-    return around.render(request, "analyse_start.html", games=games.ids(), tables=around.tables.recent(12))
+    page: Response = around.render(request, "analyse_start.html", games=games.ids(), tables=around.tables.recent(12))
+    return page
 
 
 def paste(request: Request, form: dict[str, str]) -> Response:
@@ -283,7 +287,7 @@ def _pasted_replay(form: dict[str, str]) -> Any:
 
     try:
         replay = replay_of_json(json.loads(form["replay"]), "the pasted text")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise OptionError(f"the pasted text is no replay ({error}); paste the content of a replay file") from error
     for _ in positions(replay):  # a game that does not go as recorded is refused here
         pass

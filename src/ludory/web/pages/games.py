@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ludory.data.viewing.recorded_games import GameFilter
@@ -86,11 +86,4 @@ def _number(query: Any, name: str) -> int | None:
     return int(text) if text else None
 
 
-def open_game(request: Request) -> Response:
-    """Lead to a game of a folder by its row, as typed."""
-    query = request.query_params
-    row = _number(query, "row")
-    return RedirectResponse(f"/analyse/g-{query.get('folder', '')[:10]}-{row or 0}", 303)
-
-
-routes = [Route("/games", games), Route("/games/open", open_game)]
+routes = [Route("/games", games)]
