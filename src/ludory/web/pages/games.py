@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ludory.data.viewing.recorded_games import GameFilter
 from ludory.errors import OptionError
-from ludory.web import recorded
 
 from .runs import age
+
+if TYPE_CHECKING:
+    from ludory.data.viewing.recorded_games import GameFilter
 
 SORTS = (("row", "as recorded"), ("score", "score"), ("length", "length"))
 
 
 def games(request: Request) -> Response:
     """The folders of recorded games, or the games of the one in `?folder=`; `?json` has the data alone."""
+    from ludory.web import recorded  # imports PyArrow: a server starts without it
+
     around, query = request.app.state.ludory, request.query_params
     top, key = around.settings.data, query.get("folder", "")
     if not key:
@@ -27,15 +30,16 @@ def games(request: Request) -> Response:
         if "json" in query:
             return JSONResponse(rows)
         rows = [row | {"age": age(row["changed"])} for row in rows]
-        return around.render(
+        shown: Response = around.render(
             request, "games.html", top=top, folders=rows, words=query.get("words", "")[:200], page=None
         )
+        return shown
     chosen = read_filter(query)
     page = recorded.games_page(top, key, chosen, _number(query, "page") or 1)
     if "json" in query:
         return JSONResponse(page)
     players = max((len(row["returns"]) for row in page["rows"]), default=chosen.seat + 1)
-    return around.render(
+    answer: Response = around.render(
         request,
         "games.html",
         top=top,
@@ -48,6 +52,7 @@ def games(request: Request) -> Response:
             "/games?" + urlencode([(k, v) for k, v in query.multi_items() if k != "page"] + [("page", str(number))])
         ),
     )
+    return answer
 
 
 def read_filter(query: Any) -> GameFilter:
@@ -56,6 +61,8 @@ def read_filter(query: Any) -> GameFilter:
     Raises:
         OptionError: a field is no number, or the order is unknown.
     """
+    from ludory.data.viewing.recorded_games import GameFilter
+
     sort = query.get("sort", "row")
     if sort not in dict(SORTS):
         raise OptionError(f"sort={sort[:20]!r}: must be one of {', '.join(dict(SORTS))}")

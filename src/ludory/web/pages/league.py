@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ludory.web import league_view
 from ludory.web.slices import event_stream, when_changed
 
 from .runs import age
@@ -19,13 +18,15 @@ SECTIONS = (("results", "Results"), ("strength", "Strength"), ("family", "Family
 
 def league(request: Request) -> Response:
     """The page; `?json` has the data alone."""
+    from ludory.web import league_view  # imports SciPy: a server starts without it
+
     around, top, key = request.app.state.ludory, request.app.state.ludory.settings.runs, request.path_params["key"]
     page = league_view.league_page(top, key)
     if "json" in request.query_params:
         return JSONResponse(page)
     report = league_view.read(league_view.find_league(top, key)).report
     learners = [one | {"doing": league_view.doing(one)} for one in page["summary"]["learners"]]
-    return around.render(
+    answer: Response = around.render(
         request,
         "league.html",
         page=page,
@@ -35,6 +36,7 @@ def league(request: Request) -> Response:
         age=age(page["changed"]),
         live=f"/live/league/{quote(key)}",
     )
+    return answer
 
 
 def _play(game: str, player: dict[str, Any]) -> str:
@@ -44,6 +46,8 @@ def _play(game: str, player: dict[str, Any]) -> str:
 
 async def live_league(request: Request) -> Response:
     """Events while the league plays; its tables are computed again at most every five seconds."""
+    from ludory.web import league_view
+
     found = league_view.find_league(request.app.state.ludory.settings.runs, request.path_params["key"])
     return event_stream(request, when_changed(lambda: found.version, 5.0))
 

@@ -5,29 +5,35 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from ludory.algorithms.running.learning_curves import X
 from ludory.charts.palette import STYLES
 from ludory.errors import OptionError
-from ludory.web import league_view, runs
 from ludory.web.folders import short_key
-from ludory.web.runs import ELAPSED, REWARD, CheckpointEvaluation, CurveView
 from ludory.web.safety import with_form
 from ludory.web.slices import DONE, Refinement, event_stream, when_changed
 
 from .choices import agents_for, read_agent
 
+if TYPE_CHECKING:
+    from ludory.web.runs import CurveView
+
 SMOOTHINGS = (1, 3, 10, 30, 100)
+AXES = (("time/total_timesteps", "timesteps"), ("time/elapsed", "seconds"))
+"""Columns of tables that curves are drawn over, and what they are called."""
+
+# What reads runs and leagues imports PyTorch and SciPy, so functions import it: a server starts without them.
 
 
 def compare(request: Request) -> Response:
     """All runs and leagues, and the chosen runs over each other; `?json` has the data alone."""
+    from ludory.web import league_view, runs
+
     around, query = request.app.state.ludory, request.query_params
     top, view = around.settings.runs, read_view(query)
     page = runs.compare_page(top, query.getlist("run"), view)
@@ -36,7 +42,7 @@ def compare(request: Request) -> Response:
     known = runs.find_runs(top)
     shown = [known[key] for key in page["shown"] if key in known]
     styles = dict(zip((one["name"] for one in page["curves"]), STYLES, strict=False))
-    return around.render(
+    answer: Response = around.render(
         request,
         "runs.html",
         top=top,
@@ -48,8 +54,9 @@ def compare(request: Request) -> Response:
         chart=runs.chart(shown, view, styles) if page["curves"] else "",
         styles=styles,
         smoothings=SMOOTHINGS,
-        axes=((X, "timesteps"), (ELAPSED, "seconds")),
+        axes=AXES,
     )
+    return answer
 
 
 def read_view(query: Any) -> CurveView:
@@ -58,11 +65,13 @@ def read_view(query: Any) -> CurveView:
     Raises:
         OptionError: a value is not allowed.
     """
+    from ludory.web.runs import REWARD, SMOOTHEST, CurveView
+
     smooth = query.get("smooth", "1")
     if not (smooth.isascii() and smooth.isdecimal() and len(smooth) < 5):
-        raise OptionError(f"smooth={smooth[:20]}: must be a number from 1 to {runs.SMOOTHEST}")
+        raise OptionError(f"smooth={smooth[:20]}: must be a number from 1 to {SMOOTHEST}")
     flags = {name: name in query for name in ("log_x", "log_y", "seeds")}
-    return CurveView(query.get("metric", REWARD)[:200], int(smooth), query.get("across", X)[:40], **flags)
+    return CurveView(query.get("metric", REWARD)[:200], int(smooth), query.get("across", AXES[0][0])[:40], **flags)
 
 
 def _addresses(row: dict[str, Any]) -> dict[str, Any]:
@@ -81,6 +90,8 @@ def age(changed: float) -> str:
 
 def one_run(request: Request) -> Response:
     """One run; `?json` has the data alone."""
+    from ludory.web import runs
+
     around, query = request.app.state.ludory, request.query_params
     top, key, view = around.settings.runs, request.path_params["key"], read_view(query)
     page = runs.run_page(top, key, view)
@@ -92,14 +103,14 @@ def one_run(request: Request) -> Response:
     for name in page["metrics"]:
         groups.setdefault(name.rpartition("/")[0] or "other", []).append(charts[name])
     evaluation = around.refinements.get(query.get("evaluation", ""))
-    return around.render(
+    answer: Response = around.render(
         request,
         "run.html",
         page=page | _addresses(page),
         groups=groups,
         view=view,
         smoothings=SMOOTHINGS,
-        axes=((X, "timesteps"), (ELAPSED, "seconds")),
+        axes=AXES,
         play="/?" + urlencode({"game": page["game"] or "", "agent": page["agent"] or ""}),
         agents=agents_for(page["game"]) if page["game"] else [],
         evaluation=evaluation,
@@ -107,10 +118,14 @@ def one_run(request: Request) -> Response:
         live=f"/live/run/{quote(key)}",
         begin=f"/evaluate/{quote(key)}",
     )
+    return answer
 
 
 def evaluate(request: Request, form: dict[str, str]) -> Response:
     """Begin an evaluation, and lead to the page that shows it."""
+    from ludory.web import runs
+    from ludory.web.runs import CheckpointEvaluation
+
     around, key = request.app.state.ludory, request.path_params["key"]
     top, games, against = around.settings.runs, form.get("games", ""), form.get("against", "").strip()
     if not (games.isascii() and games.isdecimal() and len(games) < 7):
@@ -136,6 +151,8 @@ async def _nothing() -> AsyncIterator[str]:
 
 async def live_runs(request: Request) -> Response:
     """Events when any run or league has new numbers."""
+    from ludory.web import league_view, runs
+
     top = request.app.state.ludory.settings.runs
 
     def look() -> Any:
@@ -147,6 +164,8 @@ async def live_runs(request: Request) -> Response:
 
 async def live_run(request: Request) -> Response:
     """Events when a run has new numbers."""
+    from ludory.web import runs
+
     top, key = request.app.state.ludory.settings.runs, request.path_params["key"]
     run = runs.find_run(top, key)
     return event_stream(request, when_changed(lambda: run.version))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,13 +11,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from ludory.agents.texas42.bidding.make_probability import BIDS
-from ludory.charts.drawing import Drawing, as_svg
-from ludory.envs.texas42.tiles import HIGH, LOW, TILE_NAMES, mask_of
 from ludory.web.slices import Refinement, event_stream
-from ludory.web.texas42 import hand
-from ludory.web.texas42.poster import poster as poster_of
-from ludory.web.texas42.tiles import GROUND, domino
+
+# Bidding compiles kernels, so functions import it: a server starts without it.
 
 SHOWN = [[high * (high + 1) // 2 + low for low in range(high + 1)] for high in range(6, -1, -1)]
 """The tiles in rows by their higher pip, the sixes first."""
@@ -24,6 +21,10 @@ SHOWN = [[high * (high + 1) // 2 + low for low in range(high + 1)] for high in r
 
 def texas42_hand(request: Request) -> Response:
     """The page; `?json` has the data alone."""
+    from ludory.agents.texas42.bidding.make_probability import BIDS
+    from ludory.envs.texas42.tiles import TILE_NAMES
+    from ludory.web.texas42 import hand
+
     around, query = request.app.state.ludory, request.query_params
     tiles = read_tiles(query)
     known = around.refinements.get(_key(tiles)) if len(tiles) == hand.HAND else None
@@ -31,14 +32,13 @@ def texas42_hand(request: Request) -> Response:
     if "json" in query:
         return JSONResponse(page)
     address = urlencode([("tile", name) for name in page["tiles"]])
-    return around.render(
+    answer: Response = around.render(
         request,
         "texas42.html",
         page=page,
         rows=SHOWN,
         names=TILE_NAMES,
-        pictures=PICTURES,
-        pips=list(zip(HIGH, LOW, strict=True)),
+        pictures=_pictures(),
         bids=BIDS,
         shade=hand.shade_of,
         advice=hand.advice(page["chances"]) if page["chances"] else "",
@@ -48,6 +48,7 @@ def texas42_hand(request: Request) -> Response:
         live=f"/live/texas42?{address}",
         other=f"/texas42/hand?{urlencode([('tile', TILE_NAMES[tile]) for tile in hand.random_hand(secrets.randbits(31))])}",
     )
+    return answer
 
 
 def read_tiles(query: Any) -> tuple[int, ...]:
@@ -56,22 +57,30 @@ def read_tiles(query: Any) -> tuple[int, ...]:
     Raises:
         OptionError: one is no tile, or there are more than seven.
     """
-    return hand.parse_tiles([*query.getlist("tile")[:40], *query.get("tiles", "")[:200].replace(",", " ").split()])
+    from ludory.web.texas42.hand import parse_tiles
+
+    return parse_tiles([*query.getlist("tile")[:40], *query.get("tiles", "")[:200].replace(",", " ").split()])
 
 
 def _key(tiles: tuple[int, ...]) -> str:
-    return "texas42 " + " ".join(TILE_NAMES[tile] for tile in tiles)
+    return "texas42 " + " ".join(map(str, tiles))
 
 
-def _picture(tile: int) -> str:
-    return as_svg(Drawing(32, 64, GROUND, TILE_NAMES[tile], domino(tile, 1, 1, 30)))
+@cache
+def _pictures() -> list[str]:
+    """A picture of each domino."""
+    from ludory.charts.drawing import Drawing, as_svg
+    from ludory.envs.texas42.tiles import TILE_NAMES
+    from ludory.web.texas42.tiles import GROUND, domino
 
-
-PICTURES = [_picture(tile) for tile in range(len(TILE_NAMES))]
+    return [as_svg(Drawing(32, 64, GROUND, name, domino(tile, 1, 1, 30))) for tile, name in enumerate(TILE_NAMES)]
 
 
 async def live(request: Request) -> Response:
     """Events while contracts of the hand are played, which goes on while someone reads them."""
+    from ludory.envs.texas42.tiles import mask_of
+    from ludory.web.texas42 import hand
+
     around = request.app.state.ludory
     tiles = read_tiles(request.query_params)
     if len(tiles) < hand.HAND:
@@ -90,6 +99,11 @@ async def live(request: Request) -> Response:
 
 def poster(request: Request) -> Response:
     """The poster of the hand, as an SVG file."""
+    from ludory.charts.drawing import as_svg
+    from ludory.envs.texas42.tiles import TILE_NAMES, mask_of
+    from ludory.web.texas42 import hand
+    from ludory.web.texas42.poster import poster as poster_of
+
     around, tiles = request.app.state.ludory, read_tiles(request.query_params)
     if len(tiles) < hand.HAND:
         return RedirectResponse("/texas42/hand")
