@@ -47,6 +47,7 @@ class PPO(Algorithm):
 
     id = "ppo-v1"
     splits_batches = True
+    samples_in = "lockstep"
     config_class: ClassVar[type[PPOConfig]] = PPOConfig
     search_space: ClassVar[Mapping[str, str]] = {
         "learning_rate": "1e-4..3e-3",

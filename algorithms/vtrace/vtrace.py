@@ -32,6 +32,7 @@ class VTrace(Algorithm):
 
     id = "vtrace-v1"
     splits_batches = True
+    samples_in = "turns"
     config_class: ClassVar[type[VTraceConfig]] = VTraceConfig
     search_space: ClassVar[Mapping[str, str]] = {
         "learning_rate": "1e-4..3e-3",
@@ -79,10 +80,12 @@ class VTrace(Algorithm):
         """One rollout; once the replay is full, also as many gradient steps as use each sequence `reuse` times."""
         config = self.config
         teacher = self._learn_from_teacher() if config.c_kl else None
-        rollout, stats = self.sampler.collect(self.policy, config.n_steps, self.generator, on_step, teacher)
+        rollout, stats = self.sampler.collect(
+            self.policy, config.n_steps, self.generator, on_step, teacher, self.version
+        )
         if rollout is None:
             return None
-        self.replay.add(rollout, self.version)
+        self.replay.add(rollout, self.sampler.version)
         faults = rollout.faults()
         sums: dict[str, float] = {}
         count = 0

@@ -39,7 +39,7 @@ def game_graph(title: str, unit: str, points: Sequence[GraphPoint], moves: int, 
         current: number of moves at the position that is shown.
     """
     lows, highs = [one.y - one.error for one in points], [one.y + one.error for one in points]
-    x = linear_axis("moves made", 0, max(moves, 1), 10, widen=False).between(_LEFT, _WIDTH - _RIGHT)
+    x = linear_axis("moves made", 0, max(moves, 1), min(max(moves, 1), 10), widen=False).between(_LEFT, _WIDTH - _RIGHT)
     y = linear_axis(unit, min(lows), max(highs), 4).between(_HEIGHT - 46, 28)
     color, _ = STYLES[0]
     marks: list[Mark] = [*frame(x, y, beside=False)]

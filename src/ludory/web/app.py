@@ -79,7 +79,7 @@ class Surroundings:
         """All tables."""
         self.slices = SlicePool()
         """Processes for evaluations and other long work."""
-        self.analysis = SlicePool()
+        self.analysis = SlicePool(seconds=300.0)
         """The process of analyses, which keeps their state between pieces of work."""
         self.refinements = Refinements()
         """Answers that get better while someone looks at them."""

@@ -62,7 +62,7 @@ PAGES = (
     Shot("run", "/runs/hanabi/ppo-seed1", (("dark", "wide"),)),
     Shot("league", "/league/league", (("light", "wide"),)),
     Shot("texas42-hand", f"/texas42/hand?tiles={HAND}", (("light", "wide"), ("dark", "narrow"))),
-    Shot("arena", "/arena"),
+    Shot("arena", "/arena?game=TicTacToe-v0&first=mcts&second=random&seed=1", ready="#duel .chart"),
 )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -77,6 +78,10 @@ class _Options(GameOptions):
     """Games that the trained agent plays at the end for its score; 0: none."""
     save_every: Annotated[float, arg(metavar="SECONDS")] = 60.0
     """Time between checkpoints."""
+    ray: Annotated[Maybe[int], arg(metavar="N")] = None
+    """Let N samplers on a Ray cluster play the games, while this process learns; ppo and vtrace can. Needs ludory[ray]."""
+    address: Annotated[str, arg(metavar="ADDRESS")] = "local"
+    """Cluster for --ray: local (started on this machine, for this run), auto (the one that this machine belongs to), or HOST:PORT of its head."""
     progress: Flag = False
     """Show progress even when stderr is not a terminal."""
     behind: Suppress[list[str] | None] = None
@@ -163,7 +168,7 @@ def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
                 )
                 print(f"{file} has {model.num_timesteps:,} timesteps already; ask for more with {longer}")
             continue
-        with log_on_stderr():
+        with log_on_stderr(), _sampled(model, chosen):
             interrupted = train_to_file(
                 model,
                 timesteps,
@@ -190,6 +195,24 @@ def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
             done = model.num_timesteps + sum(earlier.timesteps for earlier in plan[:-1])
             print_closing(model, file, done, chosen.eval_games, tuned)
     return 0
+
+
+@contextmanager
+def _sampled(model: Any, chosen: _Options) -> Iterator[None]:
+    """Let the samplers of --ray play the games of `model`, which are its own again at the end."""
+    from ludory.cluster.placement import PlacedOn
+
+    if chosen.ray is not None and getattr(model, "samples_in", None) is None:
+        raise OptionError(f"--ray: {chosen.algorithm} runs in one process; ppo and vtrace can sample on a cluster")
+    with PlacedOn(chosen.ray is not None, chosen.address, chosen.ray).open() as workers:
+        if workers is None or chosen.ray is None:
+            yield
+            return
+        model.sample_at(workers, chosen.ray)
+        try:
+            yield
+        finally:
+            model.sampler.close()
 
 
 def _stage_file(file: Path, name: str) -> Path:

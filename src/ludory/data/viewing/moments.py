@@ -28,9 +28,9 @@ def moment(
         told.append("a life is lost")
     if before.get("declaration") is None and after.get("declaration") is not None:
         told.append(f"seat {after.get('bidder')} plays {after['declaration']} for {after.get('bid')}")
-    alive = before.get("alive"), after.get("alive")
-    if isinstance(alive[0], list) and isinstance(alive[1], list):
-        out = [seat for seat, (was, is_) in enumerate(zip(*alive, strict=True)) if was and not is_]
+    was_alive, is_alive = before.get("alive"), after.get("alive")
+    if isinstance(was_alive, list) and isinstance(is_alive, list):
+        out = [seat for seat, (was, still) in enumerate(zip(was_alive, is_alive, strict=True)) if was and not still]
         told += [f"seat {seat} is out" for seat in out]
     if not shared and len(returns) > 1:
         first, now = _leader(returns), _leader(grown)
