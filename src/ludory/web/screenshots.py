@@ -186,11 +186,8 @@ def _take_one(browser: Any, address: str, shot: Screenshot, scheme: str, size: s
     if shot.play:
         page.click("form.setup button.main")
         for number in range(shot.play):
-            page.wait_for_selector(MY_TURN)
-            moves = page.query_selector_all(MOVES) or page.query_selector_all(MY_TURN)
-            moves[-1 - number % len(moves)].click()
-            page.wait_for_timeout(SETTLE / 3)
-        page.wait_for_selector(MY_TURN)
+            _make_move(page, number)
+        page.locator(MY_TURN).first.wait_for()
     if shot.ready:
         page.wait_for_selector(shot.ready)
     while not page.evaluate(IMAGES_LOADED):  # `wait_for_function` is forbidden by the pages' security policy
@@ -199,6 +196,16 @@ def _take_one(browser: Any, address: str, shot: Screenshot, scheme: str, size: s
     page.screenshot(path=str(file))
     context.close()
     _smaller(file)
+
+
+def _make_move(page: Any, number: int) -> None:
+    """Press one of the last buttons; where several choices are sent together, send them as they are."""
+    page.locator(MY_TURN).first.wait_for()
+    moves = page.locator(MOVES)
+    count = moves.count()
+    button = moves.nth(count - 1 - number % count) if count else page.locator(MY_TURN).last
+    button.click()
+    page.wait_for_timeout(SETTLE)
 
 
 def _smaller(file: Path) -> None:
