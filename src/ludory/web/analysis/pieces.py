@@ -34,6 +34,7 @@ class PositionQuestion(NamedTuple):
     agent: str | None = None
     seed: int = 0
     rollouts: int = MOST_ROLLOUTS
+    also: tuple[str, ...] = ()
 
 
 class PositionAnswer(NamedTuple):
@@ -71,8 +72,8 @@ def refine_position(question: PositionQuestion, rounds: int) -> PositionAnswer:
     key = question_key(question)
     held = _positions.pop(key, None)
     if held is None:
-        replay, number, view, seat, agent, seed, _ = question
-        held = PositionAnalysis(replay, number, view, seat, agent, seed)
+        replay, number, view, seat, agent, seed, _, also = question
+        held = PositionAnalysis(replay, number, view, seat, agent, seed, also=also)
     search = held.search
     stop = time.monotonic() + SECONDS
     while search is not None and not search.enough(question.rollouts):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ludory.agents.agent import Agent
+from ludory.agents.make import make_agent
 from ludory.data.replay import Replay
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.errors import LudoryError, OptionError
+from ludory.plugins.spec import short_name
 
 from .advice import Advice, Advisers
 from .beliefs import HiddenCards, belief_at
@@ -36,6 +39,7 @@ class PositionAnalysis:
         agent: plays on in rollouts, see `analyst_for`.
         seed: of all draws.
         asked: agents asked for advice, by name; None: `advisers`.
+        also: names of further agents to ask, such as checkpoints.
         game: the game itself, if its id is not registered.
 
     Raises:
@@ -52,6 +56,7 @@ class PositionAnalysis:
         agent: str | None = None,
         seed: int = 0,
         asked: dict[str, Agent] | None = None,
+        also: Sequence[str] = (),
         game: Game | None = None,
     ) -> None:
         self.game = game or make_game(replay.game, **replay.options)
@@ -62,7 +67,8 @@ class PositionAnalysis:
         self.view, self.notes, self.search = view, list[str](), None
         self._seed, self._replay = seed, replay
         self._chosen = seat if seat is not None else view if view is not None else 0
-        every = Advisers(advisers(self.game) if asked is None else asked)
+        others = {short_name(name): make_agent(name, self.game) for name in also}
+        every = Advisers((advisers(self.game) if asked is None else asked) | others)
         analyst, found = self._analyst(agent), dict[int, list[Advice]]()
         for position in positions(replay, self.game):
             found = every.at(position)
