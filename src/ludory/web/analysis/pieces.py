@@ -80,6 +80,8 @@ def refine_position(question: PositionQuestion, rounds: int) -> PositionAnswer:
         if search.rounds >= rounds + 1 and time.monotonic() >= stop:
             break
         held.run_slice(question.rollouts)
+    if rounds or search is None or search.done:  # networks are loaded only after the first values are shown
+        held.ask()
     _keep(_positions, key, held)
     done = held.done(question.rollouts)
     line = done or (search is not None and search.rollouts >= LINE_FROM)
