@@ -53,7 +53,7 @@ PAGES = (
     Screenshot("table-hanabi", "/?game=Hanabi2P-v0&seed=7", (("dark", "wide"),), 6),
     Screenshot("table-texas42", "/?game=Texas42-v0&seed=3", play=3),
     Screenshot("table-arena", "/?game=Arena2P-v0&seed=5", (("dark", "wide"),), 5),
-    Screenshot("table-connect-four", "/?game=ConnectFour-v0&seed=1", (("light", "narrow"),), 5),
+    Screenshot("table-connect-four", "/?game=ConnectFour-v0&seed=1", (("light", "narrow"),), 3),
     Screenshot("analyse", "/analyse/{game}?move=30", (("dark", "wide"), ("light", "narrow")), ready="#values table"),
     Screenshot("watch", "/watch/{game}", (("light", "wide"),)),
     Screenshot("games", "/games"),
