@@ -1,6 +1,8 @@
-# make demo   train an agent on a small Hanabi, compare it with a rule bot, write a replay to look at
+# make demo   train an agent on Hanabi, compare it with a rule bot, write a replay to look at
 # make test   run the test suite; battles of Pokémon are played by make test-pokemon
 # make test-pokemon   install the simulator of Pokémon battles, and run their tests without skips
+# make test-web       install a browser if there is none, and run the tests of the pages in it without skips
+# make web-covers     draw the games' pictures of the server's first page again
 # make pokemon-dex    write the numbers of the pinned simulator's dex again, which need no Node afterwards
 # make docs   build the manual into docs/_build/html, in an environment of its own; warnings are errors
 # make docs-links     visit every link of the manual
@@ -18,7 +20,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 DOCS := .venv-docs
 INSTALLED_DOCS := $(DOCS)/.installed
 
-.PHONY: demo test test-pokemon pokemon-dex docs docs-links docs-long notebooks lint clean
+.PHONY: demo test test-web web-covers test-pokemon pokemon-dex docs docs-links docs-long notebooks lint clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Ludory needs Python 3.10 or newer; $(PYTHON) is $$($(PYTHON) --version). Type: make PYTHON=python3.11 ..."; exit 1; }
@@ -37,22 +39,28 @@ $(INSTALLED_DOCS): pyproject.toml constraints.txt
 	$(DOCS)/bin/python -m pip install --quiet --constraint constraints.txt --config-settings editable_mode=compat --editable '.[docs]'
 	@touch $@
 
-# A bomb ends a small game with nothing, so playing cards is learnt first where a bomb keeps the score, then the real game.
-GAME := HanabiSmall2P-v0
-TRAIN := $(BIN)/ludory train ppo --env $(GAME) --hidden 128 128 --learning-rate 1e-3 --batch-size 2048 --n-epochs 4 --n-steps 32 --ent-coef 0.02 --seed 1 --resume
+# Tuned settings, in two stages: playing cards is learnt first in a game where a bomb keeps the score, then the real game.
+GAME := Hanabi2P-v0
 
 demo: $(INSTALLED)
-	$(TRAIN) --option bomb=keep --timesteps 3_000_000 --out demo/warm-up.ludory --progress
-	$(TRAIN) --init-from demo/warm-up.ludory --timesteps 3_000_000 --out demo/agent.ludory --progress
+	$(BIN)/ludory train ppo --env $(GAME) --seed 1 --out demo/agent.ludory --resume --progress
 	$(BIN)/ludory eval demo/agent.ludory hanabi/iggi --game $(GAME) --games 2000 --seed 99
 	$(BIN)/ludory watch $(GAME) demo/agent.ludory --seed 5 --html demo/replay.html
 
 test: $(INSTALLED_DEV)
 	LUDORY_REQUIRE_POKEMON=0 $(BIN)/python -m pytest -n 2 --dist loadfile -q
 
+test-web: $(INSTALLED_DEV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt playwright axe-playwright-python
+	command -v chromium chromium-browser google-chrome >/dev/null || $(BIN)/python -m playwright install --with-deps chromium
+	LUDORY_REQUIRE_BROWSER=1 $(BIN)/python -m pytest -q tests/web/browser
+
 test-pokemon: $(INSTALLED_DEV)
 	$(BIN)/ludory pokemon install
 	LUDORY_REQUIRE_POKEMON=1 $(BIN)/python -m pytest -n 2 --dist loadfile -q tests/pokemon
+
+web-covers: $(INSTALLED_DEV)
+	$(BIN)/python -m ludory.web.pages.covers
 
 pokemon-dex: $(INSTALLED)
 	$(BIN)/ludory pokemon install

@@ -1,4 +1,4 @@
-"""`Agent` chooses moves for a batch of games; `KernelAgent` does so in compiled code."""
+"""`Agent` chooses moves for a batch of games, `DrawingAgent` with random numbers; `KernelAgent` does so in compiled code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ludory.envs.engine.protocol import Array, Engine, on_host
 from ludory.envs.seats.player import Memory, put
 from ludory.errors import OptionError
 
-from .draws import Draws, Keys
+from .draws import Draws, Keys, undrawn
 
 E = TypeVar("E", bound=Engine)
 
@@ -105,6 +105,31 @@ class Agent:
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
         """Called with every move before it is applied; agents that remember the course of a game override it."""
+
+
+class DrawingAgent(Agent):
+    """An agent whose choices depend on random numbers.
+
+    Memory: int64 (rows, 2), a game's key and the number of draws in it; `act` adds `ONE_MORE` to what it used.
+
+    Args:
+        seed: of the draws; None: games that come without a key are different in every process.
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._draws = Draws(seed)
+
+    def seed(self, seed: int) -> None:
+        """Restart the draws from `seed`."""
+        self._draws.seed(seed)
+
+    def initial_memory(self, rows: int) -> Memory:
+        """int64 (rows, 2): a fresh key, and 0 draws."""
+        return undrawn(self._draws.fresh(rows))
+
+    def start_games(self, seat: int, keys: Keys) -> Memory:
+        """Memory of new games; their draws depend on `keys`."""
+        return undrawn(self._draws.keys(seat, keys))
 
 
 def _rows_of(memory: Memory, rows: Array) -> Memory:

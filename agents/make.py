@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from ludory.envs.conventions import check_conventions
@@ -13,6 +14,8 @@ from ludory.plugins.call import call
 from ludory.plugins.spec import parse_spec
 
 from .agent import Agent
+
+_log = logging.getLogger(__name__)
 
 
 def make_agent(spec: Any, game: str | Game) -> Agent:
@@ -60,13 +63,29 @@ def _from_model(model: Any, game: Game, name: str, *args: Any, **kwargs: Any) ->
     if callable(getattr(model, "agent_for", None)):  # it does not play by observations
         return _checked(call(name, model.agent_for, game, *args, **kwargs), name)
     check_conventions(model.game.conventions, game, name)
+    agent = _checked(call(name, model.as_agent, *args, **kwargs), name)
     learnt, asked = model.game.facts, game.facts
     if (learnt.observation, learnt.heads, learnt.box) != (asked.observation, asked.heads, asked.box):
+        _look_as_trained(agent, model.game, game, name)
+    return agent
+
+
+def _look_as_trained(agent: Agent, learnt: Game, game: Game, name: str) -> None:
+    """Let a network see `game` by the observation that it was trained with.
+
+    Raises:
+        CheckpointError: it cannot.
+    """
+    from .neural import NeuralAgent, seen_game  # imports torch
+
+    seen = seen_game(game, learnt)
+    if seen is None or not isinstance(agent, NeuralAgent):
         raise CheckpointError(
-            f"{name}: trained on {model.game.id}, where a seat sees {_shapes(model.game)}; "
+            f"{name}: trained on {learnt.id}, where a seat sees {_shapes(learnt)}; "
             f"it cannot play {game.id} with {_shapes(game)}"
         )
-    return _checked(call(name, model.as_agent, *args, **kwargs), name)
+    agent.sees = seen
+    _log.info("%s sees observation=%s, as it was trained", name, seen.options["observation"])
 
 
 def _shapes(game: Game) -> str:

@@ -9,8 +9,12 @@ import torch
 
 from ludory.agents.networks.fast.sampling import pick_heads
 from ludory.agents.networks.policy import Policy, PolicyOutput, from_seat, numpy_to_bits
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.protocol import Array, Engine, on_host
+from ludory.envs.game import Game
+from ludory.envs.make import make_game
 from ludory.envs.seats.player import Memory
+from ludory.errors import LudoryError, OptionError
 
 from .agent import Agent
 from .draws import ONE_MORE, Draws, Keys, undrawn, uniforms
@@ -24,10 +28,13 @@ class NeuralAgent(Agent):
         name: shown in tables and replays.
         deterministic: play the most probable action, the lowest id on ties; else sample.
         seed: of the draws.
+        sees: the game with the observation of the policy, where the games that are played show another one; see `seen_game`.
     """
 
-    def __init__(self, policy: Policy, name: str, deterministic: bool = True, seed: int = 0) -> None:
-        self.policy, self.name, self.deterministic = policy.eval(), name, deterministic
+    def __init__(
+        self, policy: Policy, name: str, deterministic: bool = True, seed: int = 0, sees: Game | None = None
+    ) -> None:
+        self.policy, self.name, self.deterministic, self.sees = policy.eval(), name, deterministic, sees
         self._device = next(policy.parameters()).device
         self._draws = Draws(seed)
 
@@ -51,6 +58,24 @@ class NeuralAgent(Agent):
         if self.policy.uses_previous:
             memory = memory, np.full((rows, self.policy.players), sum(self.policy.head_sizes))
         return memory if keys is None else (memory, undrawn(keys))
+
+    def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """Actions of `seat` in the games `rows`, by the observation that the policy was trained with."""
+        return super().choose(self._view(engine), seat, rows, memory)
+
+    def action_probabilities(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        """As `choose`, but returns the probability of every action, (m, A)."""
+        return super().action_probabilities(self._view(engine), seat, rows, memory)
+
+    def _view(self, engine: Engine) -> Engine:
+        if self.sees is None or engine.game is self.sees:
+            return engine
+        if not isinstance(engine, KernelEngine):
+            raise OptionError(
+                f"{self.name} reads the observation {self.sees.facts.observation.name!r}, which {engine.game.name} on "
+                f"{engine.device!r} does not show; give the game observation={self.sees.options['observation']!r}"
+            )
+        return engine.seen_as(self.sees)
 
     def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
         """Remember the last move of every seat, if the policy uses it."""
@@ -124,3 +149,24 @@ class NeuralAgent(Agent):
         hidden, moves = memory
         output = self.policy(seen, hidden, seats, from_seat(torch.as_tensor(moves, device=self._device), seats))
         return (output.memory, moves), output
+
+
+def seen_game(game: Game, learnt: Game) -> Game | None:
+    """`game` with the observation of `learnt`, the game that a policy was trained on.
+
+    A policy that was trained with `observation="tactical"` so plays in games that show their seats something else. None where this
+    is not possible: other rules, actions or seats, or an observation that shows what a seat may not know.
+    """
+    ours, its = game.facts, learnt.facts
+    if (ours.observation, ours.heads, ours.box) == (its.observation, its.heads, its.box):
+        return game
+    if game.id is None or "observation" not in learnt.options or game.kernels is None:
+        return None
+    try:
+        seen = make_game(game.id, **{**game.options, "observation": learnt.options["observation"]})
+    except LudoryError:  # a game without this option
+        return None
+    found = seen.facts
+    fits = (found.observation, found.heads, found.box) == (its.observation, its.heads, its.box)
+    same_rules = (found.name, found.players, seen.fields) == (its.name, ours.players, game.fields)
+    return seen if fits and same_rules and not found.privileged_observation else None

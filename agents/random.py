@@ -11,11 +11,11 @@ from ludory.envs.engine.protocol import Array, on_host
 from ludory.envs.game import Game, GameFacts
 from ludory.envs.seats.player import Memory
 
-from .agent import Agent
-from .draws import ONE_MORE, Draws, Keys, undrawn, uniforms
+from .agent import DrawingAgent
+from .draws import ONE_MORE, uniforms
 
 
-class RandomAgent(Agent):
+class RandomAgent(DrawingAgent):
     """Uniform over the legal values of each head, or over the box of continuous actions.
 
     Memory: int64 (rows, 2), a game's key and the number of draws in it.
@@ -25,19 +25,7 @@ class RandomAgent(Agent):
 
     def __init__(self, facts: GameFacts, seed: int | None = None) -> None:
         self._edges, self._box = np.cumsum(facts.head_sizes)[:-1], facts.box
-        self._draws = Draws(seed)
-
-    def seed(self, seed: int) -> None:
-        """Restart the draws from `seed`."""
-        self._draws.seed(seed)
-
-    def initial_memory(self, rows: int) -> Memory:
-        """int64 (rows, 2): a fresh key, and 0 draws."""
-        return undrawn(self._draws.fresh(rows))
-
-    def start_games(self, seat: int, keys: Keys) -> Memory:
-        """Memory of new games; their draws depend on `keys`."""
-        return undrawn(self._draws.keys(seat, keys))
+        super().__init__(seed)
 
     def act(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Memory]:
         """Actions (m,) for one head, (m, H) for several; memory None: the games have just begun."""

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from ludory.envs.engine.protocol import Array, on_host
 from ludory.envs.seats.player import Memory
 
-from .agent import Agent
-from .draws import ONE_MORE, Draws, Keys, undrawn, uniforms
+from .agent import DrawingAgent
+from .draws import ONE_MORE, uniforms
 
 
-class TabularAgent(Agent):
+class TabularAgent(DrawingAgent):
     """Draws from the row of its observation, or plays the most probable action; uniform over legal actions where there is no row.
 
     Args:
@@ -36,20 +36,9 @@ class TabularAgent(Agent):
         seed: int = 0,
     ) -> None:
         self.name, self.deterministic = name, deterministic
-        self._table, self._draws = table, Draws(seed)
+        super().__init__(seed)
+        self._table = table
         self._rows = {_key(seat, seen): row for row, (seat, seen) in enumerate(zip(seats, observations, strict=True))}
-
-    def seed(self, seed: int) -> None:
-        """Restart the draws from `seed`."""
-        self._draws.seed(seed)
-
-    def initial_memory(self, rows: int) -> Memory:
-        """int64 (rows, 2): a game's key, and the number of draws in it."""
-        return undrawn(self._draws.fresh(rows))
-
-    def start_games(self, seat: int, keys: Keys) -> Memory:
-        """Memory of new games; their draws depend on `keys`."""
-        return undrawn(self._draws.keys(seat, keys))
 
     def table_of(
         self, seats: NDArray[np.int64], observations: NDArray[Any], masks: NDArray[np.bool_]

@@ -32,13 +32,15 @@ from ludory.algorithms.sampling.lanes import Lanes, make_lanes
 from ludory.algorithms.sampling.privileged import save_value
 from ludory.algorithms.sampling.sampler import Sampler
 from ludory.algorithms.sampling.shaping import Shaping
+from ludory.algorithms.sampling.spread import Share, SpreadSampler, shares_of
 from ludory.algorithms.sampling.teacher import Teacher, load_teacher
 from ludory.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 from ludory.checkpoints.folder import write_folder
+from ludory.cluster.workers import Workers
 from ludory.data.header import header_of, header_to_json
 from ludory.envs.engine.checks import checked_seats
 from ludory.envs.engine.protocol import Engine
-from ludory.envs.make import make_engine
+from ludory.envs.make import NamedGame, make_engine
 from ludory.envs.recorded_game import package_of
 from ludory.errors import CheckpointError, OptionError, SnapshotError
 from ludory.plugins import algorithms, networks
@@ -71,6 +73,9 @@ class Algorithm(Learner):
     """Whether a checkpoint is a folder, with the files that `write_files` writes, instead of one file."""
     splits_batches: ClassVar[bool] = False
     """Whether the algorithm shares batches among threads itself; PyTorch then uses one thread for each operation on the CPU."""
+    samples_in: ClassVar[str | None] = None
+    """How workers can play its games, see `sample_at`: "lockstep", with the current weights, or "turns", with weights that may be older;
+    None: they cannot."""
     continuous: ClassVar[bool] = False
     """Whether it also learns continuous actions."""
 
@@ -158,13 +163,38 @@ class Algorithm(Learner):
         self.engine: Engine = make_engine(self.game, config.num_envs, device=config.device, seed=config.seed)
         shaping = Shaping.of(self.game, self.engine, config.shaping)
         seats, others = playing_seats(self.game.facts, config.seats, config.others)
-        self.sampler = Sampler(make_lanes(self.game, self.engine, seats, others), config.precision, shaping)
+        self.sampler: Sampler = Sampler(make_lanes(self.game, self.engine, seats, others), config.precision, shaping)
 
     def sample_from(self, lanes: Lanes) -> None:
         """Replace the sampler's lanes, for example by games against the opponents that a league assigns."""
         critic, shaping = self.sampler.critic, Shaping.of(self.game, self.engine, self.config.shaping)
         self.sampler = Sampler(lanes, self.config.precision, shaping)
         self.sampler.critic = critic
+
+    def sample_at(self, workers: Workers, samplers: int) -> Self:
+        """Let workers play the games from now on, in `samplers` shares of the batch; this process learns.
+
+        `ppo` samples in lockstep, with the numbers of one process. `vtrace` learns from each share when it comes; `policy_lag` says how
+        many gradient steps ago its weights were current. A lost worker's share goes on elsewhere. Checkpoints are those of one
+        process, and can be resumed with other workers or none.
+
+        Raises:
+            OptionError: the algorithm or the game does not allow it, or there are more samplers than games.
+        """
+        own_games = type(self)._open_source is Algorithm._open_source
+        if self.samples_in is None or not own_games or self.device.type != "cpu":
+            raise OptionError(
+                f"{self.id} on {self.device}: its games are played in the learner's process; ppo and vtrace can sample at workers, with games on "
+                "the CPU"
+            )
+        self.game.need("samplers at workers", "saves")
+        game, config = NamedGame.of(self.game), self.config
+        shares = [
+            Share(game, self.policy_spec, config, start, stop, self._teacher_file)
+            for start, stop in shares_of(config.num_envs, samplers)
+        ]
+        self.sampler = SpreadSampler(self.sampler, workers, shares, self.samples_in == "lockstep")
+        return self
 
     @property
     def step_timesteps(self) -> int:
@@ -381,6 +411,7 @@ class Algorithm(Learner):
     def _source_tensors(self) -> dict[str, dict[str, Tensor]]:
         if not self.game.saves:  # a resumed run starts new games
             return {}
+        self.sampler.settle()
         games = {name: torch.as_tensor(value) for name, value in self.engine.fields().items()}
         return {"sampler": self.sampler.state(), "games": games}
 

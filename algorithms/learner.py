@@ -43,6 +43,8 @@ class Learner(ABC):
     """Fields of the config that may change when a run is resumed."""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Other defaults of the config by name, for configs with a field `preset`."""
+    search_space: ClassVar[Mapping[str, str]] = {}
+    """What `ludory sweep` tries, by field of the config: a range such as "1e-4..3e-3", or values such as "1,2,4"."""
     config: Any
     verbose: int = 0
     """1: print a table of metrics after every iteration, as in Stable-Baselines3."""

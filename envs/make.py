@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ludory.envs.engine.kernel_engine import KernelEngine
@@ -81,6 +81,35 @@ def _refuse_fixed(entry: Entry, options: Mapping[str, Any]) -> None:
 def _is_free_variant(id: str, target: str) -> bool:
     description = games.describe(id)
     return description.target == target and not description.fixed
+
+
+@dataclass(frozen=True)
+class NamedGame:
+    """A game by id and options, as it is named to another process, where `make` makes it."""
+
+    id: str
+    options: Mapping[str, Any]
+
+    def __hash__(self) -> int:
+        return hash((self.id, repr(sorted(self.options.items()))))
+
+    @classmethod
+    def of(cls, game: Game) -> NamedGame:
+        """The name of a game.
+
+        Raises:
+            OptionError: the game has no id.
+        """
+        if not game.id:
+            raise OptionError(
+                f"{game.facts.name} has no id, by which other processes make a game; register it as `ludory new game` does, or leave "
+                "the workers out"
+            )
+        return cls(game.id, {**game.options, **game.engine_options})
+
+    def make(self) -> Game:
+        """Make the game; errors as of `make_game`."""
+        return make_game(self.id, **self.options)
 
 
 def start_games(game: Game, numbers: Array, seed: int, device: str = "cpu") -> Engine:

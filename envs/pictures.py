@@ -65,6 +65,28 @@ def at(x: float, y: float, *marks: str) -> str:
     return f'<g transform="translate({x:g} {y:g})">{"".join(marks)}</g>'
 
 
+def clickable(actions: Iterable[int | str], *marks: str) -> str:
+    """SVG: marks that stand for actions, in the attribute `data-action`, by which a browser plays them.
+
+    actions: in games with one head, the actions that a click may mean; in games with several heads, "HEAD:VALUE" of all heads that it
+        sets, or "send".
+    """
+    return f'<g data-action="{" ".join(map(str, actions))}">{"".join(marks)}</g>'
+
+
+def pad(shape: str, fill: str = "#ffffff") -> str:
+    """SVG: a place to click, as the inside of an element such as `rect width="9" height="9"`; only a page that plays shows it."""
+    return f'<{shape} fill="{fill}" fill-opacity="0"/>'
+
+
+def labelled_pad(actions: Iterable[int | str], x: float, y: float, width: float, height: float, label: str) -> str:
+    """SVG: a button in a picture, at (x, y) of its upper left corner; only a page that plays shows it."""
+    text = words(x + width / 2, y + height / 2 + 5, label, 14, "#ffffff", 600, "middle").replace(
+        "<text", '<text fill-opacity="0"'
+    )
+    return clickable(actions, pad(f'rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="6"'), text)
+
+
 def svg_document(width: int, height: int, title: str, definitions: str, background: str, lines: Iterable[str]) -> str:
     """One self-contained SVG document of `width` by `height` pixels with a rounded background.
 

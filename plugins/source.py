@@ -1,4 +1,4 @@
-"""What is known of a module without running it: where it is, and the arguments of a class in it."""
+"""What is known of a module without running it: where it is, and the arguments of a class or function in it."""
 
 from __future__ import annotations
 
@@ -36,23 +36,32 @@ def arguments_of(entry: Entry) -> str:
 
     "" if the source has no such class with its own `__init__`, for example because it only imports the class.
     """
+    written = parameters_of(entry)[1:]
+    return ", ".join(f"{name}={default}" if default else name for name, default in written)
+
+
+def parameters_of(entry: Entry) -> list[tuple[str, str]]:
+    """(name, default as in the source, "" without one) of all parameters of the function or class that an entry names.
+
+    Empty if the source has neither of that name, or a class without its own `__init__`.
+    """
     match = TARGET.fullmatch(entry.target)
     assert match is not None, entry
     try:
         tree = ast.parse(Path(find_module(match["module"]).origin or "").read_text(encoding="utf-8"))
     except (ImportError, OSError, SyntaxError, ValueError):
-        return ""
+        return []
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name == match["attribute"]:
             made = (part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__")
-            return next((_written(function.args) for function in made), "")
-    return ""
+            return next((_written(function.args)[1:] for function in made), [])
+        if isinstance(node, ast.FunctionDef) and node.name == match["attribute"]:
+            return _written(node.args)
+    return []
 
 
-def _written(arguments: ast.arguments) -> str:
-    """Everything after `self` and the first argument: "width=256, num_blocks=2"."""
+def _written(arguments: ast.arguments) -> list[tuple[str, str]]:
     by_place = [*arguments.posonlyargs, *arguments.args]
     defaults: list[ast.expr | None] = [None] * (len(by_place) - len(arguments.defaults)) + arguments.defaults
-    pairs = [*zip(by_place, defaults, strict=True)]
-    every = [*pairs[2:], *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
-    return ", ".join(name.arg if value is None else f"{name.arg}={ast.unparse(value)}" for name, value in every)
+    every = [*zip(by_place, defaults, strict=True), *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
+    return [(name.arg, "" if value is None else ast.unparse(value)) for name, value in every]

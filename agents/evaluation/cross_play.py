@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.agent import Agent
-from ludory.agents.make import make_agent
+from ludory.cluster.workers import Workers
+from ludory.envs.engine.checks import checked_seed
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
 
-from .evaluate import check_count, evaluate
+from .blocks import MOST_ELSEWHERE, Block, Roster, cut, play_blocks
+from .evaluate import check_count
 from .evaluation_result import Estimate, estimate
 
 
@@ -80,6 +82,7 @@ def cross_play(
     device: str = "cpu",
     batch: int = 4096,
     progress: Callable[[int], None] | None = None,
+    workers: Workers | None = None,
     **options: Any,
 ) -> CrossPlay:
     """Let every ordered pair of agents play the same games.
@@ -95,18 +98,22 @@ def cross_play(
     )
     players = made.facts.players
     check_count("games", games)
-    present = [make_agent(spec, made) for spec in agents]
+    check_count("batch", batch)
+    checked_seed(seed)
+    roster = Roster(agents, made)
     turns = 1 if players == 2 else players
     edges = [games * turn // turns for turn in range(turns + 1)]
-    returns = np.empty((len(present), len(present), games), np.float32)
-    for row, column in np.ndindex(len(present), len(present)):
+    batch = min(batch, MOST_ELSEWHERE) if made.engine else batch
+    plan: list[tuple[int, int, int, Block]] = []
+    for row, column in np.ndindex(len(agents), len(agents)):
         for seat in range(turns):
-            start, stop = edges[seat], edges[seat + 1]
-            if start == stop:
-                continue
-            seated = [present[row if s == seat else column] for s in range(players)]
-            part = evaluate(
-                seated, made, stop - start, seed, first_game=start, device=device, batch=batch, progress=progress
-            )
-            returns[row, column, start:stop] = part.returns[:, seat]
+            seats = tuple(row if s == seat else column for s in range(players))
+            whole = Block(seats, edges[seat], edges[seat + 1] - edges[seat])
+            plan += [(row, column, seat, block) for block in cut(whole, batch)]
+    returns = np.empty((len(agents), len(agents), games), np.float32)
+    played = play_blocks(roster, [block for *_, block in plan], seed, device, workers=workers)
+    for (row, column, seat, block), (found, _) in zip(plan, played, strict=True):
+        returns[row, column, block.first : block.first + block.games] = found[:, seat]
+        if progress:
+            progress(block.games)
     return CrossPlay(names, made.id or made.facts.name, seed, made.facts.reward == "shared", returns)

@@ -10,22 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.agent import Agent
-from ludory.agents.make import make_agent
+from ludory.cluster.workers import Workers
 from ludory.envs.engine.checks import checked_seed
 from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import Game
-from ludory.envs.make import make_engine, make_game
-from ludory.envs.seats.table import Listener, Table
+from ludory.envs.make import make_game
+from ludory.envs.seats.table import Listener
 from ludory.errors import OptionError
 
+from .blocks import MOST_ELSEWHERE, Block, Roster, cut, play_blocks
 from .evaluation_result import EvaluationResult, bootstrap_interval, paired_difference
 
 __all__ = ["EvaluationResult", "bootstrap_interval", "evaluate", "paired_difference"]
 
 MOST = 2**63 - 1
 """Largest integer that engines and arrays take."""
-MOST_ELSEWHERE = 256
-"""Most games at once of engines from other libraries: each game is an object or a process, which takes more memory than a row."""
 IDS_OF_MOVES = ("last_action",)
 """Entries of `Game.info` whose mean has no meaning."""
 
@@ -42,6 +41,7 @@ def evaluate(
     rotate: bool = False,
     progress: Callable[[int], None] | None = None,
     watch: Callable[[Engine], Listener] | None = None,
+    workers: Workers | None = None,
     **options: Any,
 ) -> EvaluationResult:
     """Let agents play `games` games to their end.
@@ -63,6 +63,7 @@ def evaluate(
             row of `returns` is then the mean over a deal's games, and a column is an agent.
         progress: called after each batch with its number of games.
         watch: called with the engine of each batch before its games start; returns a listener to every move in it.
+        workers: play the batches there, with the same numbers; None: in this process.
         options: of the game, if it is given by id.
 
     Raises:
@@ -70,23 +71,29 @@ def evaluate(
         UnknownIdError: no such game or agent; names the nearest ids.
     """
     made = make_game(game, **options)
-    seated, names = _seat(agents, made)
+    roster, seats, names = _seat(agents, made)
     check_count("games", games)
     check_count("batch", batch)
     check_count("first_game", first_game, least=0)
     if rotate:
-        rest = {"first_game": first_game, "device": device, "batch": batch, "progress": progress, "watch": watch}
-        return _rotated(seated, names, made, games, seed, rest)
+        rest = {
+            "first_game": first_game,
+            "device": device,
+            "batch": batch,
+            "progress": progress,
+            "watch": watch,
+            "workers": workers,
+        }
+        turned = roster.named if workers else roster.agents  # agents that are made are not made again here
+        return _rotated([turned[one] for one in seats], names, made, games, seed, rest)
     checked_seed(seed)
-    for seat, agent in enumerate(seated):
-        if agent not in seated[:seat]:
-            agent.seed(int(np.random.SeedSequence([seed, seat]).generate_state(1)[0]))
-    parts, batch = [], min(batch, MOST_ELSEWHERE) if made.engine else batch
-    for first in range(first_game, first_game + games, batch):
-        count = min(batch, first_game + games - first)
-        parts.append(_play(seated, made, first, count, seed, device, watch))
+    batch = min(batch, MOST_ELSEWHERE) if made.engine else batch
+    blocks = cut(Block(seats, first_game, games), batch)
+    parts = []
+    for returns, infos in play_blocks(roster, blocks, seed, device, watch, workers):
+        parts.append((returns, infos))
         if progress:
-            progress(count)
+            progress(len(returns))
     return EvaluationResult(
         names,
         made.id or made.facts.name,
@@ -100,7 +107,7 @@ def evaluate(
 
 
 def _rotated(
-    agents: Sequence[Agent], names: tuple[str, ...], game: Game, games: int, seed: int, rest: Mapping[str, Any]
+    agents: Sequence[Any], names: tuple[str, ...], game: Game, games: int, seed: int, rest: Mapping[str, Any]
 ) -> EvaluationResult:
     """Means, deal by deal, over the P rotations of the agents around the seats."""
     players = range(game.facts.players)
@@ -128,37 +135,18 @@ def check_count(name: str, number: object, least: int = 1) -> None:
         raise OptionError(f"{name}={number:.3g}: must be below 2^63")
 
 
-def _seat(agents: str | Agent | Sequence[str | Agent], game: Game) -> tuple[list[Agent], tuple[str, ...]]:
-    """The agent of each seat, and its name; a spec that occurs twice is made once."""
+def _seat(agents: str | Agent | Sequence[str | Agent], game: Game) -> tuple[Roster, tuple[int, ...], tuple[str, ...]]:
+    """The agents, the number of each seat's, and its name; a spec that occurs twice is made once."""
     players = game.facts.players
     named = list(agents) if isinstance(agents, Sequence) and not isinstance(agents, str) else [agents]
     if len(named) not in (1, players):
         raise OptionError(
             f"{game.id or game.facts.name} has {players} seats, got {len(named)} agents; give {players}, or one for all seats"
         )
-    made = {spec: make_agent(spec, game) for spec in named}
-    named = named * (players // len(named))
-    return [made[spec] for spec in named], tuple(spec if isinstance(spec, str) else made[spec].name for spec in named)
-
-
-def _play(
-    agents: Sequence[Agent],
-    game: Game,
-    first: int,
-    count: int,
-    seed: int,
-    device: str,
-    watch: Callable[[Engine], Listener] | None,
-) -> tuple[NDArray[np.float32], list[dict[str, Any]]]:
-    """Returns (count, P) and final public facts of the games first, first + 1, ..."""
-    engine = make_engine(game, count, device=device, seed=seed, first_game=first)
-    table = Table(engine, agents)
-    table.listener = watch(engine) if watch else None
-    table.start()
-    table.run()
-    infos = [game.info(engine.state, i) for i in range(count)]
-    engine.close()
-    return table.rewards, infos
+    different = list(dict.fromkeys(named))
+    roster = Roster(different, game)
+    seats = tuple(different.index(one) for one in named) * (players // len(named))
+    return roster, seats, tuple(roster.name(one) for one in seats)
 
 
 def _columns(infos: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[Any] | list[Any]]:

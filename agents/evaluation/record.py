@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ludory.agents.make import make_agent
+from ludory.cluster.workers import Workers
 from ludory.data.recording.record import Recorded, record_games
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
@@ -21,6 +22,7 @@ def record(
     *,
     shard_games: int = 1000,
     progress: Callable[[int], bool | None] | None = None,
+    workers: Workers | None = None,
     **options: Any,
 ) -> Recorded:
     """Let agents play `games` games and write every decision to `folder`, where `TrajectoryDataset` reads it.
@@ -43,6 +45,7 @@ def record(
         shard_games: games per file.
         progress: called with the number of games after each shard, or after each game of a search, and with 0 while this process
             waits for others; returns True to stop.
+        workers: play the games there; this process writes the files, which are the same byte for byte. None: play here.
         options: of the game, if it is given by id.
 
     Raises:
@@ -51,5 +54,13 @@ def record(
         OutputError: the folder cannot be written to, or files of the recording were removed or replaced while it ran.
     """
     return record_games(
-        agents, make_game(game, **options), games, folder, seed, make_agent, shard_games=shard_games, progress=progress
+        agents,
+        make_game(game, **options),
+        games,
+        folder,
+        seed,
+        make_agent,
+        shard_games=shard_games,
+        progress=progress,
+        workers=workers,
     )

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.agent import Agent
-from ludory.agents.draws import ONE_MORE, Draws, Keys, undrawn
+from ludory.agents.agent import DrawingAgent
+from ludory.agents.draws import ONE_MORE
 from ludory.agents.random import RandomAgent
 from ludory.envs.chance import hash_rows
 from ludory.envs.engine.protocol import Array, Engine, on_host
@@ -31,7 +31,7 @@ _WARN_AFTER, _WARN_ABOVE = 20, 0.2
 """Replies, and the share of them without a legal action, above which a score is said to be partly that of random moves."""
 
 
-class LanguageAgent(Agent):
+class LanguageAgent(DrawingAgent):
     """Every decision is a prompt of its own: the task, the state as the seat sees it, and the form of a reply. The first action is played.
 
     Where a reply names no action that is legal, a legal one is drawn uniformly. `asked` and `unusable` count all replies and these, and a
@@ -81,23 +81,12 @@ class LanguageAgent(Agent):
         self._sampling = sampling or Sampling()
         self._sampling.check()
         self._edges = np.cumsum(game.facts.head_sizes)[:-1]
-        self._random, self._draws, self._warned = RandomAgent(game.facts), Draws(seed), False
+        super().__init__(seed)
+        self._random, self._warned = RandomAgent(game.facts), False
         self.asked = 0
         """Number of replies so far."""
         self.unusable = 0
         """Number of replies without a legal action."""
-
-    def seed(self, seed: int) -> None:
-        """Restart the draws from `seed`."""
-        self._draws.seed(seed)
-
-    def initial_memory(self, rows: int) -> Memory:
-        """int64 (rows, 2): a fresh key, and 0 decisions."""
-        return undrawn(self._draws.fresh(rows))
-
-    def start_games(self, seat: int, keys: Keys) -> Memory:
-        """Memory of new games; their draws depend on `keys`."""
-        return undrawn(self._draws.keys(seat, keys))
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions (m,) or (m, H) of `seat` in the games `rows`.

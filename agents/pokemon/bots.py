@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.agent import Agent
-from ludory.agents.draws import ONE_MORE, Draws, Keys, undrawn, uniforms
+from ludory.agents.agent import Agent, DrawingAgent
+from ludory.agents.draws import ONE_MORE, uniforms
 from ludory.envs.engine.protocol import Array, Engine
 from ludory.envs.game import Game
 from ludory.envs.pokemon.dex import STATUS, TARGETS, dex
@@ -38,7 +38,7 @@ HAZARDS = {"stealthrock": 1, "spikes": 2, "toxicspikes": 3, "stickyweb": 4, "rap
 """What `MoveTables.hazard` says about a move; all others are 0."""
 
 
-class PokemonBot(Agent):
+class PokemonBot(DrawingAgent):
     """Chooses from `engine.entity`; where its rules name no action, it draws a legal one. Subclasses write `decide`.
 
     Memory: int64 (rows, 2), a game's key and the number of draws in it.
@@ -48,19 +48,7 @@ class PokemonBot(Agent):
 
     def __init__(self, game: Game, seed: int | None = None) -> None:
         _check(self.name, game)
-        self._draws = Draws(seed)
-
-    def seed(self, seed: int) -> None:
-        """Restart the draws from `seed`."""
-        self._draws.seed(seed)
-
-    def initial_memory(self, rows: int) -> Memory:
-        """int64 (rows, 2): a fresh key, and 0 draws."""
-        return undrawn(self._draws.fresh(rows))
-
-    def start_games(self, seat: int, keys: Keys) -> Memory:
-        """Memory of new games; their draws depend on `keys`."""
-        return undrawn(self._draws.keys(seat, keys))
+        super().__init__(seed)
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions (m,) of `seat` in the games `rows`.

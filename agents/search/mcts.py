@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ludory.agents.agent import Agent
-from ludory.agents.draws import ONE_MORE, Draws, Keys, undrawn
+from ludory.agents.agent import DrawingAgent
+from ludory.agents.draws import ONE_MORE, Keys
 from ludory.envs.chance import hash_rows
 from ludory.envs.engine.binding.bind import bind
 from ludory.envs.engine.kernel_engine import KernelEngine
@@ -31,7 +31,7 @@ class SearchedActions(NamedTuple):
     """Their mean return; NaN where there are none."""
 
 
-class MCTS(Agent):
+class MCTS(DrawingAgent):
     """Builds a tree by simulations and plays the action that most of them began with.
 
     Each simulation follows UCB1 to a position that is not in the tree, adds it, and plays random moves to the end. Every seat is
@@ -59,19 +59,7 @@ class MCTS(Agent):
         facts = game.facts
         self._exploration = exploration * (facts.max_return - facts.min_return) / 2
         self._kernels = {name: getattr(game.needed_kernels("mcts"), name) for name in ("legal", "step")}
-        self._draws = Draws(seed)
-
-    def seed(self, seed: int) -> None:
-        """Restart the draws from `seed`."""
-        self._draws.seed(seed)
-
-    def initial_memory(self, rows: int) -> Memory:
-        """int64 (rows, 2): a game's key, and the number of searches in it."""
-        return undrawn(self._draws.fresh(rows))
-
-    def start_games(self, seat: int, keys: Keys) -> Memory:
-        """Memory of new games; their searches depend on `keys`."""
-        return undrawn(self._draws.keys(seat, keys))
+        super().__init__(seed)
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
         """Actions (m,) of `seat` in the games `rows`: the most simulated ones, among equals those of the best value."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-from rich.console import Group
+from rich.table import Table
 
 from ludory.agents.networks.build import PolicySpec
 from ludory.agents.neural import NeuralAgent
@@ -21,8 +21,8 @@ from ludory.data.split import Split
 from .config import BCConfig
 from .module import BCModule
 
-COLUMNS = ("loss", "nll", "perplexity", "accuracy", "top3")
-ROWS = {
+FIGURES = ("loss", "nll", "perplexity", "accuracy", "top3")
+COLUMNS = {
     "train": "train/",
     "validation": "val/",
     "class prior": "val/prior_",
@@ -116,29 +116,24 @@ class BC(OfflineAlgorithm):
         """Decisions of an epoch."""
         return min(len(self.training_data), self.config.max_samples or len(self.training_data))
 
-    def epoch_report(self, metrics: Mapping[str, float]) -> Group:
-        """A row each for training, validation and, on the validation games, the class prior and uniform play.
+    def epoch_report(self, metrics: Mapping[str, float]) -> Table:
+        """A column each for training, validation and, on the validation games, the baselines.
 
-        The accuracies of several heads stand in a second table, with a row for each head.
+        Below the figures stand the accuracies of each head, where it has an effect, and of each kind of decision, with its share.
         """
-        title = f"{self.epoch_title}, {metrics['time/fps']:,.0f} samples/s"
-        rows = {row: [metrics.get(prefix + column) for column in COLUMNS] for row, prefix in ROWS.items()}
-        tables = [figures_table(title, COLUMNS, rows)]
+        of = "val/" if "val/loss" in metrics else "train/"
+        rows = {figure: figure for figure in FIGURES}
         heads = [name for name in self.game.facts.head_names if f"val/accuracy_{name}" in metrics]
         if len(heads) > 1:
-            rows = {head: [metrics.get(f"{prefix}accuracy_{head}") for prefix in ROWS.values()] for head in heads}
-            tables.append(figures_table("accuracy by head, where it has an effect", ROWS, rows))
-        shares = {name: share for name, share in metrics.items() if name.startswith(("val/share_", "train/share_"))}
-        groups = list(dict.fromkeys(name.split("/share_")[1] for name in shares))
-        if groups:
-            of = "val/" if "val/loss" in metrics else "train/"
-            rows = {
-                group: [
-                    metrics.get(f"{of}share_{group}"),
-                    *(metrics.get(f"{one}accuracy_{group}") for one in ROWS.values()),
-                ]
-                for group in groups
-            }
-            legal = f"accuracy by kind of decision; {metrics[of + 'mean_legal']:.2f} legal actions on average"
-            tables.append(figures_table(legal, ("share", *ROWS), rows))
-        return Group(*tables)
+            rows |= {f"accuracy_{head}": f"accuracy of head {head}" for head in heads}
+        for name, share in metrics.items():
+            if name.startswith(f"{of}share_"):
+                kind = name.removeprefix(f"{of}share_")
+                rows[f"accuracy_{kind}"] = f"accuracy, {kind} ({share:.1%} of decisions)"
+        rows["mean_legal"] = "legal actions on average"
+        title = f"{self.epoch_title}, {metrics['time/fps']:,.0f} samples/s"
+        columns = {
+            column: prefix for column, prefix in COLUMNS.items() if any(prefix + name in metrics for name in rows)
+        }
+        figures = {said: [metrics.get(prefix + name) for prefix in columns.values()] for name, said in rows.items()}
+        return figures_table(title, columns, figures)

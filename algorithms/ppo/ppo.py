@@ -47,7 +47,19 @@ class PPO(Algorithm):
 
     id = "ppo-v1"
     splits_batches = True
+    samples_in = "lockstep"
     config_class: ClassVar[type[PPOConfig]] = PPOConfig
+    search_space: ClassVar[Mapping[str, str]] = {
+        "learning_rate": "1e-4..3e-3",
+        "ent_coef": "1e-3..3e-2",
+        "gamma": "0.97,0.99,0.997,1.0",
+        "gae_lambda": "0.8,0.9,0.95,1.0",
+        "num_envs": "64,256,1024",
+        "n_steps": "16,32,64",
+        "batch_size": "512,2048,8192",
+        "n_epochs": "1,2,4",
+        "hidden": "64x64,128x128,256x256",
+    }
     inputs: ClassVar[tuple[str, ...]] = ("init_from", "teacher")
     teacher_weight = "kl_coef"
     continuous: ClassVar[bool] = True

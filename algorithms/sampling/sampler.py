@@ -34,6 +34,15 @@ class EpisodeStats(NamedTuple):
         return dict(zip(("rollout/ep_rew_mean", "rollout/ep_len_mean"), means, strict=True))
 
 
+class Played(NamedTuple):
+    """What was played, before it is a `Rollout`: T steps of all lanes."""
+
+    columns: dict[str, Tensor | None]  # [T, lanes, ...] each
+    last: Tensor  # (lanes,) values after the last step
+    memory: Tensor | None
+    ended: list[tuple[Any, Any, Any]]  # by step: games that ended, their returns and lengths
+
+
 class Sampler:
     """Plays a batch of games with one policy.
 
@@ -45,6 +54,8 @@ class Sampler:
 
     critic: PrivilegedValue | None = None
     """A value function that replaces the policy's own; rollouts then contain its input."""
+    version = 0
+    """Version of the weights that played the last rollout."""
 
     def __init__(self, lanes: Lanes, precision: str = "32", shaping: Shaping | None = None) -> None:
         self.lanes, self.engine, self._shaping = lanes, lanes.engine, shaping
@@ -108,25 +119,43 @@ class Sampler:
         generator: torch.Generator,
         on_step: Callable[[], bool] | None = None,
         teacher: Policy | None = None,
+        version: int = 0,
     ) -> tuple[Rollout | None, EpisodeStats]:
         """Play `steps` decisions in every lane.
 
         `on_step` is called after each; if it returns False, sampling stops and there is no rollout. A `teacher` sees the same
-        decisions with its own memory; the rollout then contains its logits.
+        decisions with its own memory; the rollout then contains its logits. `version` counts changes of the weights.
         """
-        told = [network for network in (policy, teacher) if network is not None and network.uses_previous]
-        self.lanes.listen(self._notice if told else None)
-        self.lanes.generator = generator
+        self.version = version
+        found = self.play(policy, steps, generator, on_step, teacher)
+        return (assembled(found, self.lanes) if len(found.ended) == steps and found.columns else None), stats_of(found)
+
+    def begin(self, policy: Policy, teacher: Policy | None = None) -> None:
+        """Start all games, unless they run."""
         if not self.started:
             self.player.expect(policy)
             if teacher is not None:
                 self.teacher.expect(teacher)
             self.start()
+
+    def play(
+        self,
+        policy: Policy,
+        steps: int,
+        generator: torch.Generator,
+        on_step: Callable[[], bool] | None = None,
+        teacher: Policy | None = None,
+    ) -> Played:
+        """As `collect`, before returns are known; without columns if sampling was stopped."""
+        told = [network for network in (policy, teacher) if network is not None and network.uses_previous]
+        self.lanes.listen(self._notice if told else None)
+        self.lanes.generator = generator
+        self.begin(policy, teacher)
         moves: list[dict[str, Tensor | None]] = []
-        ended: list[tuple[Any, Any]] = []
+        ended: list[tuple[Any, Any, Any]] = []
         self.lanes.begin()
         games, observation = self.lanes.games, self.lanes.observe()
-        typical = self.lanes.typical(observation)
+        typical = self.typical(observation)
         self.player.prepare(policy, typical)
         if teacher is not None:
             self.teacher.prepare(teacher, typical)
@@ -143,7 +172,7 @@ class Sampler:
             critic_input = None if self.critic is None else self.lanes.critic()
             values = output.values if critic_input is None else self._critic_values(critic_input)
             previous = self.player.told(games, seats)
-            actions, log_probs = policy.draw(output.logits, mask, generator)
+            actions, log_probs = self.draw(policy, output.logits, mask, generator)
             joint = self.lanes.joint(policy.playable(actions))
             used = self.lanes.used(joint)
             rewards = self.lanes.play(joint)
@@ -174,9 +203,24 @@ class Sampler:
             )
             observation = self.lanes.observe()
             if on_step is not None and not on_step():
-                return None, _stats(ended)
+                return Played({}, torch.empty(0), None, ended)
         last = self._values(observation, games, self.lanes.seats())
-        return self._assemble(moves, last, memory), _stats(ended)
+        columns: dict[str, Tensor | None] = {
+            name: None if first is None else torch.stack([move[name] for move in moves])  # type: ignore[misc]
+            for name, first in moves[0].items()
+        }
+        return Played(columns, last, memory, ended)
+
+    def typical(self, observation: Tensor) -> Tensor:
+        """Observations like those to come, given those of all lanes."""
+        return self.lanes.typical(observation)
+
+    def draw(self, policy: Policy, logits: Tensor, mask: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Actions of all lanes and their log-probabilities; see `Policy.draw`."""
+        return policy.draw(logits, mask, generator)
+
+    def settle(self) -> None:
+        """Bring engine and `state` of this process up to date before they are saved; they always are where games run here."""
 
     def _critic_values(self, critic_input: Tensor) -> Tensor:
         assert self.critic is not None
@@ -210,35 +254,18 @@ class Sampler:
             return self._critic_values(self.lanes.critic_of_seat(seat, rows))
         return self.player.peek(self.lanes.observe_seat(seat, rows), games, torch.full_like(games, seat)).values
 
-    def _assemble(self, moves: list[dict[str, Tensor | None]], last: Tensor, memory: Tensor | None) -> Rollout:
-        columns: dict[str, Any] = {
-            name: None if first is None else torch.stack([move[name] for move in moves])  # type: ignore[misc]
-            for name, first in moves[0].items()
-        }
-        cut_values = columns.pop("cut_values")
-        following = torch.cat([columns["values"][1:], last.unsqueeze(0)])
-        if self.lanes.own_rewards:
-            rewards, columns["rewards"] = (
-                columns["rewards"],
-                columns["values"],
-            )  # [N, P] for N lanes: no column of a rollout
-            rollout = Rollout(**columns, next_values=following, memory=memory)
-            return own_rewards(rollout, rewards, cut_values, self.lanes.facts.players)
-        next_values = torch.where(columns["truncated"], cut_values, following)
-        return Rollout(**columns, next_values=next_values, memory=memory)
-
     def _recorded(self, rewards: Any) -> Tensor:
         """(lanes,), or (N, P) where rewards are own."""
         every = torch.tensor(rewards) if isinstance(rewards, np.ndarray) else rewards.clone()
         return self.lanes.rewards(every)
 
-    def _close(self, done: Any, rewards: Any) -> tuple[Any, Any]:
-        """Start the next game where one ended; returns the returns and lengths of the ended games."""
+    def _close(self, done: Any, rewards: Any) -> tuple[Any, Any, Any]:
+        """Start the next game where one ended; returns the ended games, their returns and lengths."""
         self._returns += self.lanes.results(rewards)
         self._lengths += 1
-        ended = self._returns[done], self._lengths[done]
+        ended = done, self._returns[done], self._lengths[done]
         if len(done):
-            self.lanes.close(done, *ended)
+            self.lanes.close(*ended)
             self._begin(done)
         return ended
 
@@ -252,5 +279,19 @@ class Sampler:
             self._shaping.forget(rows)
 
 
-def _stats(ended: list[tuple[Any, Any]]) -> EpisodeStats:
-    return EpisodeStats(np.concatenate([r for r, _ in ended]), np.concatenate([n for _, n in ended]))
+def assembled(played: Played, lanes: Lanes) -> Rollout:
+    """The rollout of what was played."""
+    columns: dict[str, Any] = dict(played.columns)
+    cut_values = columns.pop("cut_values")
+    following = torch.cat([columns["values"][1:], played.last.unsqueeze(0)])
+    if lanes.own_rewards:  # [T, N, P] for N lanes: no column of a rollout
+        rewards, columns["rewards"] = columns["rewards"], columns["values"]
+        rollout = Rollout(**columns, next_values=following, memory=played.memory)
+        return own_rewards(rollout, rewards, cut_values, lanes.facts.players)
+    next_values = torch.where(columns["truncated"], cut_values, following)
+    return Rollout(**columns, next_values=next_values, memory=played.memory)
+
+
+def stats_of(played: Played) -> EpisodeStats:
+    """The games that ended, in the order in which they did."""
+    return EpisodeStats(*(np.concatenate([one[part] for one in played.ended]) for part in (1, 2)))

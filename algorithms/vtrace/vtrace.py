@@ -32,7 +32,19 @@ class VTrace(Algorithm):
 
     id = "vtrace-v1"
     splits_batches = True
+    samples_in = "turns"
     config_class: ClassVar[type[VTraceConfig]] = VTraceConfig
+    search_space: ClassVar[Mapping[str, str]] = {
+        "learning_rate": "1e-4..3e-3",
+        "c_entropy": "1e-4..3e-2",
+        "gamma": "0.97,0.99,0.997,1.0",
+        "vtrace_lam": "0.8,0.9,0.95,1.0",
+        "num_envs": "64,256,1024",
+        "n_steps": "16,32,64",
+        "batch_columns": "32,128,512",
+        "reuse": "1,2,4",
+        "hidden": "64x64,128x128,256x256",
+    }
     inputs: ClassVar[tuple[str, ...]] = ("init_from", "teacher")
     teacher_weight = "c_kl"
     config: VTraceConfig
@@ -68,10 +80,12 @@ class VTrace(Algorithm):
         """One rollout; once the replay is full, also as many gradient steps as use each sequence `reuse` times."""
         config = self.config
         teacher = self._learn_from_teacher() if config.c_kl else None
-        rollout, stats = self.sampler.collect(self.policy, config.n_steps, self.generator, on_step, teacher)
+        rollout, stats = self.sampler.collect(
+            self.policy, config.n_steps, self.generator, on_step, teacher, self.version
+        )
         if rollout is None:
             return None
-        self.replay.add(rollout, self.version)
+        self.replay.add(rollout, self.sampler.version)
         faults = rollout.faults()
         sums: dict[str, float] = {}
         count = 0

@@ -8,6 +8,7 @@ on after a stop; `--write` copies the scores into the files of tuned settings.
 from __future__ import annotations
 
 import dataclasses
+import json
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -98,11 +99,10 @@ def _asked(algorithm: str, entry: TunedSettings, seed: int, options: TunedOption
 
 
 def _key(line: Mapping[str, Any]) -> str:
-    """Of a training, whether it was just asked for or read from the file."""
-    import json
-
-    asked = {name: line[name] for name in ("algorithm", "settings", "seed", "games", "evaluation_seed")}
-    return json.dumps(asked, sort_keys=True)
+    """Of a training, whether it was just asked for or read from the file; the stated time does not change a training."""
+    asked = {name: line[name] for name in ("algorithm", "seed", "games", "evaluation_seed")}
+    settings = {name: value for name, value in line["settings"].items() if name != "cpu_minutes"}
+    return json.dumps(asked | {"settings": settings}, sort_keys=True)
 
 
 def _trained(algorithm: str, entry: TunedSettings, seed: int, options: TunedOptions) -> dict[str, Any]:

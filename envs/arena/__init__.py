@@ -12,7 +12,7 @@ from .constants import FULL_HP, LONGEST_GAME, TICKS, TICKS_PER_DECISION
 from .legality import legal, used
 from .observe.full import critic_spec, observe_critic
 from .observe.observation import OBSERVE, observation_spec
-from .pictures.svg import draw_svg
+from .pictures.svg import ABILITIES, draw_svg
 from .pictures.text import draw_text
 from .pictures.wording import last_move, told_move
 from .redeal import redeal
@@ -23,7 +23,6 @@ from .variants import ArenaOptions
 
 __all__ = ["ArenaOptions", "make_game"]
 
-ABILITIES = ("no ability", "dash", "shield", "nova", "mine")
 SWITCHES = {"fire": ("hold fire", "fire"), "ability": ABILITIES, "interact": ("leave crates", "open crate")}
 
 
@@ -56,7 +55,7 @@ def make_game(**options: Any) -> Game:
         info=public_info,
         start=partial(start_fields, chosen),
         text=draw_text,
-        svg=draw_svg,
+        svg=partial(draw_svg, bins=(chosen.move_bins, chosen.aim_bins)),
         last_move=last_move,
         told_move=told_move,
         progress=progress,

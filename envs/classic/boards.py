@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from numpy.typing import NDArray
 
 from ludory.envs.game import State, TextCodec, decoder_of_names
-from ludory.envs.pictures import as_wanted, at, paint, svg_document, words
+from ludory.envs.pictures import as_wanted, at, clickable, pad, paint, svg_document, words
 
 NOBODY = -1
 """`state.winner` of a game that nobody has won."""
@@ -87,7 +87,9 @@ def draw_svg(look: BoardLook, state: State, i: int) -> str:
         for column, cell in enumerate(cells):
             marks = _disc(cell) if look.discs else _drawn_mark(cell)
             ring = _ring(look) if row * look.columns + column == last else ""
-            lines.append(at(left + column * SQUARE, HEADER + row * SQUARE, marks, ring))
+            action = column if look.discs else row * look.columns + column
+            place = clickable([action], pad(f'rect width="{SQUARE}" height="{SQUARE}"'), marks, ring)
+            lines.append(at(left + column * SQUARE, HEADER + row * SQUARE, place))
     bottom = HEADER + look.rows * SQUARE + 24
     lines += [
         words(left + (column + 0.5) * SQUARE, bottom, name, 14, TEXT, anchor="middle")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ludory.envs.game import State, TextCodec, decoder_of_names
-from ludory.envs.pictures import as_wanted, at, paint, svg_document, words
+from ludory.envs.pictures import as_wanted, at, labelled_pad, paint, svg_document, words
 
 NOBODY = -1
 """`state.winner` while the game goes on, and where the pot is shared."""
@@ -134,6 +134,11 @@ def draw_svg(table: PokerLook, state: State, i: int, seat: int | None) -> str:
         lines.append(words(WIDTH / 2, 92, "public", 15, FAINT, 400, "middle"))
         lines.append(at((WIDTH - CARD_WIDTH) / 2, 104, _card(sight.public)))
     lines.append(words(WIDTH / 2, 216, f"pot {sum(sight.paid)}", 14, FAINT, 600, "middle"))
+    count = len(table.action_names)
+    lines += [
+        labelled_pad([action], WIDTH / 2 + 92 * (action - count / 2) + 3, HEIGHT - 52, 86, 28, name)
+        for action, name in enumerate(table.action_names)
+    ]
     for number, moves in enumerate(sight.rounds):
         told = ", ".join(f"seat {place % 2} {table.action_names[move]}s" for place, move in enumerate(moves))
         told = told.replace("passs", "passes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ludory.envs.game import State
-from ludory.envs.pictures import as_wanted, at, paint, svg_document, words
+from ludory.envs.pictures import as_wanted, at, clickable, paint, svg_document, words
 
 from .rules import DIRECTIONS, GOAL, HOLE, START
 from .text import DRAWN, SYMBOLS, drawn_codes
@@ -15,6 +15,7 @@ COLORS = {
     "player_in_hole": "1;97;41",
     "player_on_goal": "1;97;42",
 }
+LEFT, DOWN, RIGHT, UP = range(4)
 SIDE, MARGIN, HEADER, LEAST_WIDTH = 64, 16, 44, 400
 ICE_FILL, EDGE, WATER, GROUND, TEXT = "#dff1fa", "#9cc7dd", "#17507a", "#0f2230", "#eaf6fc"
 
@@ -45,9 +46,12 @@ def draw_svg(state: State, i: int, seat: int | None) -> str:
     left, height = (width - size * SIDE) / 2, size * SIDE + HEADER + MARGIN
     said = last_move(state, i)
     lines = [words(MARGIN, 29, f"step {int(state.steps[i])}{': ' + said if said else ''}", 15, TEXT, 600)]
-    for cell, code in enumerate(state.cells[i].ravel().tolist()):
-        lines.append(at(left + cell % size * SIDE, HEADER + cell // size * SIDE, _cell(code)))
     row, column = divmod(int(state.player[i]), size)
+    beside = {(row, column - 1): LEFT, (row + 1, column): DOWN, (row, column + 1): RIGHT, (row - 1, column): UP}
+    for cell, code in enumerate(state.cells[i].ravel().tolist()):
+        direction = beside.get(divmod(cell, size))
+        mark = _cell(code) if direction is None else clickable([direction], _cell(code))
+        lines.append(at(left + cell % size * SIDE, HEADER + cell // size * SIDE, mark))
     lines.append(
         at(left + (column + 0.5) * SIDE, HEADER + (row + 0.5) * SIDE, _player(int(state.cells[i, row, column])))
     )

@@ -90,10 +90,16 @@ def action_values(values: NDArray[np.float64], ways: NDArray[np.int64], success_
     return expected
 
 
-def optimal_action(room: Any, success_rate: float, values: NDArray[np.float64], cell: int) -> int:
-    """The best action in `cell`, the first of equals; `values` (N * N,) are those with one action less."""
+def expected_values(room: Any, success_rate: float, values: NDArray[np.float64], cell: int) -> NDArray[np.float64]:
+    """(4,): the probability of reaching the goal after each action in `cell`; `values` (N * N,) are those with one action less."""
     ways = _neighbours(len(np.asarray(room)))[[cell]]
-    return int(action_values(values[None], ways, success_rate)[0, 0].argmax())
+    found: NDArray[np.float64] = action_values(values[None], ways, success_rate)[0, 0]
+    return found
+
+
+def optimal_action(room: Any, success_rate: float, values: NDArray[np.float64], cell: int) -> int:
+    """The best action in `cell`, the first of equals; `values` as for `expected_values`."""
+    return int(expected_values(room, success_rate, values, cell).argmax())
 
 
 def optimum(room: Any, success_rate: float, horizon: int) -> float:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ludory.envs.game import State
-from ludory.envs.pictures import as_wanted, at, paint, svg_document, words
+from ludory.envs.pictures import as_wanted, at, clickable, paint, svg_document, words
 
-from .options import SokobanOptions
+from .options import ACTION_NAMES, DIRECTIONS, SokobanOptions
 from .state import BOX, BOX_ON_TARGET, PLAYER, PLAYER_ON_TARGET, TARGET, WALL, dead, drawn_codes
 
 SYMBOLS = "#_O√XPS"
@@ -56,14 +56,32 @@ def draw_svg(options: SokobanOptions, state: State, i: int, seat: int | None) ->
     """Game i as one SVG document."""
     codes = drawn_codes(state, [i])[0].tolist()
     width, height = options.columns * SIDE + 2 * MARGIN, options.rows * SIDE + 2 * MARGIN + FOOT
+    beside = _beside(options, int(state.player[i]))
     lines = [
-        at(MARGIN + column * SIDE, MARGIN + row * SIDE, *(_use(name) for name in _layers(code)))
+        at(MARGIN + column * SIDE, MARGIN + row * SIDE, _cell(code, beside.get((row, column))))
         for row, line in enumerate(codes)
         for column, code in enumerate(line)
     ]
     caption = words(width / 2, height - 20, _caption(options, state, i), 16, "#3c4452", anchor="middle")
     marks = "".join(f'<g id="{name}">{mark}</g>' for name, mark in _MARKS.items())
     return svg_document(width, height, "Sokoban", marks, "#e7e3d8", [*lines, caption])
+
+
+def _beside(options: SokobanOptions, player: int) -> dict[tuple[int, int], tuple[int, ...]]:
+    """The actions towards each cell beside the player, with pushing before without, by row and column."""
+    row, column = divmod(player, options.columns)
+    cells = ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1), (row, column))
+    names = ACTION_NAMES[options.actions]
+    wanted = [{name, f"Push {name}", f"Move {name}"} for name in DIRECTIONS] + [{"Nothing"}]
+    return {
+        cell: tuple(action for action, name in enumerate(names) if name in fitting)
+        for cell, fitting in zip(cells, wanted, strict=True)
+    }
+
+
+def _cell(code: int, actions: tuple[int, ...] | None) -> str:
+    marks = "".join(_use(name) for name in _layers(code))
+    return clickable(actions, marks) if actions else marks
 
 
 def _use(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ludory.envs.game import State
-from ludory.envs.pictures import as_wanted, paint, svg_document, words
+from ludory.envs.pictures import as_wanted, clickable, pad, paint, svg_document, words
 
 from .rules import ACCEPTED, OTHER, REFUSED
 from .text import BLANK, RULES, action_name
@@ -55,11 +55,17 @@ def draw_svg(state: State, i: int, seat: int | None) -> str:
     ]
     for row in range(size):
         for column in range(size):
-            if value := codes[row][column]:
+            value, own, mark = codes[row][column], not given[row][column], ""
+            if value:
                 x, y = left + (column + 0.5) * SIDE, HEADER + (row + 0.5) * SIDE + 9
-                own = not given[row][column]
                 mark = words(x, y, str(value), 26, OWN if own else INK, 400 if own else 700, "middle")
-                lines.append(f'<g font-style="italic">{mark}</g>' if own else mark)
+            if own:
+                where = f'x="{left + column * SIDE:g}" y="{HEADER + row * SIDE}"'
+                first = (row * size + column) * size
+                square = pad(f'rect {where} width="{SIDE}" height="{SIDE}"', OWN)
+                mark = clickable(range(first, first + size), square, f'<g font-style="italic">{mark}</g>')
+            if mark:
+                lines.append(mark)
     for k in range(size + 1):
         at, wide = k * SIDE, 3 if k % box == 0 else 1
         way = f"M{left:g} {HEADER + at}h{board}M{left + at:g} {HEADER}v{board}"

@@ -22,7 +22,7 @@ from .pictures.wording import action_name, last_move, public_info, tile_action_n
 from .redeal import redeal
 from .rules import legal, legal_play, reset, reset_play, step, step_play
 from .start import start_hand, start_play
-from .state import AS_IT_FALLS, AT_THE_END, FIXED, NUM_ACTIONS, ONE_HAND, WHOLE_MATCH, consistent, fields
+from .state import AS_IT_FALLS, AT_THE_END, FIXED, NUM_ACTIONS, ONE_HAND, PLAY_0, WHOLE_MATCH, consistent, fields
 from .tiles import NELLO_HIGH
 
 __all__ = ["FixedContract", "Texas42Rules", "make_hand", "make_match", "make_play"]
@@ -109,7 +109,7 @@ def _game(
         action_name=action_name,
         info=public_info,
         text=draw_text,
-        svg=draw_svg,
+        svg=partial(draw_svg, first_play=PLAY_0),
         last_move=last_move,
         consistent=consistent,
         options=options,

@@ -185,12 +185,20 @@ class Arguments(Generic[T]):
         Raises:
             OptionError: an option is unknown, is missing, or has a wrong value.
         """
+        self.check(default is not None)
+        return _by_tyro(self.kind, self._typed(), self.prog, default, markers)
+
+    def check(self, has_default: bool = False) -> None:
+        """Refuse wrong values, and what is missing unless an instance `has_default` values for all.
+
+        Raises:
+            OptionError: naming the option and what is allowed.
+        """
         for option in self.options:
             for given in self.words.get(option.field, []):
                 _check(option, given)
-            if option.default is MISSING and default is None and not any(self.words.get(option.field, [])):
+            if option.default is MISSING and not has_default and not any(self.words.get(option.field, [])):
                 raise OptionError(f"{_short(self.prog)}: {option.shown} is missing; {self._example()}")
-        return _by_tyro(self.kind, self._typed(), self.prog, default, markers)
 
     def _typed(self) -> list[str]:
         """The command line again, positional arguments first."""
@@ -250,7 +258,13 @@ def is_describing() -> bool:
 
 
 def scan(
-    kind: type[T], argv: Sequence[str], prog: str, *, partial: bool = False, others: Iterable[Option] = ()
+    kind: type[T],
+    argv: Sequence[str],
+    prog: str,
+    *,
+    partial: bool = False,
+    others: Iterable[Option] = (),
+    options: list[Option] | None = None,
 ) -> Arguments[T]:
     """Cut a command line into the words of each option, and add what the file of `--config` says.
 
@@ -260,15 +274,16 @@ def scan(
         prog: the command, for messages.
         partial: words of unknown options go to `rest` instead of being refused.
         others: options that are known elsewhere, to suggest them too.
+        options: those of a command that must not import tyro, which reads them from `kind` otherwise; it takes no --config.
 
     Raises:
         OptionError: an unknown option, an option without a value, too many arguments, or a file that cannot be read.
     """
-    found = Arguments(kind, prog, options_of(kind))
+    found = Arguments(kind, prog, options_of(kind) if options is None else options)
     if is_describing():
         raise Described(found.options)
     by_name = {name: option for option in found.options for name in option.names}
-    takes_config, k = "--config" not in by_name, 0
+    takes_config, k = options is None and "--config" not in by_name, 0
     loose: list[str] = []
     files: list[str] = []
     while k < len(argv):

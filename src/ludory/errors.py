@@ -92,6 +92,10 @@ class WorkerError(LudoryError, RuntimeError):
     """An environment in another process failed, or its process crashed or hung; the message has its last actions."""
 
 
+class LostWorkerError(LudoryError, RuntimeError):
+    """A worker of a cluster is gone with what it held, or there is no such cluster."""
+
+
 class BackendError(WorkerError):
     """A program that holds the rules of a game failed: it died, its rules crashed, or it refused a message.
 

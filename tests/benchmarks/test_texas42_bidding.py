@@ -19,7 +19,7 @@ from ludory.charts.drawing import Path as Line
 from ludory.cli import main
 from ludory.envs.texas42.tiles import mask_of, parse_tile
 from ludory.errors import DataError
-from ludory.web.texas42_poster import poster
+from ludory.web.texas42.poster import poster
 
 HAND = "6-6,6-5,6-4,6-2,6-1,6-0,2-2"
 

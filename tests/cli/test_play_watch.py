@@ -188,7 +188,7 @@ def test_wrong_arguments_of_watch_are_explained(
 def test_a_replay_takes_no_agents_seed_or_options(tmp_path: Path) -> None:
     file = recorded(tmp_path)
     for extra in (["random"], ["--seed", "1"], ["--option", "players=3"]):
-        with pytest.raises(OptionError, match="is a replay: it already has its agents, seed and options"):
+        with pytest.raises(OptionError, match="is recorded: it already has its agents, seed and options"):
             watch.run([file, *extra])
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from ludory.algorithms.running.learning_curves import by_name, curve, found_tables, read_run, read_table
 from ludory.cli import main
-from ludory.cli.train.plot import by_name, curve, found_tables, read_run
 
 HEADER = "time/total_timesteps,rollout/ep_rew_mean\n"
 
@@ -34,6 +36,20 @@ def test_runs_that_differ_in_their_seed_are_one_curve(runs):
 def test_a_resumed_run_goes_on_in_its_second_table(runs):
     (tables,) = [tables for name, tables in found_tables([runs]).items() if name == "ppo-seed1"]
     assert read_run("ppo-seed1", tables, "rollout/ep_rew_mean").points[-1] == (600, 6)
+
+
+def test_a_row_that_is_being_written_is_left_out(tmp_path):
+    table = tmp_path / "ppo.csv"
+    table.write_text(HEADER + "100,1\n200,nan\n300,3\n400,4")
+    assert read_table(table).points("rollout/ep_rew_mean") == [(100, 1), (300, 3)]
+
+
+def test_json_has_the_points_that_are_drawn(runs, capsys):
+    assert main(["plot", str(runs), "--smooth", "2", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [(one["name"], one["runs"]) for one in told["curves"]] == [("ppo", 3), ("vtrace", 1)]
+    assert told["curves"][1]["points"] == [[200, 1, 1, 1], [300, 1.5, 1.5, 1.5]]
+    assert not (runs / "curves.svg").exists()
 
 
 @pytest.mark.parametrize(("name", "start"), [("c.svg", b"<svg"), ("c.png", b"\x89PNG"), ("c.html", b"<!doctype html>")])

@@ -25,6 +25,7 @@ import ludory.data.recording.record as record_module
 from ludory.agents.evaluation.evaluate import evaluate
 from ludory.agents.evaluation.record import record
 from ludory.cli import main
+from ludory.data.recording import units
 from ludory.data.recording.decision_recorder import DecisionRecorder
 from ludory.data.recording.record import Recorded
 from ludory.data.shards import read_manifest
@@ -232,7 +233,7 @@ def test_a_recording_whose_files_are_gone_does_not_claim_success(
     harm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     """Each of 12 shards is looked for after the next one; what is gone is named, and the same command writes it again."""
-    write, file = record_module.write_shard, tmp_path / "set" / "part-00001.parquet"
+    write, file = units.write_shard, tmp_path / "set" / "part-00001.parquet"
 
     def harming(target: Path, *rest: Any) -> None:
         write(target, *rest)
@@ -245,7 +246,7 @@ def test_a_recording_whose_files_are_gone_does_not_claim_success(
         else:
             (file.with_name("dataset.json") if harm == "manifest" else file).unlink()
 
-    monkeypatch.setattr(record_module, "write_shard", harming)
+    monkeypatch.setattr(units, "write_shard", harming)
     command = [*COMMAND, "--out", str(tmp_path / "set")]
     assert main(command) == 2
     said = capsys.readouterr()
@@ -261,13 +262,13 @@ def test_two_processes_share_the_shards_and_a_larger_set_is_not_made_smaller(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Threads stand for processes: locks are of open files."""
-    play, played = record_module._play, []
+    play, played = units.PlayedShards.play, []
 
     def counted(*arguments: Any) -> Any:
         played.append(arguments[-1])
         return play(*arguments)
 
-    monkeypatch.setattr(record_module, "_play", counted)
+    monkeypatch.setattr(units.PlayedShards, "play", counted)
     done: list[Recorded] = []
     workers = [
         threading.Thread(
@@ -282,9 +283,12 @@ def test_two_processes_share_the_shards_and_a_larger_set_is_not_made_smaller(
     assert done == [Recorded(40, 40)] * 2
     assert sorted(played) == list(range(8))
     manifest = read_manifest(tmp_path / "set")
-    assert list(record_module._steps(tmp_path / "set", manifest._replace(games=38), make_game(TINY), [])) == [5] * 7 + [
-        3
-    ]
+    smaller = manifest._replace(games=38)
+    assert list(
+        record_module._steps(
+            tmp_path / "set", smaller, lambda missing: lambda number, file: pytest.fail("all are there")
+        )
+    ) == [5] * 7 + [3]
     assert TrajectoryDataset(tmp_path / "set").num_games == 40
 
 

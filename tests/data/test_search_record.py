@@ -26,7 +26,7 @@ from ludory.data.decisions import discounted
 from ludory.data.formats.sparta.log import read_sparta_log
 from ludory.data.formats.sparta.writer import write_sparta_log
 from ludory.data.recording.game_results import RESULTS
-from ludory.data.recording.search_record import SearchRecording, game_file, recorded_games
+from ludory.data.recording.search_record import SearchedGames, game_file, recorded_games
 from ludory.data.shards import read_manifest, shard_file
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.errors import DataError, OptionError, OutputError
@@ -57,8 +57,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 def plays(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Numbers of the games that are played from now on."""
     played: list[int] = []
-    play = SearchRecording._play
-    monkeypatch.setattr(SearchRecording, "_play", lambda self, number: played.append(number) or play(self, number))
+    play = SearchedGames.play
+    monkeypatch.setattr(SearchedGames, "play", lambda self, number: played.append(number) or play(self, number))
     return played
 
 
@@ -156,14 +156,14 @@ def command(folder: Path, *more: str) -> list[str]:
 def test_ctrl_c_keeps_the_games_that_are_over_and_the_log_of_them(
     recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    play = SearchRecording._play
+    play = SearchedGames.play
 
-    def interrupted(self: SearchRecording, number: int) -> Any:
+    def interrupted(self: SearchedGames, number: int) -> Any:
         if number == 1:
             signal.raise_signal(signal.SIGINT)
         return play(self, number)
 
-    monkeypatch.setattr(SearchRecording, "_play", interrupted)
+    monkeypatch.setattr(SearchedGames, "play", interrupted)
     line = command(tmp_path, "--games", str(GAMES), "--format", "jsonl")
     assert main(line) == 130
     assert "interrupted: 2 of 6 games" in capsys.readouterr().out
@@ -219,14 +219,14 @@ def test_two_processes_share_the_games_and_take_over_those_of_a_dead_one(
 
 
 def test_games_that_somebody_removes_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    play = SearchRecording._play
+    play = SearchedGames.play
 
-    def harming(self: SearchRecording, number: int) -> Any:
+    def harming(self: SearchedGames, number: int) -> Any:
         if number == 2:
             game_file(tmp_path, 0, 0).unlink()
         return play(self, number)
 
-    monkeypatch.setattr(SearchRecording, "_play", harming)
+    monkeypatch.setattr(SearchedGames, "play", harming)
     with pytest.raises(OutputError, match=r"0000000000\.parquet is gone: somebody"):
         record(SPARTA, GAME, GAMES, tmp_path, **OPTIONS)
     monkeypatch.undo()

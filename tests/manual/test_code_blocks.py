@@ -41,7 +41,7 @@ def test_python_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     runpy.run_path(str(file), run_name="__main__")
 
 
-SUBCOMMANDS = ("bench", "flywheel", "hanabi", "league", "new", "pokemon", "sokoban", "spa", "texas42", "train")
+SUBCOMMANDS = ("bench", "flywheel", "hanabi", "league", "new", "pokemon", "sokoban", "spa", "sweep", "texas42", "train")
 """Commands whose first argument has options of its own."""
 
 

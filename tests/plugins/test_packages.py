@@ -26,6 +26,7 @@ SHIPPED = {
     ".html",
     ".js",
     ".css",
+    ".svg",
     ".npy",
     ".npz",
     ".md",

@@ -96,8 +96,8 @@ class EventLog:
 
     def __init__(self, folder: str | Path) -> None:
         self.file, self._head = Path(folder) / FILE, Path(folder) / HEAD
-        data = _whole_lines(self.file) if self.file.exists() else b""
-        self.events = _checked(self.file, data)
+        head, data = _read_head(self.file), _whole_lines(self.file) if self.file.exists() else b""
+        self.events = _checked(self.file, data, head)
         self._digest, self._bytes = hashlib.sha256(data), len(data)
         self._handle = self.file.open("ab")
         self._handle.truncate(self._bytes)
@@ -199,7 +199,10 @@ def read_events(folder: str | Path) -> list[LeagueEvent]:
     file = Path(folder) / FILE
     if not file.exists():
         raise DataError(f"{file}: no such file; `ludory league run --out {folder}` starts a league")
-    return _checked(file, _whole_lines(file))
+    head = _read_head(
+        file
+    )  # first: a league that runs may write both in between, and the log is never older than its head
+    return _checked(file, _whole_lines(file), head)
 
 
 def standing(events: Sequence[LeagueEvent]) -> list[LeagueEvent]:
@@ -229,7 +232,7 @@ def _whole_lines(file: Path) -> bytes:
     return data[: data.rfind(b"\n") + 1]
 
 
-def _checked(file: Path, data: bytes) -> list[LeagueEvent]:
+def _checked(file: Path, data: bytes, head: _Head | None) -> list[LeagueEvent]:
     """The events of `data`, after its hashes were checked."""
     lines = data.split(b"\n")[:-1]
     with _without_collector():
@@ -247,7 +250,7 @@ def _checked(file: Path, data: bytes) -> list[LeagueEvent]:
                 )
             last = number
         start += len(line) + 1
-    _check_head(file, data, len(lines))
+    _check_head(file, data, len(lines), head)
     return events
 
 
@@ -263,24 +266,41 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _check_head(file: Path, data: bytes, lines: int) -> None:
-    """Refuse a log that ends before its last commit."""
+class _Head(NamedTuple):
+    """The last commit that was written."""
+
+    seq: int
+    bytes: int
+    sha256: str
+
+
+def _read_head(file: Path) -> _Head | None:
+    """The head of a log; None in leagues of earlier versions, and before the first commit."""
     head = file.with_name(HEAD)
-    if not head.exists():  # of earlier versions, and before the first commit
-        return
+    if not head.exists():
+        return None
     try:
         found = json.loads(head.read_text(encoding="utf-8"))
-        seq, size, sha256 = int(found["seq"]), int(found["bytes"]), str(found["sha256"])
+        return _Head(int(found["seq"]), int(found["bytes"]), str(found["sha256"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{head}: cannot be read ({error!r}); remove it to continue with the log as it is") from error
+
+
+def _check_head(file: Path, data: bytes, lines: int, found: _Head | None) -> None:
+    """Refuse a log that ends before its last commit."""
+    if found is None:
+        return
+    head = file.with_name(HEAD)
     cure = f"put the old file back; to continue with the rest remove {head}"
-    if len(data) < size:
+    if len(data) < found.bytes:
         raise DataError(
-            f"{file}, line {lines + 1}: missing; the league had written {seq + 1} whole lines ({size} bytes), "
+            f"{file}, line {lines + 1}: missing; the league had written {found.seq + 1} whole lines ({found.bytes} bytes), "
             f"{lines} are left ({len(data)} bytes); {cure}"
         )
-    if hashlib.sha256(data[:size]).hexdigest() != sha256:
-        raise DataError(f"{file}, up to line {seq + 1}: not as it was written (SHA-256 differs from {head}); {cure}")
+    if hashlib.sha256(data[: found.bytes]).hexdigest() != found.sha256:
+        raise DataError(
+            f"{file}, up to line {found.seq + 1}: not as it was written (SHA-256 differs from {head}); {cure}"
+        )
 
 
 def _parsed(file: Path, lines: Sequence[bytes]) -> list[LeagueEvent]:

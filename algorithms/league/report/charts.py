@@ -61,7 +61,8 @@ def payoff_chart(report: LeagueReport) -> Figure:
         if not played:
             return Cell(None, f"{home} against {away}: no games")
         tip = f"{home} against {away}: {played.value:.3f} ({played.low:.3f} to {played.high:.3f}), {counts.games} games"
-        return Cell(played.value, tip + _shrunk(played.value, counts.games))
+        decided = min(max(0.5, played.low), played.high)  # the end of the interval nearest to one half, or one half
+        return Cell(played.value, tip + _shrunk(played.value, counts.games), decided)
 
     def written(home: str, away: str) -> str:
         rate, games = cell(home, away).rate, between(report.league, home, away).games
@@ -70,6 +71,7 @@ def payoff_chart(report: LeagueReport) -> Figure:
     rows = [[home, *(written(home, away) for away in ids)] for home in ids]
     caption = (
         "Points of the row's player against the column's, in percent: blue wins, orange loses, '-' was not played. "
+        "The colour is that of the interval's end nearest to 50: a cell without colour is not decided, however far from 50 its number is. "
         "Sorted by Nash mass, then by rating. Pointing at a cell shows its interval. "
         f"{int(report.matrix.games.sum() / 2)} games." + _cut(report, len(ids))
     )

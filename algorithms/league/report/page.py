@@ -11,7 +11,7 @@ from ludory.charts.page import page_style
 from .build import Exploited, LeagueReport, Measured, Relative, standing
 from .charts import Figure, FigureTable, cycle_chart, mass_chart, number, payoff_chart, rating_chart
 from .payoff_tables import SmallestRate
-from .time_charts import branch_chart, curve_charts, family_chart, remembered_chart
+from .time_charts import branch_chart, curve_charts, family_chart, rating_history_chart, remembered_chart
 
 T = TypeVar("T")
 STYLE = """
@@ -40,8 +40,8 @@ def _body(report: LeagueReport) -> Iterator[str]:
         yield f"<p class='warning'>{quoted(warning)}</p>"
     yield f"<section class='card'><h2>This league</h2>{table_html(_facts(report))}</section>"
     if report.matrix.games.any():
-        for figure in (payoff_chart(report), rating_chart(report), mass_chart(report), cycle_chart(report)):
-            yield _section(figure)
+        charts = (payoff_chart, rating_chart, rating_history_chart, mass_chart, cycle_chart)
+        yield from (_section(chart(report)) for chart in charts)
     else:
         yield "<p class='warning'>No two players that never change have met yet: there are no ratings.</p>"
     if report.relative:

@@ -60,6 +60,34 @@ def remembered_chart(report: LeagueReport) -> Figure:
     return Figure("Forgetting", caption, shape, FigureTable(header, rows))
 
 
+def rating_history_chart(report: LeagueReport) -> Figure:
+    """Ratings of each learner's copies, at the steps when they were made."""
+    copies = [one for one in report.players if one.rating and one.player.frozen and one.player.parent]
+    lines: dict[str, list[tuple[float, float]]] = {}
+    bars: dict[str, list[tuple[float, float]]] = {}
+    rows = []
+    for one in copies:
+        player, rating = one.player, one.rating
+        if rating and player.parent:
+            lines.setdefault(player.parent, []).append(((player.step or 0) / _MILLION, rating.elo))
+            bars.setdefault(player.parent, []).append((rating.low, rating.high))
+            rows.append(
+                [
+                    player.id,
+                    str(player.step or 0),
+                    *(number(value, 0) for value in (rating.elo, rating.low, rating.high)),
+                    str(one.games),
+                ]
+            )
+    shape = _lines(report.league, lines, "agent steps of the learner (millions)", "rating", bars=bars)
+    caption = (
+        "Bradley-Terry ratings of the copies of each learner, with 95 % intervals. All ratings come from all games played so far, so a copy's "
+        "point moves while the league plays. Intervals that overlap do not tell two copies apart."
+    )
+    header = ["copy", "step", "rating", "low", "high", "games"]
+    return Figure("Ratings over time", caption, shape, FigureTable(header, rows))
+
+
 def curve_charts(report: LeagueReport) -> Iterator[Figure]:
     """One small chart per curve; numbers of the parts of one thing, such as the heads of an action, are shown by their mean."""
     curve = report.league.curve
@@ -178,10 +206,13 @@ def _lines(
     limits: tuple[float, float] | None = None,
     width: float = 900,
     height: float = 320,
+    bars: Mapping[str, Points] | None = None,
 ) -> str:
+    """Lines of learners over (step, value); `bars`: (low, high) of each value."""
     everyone = learners(league)
     lines = {player: lines[player] for player in everyone if player in lines}
     values = [value for points in lines.values() for _, value in points]
+    values += [end for player in lines for ends in (bars or {}).get(player, ()) for end in ends]
     low, high = limits or (min(values, default=0.0), max(values, default=1.0))
     end = max((step for points in lines.values() for step, _ in points), default=1.0)
     per_row = max(1, int((width - 60) // 150))
@@ -192,6 +223,8 @@ def _lines(
     for place, (player, points) in enumerate(lines.items()):
         style = STYLES[everyone.index(player) % len(STYLES)]
         marks.append(Path([(x(step), y(value)) for step, value in points], style[0], 2, style[1]))
+        for (step, _), (bottom, top) in zip(points, (bars or {}).get(player, ()), strict=False):
+            marks.append(line(x(step), y(bottom), x(step), y(top), style[0], 1.2))
         marks += [Dot(x(step), y(value), 2.5, style[0], tip=f"{player}: {value:.4g}") for step, value in points]
         marks += legend_entry(player, 56 + 150 * (place % per_row), 8 + 16 * (place // per_row), style, 11)
     return picture(width, height, upwards, marks)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from ludory.envs.arena.observe.scene import SIGHT, Body, Scene, condition, fate, look
 from ludory.envs.game import State
-from ludory.envs.pictures import svg_document, words
+from ludory.envs.pictures import clickable, labelled_pad, pad, svg_document, words
 
 from .marks import (
     COLORS,
@@ -29,11 +31,12 @@ VIEW, MARGIN, HEADER, PANEL = 640, 18, 46, 250
 """Pixels: side of the top view, margins, height of the title, width of the cards."""
 CARD_HEIGHT, BAR = 72, 128
 """Height of a card, width of a full bar."""
+ABILITIES = ("no ability", "dash", "shield", "nova", "mine")
 WIDTH, HEIGHT = VIEW + PANEL + 3 * MARGIN, VIEW + HEADER + MARGIN
 
 
-def draw_svg(state: State, i: int, seat: int | None) -> str:
-    """Game `i` as `seat` sees it; None: everything."""
+def draw_svg(state: State, i: int, seat: int | None, bins: tuple[int, int] | None = None) -> str:
+    """Game `i` as `seat` sees it; None: everything. bins: values of a movement head and of an aim head, for places to click."""
     scene = look(state, i, seat)
     scale = VIEW / 2 / scene.wall
     lines = [
@@ -46,7 +49,9 @@ def draw_svg(state: State, i: int, seat: int | None) -> str:
         *(mine_mark(*mine) for mine in scene.mines),
         *(shot_mark(shot) for shot in scene.shots),
         *(line for body in scene.bodies for line in body_marks(body)),
+        *(_headings(scene.own, *bins) if bins and scene.own else []),
         "</g>",
+        *(_buttons() if bins and scene.own else []),
         f'<g transform="translate({2 * MARGIN + VIEW} {HEADER})">',
         *(line for k in range(scene.players) for line in _seat_card(scene, k, k * (CARD_HEIGHT + 8), PANEL)),
         "</g>",
@@ -83,6 +88,48 @@ def _ground(scene: Scene) -> list[str]:
         f'<path d="{fog}{hole}" fill="{NIGHT}" fill-opacity=".6" fill-rule="evenodd" clip-path="url(#arena-wall)"/>'
     )
     return lines
+
+
+def _headings(own: Body, moves: int, aims: int) -> list[str]:
+    """Places around one's own body: near ones to move there, far ones to aim and fire there."""
+    rings = (
+        (_square(moves, 2), 2.2, 0.75, "{0}:{2} {1}:{3}", 0),
+        (_square(aims, 4), 4.2, 0.7, "{0}:{2} {1}:{3} 4:1", 2),
+    )
+    marks = []
+    for pairs, reach, radius, code, head in rings:
+        for a, b, x, y in pairs:
+            circle = f'circle cx="{number(own.x + reach * x)}" cy="{number(own.y + reach * y)}" r="{radius}"'
+            actions = code.format(head, head + 1, a, b).split()
+            marks.append(clickable(actions, pad(circle, COLORS[own.seat] if head == 0 else HURT)))
+    return marks
+
+
+def _square(bins: int, parts: int) -> list[tuple[int, int, float, float]]:
+    """Bins of both axes in 4 * `parts` directions, and the direction."""
+    last = bins - 1
+    places = sorted({round(last * part / parts) for part in range(parts + 1)})
+    edge = [(a, b) for a in places for b in places if a in (0, last) or b in (0, last)]
+    found = []
+    for a, b in edge:
+        x, y = 2 * a / last - 1, 2 * b / last - 1
+        length = math.hypot(x, y)
+        found.append((a, b, x / length, y / length))
+    return found
+
+
+def _buttons() -> list[str]:
+    """Buttons in the corners beside the wall."""
+    bottom = HEADER + VIEW - 30
+    left = [(["send"], "send"), (["4:1"], "fire"), (["4:0"], "hold fire")]
+    right = [(["6:1"], "open crate"), *(([f"5:{k}"], name) for k, name in enumerate(ABILITIES))]
+    return [
+        *(labelled_pad(actions, MARGIN, bottom - 32 * k, 86, 28, name) for k, (actions, name) in enumerate(left)),
+        *(
+            labelled_pad(actions, MARGIN + VIEW - 86, bottom - 32 * k, 86, 28, name)
+            for k, (actions, name) in enumerate(right)
+        ),
+    ]
 
 
 def _seat_card(scene: Scene, seat: int, top: float, width: float) -> list[str]:

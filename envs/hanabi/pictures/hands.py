@@ -40,8 +40,27 @@ def hand_panel(options: HanabiOptions, sight: HanabiSight, holder: int) -> list[
     places = [
         (left + slot % across * PITCH, NAME_HEIGHT + slot // across * LINE_HEIGHT) for slot in range(options.hand_size)
     ]
-    cards = [group(*place, _card(card)) for card, place in zip(sight.hands[holder], places, strict=False)]
+    cards = [
+        group(*place, [f'<g data-action="{_actions(options, sight, holder, slot)}">', *_card(card), "</g>"])
+        for slot, (card, place) in enumerate(zip(sight.hands[holder], places, strict=False))
+    ]
     return ["".join(marks), *chain.from_iterable(cards)]
+
+
+def _actions(options: HanabiOptions, sight: HanabiSight, holder: int, slot: int) -> str:
+    """What a click on a card may mean: to play or discard one's own, to tell the colour or the rank of another's."""
+    seat = sight.to_move if sight.seat is None else sight.seat
+    hand, card = options.hand_size, sight.hands[holder][slot].card
+    if holder == seat:
+        return f"{hand + slot} {slot}"
+    if seat is None or card is None:
+        return ""
+    offset, others = (holder - seat) % options.players - 1, options.players - 1
+    color, rank = card
+    first = 2 * hand
+    return (
+        f"{first + offset * options.colors + color} {first + others * options.colors + offset * options.ranks + rank}"
+    )
 
 
 def _name(sight: HanabiSight, options: HanabiOptions, holder: int) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from html import escape
 
 from ludory.envs.game import State
-from ludory.envs.pictures import at, svg_document, words
+from ludory.envs.pictures import at, clickable, svg_document, words
 
+from ..formats import FIRST_GIMMICK, MOVES
 from .board import Board, ShownMove, ShownPokemon, ShownSide, board_of_battle
 
 PAGE_WIDTH, PAGE_HEIGHT = 1000, 596
+MOST_ACTIONS = 26
+"""Moves, switches, and moves with each of four gimmicks."""
 BACK, PANEL, CARD, LINE, TEXT, FAINT, GOLD = "#141a26", "#1d2637", "#27334a", "#3a4a68", "#eef2fa", "#93a1bb", "#f2c14e"
 SIDE_HEIGHT, SIDE_WIDTH = 214, 964
 FAR_TOP, NEAR_TOP, LOG_TOP = 52, 274, 496
@@ -44,7 +47,7 @@ def board_svg(board: Board) -> str:
             PAGE_WIDTH - 18, 36, board.note or f"generation {board.gen}", 15, GOLD if board.note else FAINT, 400, "end"
         ),
         at(18, FAR_TOP, *_side(board.far, board.gen)),
-        at(18, NEAR_TOP, *_side(board.near, board.gen)),
+        at(18, NEAR_TOP, *_side(board.near, board.gen, own=True)),
         *_log(board),
     ]
     title = f"Pokémon battle, turn {board.turn}, {escape(board.near.title)} against {escape(board.far.title)}"
@@ -96,7 +99,8 @@ def _bar(x: float, y: float, width: float, height: float, hp: float) -> str:
     )
 
 
-def _side(side: ShownSide, gen: int) -> list[str]:
+def _side(side: ShownSide, gen: int, own: bool = False) -> list[str]:
+    """A side; own: its moves and team stand for actions."""
     marks = [
         f'<rect width="{SIDE_WIDTH}" height="{SIDE_HEIGHT}" rx="14" fill="{PANEL}" stroke="{LINE}"/>',
         words(16, 26, escape(side.title), 15, GOLD, 700),
@@ -104,18 +108,19 @@ def _side(side: ShownSide, gen: int) -> list[str]:
     ]
     active = side.active
     if active is not None:
-        marks.append(at(14, 40, *_active(active, side.moves, gen)))
+        marks.append(at(14, 40, *_active(active, side.moves, gen, own)))
     for k, pokemon in enumerate(side.pokemon):
-        marks.append(at(556 + 134 * (k % 3), 40 + 84 * (k // 3), *_member(pokemon)))
+        member = "".join(_member(pokemon))
+        marks.append(at(556 + 134 * (k % 3), 40 + 84 * (k // 3), clickable([MOVES + k], member) if own else member))
     return marks
 
 
-def _active(pokemon: ShownPokemon, moves: tuple[ShownMove, ...], gen: int) -> list[str]:
+def _active(pokemon: ShownPokemon, moves: tuple[ShownMove, ...], gen: int, own: bool) -> list[str]:
     """The large card of the Pokémon on the field."""
     kinds = [pokemon.tera] if pokemon.tera else list(pokemon.types)
     colour = TYPE_COLOURS.get(kinds[0], LINE) if kinds else LINE
     marks = [
-        f'<rect width="528" height="162" rx="12" fill="{CARD}"/>',
+        clickable([0] if own and not moves else [], f'<rect width="528" height="162" rx="12" fill="{CARD}"/>'),
         f'<rect width="8" height="162" rx="4" fill="{colour}"/>',
         words(22, 30, escape(pokemon.name), 22, FAINT if pokemon.fainted else TEXT, 700),
     ]
@@ -130,7 +135,10 @@ def _active(pokemon: ShownPokemon, moves: tuple[ShownMove, ...], gen: int) -> li
     marks.append(words(22, 79, held or UNKNOWN[min(gen, 3)], 13, FAINT))
     changes = [(stage, "#3d6b4a" if "+" in stage else "#7a3b3b") for stage in pokemon.stages]
     marks += _chips(22, 87, changes + [(note, "#4a5878") for note in pokemon.notes], 520)
-    marks += [at(22 + 124 * k, 114, *_move(move)) for k, move in enumerate(moves)]
+    for k, move in enumerate(moves):
+        card = "".join(_move(move))
+        with_gimmick = range(FIRST_GIMMICK + k, MOST_ACTIONS, MOVES)
+        marks.append(at(22 + 124 * k, 114, clickable([k, *with_gimmick], card) if own else card))
     return marks
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from ludory.envs.game import State
-from ludory.envs.pictures import at, svg_document, words
+from ludory.envs.pictures import at, clickable, labelled_pad, svg_document, words
 from ludory.envs.texas42.sight import Texas42Sight, look
+from ludory.envs.texas42.state import DECLARE_0, PLAY_0
 from ludory.envs.texas42.tiles import tiles_of
 
 from .tiles import FAINT, FELT, GOLD, LINE, PANEL, PITCH, TEXT, WIDTH, back, domino, halves
+from .wording import action_name
 
 PAGE_WIDTH, PAGE_HEIGHT = 1034, 506
 HAND_WIDTH, HAND_HEIGHT = 248, 116
@@ -18,15 +20,16 @@ TRICK = ((356, 276), (306, 232), (356, 188), (406, 232))
 PAST_LEFT, PAST_TOP, PAST_ROW, SMALL = 744, 58, 57, 0.72
 
 
-def draw_svg(state: State, i: int, seat: int | None) -> str:
-    """Game `i` as `seat` sees it; None: all hands are face up."""
+def draw_svg(state: State, i: int, seat: int | None, first_play: int = 0) -> str:
+    """Game `i` as `seat` sees it; None: all hands are face up. first_play: the action that plays tile 0."""
     sight = look(state, i, seat)
     chairs = range(4)
     lines = [
         words(18, 34, "Texas 42", 20, TEXT, 700),
         words(122, 34, sight.contract or "no bid yet", 16, GOLD, 700),
         words(PAGE_WIDTH - 18, 34, " · ".join(sight.scores), 16, TEXT, 400, "end"),
-        *(at(*CHAIRS[_direction(sight, chair)], *_panel(sight, chair)) for chair in chairs),
+        *(at(*CHAIRS[_direction(sight, chair)], *_panel(sight, chair, first_play)) for chair in chairs),
+        *(_bids() if first_play == PLAY_0 and not sight.trick else []),
         *_trick(sight),
         *_past(sight),
         words(18, PAGE_HEIGHT - 20, sight.last or "no move yet", 15, TEXT),
@@ -43,7 +46,7 @@ def _title(sight: Texas42Sight) -> str:
     return f"Texas 42, {sight.contract or 'no bid yet'}, {', '.join(sight.scores)}, {view}"
 
 
-def _panel(sight: Texas42Sight, chair: int) -> list[str]:
+def _panel(sight: Texas42Sight, chair: int, first_play: int) -> list[str]:
     """A seat: its name, bid, known voids and tiles."""
     moves = sight.to_move == chair
     rim = f'stroke="{GOLD}" stroke-width="3"' if moves else f'stroke="{LINE}" stroke-width="1.5"'
@@ -62,7 +65,29 @@ def _panel(sight: Texas42Sight, chair: int) -> list[str]:
     left = (HAND_WIDTH - size * PITCH + PITCH - WIDTH) / 2
     if hand is None:
         return marks + [back(left + PITCH * k, 31) for k in range(size)]
-    return marks + [domino(left + PITCH * k, 31, tile) for k, tile in enumerate(tiles_of(hand))]
+    tiles = [domino(left + PITCH * k, 31, tile) for k, tile in enumerate(tiles_of(hand))]
+    if not moves:
+        return marks + tiles
+    return marks + [clickable([first_play + tile], mark) for tile, mark in zip(tiles_of(hand), tiles, strict=True)]
+
+
+def _bids() -> list[str]:
+    """Buttons for bids and declarations, in the middle of the table."""
+    return [
+        labelled_pad([action], 18 + action % 4 * 56, 72 + action // 4 * 30, 52, 27, _short(action))
+        if action < DECLARE_0
+        else labelled_pad(
+            [action], 280 + (action - DECLARE_0) % 2 * 90, 184 + (action - DECLARE_0) // 2 * 22, 86, 20, _short(action)
+        )
+        for action in range(PLAY_0)
+    ]
+
+
+def _short(action: int) -> str:
+    """A bid or declaration in as few words as a button has room for."""
+    return (
+        action_name(0, action).removeprefix("bid ").removeprefix("declare ").replace(" mark", " m").replace(" ms", " m")
+    )
 
 
 def _trick(sight: Texas42Sight) -> list[str]:

@@ -13,6 +13,10 @@ _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 800, 460, 58, 228, 46, 104
 """Of a chart of curves with bands."""
 _PANEL_WIDTH, _PANEL_HEIGHT, _PANEL_LEFT, _GAP = 380, 430, 62, 70
 """Of a panel with intervals."""
+_SMALL_WIDTH, _SMALL_HEIGHT = 440, 270
+"""Of a small plot, which is readable on a narrow screen."""
+_TIPS = 40
+"""Most points of a curve that tell their numbers."""
 _LABEL = 17
 """Least distance of labels."""
 
@@ -119,6 +123,64 @@ def line_chart(
         marks.append(Path([(x(a), y(b)) for a, b in points], color, 2, dashes))
         marks += legend_entry(title, 640, 40 + 20 * row, (color, dashes))
     return as_svg(Drawing(900, 370, GROUND, name, marks))
+
+
+def small_plot(
+    title: str,
+    curves: Sequence[Series],
+    across: str,
+    styles: Mapping[str, tuple[str, Sequence[float]]] | None = None,
+    behind: Sequence[Series] = (),
+    log: tuple[bool, bool] = (False, False),
+) -> str:
+    """SVG document of a small plot without names of its curves, for pages that list them once for several plots.
+
+    Pointing at a curve shows its name and numbers. Points that a logarithmic axis cannot show are left out.
+
+    Args:
+        title: above the plot; the name of what is measured.
+        curves: lines, with a shaded interval where their points have one.
+        across: title of the horizontal axis.
+        styles: colour and dashes of curves by name (default: in their order).
+        behind: drawn faintly in the style of the curve of the same name, such as its points before smoothing.
+        log: whether the horizontal and the vertical axis are logarithmic.
+    """
+    curves, behind = [_shown(one, log) for one in curves], [_shown(one, log) for one in behind]
+    points = [point for curve in (*curves, *behind) for point in curve.points]
+    if not points:
+        words = "no numbers above 0" if any(log) else "no numbers yet"
+        marks: list[Mark] = [Words(12, 22, title, bold=True), Words(12, 60, words)]
+        return as_svg(Drawing(_SMALL_WIDTH, 90, GROUND, title, marks))
+    unit, words = (1, "") if log[0] else _unit(max(point.x for point in points))
+    places, heights = [one.x / unit for one in points], [end for one in points for end in (one.low, one.high)]
+    x = log_axis(across, places) if log[0] else linear_axis(across + words, min(places), max(places), 5, widen=False)
+    y = log_axis("", heights) if log[1] else linear_axis("", min(heights), max(heights), 4)
+    x, y = x.between(58, _SMALL_WIDTH - 14), y.between(_SMALL_HEIGHT - 52, 40)
+    marks = [Words(12, 20, title, bold=True), *frame(x, y)]
+    known = styles or dict(zip((one.name for one in curves), STYLES * 9, strict=False))
+    for curve in behind:
+        color, _ = known[curve.name]
+        marks.append(Path([(x(one.x / unit), y(one.y)) for one in curve.points], color + "55", 1.2))
+    for curve in curves:
+        color, dashes = known[curve.name]
+        if any(one.high > one.low for one in curve.points):
+            there = [(x(one.x / unit), y(one.high)) for one in curve.points]
+            back = [(x(one.x / unit), y(one.low)) for one in reversed(curve.points)]
+            marks.append(Path([*there, *back], fill=color, opacity=0.13))
+        marks.append(Path([(x(one.x / unit), y(one.y)) for one in curve.points], color, 2, dashes))
+        for one in curve.points[:: -(-len(curve.points) // _TIPS) or 1]:
+            marks.append(
+                Dot(x(one.x / unit), y(one.y), 6, "transparent", tip=f"{curve.name}: {one.y:.4g} at {one.x:,.0f}")
+            )
+    return as_svg(Drawing(_SMALL_WIDTH, _SMALL_HEIGHT, GROUND, title, marks))
+
+
+def _shown(series: Series, log: tuple[bool, bool]) -> Series:
+    """The points that axes can show; an interval that reaches below 0 is cut where the axis is logarithmic."""
+    kept = [one for one in series.points if (one.x > 0 or not log[0]) and (one.y > 0 or not log[1])]
+    if log[1]:
+        kept = [one._replace(low=one.low if one.low > 0 else one.y) for one in kept]
+    return Series(series.name, kept)
 
 
 def legend_entry(

@@ -45,6 +45,8 @@ class Dot(NamedTuple):
     fill: str
     stroke: str = ""
     tip: str = ""
+    link: str = ""
+    """Address that a click leads to, in SVG."""
 
 
 class Path(NamedTuple):
@@ -106,9 +108,10 @@ def quoted(words: str) -> str:
 
 def as_svg(drawing: Drawing) -> str:
     """One self-contained SVG document."""
+    role = "group" if any(isinstance(mark, Dot) and mark.link for mark in drawing.marks) else "img"
     size = f"viewBox='0 0 {drawing.width:g} {drawing.height:g}' width='{drawing.width:g}' height='{drawing.height:g}'"
     lines = [
-        f"<svg xmlns='http://www.w3.org/2000/svg' {size} role='img' aria-label='{quoted(drawing.title)}' font-family=\"{FONT}\">",
+        f"<svg xmlns='http://www.w3.org/2000/svg' {size} role='{role}' aria-label='{quoted(drawing.title)}' font-family=\"{FONT}\">",
         f"<rect width='{drawing.width:g}' height='{drawing.height:g}' fill='{drawing.ground}'/>",
         *map(_svg_mark, drawing.marks),
         "</svg>",
@@ -126,7 +129,8 @@ def _svg_mark(mark: Mark) -> str:
     if isinstance(mark, Dot):
         stroke = f" stroke='{mark.stroke}'" if mark.stroke else ""
         place = f"cx='{_place(mark.x)}' cy='{_place(mark.y)}' r='{mark.radius:g}'"
-        return _with_tip("circle", f"{place} fill='{mark.fill}'{stroke}", mark.tip)
+        circle = _with_tip("circle", f"{place} fill='{mark.fill}'{stroke}", mark.tip)
+        return f"<a href='{quoted(mark.link)}' aria-label='{quoted(mark.tip)}'>{circle}</a>" if mark.link else circle
     paint = f"fill='{mark.fill or 'none'}'"
     paint += f" stroke='{mark.stroke}' stroke-width='{mark.line:g}'" if mark.stroke else ""
     if isinstance(mark, Rectangle):

@@ -16,6 +16,8 @@ class Cell(NamedTuple):
 
     rate: float | None
     tip: str
+    sure: float | None = None
+    """The rate that decides the colour, such as the end of an interval nearest to one half; None: `rate`."""
 
 
 def heat_map(title: str, names: Sequence[str], cell: Callable[[str, str], Cell]) -> str:
@@ -27,11 +29,12 @@ def heat_map(title: str, names: Sequence[str], cell: Callable[[str, str], Cell])
         marks.append(Words(LABEL - 6, y + size / 2 + 4, home, 12, anchor="end"))
         marks.append(Words(along, TOP - 6, home, 12, turn=-60))
         for column, away in enumerate(names):
-            x, (rate, tip) = LABEL + size * column, cell(home, away)
-            fill, stroke = ("none", FAINT) if rate is None else (shade(rate), GROUND)
+            x, (rate, tip, sure) = LABEL + size * column, cell(home, away)
+            colored = rate if sure is None else sure
+            fill, stroke = ("none", FAINT) if colored is None else (shade(colored), GROUND)
             marks.append(Rectangle(x, y, size, size, fill, stroke, tip=tip))
             if size >= 22 or rate is None:
-                words, color = ("-", INK) if rate is None else (f"{100 * rate:.0f}", on_shade(rate))
+                words, color = ("-", INK) if rate is None else (f"{100 * rate:.0f}", on_shade(colored or 0.0))
                 marks.append(Words(x + size / 2, y + size / 2 + 4, words, 11, color, "middle"))
     side = size * len(names)
     return as_svg(Drawing(max(LABEL + side, 300) + 60, TOP + side + 10, GROUND, title, marks))

@@ -38,7 +38,9 @@ class _Options:
     """Print a script that completes commands, options and ids. It knows what is installed when it is printed.
 
     bash: put eval "$(ludory completion bash)" into ~/.bashrc
+
     zsh: put eval "$(ludory completion zsh)" into ~/.zshrc
+
     fish: type ludory completion fish > ~/.config/fish/completions/ludory.fish
 
     Example: ludory completion bash

@@ -8,12 +8,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ludory.cli.common.options import PlayedGames
+from ludory.cli.common.options import Placed, PlayedGames
 from ludory.visible import visible
 
 from .common.options import Flag
 from .common.parser import parse
-from .common.showing import games_bar, show_table
+from .common.showing import games_bar, log_on_stderr, show_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Options(PlayedGames):
+class _Options(Placed, PlayedGames):
     """Scores of agents with themselves and with each other, on the same games for all.
 
     A single agent plays all seats; of several, every pair plays --games games.
@@ -37,6 +37,8 @@ class _Options(PlayedGames):
     """The agents are a team, one per seat."""
     rotate: Flag = False
     """Of a team: play every deal once with each agent in each seat, and show means per agent."""
+    block: int = 250
+    """Games that are played together, and by one worker with --ray. Agents draw their moves by game, so numbers do not depend on it, except for the last bit of a network's arithmetic."""
     json: Flag = False
     """Print one JSON object, for programs."""
 
@@ -51,8 +53,18 @@ def run(argv: list[str]) -> int:
     game = chosen.make(chosen.game)
     pairs = not chosen.no_crossplay and (chosen.crossplay or len(chosen.agents) > 1)
     total = chosen.games * (len(chosen.agents) ** 2 if pairs else game.facts.players if chosen.rotate else 1)
-    with games_bar(total, shown=not chosen.json) as progress:
-        arguments: dict[str, Any] = {"games": chosen.games, "seed": chosen.seed, "progress": progress}
+    with (
+        chosen.placement.open() as workers,
+        log_on_stderr(),
+        games_bar(total, shown=not chosen.json) as progress,
+    ):
+        arguments: dict[str, Any] = {
+            "games": chosen.games,
+            "seed": chosen.seed,
+            "batch": chosen.block,
+            "progress": progress,
+            "workers": workers,
+        }
         if pairs:
             found: Any = cross_play(chosen.agents, game, **arguments)
         else:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-from typing import Any
+from typing import Any, Literal
 
 from ludory import plugins
 from ludory.agents.pretrained.cards import read_card
+from ludory.arguments import Option, scan
 from ludory.plugins import Description, Registry
 from ludory.plugins.source import arguments_of
 from ludory.visible import visible
@@ -22,17 +22,38 @@ KINDS: dict[str, Registry[Any]] = {
 }
 
 
+HELP = f"""usage: ludory list [--json] [KIND]
+
+Show what is installed, plugins included.
+
+  KIND        {", ".join(KINDS)} (default: all)
+  --json      print one JSON object, for programs
+  -h, --help  show this page
+
+Example: ludory list games"""
+OPTIONS = [
+    Option("kind", (), Literal[tuple(KINDS)], None, True, False, False, True, None),
+    Option("json", ("--json",), bool, None, False, False, False, False, False),
+]
+"""Written down here: the library that reads them from a dataclass takes longer to import than all that is done here."""
+
+
+class _Listing:
+    """Show what is installed.
+
+    Example: ludory list games
+    """
+
+
 def run(argv: list[str]) -> int:
-    """Print ids, summaries and the packages that they come from."""
-    # Not by `common.parser`: its library takes longer to import than all that is done here.
-    parser = argparse.ArgumentParser(
-        "ludory list", description="Show what is installed, plugins included.", epilog="Example: ludory list games"
-    )
-    parser.add_argument("kind", nargs="?", choices=list(KINDS), help="what to show (default: everything)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object, for programs")
-    chosen = parser.parse_args(argv)
-    kinds = [chosen.kind] if chosen.kind else list(KINDS)
-    if chosen.json:
+    """Print ids, summaries and the packages that they come from; returns the exit code."""
+    found = scan(_Listing, argv, "ludory list", options=OPTIONS)
+    if found.wants_help:
+        print(HELP)
+        return 0
+    found.check()
+    kinds = found.words["kind"][0] if "kind" in found.words else list(KINDS)
+    if "json" in found.words:
         print(json.dumps({kind: _rows(kind) for kind in kinds} | {"broken": _broken(kinds)}, indent=2))
     else:
         print("\n\n".join(_table(kind) for kind in kinds))

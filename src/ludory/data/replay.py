@@ -36,6 +36,7 @@ KINDS = {
     "seats": list,
     "actions": list,
 }
+CURE = "record one with `ludory watch GAME AGENT --replay FILE`"
 MOST_PICTURES = 1000
 """Most pictures in a notebook's cell; of longer games it shows only the view of everything."""
 MOST, MOST_ACTION = (1 << 63) - 1, (1 << 31) - 1
@@ -189,11 +190,15 @@ def write_replay(file: str | Path, replay: Replay) -> None:
     Raises:
         OutputError: the file cannot be written.
     """
+    with atomic_file(file, "w") as handle:
+        handle.write(replay_json(replay))
+
+
+def replay_json(replay: Replay) -> str:
+    """The text of a replay's file."""
     header = {name: getattr(replay, name) for name in HEADER}
     moves = {"seats": [move.seat for move in replay.moves], "actions": [move.action for move in replay.moves]}
-    content = {"format": FORMAT, **header, **moves}
-    with atomic_file(file, "w") as handle:
-        handle.write(json.dumps(content, default=_as_list) + "\n")
+    return json.dumps({"format": FORMAT, **header, **moves}, default=_as_list) + "\n"
 
 
 def _as_list(value: Any) -> Any:
@@ -208,18 +213,26 @@ def read_replay(file: str | Path) -> Replay:
     Raises:
         ReplayError: the file is missing, damaged or not a replay.
     """
-    cure = "record one with `ludory watch GAME AGENT --replay FILE`"
     try:
         content = read_json(file)
     except (OSError, ValueError) as error:
-        raise ReplayError(f"{file} cannot be read as a replay ({error}); {cure}") from error
+        raise ReplayError(f"{file} cannot be read as a replay ({error}); {CURE}") from error
+    return replay_of_json(content, file)
+
+
+def replay_of_json(content: Any, name: str | Path) -> Replay:
+    """The replay that the JSON value of a file describes; `name` is that of the file, for errors.
+
+    Raises:
+        ReplayError: it is damaged or not a replay.
+    """
     found = content.get("format") if isinstance(content, dict) else None
     if found != FORMAT:
-        raise ReplayError(f"{file} is not a replay: its format is {found!r}, must be {FORMAT!r}; {cure}")
+        raise ReplayError(f"{name} is not a replay: its format is {found!r}, must be {FORMAT!r}; {CURE}")
     try:
         return _replay(content)
     except (KeyError, TypeError, ValueError) as error:
-        raise ReplayError(f"{file} is a damaged replay ({type(error).__name__}: {error}); {cure}") from error
+        raise ReplayError(f"{name} is a damaged replay ({type(error).__name__}: {error}); {CURE}") from error
 
 
 def _replay(content: Mapping[str, Any]) -> Replay:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -136,7 +136,20 @@ def write_table(file: str | Path, header: TrajectoryHeader, table: pa.Table) -> 
     Raises:
         OutputError: the file cannot be written.
     """
-    with atomic_file(file) as handle, pq.ParquetWriter(handle, table.schema, **_options(header)) as writer:
+    with atomic_file(file) as handle:
+        _write_rows(handle, header, table)
+
+
+def shard_bytes(header: TrajectoryHeader, columns: Columns) -> bytes:
+    """The bytes of the file that `write_shard` writes."""
+    sink = pa.BufferOutputStream()
+    _write_rows(sink, header, to_table(columns, header))
+    whole: bytes = sink.getvalue().to_pybytes()
+    return whole
+
+
+def _write_rows(sink: Any, header: TrajectoryHeader, table: pa.Table) -> None:
+    with pq.ParquetWriter(sink, table.schema, **_options(header)) as writer:
         for start, stop in _units(table["game"].to_numpy(), _row_bytes(header)):
             writer.write_table(table.slice(start, stop - start), row_group_size=stop - start)
 

@@ -18,6 +18,7 @@ from ludory.plugins.spec import parse_value
 from .parser import typed
 
 if TYPE_CHECKING:
+    from ludory.cluster.placement import PlacedOn
     from ludory.envs.game import Game
 
 
@@ -107,6 +108,23 @@ class PlayedGames(GameOptions):
     """Number of games."""
     seed: int = 0
     """Seed of the deals, and of agents that draw their moves."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """Options of the commands whose parts can run on other machines."""
+
+    ray: Flag = False
+    """Run the parts of the job on a Ray cluster; needs ludory[ray]."""
+    address: Annotated[str, arg(metavar="ADDRESS")] = "local"
+    """Cluster for --ray: local (started on this machine, for this job), auto (the one that this machine belongs to), or HOST:PORT of its head."""
+
+    @property
+    def placement(self) -> PlacedOn:
+        """Where the parts of the job run."""
+        from ludory.cluster.placement import PlacedOn
+
+        return PlacedOn(self.ray, self.address)
 
 
 def common_fields(chosen: Any, config: Any) -> dict[str, Any]:

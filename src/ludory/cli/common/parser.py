@@ -1,8 +1,8 @@
 """`parse`: the command line as a dataclass of options; `run_job`: commands that have several jobs.
 
 A command is a dataclass of options, whose class docstring is its help and whose field docstrings are the help of its options, and a
-function that takes one. Two commands use argparse instead: `list`, which must not import a library, and `bench`, which passes the
-arguments behind its name on.
+function that takes one. Two differ: `list`, which must not import a library, writes its options down, and `bench` uses argparse to pass
+the arguments behind its name on.
 """
 
 from __future__ import annotations
@@ -90,7 +90,15 @@ def run_job(command: str, about: str, jobs: Mapping[str, tuple[str, str]], argv:
         lines = [f"  {name:{width}}  {summary}" for name, (_, summary) in jobs.items()]
         print(
             "\n".join(
-                [f"usage: ludory {command} <job> ...", "", about, "", *lines, "", "Each explains itself: --help."]
+                [
+                    f"usage: ludory {command} <job> ...",
+                    "",
+                    about,
+                    "",
+                    *lines,
+                    "",
+                    f"`ludory {command} <job> --help` tells more of one.",
+                ]
             )
         )
         return 0 if argv else 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -9,6 +11,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
+
+from ludory.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -48,6 +52,35 @@ def games_bar(
     with Progress(*columns, console=console, transient=True, disable=not (shown and console.is_terminal)) as bar:
         task = bar.add_task(title, total=total)
         yield lambda games: bar.advance(task, games)
+
+
+class _StderrLines(logging.Handler):
+    """One line on stderr per message, above a progress bar; no line comes twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message."""
+        said = record.getMessage()
+        if said not in self._said:
+            self._said.add(said)
+            print(f"ludory: {visible(said)}", file=sys.stderr)
+
+
+@contextmanager
+def log_on_stderr() -> Iterator[None]:
+    """Show what is logged meanwhile, such as which of two implementations a training takes, or what a network sees."""
+    log, handler = logging.getLogger("ludory"), _StderrLines()
+    before = log.level
+    log.setLevel(logging.INFO)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
 
 
 def show_table(table: RenderableType) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from ludory.cli.common.options import PlayedGames
+from ludory.cli.common.options import Placed, PlayedGames
 from ludory.cli.common.parser import parse
 from ludory.cli.common.showing import games_bar
 from ludory.errors import OptionError
@@ -20,7 +20,7 @@ LOGS = ("jsonl", "json")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Options(PlayedGames):
+class _Options(Placed, PlayedGames):
     """Let agents play and write every decision to Parquet files.
 
     A recording that was stopped goes on with the same command.
@@ -55,7 +55,11 @@ def run(argv: list[str]) -> int:
         raise OptionError(
             f"--format {chosen.format} is for Hanabi, got {chosen.game}; leave it out, or name Hanabi2P-v0"
         )
-    with stop_on_interrupt(lambda: None) as stopped, games_bar(chosen.games) as advance:
+    with (
+        chosen.placement.open() as workers,
+        stop_on_interrupt(lambda: None) as stopped,
+        games_bar(chosen.games) as advance,
+    ):
 
         def after_shard(games: int) -> bool:
             advance(games)
@@ -69,6 +73,7 @@ def run(argv: list[str]) -> int:
             chosen.seed,
             shard_games=chosen.shard_games,
             progress=after_shard,
+            workers=workers,
         )
     if found.games and game.facts.name == "Hanabi":
         for form in LOGS:  # a log that is there must not stay behind the games

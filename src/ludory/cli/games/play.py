@@ -8,27 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, UseAppendAction, arg
 
+from ludory.agents.partners import default_partner
 from ludory.cli.common.options import File, GameOptions, Maybe, seat_names
 from ludory.cli.common.parser import parse
-from ludory.cli.common.showing import outcome
+from ludory.cli.common.showing import log_on_stderr, outcome
 from ludory.errors import GameLeftError
 
 if TYPE_CHECKING:
     from ludory.data.playthrough import Playthrough
-
-DEFAULT_PARTNERS = {
-    "Hanabi": "hanabi/iggi",
-    "Arena": "arena/rusher",
-    "Texas 42 play": "texas42/pimc",
-    "Texas 42": "texas42/bidder",
-    "pokemon": "pokemon/simple-heuristics",
-}
-"""Who plays with a person, by how the name of the game begins; `random` in all others."""
-
-
-def default_partner(name: str) -> str:
-    """The agent that takes the other seats of the game `name` if none is named."""
-    return next((agent for start, agent in DEFAULT_PARTNERS.items() if name.startswith(start)), "random")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +49,8 @@ def run(argv: list[str]) -> int:
     game = chosen.make(chosen.game)
     partners = [name for names in chosen.partners for name in names]
     names = seat_names(game.facts.players, partners or [default_partner(game.facts.name)], human=chosen.seat)
-    playthrough = Playthrough(game, [make_agent(name, game) for name in names], chosen.seed)
+    with log_on_stderr():
+        playthrough = Playthrough(game, [make_agent(name, game) for name in names], chosen.seed)
     try:
         _play(playthrough, names, chosen.seat)
     finally:

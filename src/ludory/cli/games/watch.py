@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -13,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional, arg
 
 from ludory.cli.common.files import check_ending, write_text
-from ludory.cli.common.options import File, GameOptions, Maybe, Seconds, seat_names
+from ludory.cli.common.options import File, Flag, GameOptions, Maybe, Seconds, seat_names
 from ludory.cli.common.parser import parse, typed
-from ludory.cli.common.showing import games_bar, outcome
+from ludory.cli.common.showing import games_bar, log_on_stderr, outcome
 from ludory.errors import OptionError
 from ludory.visible import visible
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     """An engine, and the move that led to where it stands."""
 
 DELAY = 0.8
+LISTED = 20
+"""Games of a folder that are listed."""
 CLEAR = "\x1b[2J\x1b[H"
 
 
@@ -44,11 +47,13 @@ def _seat(text: str) -> int | None:
 class _Options(GameOptions):
     """Watch agents play a game, or a recorded one.
 
+    The games of a folder of `ludory record` are listed, with --row one of them is shown.
+
     Example: ludory watch Hanabi2P-v0 hanabi/iggi --html game.html
     """
 
     game: Positional[str]
-    """Id of a game, or a replay file (.json)."""
+    """Id of a game, a replay file (.json), or a folder of recorded games."""
     agents: Annotated[tuple[str, ...], Positional, arg(metavar="AGENT...", help_behavior_hint="")] = ()
     """One agent for all seats, or one for each seat; none for a replay."""
     seed: Maybe[int] = None
@@ -73,25 +78,55 @@ class _Options(GameOptions):
     """Which picture --svg writes: the one after N moves (default: the last)."""
     replay: Maybe[File] = None
     """Write the game to FILE (JSON); watch it later by this name."""
+    row: Annotated[Maybe[int], arg(metavar="N")] = None
+    """Which game of a folder to watch (default: list them)."""
+    json: Flag = False
+    """List all games of a folder as one JSON object, for programs."""
 
 
 def run(argv: list[str]) -> int:
     """Show a game move by move; with --html, --gif, --mp4 or --svg, write that instead and say where it is."""
     chosen = parse(_Options, argv, "watch")
+    if Path(chosen.game).is_dir():
+        _watch_folder(chosen)
+        return 0
+    if chosen.row is not None or chosen.json:
+        raise OptionError(f"--row and --json are for folders of recorded games; there is no folder {chosen.game}")
     if Path(chosen.game).is_file() or chosen.game.endswith(".json"):
-        _watch_replay(chosen)
+        from ludory.data.replay import read_replay
+
+        _watch_replay(chosen, read_replay(chosen.game))
     else:
         _watch_agents(chosen)
     return 0
 
 
-def _watch_replay(chosen: _Options) -> None:
-    from ludory.data.replay import read_replay
+def _watch_folder(chosen: _Options) -> None:
+    from ludory.data.viewing.recorded_games import MOST_GAMES, list_games, replay_of
+
+    if chosen.row is not None:
+        _watch_replay(chosen, replay_of(chosen.game, chosen.row))
+        return
+    page = list_games(chosen.game, count=MOST_GAMES if chosen.json else LISTED)
+    if chosen.json:
+        print(json.dumps({"total": page.total, "rows": [row._asdict() for row in page.rows]}))
+        return
+    print(f"{page.total:,} games in {visible(chosen.game)}")
+    for row in page.rows:
+        score = ", ".join(f"{value:g}" for value in row.returns)
+        print(
+            f"  row {row.row}: {visible(row.game)}, {row.moves} moves, returns {score}{'' if row.finished else ', left'}"
+        )
+    if page.total > len(page.rows):
+        print(f"  and {page.total - len(page.rows):,} more; --json lists all")
+    print(f"Watch one with `ludory watch {visible(chosen.game)} --row N`")
+
+
+def _watch_replay(chosen: _Options, replay: Replay) -> None:
     from ludory.envs.make import make_game
 
     if chosen.agents or chosen.option or chosen.seed is not None:
-        raise OptionError(f"{chosen.game} is a replay: it already has its agents, seed and options; leave these out")
-    replay = read_replay(chosen.game)
+        raise OptionError(f"{chosen.game} is recorded: it already has its agents, seed and options; leave these out")
     game = make_game(replay.game, **replay.options)
     _check(chosen, game)
     if not _writes(chosen):
@@ -107,7 +142,8 @@ def _watch_agents(chosen: _Options) -> None:
     game = chosen.make(chosen.game)
     _check(chosen, game)
     names = seat_names(game.facts.players, chosen.agents)
-    playthrough = Playthrough(game, [make_agent(name, game) for name in names], chosen.seed)
+    with log_on_stderr():
+        playthrough = Playthrough(game, [make_agent(name, game) for name in names], chosen.seed)
     try:
         if _writes(chosen):
             for _ in playthrough:

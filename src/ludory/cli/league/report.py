@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from ludory.cli.common.options import File, Folder, Maybe
+from ludory.cli.common.options import File, Flag, Folder, Maybe
 from ludory.cli.common.parser import parse
 from ludory.errors import OptionError
 from ludory.plugins.requirements import install_command
@@ -35,6 +36,8 @@ class _Options:
     """Its matches.jsonl."""
     output: Maybe[File] = None
     """JSON file to write."""
+    json: Flag = False
+    """Print report.json instead of writing the files, for programs."""
 
 
 def report(argv: list[str]) -> int:
@@ -42,7 +45,7 @@ def report(argv: list[str]) -> int:
     chosen = parse(_Options, argv, "league report")
     state, matches, output = chosen.league_state, chosen.matches, chosen.output
     if chosen.folder is not None and not (state or matches or output):
-        return _report(chosen.folder, chosen.out or chosen.folder / "report")
+        return _report(chosen.folder, None if chosen.json else chosen.out or chosen.folder / "report")
     if chosen.folder is None and state and matches and output:
         return _seed_report(state, matches, output)
     raise OptionError("name the folder of a league, or all three of --league-state, --matches and --output")
@@ -59,10 +62,10 @@ def tell_what_is_missing() -> None:
         )
 
 
-def _report(folder: Path, out: Path) -> int:
+def _report(folder: Path, out: Path | None) -> int:
     import ludory
     from ludory.algorithms.league.report.build import ReportOrigin, make_report, standing
-    from ludory.algorithms.league.report.files import write_report
+    from ludory.algorithms.league.report.files import report_json, write_report
     from ludory.algorithms.league.report.input import read_league
     from ludory.benchmarks.harness.machine import origin
 
@@ -70,6 +73,9 @@ def _report(folder: Path, out: Path) -> int:
     made = make_report(
         read_league(folder), ReportOrigin(ludory.__version__, found["commit"], found["date"], found["machine"]["name"])
     )
+    if out is None:
+        print(json.dumps(report_json(made), allow_nan=False))
+        return 0
     files = write_report(made, out)
     for warning in made.warnings:
         print(f"warning: {visible(warning)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +12,8 @@ from ludory.visible import visible
 
 if TYPE_CHECKING:
     from ludory.algorithms.league.config import LeagueConfig
-    from ludory.algorithms.league.log.events import LeagueEvent
     from ludory.algorithms.league.log.state import LeagueState
 
-LAST = 8
-"""Matches shown."""
 FROZEN = 20
 """Frozen players shown, the newest; `--json` has all."""
 
@@ -38,15 +34,9 @@ class _Options:
 def status(argv: list[str]) -> int:
     """Print the state of a league; returns the exit code."""
     chosen = parse(_Options, argv, "league status")
-    from ludory.algorithms.league.config import recorded_config
-    from ludory.algorithms.league.log.events import read_events, standing
-    from ludory.algorithms.league.log.state import fold
+    from ludory.algorithms.league.log.summary import league_summary
 
-    events = standing(read_events(chosen.folder))
-    config = recorded_config(events, chosen.folder)
-    # Games are most of a long log, and nothing here depends on who won them.
-    state = fold([event for event in events if event.type not in ("assigned", "result", "evaluated")], config.decay)
-    found = _summary(events, state, config)
+    found = league_summary(chosen.folder)
     if chosen.json:
         print(json.dumps(found, indent=2))
     else:
@@ -56,56 +46,12 @@ def status(argv: list[str]) -> int:
 
 def status_line(state: LeagueState, config: LeagueConfig) -> str:
     """One line: how far, how fast, who."""
+    from ludory.algorithms.league.log.summary import progress, unit
+
     rate = state.env_steps / state.seconds if state.seconds else 0.0
-    done, total = _done(state, config)
+    done, total = progress(state, config)
     frozen = sum(player.frozen for player in state.players)
-    return f"{done:,.0f} of {total:,.0f} {_unit(config)}  {rate:,.0f} steps/s  {frozen} frozen players"
-
-
-def _done(state: LeagueState, config: LeagueConfig) -> tuple[float, float]:
-    return (
-        (state.env_steps, config.budget_steps)
-        if config.budget_steps
-        else (round(state.seconds / 60, 1), config.minutes)
-    )
-
-
-def _unit(config: LeagueConfig) -> str:
-    return "agent steps" if config.budget_steps else "minutes"
-
-
-def _summary(events: Sequence[LeagueEvent], state: LeagueState, config: LeagueConfig) -> dict[str, Any]:
-    done, total = _done(state, config)
-    rate = state.env_steps / state.seconds if state.seconds and state.env_steps else None
-    left = None if rate is None else (total - done) / rate if config.budget_steps else 60 * (total - done)
-    results = [event.body for event in events if event.type == "result"]
-    last = results[-LAST:]
-    pairs: dict[int, Any] = {}
-    newest = (event.body for event in reversed(events) if event.type == "assigned")
-    while any(result["match"] not in pairs for result in last) and (body := next(newest, None)) is not None:
-        pairs.setdefault(body["match"], body)
-    return {
-        "env": config.env,
-        "closed": state.closed,
-        "done": done,
-        "budget": total,
-        "unit": _unit(config),
-        "steps_per_second": rate,
-        "seconds_left": None if left is None else max(0.0, left),
-        "last_event": events[-1].wall_time,
-        "matches": len(results),
-        "refused": state.refused,
-        "last_matches": [
-            {name: pairs[result["match"]][name] for name in ("home", "away", "branch")}
-            | {name: result["outcome"].count(name[0]) for name in ("wins", "draws", "losses")}
-            for result in last
-            if result["match"] in pairs
-        ],
-        "players": [
-            {name: getattr(player, name) for name in ("id", "role", "frozen", "env_steps", "copies", "resets")}
-            for player in state.players
-        ],
-    }
+    return f"{done:,.0f} of {total:,.0f} {unit(config)}  {rate:,.0f} steps/s  {frozen} frozen players"
 
 
 def _text(found: dict[str, Any]) -> str:

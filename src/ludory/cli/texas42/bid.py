@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import UseAppendAction, arg
 
@@ -86,9 +86,14 @@ def run(argv: list[str]) -> int:
         print(f"\nRefining with {chosen.samples} played hands for each declaration; Ctrl+C stops it.\n", flush=True)
     modes = [mode, *(other for other in chosen.beside if other != mode)]
     found = [_chances(mode, held, decls, chosen) for mode in modes]
-    print(json.dumps([_as_json(one) for one in found], indent=2) if chosen.json else "\n\n".join(map(_table, found)))
+    if chosen.json:
+        from ludory.web.texas42.hand import chances_json
+
+        print(json.dumps([chances_json(one) for one in found], indent=2))
+    else:
+        print("\n\n".join(map(_table, found)))
     if chosen.poster:
-        from ludory.web.texas42_poster import poster
+        from ludory.web.texas42.poster import poster
 
         write_drawing(chosen.poster, poster(found[0], found[1:]), 2)
         print(f"The poster is in {chosen.poster}")
@@ -135,31 +140,6 @@ def _table(one: Chances) -> str:
 def _half(one: Chances) -> float:
     """Widest half width of an interval."""
     return float((one.high - one.low).max() / 2)
-
-
-def _as_json(one: Chances) -> dict[str, Any]:
-    from ludory.agents.texas42.bidding.make_probability import BIDS
-    from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES, tiles_of
-
-    return {
-        "hand": [TILE_NAMES[tile] for tile in tiles_of(one.hand)],
-        "mode": one.mode,
-        "player": one.player,
-        "samples": one.samples,
-        "declarations": {
-            DECLARATIONS[decl]: {
-                str(bid): {
-                    "p": float(one.p[row, k]),
-                    "low": float(one.low[row, k]),
-                    "high": float(one.high[row, k]),
-                    "swing": one.swing(decl, bid),
-                }
-                for k, bid in enumerate(BIDS)
-            }
-            for row, decl in enumerate(one.decls)
-        },
-        "best": {str(bid): DECLARATIONS[one.best(bid)] for bid in BIDS},
-    }
 
 
 def _investigate(chosen: _Options, held: int) -> int:

@@ -91,7 +91,7 @@ def _start(chosen: _Options, wanted: list[int]) -> int:
 
 
 def _write_page(game: EqGame, file: Path, seat: int | None) -> str:
-    from ludory.web.texas42_page import eq_page
+    from ludory.web.texas42.page import eq_page
 
     write_text(file, eq_page(game, seat))
     return f"The page is in {file}; open it in a browser"
@@ -100,7 +100,7 @@ def _write_page(game: EqGame, file: Path, seat: int | None) -> str:
 def _write_gif(game: EqGame, file: Path, chosen: _Options) -> str:
     from ludory.charts.drawing import as_image
     from ludory.data.formats.texas42.eq_view import decisions
-    from ludory.web.texas42_frames import frame
+    from ludory.web.texas42.frames import frame
 
     if not chosen.fps > 0:
         raise OptionError(f"--fps {chosen.fps}: must be above 0")
@@ -114,7 +114,7 @@ def _write_gif(game: EqGame, file: Path, chosen: _Options) -> str:
 
 def _write_picture(game: EqGame, file: Path, chosen: _Options) -> str:
     from ludory.data.formats.texas42.eq_view import decisions
-    from ludory.web.texas42_frames import frame
+    from ludory.web.texas42.frames import frame
 
     wanted = _wanted(game, chosen)
     number = wanted[_start(chosen, wanted)]

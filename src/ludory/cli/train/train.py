@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,11 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, Suppress, arg
 
-from ludory.arguments import options_of, print_config, read_arguments, show_help
+from ludory.arguments import options_of, print_config, read_arguments, scan, show_help
 from ludory.cli.common.files import file_with_suffix
 from ludory.cli.common.options import (
     Count,
-    EnvId,
     File,
     Flag,
     Folder,
@@ -28,6 +26,7 @@ from ludory.cli.common.options import (
     parse_options,
 )
 from ludory.cli.common.parser import parse, parse_known, typed
+from ludory.cli.common.showing import log_on_stderr
 from ludory.errors import OptionError, UnknownIdError
 
 from .closing import print_closing
@@ -55,7 +54,7 @@ class _Options(GameOptions):
 
     algorithm: Positional[Maybe[str]] = None
     """Id of an algorithm, see `ludory list algorithms`; or pipeline."""
-    env: Maybe[EnvId] = None
+    env: Annotated[str | None, arg(aliases=["--game"], metavar="ID", help_behavior_hint="")] = None
     """Id of a game, see `ludory list games`; with --data that of the recorded games."""
     data: Maybe[Folder] = None
     """Recorded games to learn from, as --dataset; the game is theirs, and need not be installed."""
@@ -79,6 +78,10 @@ class _Options(GameOptions):
     """Games that the trained agent plays at the end for its score; 0: none."""
     save_every: Annotated[float, arg(metavar="SECONDS")] = 60.0
     """Time between checkpoints."""
+    ray: Annotated[Maybe[int], arg(metavar="N")] = None
+    """Let N samplers on a Ray cluster play the games, while this process learns; ppo and vtrace can. Needs ludory[ray]."""
+    address: Annotated[str, arg(metavar="ADDRESS")] = "local"
+    """Cluster for --ray: local (started on this machine, for this run), auto (the one that this machine belongs to), or HOST:PORT of its head."""
     progress: Flag = False
     """Show progress even when stderr is not a terminal."""
     behind: Suppress[list[str] | None] = None
@@ -111,18 +114,28 @@ def run(argv: list[str]) -> int:
     chosen, found = parse_known(_Options, typed, "train")
     rest, chosen = found.rest, dataclasses.replace(chosen, behind=behind or found.behind)
     if len(typed) < len(own) or chosen.algorithm is None:
-        return _help(chosen.algorithm)
+        return algorithm_help(_Options, "train", chosen.algorithm)
     if chosen.data is not None:
         chosen = _with_header(chosen)
         rest = ["--dataset", str(chosen.data), *rest]
     if found.prints_config:
-        last = _stages(chosen, rest, *_tuned(chosen, rest))[-1]
-        print_config("ludory train", found.values(chosen) | last.config)
+        print_config("ludory train", found.values(chosen) | _printed(chosen, rest))
         return 0
     from ludory.algorithms.running.train_to_file import training_lock
 
     with training_lock(chosen.file) as lock:  # before the file is read: it is as whoever held the lock left it
         return _train(chosen, rest, lock)
+
+
+def _printed(chosen: _Options, rest: list[str]) -> dict[str, Any]:
+    """Fields of the config for --print-config; only those that were typed where stages with tuned settings have others each."""
+    kind, tuned = _tuned(chosen, rest)
+    stages = _stages(chosen, rest, kind, tuned)
+    if len(stages) == 1:
+        return stages[0].config
+    print("the stages of the tuned settings have the other options; --untuned prints all", file=sys.stderr)
+    typed = scan(kind.config_class, rest, f"ludory train {chosen.algorithm}").words
+    return {name: stages[-1].config[name] for name in typed}
 
 
 def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
@@ -153,7 +166,7 @@ def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
                 )
                 print(f"{file} has {model.num_timesteps:,} timesteps already; ask for more with {longer}")
             continue
-        with _log_on_stderr():
+        with log_on_stderr(), _sampled(model, chosen):
             interrupted = train_to_file(
                 model,
                 timesteps,
@@ -180,6 +193,24 @@ def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
             done = model.num_timesteps + sum(earlier.timesteps for earlier in plan[:-1])
             print_closing(model, file, done, chosen.eval_games, tuned)
     return 0
+
+
+@contextmanager
+def _sampled(model: Any, chosen: _Options) -> Iterator[None]:
+    """Let the samplers of --ray play the games of `model`, which are its own again at the end."""
+    from ludory.cluster.placement import PlacedOn
+
+    if chosen.ray is not None and getattr(model, "samples_in", None) is None:
+        raise OptionError(f"--ray: {chosen.algorithm} runs in one process; ppo and vtrace can sample on a cluster")
+    with PlacedOn(chosen.ray is not None, chosen.address, chosen.ray).open() as workers:
+        if workers is None or chosen.ray is None:
+            yield
+            return
+        model.sample_at(workers, chosen.ray)
+        try:
+            yield
+        finally:
+            model.sampler.close()
 
 
 def _stage_file(file: Path, name: str) -> Path:
@@ -226,38 +257,17 @@ def _stages(chosen: _Options, rest: list[str], kind: Any, tuned: TunedSettings |
     )
 
 
-class _StderrLines(logging.Handler):
-    """One line on stderr per message, above a progress bar."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print a message."""
-        print(f"ludory: {record.getMessage()}", file=sys.stderr)
-
-
-@contextmanager
-def _log_on_stderr() -> Iterator[None]:
-    """Show what algorithms log about a run, such as which of two implementations it takes."""
-    log, handler = logging.getLogger("ludory"), _StderrLines()
-    before = log.level
-    log.setLevel(logging.INFO)
-    log.addHandler(handler)
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(before)
-
-
-def _help(algorithm: str | None) -> int:
+def algorithm_help(options: type[Any], verb: str, algorithm: str | None) -> int:
+    """Show the help of `ludory VERB`, whose options are the dataclass `options`, and that of the algorithm; returns the exit code."""
     with suppress(SystemExit):
-        parse(_Options, ["--help"], "train")
+        parse(options, ["--help"], verb)
     if algorithm is None:
-        print("\nName an algorithm to see its own options: ludory train ppo --help")
+        print(f"\nName an algorithm to see its own options: ludory {verb} ppo --help")
         return 0
     from ludory.plugins import algorithms
 
     print()
-    show_help(algorithms.load(algorithm).config_class, f"ludory train {algorithm}")
+    show_help(algorithms.load(algorithm).config_class, f"ludory {verb} {algorithm}")
     return 0
 
 
@@ -302,9 +312,10 @@ def _model(
         config["init_from"] = str(before)
     if "checkpoint_dir" in config:
         config["checkpoint_dir"] = config["checkpoint_dir"] or str(file.with_suffix(""))
-    _say_settings(chosen, kind, stage, tuned, first=before is None)
     policy = tuned.policy if tuned and chosen.policy == "auto" else chosen.policy
-    return kind(policy, stage.game, **config)
+    model = kind(policy, stage.game, **config)
+    _say_settings(chosen, kind, stage, tuned, first=before is None)
+    return model
 
 
 def _say_settings(chosen: _Options, kind: Any, stage: PlannedStage, tuned: TunedSettings | None, first: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from ludory.atomic import remove_temporaries
 from ludory.claims import claimed, share
-from ludory.data.columns import Columns
+from ludory.cluster.workers import Workers
 from ludory.data.header import TrajectoryHeader, header_of, header_to_json
 from ludory.data.shards import (
     MANIFEST,
@@ -22,17 +23,17 @@ from ludory.data.shards import (
     shard_file,
     shard_number,
     write_manifest,
-    write_shard,
 )
 from ludory.envs.game import Game
-from ludory.envs.make import make_engine
+from ludory.envs.make import NamedGame
 from ludory.errors import CheckpointError, DataError, OptionError
 from ludory.plugins.spec import FOLDER_HEADER, parse_spec
 from ludory.written import WrittenFiles
 
-from .decision_recorder import DecisionRecorder, recorded_columns
+from .decision_recorder import recorded_columns
 from .search_columns import Searches, search_columns
-from .search_record import SearchRecording
+from .search_record import SearchedGames, SearchRecording
+from .units import PlayedShards, Unit, Writing, write_elsewhere, write_here
 
 
 class Recorded(NamedTuple):
@@ -52,6 +53,7 @@ def record_games(
     *,
     shard_games: int,
     progress: Callable[[int], bool | None] | None,
+    workers: Workers | None = None,
 ) -> Recorded:
     """As `ludory.agents.evaluation.record.record`, which hands in how an agent is made: data stands below agents."""
     made.need("a recording", "heads")
@@ -79,11 +81,17 @@ def record_games(
     )
     remove_temporaries(folder)
     manifest = _claimed(Path(folder), Manifest(header, games, shard_games))
-    steps: Iterator[int]
-    if searching:
-        steps = SearchRecording(Path(folder), manifest, made, [players[name] for name in names]).steps()
-    else:
-        steps = _steps(Path(folder), manifest, made, [players[name] for name in seats])
+    by_seat = [players[name] for name in (names if searching else seats)]
+    played = (SearchedGames if searching else PlayedShards)(manifest, made, by_seat)
+    writing: Writing = partial(write_here, manifest.header, played)
+    if workers is not None:
+        unit = Unit(NamedGame.of(made), tuple(names), make_agent, manifest, bool(searching), 0)
+        writing = partial(write_elsewhere, workers, unit)
+    steps = (
+        SearchRecording(Path(folder), manifest, made).steps(writing)
+        if searching
+        else _steps(Path(folder), manifest, writing)
+    )
     done = 0
     for count in steps:
         done += count
@@ -92,7 +100,7 @@ def record_games(
     return Recorded(done, games)
 
 
-def _steps(folder: Path, manifest: Manifest, game: Game, players: Sequence[Any]) -> Iterator[int]:
+def _steps(folder: Path, manifest: Manifest, writing: Writing) -> Iterator[int]:
     """Write missing shards; yields the number of games in each shard, and 0 while only other processes have work.
 
     Raises:
@@ -100,17 +108,18 @@ def _steps(folder: Path, manifest: Manifest, game: Game, players: Sequence[Any])
     """
     written = WrittenFiles()
     written.add(folder / MANIFEST)
-
-    def write(shard: int) -> None:
-        write_shard(shard_file(folder, shard), manifest.header, _play(game, players, manifest, shard))
+    shards = range(manifest.shards)
+    write = writing([shard for shard in shards if not _is_intact(folder, shard, manifest)])
 
     def as_good(file: Path) -> bool:
         if file.name == MANIFEST:
             return manifest.stands_in(folder)
         return _is_intact(folder, shard_number(file), manifest)
 
-    shards = range(manifest.shards)
-    for shard in share(shards, lambda k: shard_file(folder, k), lambda k: _is_intact(folder, k, manifest), write):
+    def make(shard: int) -> None:
+        write(shard, shard_file(folder, shard))
+
+    for shard in share(shards, lambda k: shard_file(folder, k), lambda k: _is_intact(folder, k, manifest), make):
         if shard is not None:
             written.add(shard_file(folder, shard))
             written.check(RECENT, as_good)
@@ -129,18 +138,6 @@ def _is_intact(folder: Path, shard: int, manifest: Manifest) -> bool:
         and index.header == manifest.header
         and np.array_equal(index.games[: len(wanted)], np.asarray(wanted))
     )
-
-
-def _play(game: Game, players: Sequence[Any], manifest: Manifest, shard: int) -> Columns:
-    """Play the games of a shard. Agents are seeded first, so that the result does not depend on earlier shards."""
-    first, seed = shard * manifest.shard_games, manifest.header.seed or 0
-    for seat, player in enumerate(players):
-        if player not in players[:seat]:
-            player.seed(int(np.random.SeedSequence([seed, seat]).generate_state(1)[0]))
-    engine = make_engine(game, manifest.games_in(shard), seed=seed, first_game=first)
-    columns = DecisionRecorder(game, engine, players).play(first, seed)
-    engine.close()
-    return columns
 
 
 def checkpoint_hashes(names: Sequence[str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from ludory.data.shards import (
     read_unit,
     shard_file,
     shard_number,
-    write_shard,
     write_table,
 )
 from ludory.envs.game import Game
@@ -50,19 +49,20 @@ class SearchRecording:
         folder: of the set.
         manifest: what the set is to hold.
         game: the game to play.
-        players: one for every seat, or one for all.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, game: Game, players: Sequence[Any]) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, game: Game) -> None:
         self._folder, self._manifest, self._game = folder, manifest, game
         self._written = WrittenFiles()
         self._written.add(folder / MANIFEST)
-        self._players = [_as_partner(player, number, players, manifest) for number, player in enumerate(players)]
 
-    def steps(self) -> Iterator[int]:
-        """Play missing games that no other process is playing; yields the number of games found or made.
+    def steps(self, writing: Callable[[Sequence[int]], Callable[[int, Path], None]]) -> Iterator[int]:
+        """Write missing games that no other process is playing; yields the number of games found or made.
 
         These are the games on disk of each shard, then 1 for each game, and 0 while only other processes have work.
+
+        Args:
+            writing: returns a function that plays a game and writes its file, given the numbers of all missing games.
 
         Raises:
             OutputError: files were removed or replaced. Recent ones are checked after each game, and all of them at the end.
@@ -76,7 +76,12 @@ class SearchRecording:
             if not left[shard]:
                 self._join(shard)
         missing = [(shard, number) for shard in left for number in sorted(left[shard])]
-        for game in share(missing, self._file, self._is_there, self._make):
+        write = writing([number for _, number in missing])
+
+        def make(game: tuple[int, int]) -> None:
+            write(game[1], self._file(game))
+
+        for game in share(missing, self._file, self._is_there, make):
             if game is not None:
                 self._written.add(self._file(game))
                 self._written.check(RECENT, self._as_good)
@@ -90,9 +95,6 @@ class SearchRecording:
 
     def _file(self, game: tuple[int, int]) -> Path:
         return game_file(self._folder, *game)
-
-    def _make(self, game: tuple[int, int]) -> None:
-        write_shard(self._file(game), self._manifest.header, self._play(game[1]))
 
     def _is_there(self, game: tuple[int, int]) -> bool:
         """Whether the game is in its own file or in its shard. The order matters, since another process may be joining them."""
@@ -146,7 +148,22 @@ class SearchRecording:
             singles.rmdir()
         self._written.add(target)
 
-    def _play(self, number: int) -> Columns:
+
+class SearchedGames:
+    """Plays single games in which a seat searches; game k depends only on agents, game, seed and k.
+
+    Args:
+        manifest: what the set is to hold.
+        game: the game to play.
+        players: one for every seat, or one for all.
+    """
+
+    def __init__(self, manifest: Manifest, game: Game, players: Sequence[Any]) -> None:
+        self._manifest, self._game = manifest, game
+        self._players = [_as_partner(player, number, players, manifest) for number, player in enumerate(players)]
+
+    def play(self, number: int) -> Columns:
+        """The decisions of game `number`, with the columns of `search_columns`."""
         seed, facts = self._manifest.header.seed or 0, self._game.facts
         players = self._seated(number)
         for seat, player in enumerate(players):

@@ -18,6 +18,8 @@ from ludory.envs.make import make_game
 from ludory.envs.pictures import plain, text_picture
 from ludory.errors import OptionError
 
+from .moments import moment
+
 PLACEHOLDER = "{{data}}"
 
 
@@ -54,13 +56,20 @@ def replay_html(replay: Replay, seat: int | None = None, game: Game | None = Non
         OptionError: there is no such seat.
         ReplayError: the game does not go as recorded under the rules of this version.
     """
+    return filled_page(replay_content(replay, seat, game, every_view=every_view))
+
+
+def replay_content(
+    replay: Replay, seat: int | None = None, game: Game | None = None, *, every_view: bool = True
+) -> dict[str, Any]:
+    """The data of the page, as JSON values; arguments and errors as of `replay_html`."""
     game = game or make_game(replay.game, **replay.options)
     if seat is not None and not 0 <= seat < game.facts.players:
         raise OptionError(f"seat={seat!r}: must be None or 0 to {game.facts.players - 1}")
     seats = range(game.facts.players) if game.facts.hidden_information else []
     views: list[int | None] = [None, *seats] if every_view else [seat]
     lines = LineTable()
-    content = {
+    return {
         "title": f"{game.facts.name}, {_returns(game, replay.returns)}{'' if replay.finished else ', left before its end'}",
         "subtitle": ", ".join(f"seat {number}: {name}" for number, name in enumerate(replay.agents)),
         "about": {
@@ -76,14 +85,19 @@ def replay_html(replay: Replay, seat: int | None = None, game: Game | None = Non
         "speed": game.pace,
         "lines": lines.lines,
     }
-    return filled_page(content)
 
 
 def filled_page(content: dict[str, Any]) -> str:
     """The page to step through pictures; content: JSON values as in `replay_html`."""
     data = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")  # no text may end the script element
     page = resources.files(__package__).joinpath("replay.html").read_text(encoding="utf-8")
-    return page.replace("{{style}}", page_style()).replace(PLACEHOLDER, data)
+    page = page.replace("{{style}}", page_style()).replace("{{player}}", player_script())
+    return page.replace(PLACEHOLDER, data)
+
+
+def player_script() -> str:
+    """The script that steps through the positions."""
+    return resources.files(__package__).joinpath("player.js").read_text(encoding="utf-8")
 
 
 def framed_page(page: str, height: int = 720) -> str:
@@ -92,15 +106,19 @@ def framed_page(page: str, height: int = 720) -> str:
 
 
 def _positions(replay: Replay, game: Game, views: Sequence[int | None], lines: LineTable) -> Iterator[dict[str, Any]]:
-    returns, told = np.zeros(game.facts.players), Narrator(game)
+    returns, told, before = np.zeros(game.facts.players), Narrator(game), dict[str, Any]()
+    shared = game.facts.reward == "shared"
     for number, (engine, move) in enumerate(zip(frames(replay, game), [None, *replay.moves], strict=True)):
         rewards = np.asarray(engine.rewards[0]) if number else np.zeros_like(returns)
-        returns += rewards
+        info, grown = game.info(engine.state, 0), returns + rewards
+        found = moment(before, info, returns.tolist(), grown.tolist(), shared) if number else ""
+        returns, before = grown, info
         yield {
             "move": told(engine, move),
             "gain": _gain(game, rewards),
             "returns": _returns(game, returns.tolist()),
-            "info": game.info(engine.state, 0),
+            "info": info,
+            "moment": found,
             **_pictures(game, engine.state, views, lines),
         }
 

@@ -17,6 +17,7 @@ from ludory.envs import (
     header,
     kernel,
 )
+from ludory.envs.pictures import clickable, svg_document
 
 HEAPS, LARGEST = 3, 5
 
@@ -70,6 +71,17 @@ def observe(state, i, seat, out):
             out[heap * largest + k] = 1
 
 
+def draw_svg(state, i, seat):
+    """The heaps in rows; a click on a stick takes it and all to the right of it."""
+    largest, lines = state.sizes.shape[1], []
+    for heap, count in enumerate(state.heaps[i].tolist()):
+        for stick in range(count):
+            action = heap * largest + count - stick - 1
+            mark = f'<rect x="{60 + 44 * stick}" y="{16 + 90 * heap}" width="26" height="74" rx="8" fill="#d9a05b"/>'
+            lines.append(clickable([action], mark))
+    return svg_document(100 + 44 * largest, 10 + 90 * len(state.heaps[i]), "Nim", "", "#22303c", lines)
+
+
 def make_game(heaps: int = HEAPS, largest: int = LARGEST) -> Game:
     """Nim with `heaps` heaps of at most `largest` sticks."""
     size = heaps * largest
@@ -92,5 +104,6 @@ def make_game(heaps: int = HEAPS, largest: int = LARGEST) -> Game:
         | {"heaps": Field("int32", (heaps,), low=0, high=largest), "sizes": Field("int8", (largest,))},
         kernels=Kernels(reset, step, legal, observe),
         action_name=lambda head, action: f"take {action % largest + 1} from heap {action // largest + 1}",
+        svg=draw_svg,
         text=lambda state, i, seat: " ".join("|" * int(heap) or "-" for heap in state.heaps[i]),
     )

@@ -8,7 +8,7 @@ from ludory.agents.texas42.bidding.make_probability import BIDS, Chances
 from ludory.charts.drawing import Drawing, Mark, Path, Rectangle, Words
 from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES, tiles_of
 
-from .texas42_tiles import ACCENT, FAINT, GROUND, INK, LINE, blend, domino
+from .tiles import ACCENT, FAINT, GROUND, INK, LINE, blend, domino
 
 WIDTH, HEIGHT = 1120, 800
 LEFT, TOP, CELL_WIDTH, CELL_HEIGHT = 130, 190, 58, 30

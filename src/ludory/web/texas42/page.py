@@ -12,7 +12,7 @@ from ludory.envs.pictures import plain
 from ludory.envs.texas42.pictures.text import draw_text
 from ludory.envs.texas42.tiles import DECLARATIONS, TILE_NAMES
 
-from .texas42_frames import frame
+from .frames import frame
 
 
 def eq_page(game: EqGame, seat: int | None = None) -> str:

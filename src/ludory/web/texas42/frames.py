@@ -7,7 +7,7 @@ from ludory.data.formats.texas42.eq_view import DecisionView, SlotView
 from ludory.envs.texas42.sight import suit_name
 from ludory.envs.texas42.tiles import CALLED, FOLLOW, SUIT_NAMES
 
-from .texas42_tiles import ACCENT, BAD, FAINT, GHOST, GOLD, GOOD, GROUND, INK, LINE, PANEL, blend, domino
+from .tiles import ACCENT, BAD, FAINT, GHOST, GOLD, GOOD, GROUND, INK, LINE, PANEL, blend, domino
 
 WIDTH, HEIGHT = 1100, 640
 HAND_LEFT, PITCH, TILE, HAND_TOP = 66, 92, 36, 84

@@ -1,0 +1,203 @@
+"""`RayWorkers`: tasks and actors on the machines of a Ray cluster. All of Ray that Ludory uses is in this folder."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import cloudpickle
+
+from ludory.errors import LostWorkerError, PluginError
+
+from .failure import LostWork, lost_with, own_error
+from .placement import AUTO, LOCAL
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+LOG = logging.getLogger("ludory.cluster")
+AHEAD = 2
+"""Tasks that are handed out for each core, so that none waits for its next one."""
+OBJECT_STORE = 256 << 20
+"""Bytes of the object store of a cluster that is started here."""
+PATIENCE = 15.0
+"""Seconds without a free machine after which the log says so."""
+ONE_THREAD = ("LUDORY_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+INSTALL = 'Ray is not installed; type: pip install "ludory[ray]"'
+
+
+class RayWorkers:
+    """The cores of a Ray cluster, one part of a job at a time on each.
+
+    Args:
+        address: see `PlacedOn.address`.
+        cores: of a cluster that is started here; None: all of this machine.
+
+    Raises:
+        PluginError: Ray is not installed.
+        LostWorkerError: there is no such cluster.
+    """
+
+    def __init__(self, address: str = LOCAL, cores: int | None = None) -> None:
+        self._ray, self._ours = connected(address, cores)
+        self._run = self._ray.remote(num_cpus=1, max_retries=0, scheduling_strategy="SPREAD")(_run)
+        self._host = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD")(
+            Host
+        )
+
+    @property
+    def count(self) -> int:
+        """As `Workers.count`: the cores of the cluster as it is now, at least 1."""
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    def close(self) -> None:
+        """Leave the cluster, unless this process was connected before; one that was started here is stopped."""
+        if self._ours:
+            self._ray.shutdown()
+
+    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
+        """As `Workers.map`; about `AHEAD` tasks a core are handed out, results that come early wait for their turn."""
+        blob = self._ray.put(cloudpickle.dumps(function))
+        left, losses = enumerate(tasks), LostWork("task")
+        running: dict[Any, tuple[int, T]] = {}
+        done: dict[int, R] = {}
+        following, exhausted = 0, False
+        try:
+            while True:
+                while not exhausted and len(running) + len(done) < AHEAD * self.count + 2:
+                    one = next(left, None)
+                    if one is None:
+                        exhausted = True
+                    else:
+                        running[self._run.remote(blob, one[1])] = one
+                while following in done:
+                    yield done.pop(following)
+                    following += 1
+                if not running:
+                    if exhausted and not done:
+                        return
+                    continue
+                for ref in self._finished(list(running)):
+                    number, task = running.pop(ref)
+                    try:
+                        done[number] = self._ray.get(ref)
+                    except Exception as error:
+                        if not lost_with(error):
+                            raise own_error(error) from None
+                        losses.add(number, error)
+                        running[self._run.remote(blob, task)] = number, task
+        finally:
+            for ref in running:
+                self._ray.cancel(ref, force=True)
+
+    def _finished(self, refs: list[Any]) -> list[Any]:
+        """Some that are done; says so where no machine is left for a while."""
+        while True:
+            ready, _ = self._ray.wait(refs, num_returns=1, timeout=PATIENCE)
+            if ready:
+                return list(ready)
+            if not self._ray.cluster_resources().get("CPU"):
+                LOG.warning("no machine of the cluster is left; waiting for one to join")
+
+    def share(self, value: T) -> Any:
+        """As `Workers.share`: in the object store of this machine, copied to others when they need it."""
+        return self._ray.put(value)
+
+    def actor(self, make: Callable[..., object], *args: Any) -> RayActor:
+        """As `Workers.actor`; it takes a core for itself."""
+        return RayActor(self._ray, self._host.remote(cloudpickle.dumps(make), *args))
+
+    def first(self, pending: Sequence[Any]) -> int:
+        """As `Workers.first`."""
+        refs = [one.ref for one in pending]
+        return refs.index(self._finished(refs)[0])
+
+
+class RayActor:
+    """As `Actor`, in a process of its own."""
+
+    def __init__(self, ray: Any, handle: Any) -> None:
+        self._ray, self._handle = ray, handle
+
+    def call(self, method: str, *args: Any) -> RayPending:
+        """As `Actor.call`."""
+        return RayPending(self._ray, self._handle.call.remote(method, *args))
+
+    def close(self) -> None:
+        """As `Actor.close`."""
+        self._ray.kill(self._handle)
+
+
+class RayPending:
+    """As `Pending`."""
+
+    def __init__(self, ray: Any, ref: Any) -> None:
+        self._ray, self.ref = ray, ref
+
+    def result(self) -> Any:
+        """As `Pending.result`."""
+        try:
+            return self._ray.get(self.ref)
+        except Exception as error:
+            if lost_with(error):
+                raise LostWorkerError(f"a worker is gone: {str(error).strip().splitlines()[0]}") from error
+            raise own_error(error) from None
+
+
+class Host:
+    """Holds an object in a worker, and calls its methods."""
+
+    def __init__(self, make: bytes, *args: Any) -> None:
+        _one_thread()
+        self._held = cloudpickle.loads(make)(*args)
+
+    def call(self, method: str, *args: Any) -> Any:
+        """Call a method of the object."""
+        return getattr(self._held, method)(*args)
+
+
+def _run(function: bytes, task: Any) -> Any:
+    """Run a task in a worker."""
+    _one_thread()
+    return cloudpickle.loads(function)(task)
+
+
+def _one_thread() -> None:
+    """One thread a worker: the cluster has one worker a core. Called before the libraries are imported that read it."""
+    for name in ONE_THREAD:
+        os.environ[name] = "1"
+
+
+def connected(address: str, cores: int | None = None) -> tuple[Any, bool]:
+    """The module `ray`, connected to the cluster at `address`, and whether that was done here and not before.
+
+    Raises:
+        PluginError: Ray is not installed.
+        LostWorkerError: there is no such cluster.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray
+    except ImportError as error:
+        raise PluginError(INSTALL) from error
+    if ray.is_initialized():
+        return ray, False
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "namespace": "ludory"}
+    try:
+        if address == LOCAL:
+            ray.init(address=LOCAL, num_cpus=cores, include_dashboard=False, object_store_memory=OBJECT_STORE, **quiet)
+        else:
+            ray.init(address=address, **quiet)
+    except (ConnectionError, OSError, RuntimeError, ValueError) as error:
+        cure = (
+            "start one on this machine with `ray start --head`, or leave --address out"
+            if address == AUTO
+            else "see that `ray start --head --port=PORT` runs there, and that this machine reaches it"
+        )
+        raise LostWorkerError(
+            f"no Ray cluster at {address!r} ({str(error).strip().splitlines()[0]}); {cure}"
+        ) from error
+    return ray, True

@@ -1,0 +1,179 @@
+"""A whole game judged move by move: the value at every decision, and what each move cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ludory.data.playthrough import Narrator
+from ludory.data.replay import Replay
+from ludory.envs.chance import hash_rows
+from ludory.envs.engine.protocol import on_host
+from ludory.envs.game import Game
+from ludory.envs.hanabi.rules import step as hanabi_step
+from ludory.envs.hanabi.sight import COLOR_NAMES
+from ludory.envs.hanabi.state import CARD, DISCARD, KIND, PLAY, SCORED
+from ludory.envs.make import make_game
+from ludory.errors import OptionError
+
+from .choose import analyst_for, usual_agent
+from .positions import StudiedPosition, positions
+from .searches import Analyst, key_at
+
+ROLLOUTS = 1000
+"""Rollouts that choose the best move of a decision; as many others measure what the played one cost."""
+MOST_JUDGED = 60
+"""Most positions of a game in which all seats move at once that are judged."""
+SURE = 2.0
+"""Standard errors by which a move must be worse to be called a mistake."""
+
+
+class JudgedMove(NamedTuple):
+    """One decision of a recorded game."""
+
+    number: int
+    """Number of moves made before it: the position from which `/analyse` shows it."""
+    seat: int
+    words: str
+    """The move in words."""
+    best: str
+    """The best move found, in words."""
+    value: float
+    """Of the best move, for `seat`."""
+    level: float
+    """The same for the side that the graph shows: that of seat 0, or of all seats under a shared reward."""
+    stderr: float
+    """Of `value`."""
+    loss: float
+    """How much worse the played move is; about 0 or below for a good one."""
+    loss_stderr: float
+    unit: str
+
+    @property
+    def mistake(self) -> bool:
+        """Whether the move is surely worse than the best one."""
+        return self.loss > 1e-9 and self.loss > SURE * self.loss_stderr
+
+    def told(self) -> str:
+        """The move and its cost, such as "-1.8 points: seat 0 discarded R4 from slot 2, the last red 4"."""
+        cost = "no solution is left" if np.isinf(self.loss) else f"{-self.loss:.2g} {self.unit.split(',')[0]}"
+        return f"{cost}: {self.words}"
+
+
+def review(
+    replay: Replay,
+    rollouts: int = ROLLOUTS,
+    seed: int = 0,
+    agent: str | None = None,
+    view: int | None = None,
+    game: Game | None = None,
+    first: int = 0,
+) -> Iterator[JudgedMove]:
+    """Yield the decisions of a game as they are judged.
+
+    One half of the rollouts chooses the best move, the other half measures how much worse the played one is, so that the loss is not
+    biased by the choice.
+
+    Args:
+        replay: the recorded game.
+        rollouts: of each half.
+        seed: of all draws.
+        agent: plays on in rollouts, see `analyst_for`.
+        view: judge only decisions of this seat, by what it may know; None: all.
+        game: the game itself, if its id is not registered.
+        first: number of the first decision to judge.
+
+    Raises:
+        OptionError: as `analyst_for`.
+        ReplayError: the game does not go as recorded.
+    """
+    game = game or make_game(replay.game, **replay.options)
+    seats = None if view is None else [view]
+    analyst = analyst_for(game, agent or usual_agent(game, replay.agents), seats)
+    told = Narrator(game, view)
+    every = max(1, -(-len(replay.moves) // MOST_JUDGED)) if game.facts.simultaneous else 1
+    waiting: tuple[StudiedPosition, JudgedMove] | None = None
+    for position in positions(replay, game):
+        words = told(position.engine, replay.moves[position.number - 1] if position.number else None)
+        if waiting:
+            yield waiting[1]._replace(words=words + _last_copy(position))
+            waiting = None
+        if position.move is None:
+            return
+        wanted = position.number % every == 0 and position.number >= first
+        if wanted and (game.facts.simultaneous or view is None or position.to_move == view):
+            judged = _judged(analyst, position, rollouts, seed)
+            if judged:
+                waiting = position, judged
+        analyst.follow(position)
+
+
+def _judged(analyst: Analyst, position: StudiedPosition, rollouts: int, seed: int) -> JudgedMove | None:
+    """The decision at a position, its words left out; None where no values can be found."""
+    assert position.move is not None
+    key = key_at(position, seed)
+    try:
+        search = analyst.search(position, key)
+    except OptionError:
+        return None
+    found = search.run(rollouts)
+    best, second = found.best, search
+    if not search.done and position.move.action in found.moves:
+        second = analyst.search(position, int(hash_rows(key, 1)))
+    measured = second.run(rollouts)
+    played = found.moves.index(position.move.action) if position.move.action in found.moves else best
+    loss = second.difference(best, played)
+    if np.isnan(loss.mean):  # no solution is left, whatever is played
+        loss = loss._replace(mean=0.0)
+    return JudgedMove(
+        position.number,
+        found.seat,
+        "",
+        found.names[best],
+        float(measured.values[best]),
+        sign_of(position.game, found.seat) * float(measured.values[best]),
+        float(measured.stderrs[best]),
+        loss.mean,
+        loss.stderr,
+        found.unit,
+    )
+
+
+def sign_of(game: Game, seat: int) -> int:
+    """1 if a seat is on the side that the graph shows, -1 if it is on the other one; 1 in games of more than two sides."""
+    facts = game.facts
+    sides = facts.teams or tuple(range(facts.players))
+    if facts.reward != "zero_sum" or len(set(sides)) != 2:
+        return 1
+    return 1 if sides[seat] == sides[0] else -1
+
+
+def _last_copy(position: StudiedPosition) -> str:
+    """Words on what a move of Hanabi has lost for good; "" if nothing."""
+    game, state = position.game, position.engine.state
+    if not game.has_kernel("step", hanabi_step):
+        return ""
+    last = on_host(state.last)[0]
+    lost = int(last[KIND]) == DISCARD or (int(last[KIND]) == PLAY and not last[SCORED])
+    card, ranks = int(last[CARD]), state.discards.shape[1] // state.fireworks.shape[1]
+    color, rank = divmod(card, ranks)
+    copies = 3 if rank == 0 else 1 if rank == 4 else 2
+    if not lost or int(on_host(state.discards)[0, card]) < copies or int(on_host(state.fireworks)[0, color]) > rank:
+        return ""
+    return f", the last {COLOR_NAMES[color]} {rank + 1}"
+
+
+def mistakes(judged: list[JudgedMove], most: int = 5) -> list[JudgedMove]:
+    """The moves that cost most, the worst first."""
+    return sorted((one for one in judged if one.mistake), key=lambda one: -one.loss)[:most]
+
+
+def as_json(judged: JudgedMove) -> dict[str, Any]:
+    """A decision as JSON values; infinite numbers become null."""
+    return {name: _number(value) for name, value in judged._asdict().items()} | {"mistake": judged.mistake}
+
+
+def _number(value: Any) -> Any:
+    return None if isinstance(value, float) and not np.isfinite(value) else value

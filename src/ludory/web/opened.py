@@ -1,0 +1,121 @@
+"""Games that pages open by an id: tables `t-...`, recorded games `g-...`, and pasted ones `s-...`, which are kept in files."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ludory.errors import DataError, UnknownIdError
+
+if TYPE_CHECKING:
+    from ludory.data.replay import Replay
+
+    from .app import Surroundings
+
+MOST_KEPT = 500
+"""Pasted games that are kept; the oldest go first."""
+MOST_MOVES = 5_000
+"""Longest game that pages show."""
+_ID = re.compile(r"s-[0-9a-f]{16}")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedGame:
+    """A game and who may see what of it."""
+
+    id: str
+    replay: Replay
+    limited_to: int | None
+    """The seat whose knowledge may be shown; None: everything."""
+    growing: bool
+    """Whether the game goes on."""
+    address: str
+    """Page that it comes from; "" if there is none."""
+
+    def view(self, asked: int | None) -> int | None:
+        """The view to show to somebody who asked for that of a seat, or for everything (None)."""
+        return asked if self.limited_to is None else self.limited_to
+
+
+class KeptGames:
+    """Pasted games as replay files in a folder, named by their content.
+
+    Args:
+        folder: created with the first game.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def add(self, replay: Replay) -> str:
+        """Keep a game; returns its id."""
+        from ludory.data.replay import replay_json, write_replay
+
+        id = f"s-{hashlib.sha256(replay_json(replay).encode()).hexdigest()[:16]}"
+        self._folder.mkdir(parents=True, exist_ok=True)
+        write_replay(self._folder / f"{id}.json", replay)
+        kept = sorted(self._folder.glob("s-*.json"), key=lambda file: file.stat().st_mtime)
+        for file in kept[:-MOST_KEPT]:
+            with suppress(OSError):
+                file.unlink()
+        return id
+
+    def get(self, id: str) -> Replay:
+        """The game of an id.
+
+        Raises:
+            UnknownIdError: there is none.
+        """
+        from ludory.data.replay import read_replay
+
+        file = self._folder / f"{id}.json"
+        if not _ID.fullmatch(id) or not file.is_file():
+            raise UnknownIdError("There is no such game. Paste its replay on the page of the analysis once more.")
+        return read_replay(file)
+
+
+def open_game(around: Surroundings, id: str, own_seats: Any) -> OpenedGame:
+    """The game of an id.
+
+    Args:
+        around: of the server.
+        id: t-<table>, g-<recorded game> or s-<pasted game>.
+        own_seats: `own_seats(table)`: the seats of a table that the visitor plays.
+
+    Raises:
+        UnknownIdError: there is no such game.
+        DataError: the game is too long, or hides from the visitor what is needed to show it.
+    """
+    kind = id.partition("-")[0]
+    if kind == "t":
+        opened = _opened_table(around, id, own_seats)
+    elif kind == "s":
+        opened = OpenedGame(id, KeptGames(around.settings.tables / "pasted").get(id), None, False, "")
+    elif kind == "g":
+        from .recorded import find_game
+
+        opened = OpenedGame(id, find_game(around.settings, id), None, False, "/games")
+    else:
+        raise UnknownIdError("There is no such game. Tables and recorded games have links to their analysis.")
+    if len(opened.replay.moves) > MOST_MOVES:
+        raise DataError(f"this game has {len(opened.replay.moves):,} moves; pages show games of at most {MOST_MOVES:,}")
+    return opened
+
+
+def _opened_table(around: Surroundings, id: str, own_seats: Any) -> OpenedGame:
+    table = around.tables.get(id.removeprefix("t-"))
+    with table.lock:
+        position = around.tables.position(table)
+        replay, over = around.tables.replay(table), position.over
+    limited = None
+    if not over and position.game.facts.hidden_information and table.humans:
+        own = own_seats(table)
+        if not own:
+            raise DataError("This game hides cards, so only its players may analyse it before its end.")
+        deciding = [seat for seat in position.deciding() if seat in own]
+        limited = (deciding or own)[0]
+    return OpenedGame(id, replay, limited, not over, f"/table/{table.id}")

@@ -1,0 +1,105 @@
+"""`/watch`: see agents play, or any game again."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from ludory.errors import DataError, OptionError
+from ludory.web.opened import OpenedGame
+from ludory.web.safety import with_form
+
+from .analyse import opened_game
+from .choices import read_agent
+
+MOST_SEED = 10**9
+MOST_PICTURES = 2_000
+"""Pictures of a page; of longer games it shows only the view of everything."""
+
+
+def start(request: Request) -> Response:
+    """The page to choose who plays."""
+    from ludory.plugins import agents, games
+
+    around = request.app.state.ludory
+    recent = [table for table in around.tables.recent(30) if not table.humans or table.finished][:12]
+    known = [id for id in agents.ids() if id != "human"]
+    page: Response = around.render(request, "watch_start.html", games=games.ids(), agents=known, tables=recent)
+    return page
+
+
+def let_play(request: Request, form: dict[str, str]) -> Response:
+    """Start a table of agents, and watch it."""
+    from ludory.agents.make import make_agent
+    from ludory.envs.make import make_game
+
+    around = request.app.state.ludory
+    game = make_game(form.get("game", "").strip()[:200])
+    seed = form.get("seed", "").strip() or str(secrets.randbelow(MOST_SEED))
+    if not (seed.isascii() and seed.isdecimal() and int(seed[:10]) <= MOST_SEED):
+        raise OptionError(f"seed={seed[:20]!r}: must be a number from 0 to {MOST_SEED}")
+    names = [
+        read_agent(name.strip(), around.settings.runs) for name in form.get("agents", "").split(";") if name.strip()
+    ]
+    players = game.facts.players
+    if len(names) not in (1, players):
+        raise OptionError(
+            f"{game.name} has {players} seats: name one agent for all, or {players} separated by semicolons"
+        )
+    for name in set(names):
+        make_agent(name, game)
+    table = around.tables.start(game.id, {}, int(seed), names * (players // len(names)))
+    return RedirectResponse(f"/watch/t-{table.id}", 303)
+
+
+def watch(request: Request) -> Response:
+    """The page."""
+    opened = opened_game(request)
+    content = _content(opened)
+    data = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")  # no text may end the script element
+    page: Response = request.app.state.ludory.render(request, "watch.html", opened=opened, content=content, data=data)
+    return page
+
+
+def positions(request: Request) -> Response:
+    """The data of a game that has more than `?have=` positions; nothing as long as it has not."""
+    opened, have = opened_game(request), request.query_params.get("have", "0")
+    if not (have.isascii() and have.isdecimal()):
+        raise HTTPException(400, "have: must be a number of positions")
+    if opened.growing and len(opened.replay.moves) + 1 <= int(have[:9]):
+        return Response(status_code=204)
+    return JSONResponse(_content(opened))
+
+
+def _content(opened: OpenedGame) -> dict[str, Any]:
+    from ludory.data.viewing.replay_page import replay_content
+    from ludory.envs.make import make_game
+
+    if opened.limited_to is not None:
+        raise DataError("This game hides cards and goes on. Watch it once it is over, or look at its table.")
+    game = make_game(opened.replay.game, **opened.replay.options)
+    small = len(opened.replay.moves) * game.facts.players <= MOST_PICTURES
+    content = replay_content(opened.replay, game=game, every_view=small)
+    return content | ({"more": f"/watch/{opened.id}/positions", "start": 10**9} if opened.growing else {})
+
+
+def player(request: Request) -> Response:
+    """The script of the page, the one that `ludory watch --html` writes into its pages."""
+    from ludory.data.viewing.replay_page import player_script
+
+    return Response(player_script(), media_type="text/javascript", headers={"cache-control": "no-cache"})
+
+
+routes = [
+    Route("/watch", start),
+    Route("/watch", with_form(let_play), methods=["POST"]),
+    Route("/watch/player.js", player),
+    Route("/watch/{id}", watch),
+    Route("/watch/{id}/positions", positions),
+]

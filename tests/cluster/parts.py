@@ -1,0 +1,43 @@
+"""Functions and objects that workers run in the tests."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from ludory.errors import OptionError
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def slow_square(number: int) -> int:
+    time.sleep(0.3)
+    return number * number
+
+
+def refuse(number: int) -> int:
+    raise OptionError(f"{number}: not today")
+
+
+def die(number: int) -> int:
+    os.kill(os.getpid(), 9)
+    return number
+
+
+class Counter:
+    """Counts its calls."""
+
+    def __init__(self, start: int) -> None:
+        self.count = start
+
+    def add(self, number: int) -> int:
+        self.count += number
+        return self.count
+
+    def refuse(self) -> None:
+        raise OptionError("not today")
+
+    def die(self) -> None:
+        os.kill(os.getpid(), 9)

@@ -1,0 +1,94 @@
+"""Evaluations and recordings at workers give the numbers and files of one process, also when workers and nodes are killed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cluster.conftest import Killer, TwoNodes
+
+import ludory
+from ludory.agents.evaluation.cross_play import cross_play
+from ludory.agents.evaluation.record import record
+from ludory.cli import main
+from ludory.cluster.workers import InProcess, Workers
+
+GAME = "HanabiTiny2P-v0"
+AGENTS = ("random", "hanabi/iggi")
+
+
+@pytest.fixture(params=["in process", "ray"])
+def workers(request: pytest.FixtureRequest) -> Workers:
+    found: Workers = InProcess() if request.param == "in process" else request.getfixturevalue("ray_workers")
+    return found
+
+
+@pytest.fixture(scope="session")
+def network(tmp_path_factory: pytest.TempPathFactory) -> str:
+    file = tmp_path_factory.mktemp("network") / "model.ludory"
+    ludory.make_algorithm("ppo", env=GAME, num_envs=8, n_steps=4, seed=1).save(file)
+    return str(file)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize("rotate", [False, True])
+def test_an_evaluation_has_the_numbers_of_one_process(workers: Workers, network: str, rotate: bool) -> None:
+    for agents in ([network, "random"], ["hanabi/iggi", network]):
+        here = ludory.evaluate(agents, GAME, 90, seed=3, batch=20, rotate=rotate)
+        there = ludory.evaluate(agents, GAME, 90, seed=3, batch=20, rotate=rotate, workers=workers)
+        np.testing.assert_array_equal(here.returns, there.returns)
+        assert here.estimates() == there.estimates()
+
+
+def test_cross_play_has_the_numbers_of_one_process(workers: Workers, network: str) -> None:
+    agents = [*AGENTS, network, "random"]  # twice the same spec: two agents with draws of their own
+    here = cross_play(agents, GAME, 60, seed=2)
+    there = cross_play(agents, GAME, 60, seed=2, batch=25, workers=workers)
+    np.testing.assert_array_equal(here.returns, there.returns)
+
+
+@pytest.mark.parametrize("agents", [AGENTS, ("sparta(hanabi/iggi, rollouts=20)",)])
+def test_a_recording_is_the_same_byte_for_byte(workers: Workers, agents: Any, tmp_path: Path) -> None:
+    games, shard = (60, 7) if len(agents) > 1 else (6, 2)
+    record(list(agents), GAME, games, tmp_path / "here", seed=1, shard_games=shard)
+    record(list(agents), GAME, games, tmp_path / "there", seed=1, shard_games=shard, workers=workers)
+    assert files(tmp_path / "here") == files(tmp_path / "there")
+
+
+def test_a_recording_goes_on_where_it_stopped(workers: Workers, tmp_path: Path) -> None:
+    record(list(AGENTS), GAME, 40, tmp_path / "here", shard_games=5)
+    stopped = record(
+        list(AGENTS), GAME, 40, tmp_path / "there", shard_games=5, workers=workers, progress=lambda games: True
+    )
+    assert 0 < stopped.games < 40
+    record(list(AGENTS), GAME, 40, tmp_path / "there", shard_games=5, workers=workers)
+    assert files(tmp_path / "here") == files(tmp_path / "there")
+
+
+def test_kills_of_workers_and_nodes_lose_nothing(two_nodes: TwoNodes, tmp_path: Path) -> None:
+    """No file but whole ones is ever visible, and in the end there are those of one process."""
+    agent = "sparta(hanabi/iggi, rollouts=400)"
+    record(agent, GAME, 24, tmp_path / "here", seed=5, shard_games=6)
+    with Killer(two_nodes, seed=2, pause=0.7, most=6, node_share=0.3) as killer:
+        record(agent, GAME, 24, tmp_path / "there", seed=5, shard_games=6, workers=two_nodes.workers)
+    assert killer.kills
+    assert files(tmp_path / "here") == files(tmp_path / "there")
+
+
+def test_the_commands_take_ray(two_nodes: TwoNodes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["eval", *AGENTS, "--game", GAME, "--games", "80", "--block", "20", "--json"]
+    found = []
+    for more in ([], ["--ray"]):
+        assert main([*command, *more]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0] == found[1]
+    for more in ([], ["--ray"]):
+        folder = tmp_path / ("there" if more else "here")
+        assert main(["record", *AGENTS, "--game", GAME, "--games", "20", "--out", str(folder), *more]) == 0
+    assert files(tmp_path / "here") == files(tmp_path / "there")

@@ -1,0 +1,106 @@
+"""`Workers`: the promises that both implementations keep."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from cluster import parts
+from cluster.conftest import Killer, TwoNodes
+
+from ludory.cluster.failure import LostWork
+from ludory.cluster.placement import PlacedOn
+from ludory.cluster.workers import InProcess, Workers
+from ludory.errors import LostWorkerError, OptionError
+
+
+@pytest.fixture(params=["in process", "ray"])
+def workers(request: pytest.FixtureRequest) -> Workers:
+    found: Workers = InProcess() if request.param == "in process" else request.getfixturevalue("ray_workers")
+    return found
+
+
+def test_results_come_in_the_order_of_the_tasks(workers: Workers) -> None:
+    assert list(workers.map(parts.square, range(40))) == [number**2 for number in range(40)]
+    assert list(workers.map(parts.square, [])) == []
+
+
+def test_no_more_tasks_are_taken_than_are_needed_soon(workers: Workers) -> None:
+    taken = []
+
+    def tasks() -> Iterator[int]:
+        for number in range(1000):
+            taken.append(number)
+            yield number
+
+    results = workers.map(parts.square, tasks())
+    assert next(iter(results)) == 0
+    assert len(taken) < 20
+
+
+def test_an_error_of_a_task_is_raised_as_it_was(workers: Workers) -> None:
+    with pytest.raises(OptionError, match="0: not today"):
+        list(workers.map(parts.refuse, range(3)))
+
+
+def test_an_actor_keeps_its_state_between_calls(workers: Workers) -> None:
+    actor = workers.actor(parts.Counter, 5)
+    pending = [actor.call("add", number) for number in (1, 2)]
+    assert workers.first(pending) in (0, 1)
+    assert [one.result() for one in pending] == [6, 8]
+    assert actor.call("add", workers.share(10)).result() == 18, "what is shared arrives as it was"
+    with pytest.raises(OptionError, match="not today"):
+        actor.call("refuse").result()
+    assert actor.call("add", 0).result() == 18, "an error does not end it"
+    actor.close()
+
+
+def test_a_lost_actor_is_told(ray_workers: Workers) -> None:
+    actor = ray_workers.actor(parts.Counter, 5)
+    with pytest.raises(LostWorkerError):
+        actor.call("die").result()
+
+
+def test_a_task_that_kills_its_workers_ends_the_job_with_advice(
+    ray_workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ludory.cluster.ray_workers.LostWork", lambda what: LostWork(what, most=2))
+    with pytest.raises(LostWorkerError, match=r"task 0 lost 2 workers one after another.*smaller parts"):
+        list(ray_workers.map(parts.die, [1]))
+
+
+def test_tasks_of_killed_workers_are_made_again(two_nodes: TwoNodes) -> None:
+    with Killer(two_nodes, seed=1, pause=0.4, most=5) as killer:
+        assert list(two_nodes.workers.map(parts.slow_square, range(24))) == [number**2 for number in range(24)]
+    assert killer.kills
+
+
+@pytest.mark.parametrize("address", ["nowhere", "host", ":6379", "a b:1"])
+def test_a_wrong_address_is_refused(address: str) -> None:
+    with pytest.raises(OptionError, match="must be local, auto or HOST:PORT"):
+        PlacedOn(ray=True, address=address)
+
+
+def test_an_address_without_ray_is_a_mistake() -> None:
+    with pytest.raises(OptionError, match="add --ray"):
+        PlacedOn(address="auto")
+    with PlacedOn().open() as workers:
+        assert workers is None
+
+
+def test_without_ray_the_package_is_light_and_says_what_to_install() -> None:
+    code = """
+import sys
+sys.modules["ray"] = None
+from ludory.cluster import PlacedOn
+assert not {"torch", "numba", "pyarrow"} & set(sys.modules)
+try:
+    with PlacedOn(ray=True).open():
+        pass
+except ImportError as error:
+    print(error)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.strip() == 'Ray is not installed; type: pip install "ludory[ray]"'

@@ -1,0 +1,113 @@
+"""Pages that follow something, in a real browser: a run that is being written, hands of Texas 42, recorded games."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ludory.agents.make import make_agent
+from ludory.data.replay import record_replay, write_replay
+from ludory.envs.make import make_game
+
+HEADER = "time/total_timesteps,time/elapsed,rollout/ep_rew_mean\n"
+LEAGUE = Path(__file__).parents[2] / "golden" / "old_files" / "league"
+SERIOUS = ("serious", "critical")
+
+
+def write_table(file: Path, rows: int) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(HEADER + "".join(f"{100 * k},{k},{k / 10}\n" for k in range(1, rows + 1)))
+
+
+def test_a_run_is_followed_without_loading_its_page_again(server: Any, open_page: Callable[[], Any]) -> None:
+    table = server.folder / "runs" / "followed.csv"
+    write_table(table, 5)
+    page = open_page()
+    page.goto(f"{server.address}/runs/followed")
+    page.evaluate("window.sameDocument = true")
+    assert "500" in page.inner_text("#facts")
+    with table.open("a") as handle:
+        handle.write("600,6,9.25\n")
+    page.wait_for_selector("#facts :text('9.250')")
+    assert "600" in page.inner_text("#facts")
+    assert "at 600" in page.inner_html("#curves")
+    assert page.evaluate("window.sameDocument")
+
+
+def test_runs_are_chosen_and_smoothed_by_the_keyboard(server: Any, open_page: Callable[[], Any]) -> None:
+    for name in ("one", "two"):
+        write_table(server.folder / "runs" / f"{name}.csv", 8)
+    page = open_page()
+    page.goto(f"{server.address}/runs?run=one")
+    assert page.inner_text(".legend").split() == ["one", "0.8"]
+    page.focus("input[value=two]")
+    page.keyboard.press("Space")
+    page.wait_for_selector(".legend li:nth-child(2)")
+    assert "run=two" in page.url
+    page.select_option("select[name=smooth]", "3")
+    page.wait_for_selector(".legend :text('0.7')")
+    assert "smooth=3" in page.url
+
+
+def test_a_hand_is_chosen_by_typing_and_by_clicking(server: Any, open_page: Callable[[], Any]) -> None:
+    page = open_page()
+    page.goto(f"{server.address}/texas42/hand")
+    for number, pips in enumerate(("66", "56", "64", "62", "55"), 1):
+        page.keyboard.type(pips)
+        page.wait_for_selector(f"legend:text('Choose {7 - number} more')")
+    page.click("label[title='1-1']")
+    page.wait_for_selector("legend:text('Choose 1 more')")
+    page.click("label[title='0-0']")
+    page.wait_for_selector("#bids h2:text('Bid up to')")
+    assert page.locator("input:disabled").count() == 21
+    page.keyboard.type("66")
+    page.wait_for_selector("legend:text('Choose 1 more')")
+    assert page.locator("#bids").count() == 0
+
+
+def test_recorded_games_are_filtered_and_opened(server: Any, open_page: Callable[[], Any]) -> None:
+    game = make_game("HanabiTiny2P-v0")
+    moves = []
+    for seed in (1, 2, 3):
+        replay = record_replay(game, [make_agent("hanabi/iggi", game)] * 2, seed)
+        moves.append(len(replay.moves))
+        write_replay(server.folder / "data" / "three" / f"game{seed}.json", replay)
+    page = open_page()
+    page.goto(f"{server.address}/games")
+    page.fill("#words", "nothing like this")
+    page.wait_for_selector("#list :text('No folder')")
+    page.fill("#words", "three iggi")
+    page.click("#list a:text('three')")
+    page.fill("input[name=longest]", str(min(moves)))
+    page.keyboard.press("Enter")
+    page.wait_for_selector(f"#list :text('{moves.count(min(moves))} of 3 games')")
+    page.click("#list a:text('analyse') >> nth=0")
+    page.wait_for_url("**/analyse/g-*")
+
+
+@pytest.mark.parametrize(
+    "address", ["/runs", "/runs/looked-at", "/league/league", "/games", "/texas42/hand?tiles=66,65,64,62,55,11,00"]
+)
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
+def test_no_serious_finding_of_axe(
+    server: Any, open_page: Callable[..., Any], address: str, scheme: str, width: int
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="`make test-web` installs axe")
+    write_table(server.folder / "runs" / "looked-at.csv", 5)
+    shutil.copytree(LEAGUE, server.folder / "runs" / "league", dirs_exist_ok=True)
+    page = open_page(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(server.address + address)
+    page.wait_for_timeout(300)
+    found = axe.Axe().run(page).response["violations"]
+    told = [
+        (one["id"], one["nodes"][0]["html"][:200], one["nodes"][0]["any"][:1])
+        for one in found
+        if one["impact"] in SERIOUS
+    ]
+    assert not told
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

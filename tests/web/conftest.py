@@ -1,0 +1,32 @@
+"""A server's application and a client that speaks to it as a browser on the same machine does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason='the server needs pip install "ludory[web]"')
+
+from starlette.testclient import TestClient
+
+from ludory.web.app import WebSettings, make_app
+
+HOME = "http://127.0.0.1:8042"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> WebSettings:
+    """Empty folders; one worker."""
+    for name in ("runs", "data", "tables"):
+        (tmp_path / name).mkdir()
+    folders = {name: tmp_path / name for name in ("runs", "data", "tables")}
+    return WebSettings(**folders, workers=1)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def client(settings: WebSettings) -> Iterator[TestClient]:
+    """A browser at the application; `client.app.state.ludory` are its surroundings."""
+    with TestClient(make_app(settings), base_url=HOME, headers={"origin": HOME}) as browser:
+        yield browser
