@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import cloudpickle
 
@@ -201,3 +201,36 @@ def connected(address: str, cores: int | None = None) -> tuple[Any, bool]:
             f"no Ray cluster at {address!r} ({str(error).strip().splitlines()[0]}); {cure}"
         ) from error
     return ray, True
+
+
+class ClusterMachine(NamedTuple):
+    """A machine of a cluster."""
+
+    host: str
+    up: bool
+    cores: float
+    memory_gb: float
+
+
+def machines(address: str) -> tuple[list[ClusterMachine], str]:
+    """The machines of the cluster at `address`, also those that are gone, and the address of its dashboard ("" if there is none).
+
+    Raises:
+        PluginError: Ray is not installed.
+        LostWorkerError: there is no such cluster.
+    """
+    ray, ours = connected(address)
+    try:
+        found = [
+            ClusterMachine(
+                node["NodeManagerHostname"],
+                node["Alive"],
+                node["Resources"].get("CPU", 0.0),
+                node["Resources"].get("memory", 0.0) / 1e9,
+            )
+            for node in ray.nodes()
+        ]
+        return found, str(getattr(ray._private.worker.global_worker.node, "webui_url", "") or "")
+    finally:
+        if ours:
+            ray.shutdown()
