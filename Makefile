@@ -1,4 +1,4 @@
-# make demo   train an agent on a small Hanabi, compare it with a rule bot, write a replay to look at
+# make demo   train an agent on Hanabi, compare it with a rule bot, write a replay to look at
 # make test   run the test suite; battles of Pokémon are played by make test-pokemon
 # make test-pokemon   install the simulator of Pokémon battles, and run their tests without skips
 # make test-web       install a browser if there is none, and run the tests of the pages in it without skips
@@ -40,13 +40,11 @@ $(INSTALLED_DOCS): pyproject.toml constraints.txt
 	$(DOCS)/bin/python -m pip install --quiet --constraint constraints.txt --config-settings editable_mode=compat --editable '.[docs]'
 	@touch $@
 
-# A bomb ends a small game with nothing, so playing cards is learnt first where a bomb keeps the score, then the real game.
-GAME := HanabiSmall2P-v0
-TRAIN := $(BIN)/ludory train ppo --env $(GAME) --hidden 128 128 --learning-rate 1e-3 --batch-size 2048 --n-epochs 4 --n-steps 32 --ent-coef 0.02 --seed 1 --resume
+# Tuned settings, in two stages: playing cards is learnt first in a game where a bomb keeps the score, then the real game.
+GAME := Hanabi2P-v0
 
 demo: $(INSTALLED)
-	$(TRAIN) --option bomb=keep --timesteps 3_000_000 --out demo/warm-up.ludory --progress
-	$(TRAIN) --init-from demo/warm-up.ludory --timesteps 3_000_000 --out demo/agent.ludory --progress
+	$(BIN)/ludory train ppo --env $(GAME) --seed 1 --out demo/agent.ludory --resume --progress
 	$(BIN)/ludory eval demo/agent.ludory hanabi/iggi --game $(GAME) --games 2000 --seed 99
 	$(BIN)/ludory watch $(GAME) demo/agent.ludory --seed 5 --html demo/replay.html
 

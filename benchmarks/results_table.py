@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
-from statistics import median
+from statistics import mean, median, stdev
 from typing import Any, NamedTuple
 
 from ludory.atomic import atomic_file
@@ -77,6 +77,19 @@ def _learning_rows(report: Report) -> Rows:
         f"{ahead['mean']:+.2f} +- {ahead['stderr']:.2f}",
         trained,
     )
+
+
+def _tuned_rows(report: Report) -> Rows:
+    for row in report["rows"]:
+        scores, seeds = row["scores"], row["seeds"]
+        error = row["score_stderrs"][0] if len(scores) == 1 else stdev(scores) / len(scores) ** 0.5
+        yield (
+            f"`{row['algorithm']}`, seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}",
+            f"`{row['game']}`",
+            f"{mean(scores):.2f} ± {error:.2f} ({row['games']} games each)",
+            f"{row['lead']:+.2f} ± {row['lead_stderr']:.2f} to `{row['baseline']}`",
+            f"{row['cpu_minutes']:.1f} of {row['stated_minutes']:g}",
+        )
 
 
 def _league_rows(report: Report) -> Rows:
@@ -318,8 +331,13 @@ TABLES = (
     ResultsTable("two cores | 1 thread | 2 threads | ratio | goal | machine, date", ("cores.json",), _cores_rows),
     ResultsTable(
         "agent | game | score | bomb | perfect | beside `hanabi/iggi` on the same decks | trained | machine, date",
-        ("demo-Hanabi*.json", "hanabi-bc-Hanabi*.json", "hanabi-ppo-Hanabi*.json"),
+        ("hanabi-bc-Hanabi*.json", "hanabi-ppo-Hanabi*.json"),
         _learning_rows,
+    ),
+    ResultsTable(
+        "tuned settings | game | mean return ± standard error | beside the baseline | CPU-minutes of one training, and stated | machine, date",
+        ("tuned*.json",),
+        _tuned_rows,
     ),
     ResultsTable(
         "duels of the arena: the final main, points in percent, means over seeds with 95 % intervals | trained against | "
@@ -356,7 +374,7 @@ TABLES = (
 
 TEN_RESULTS = (
     ("throughput.json", (0, 2, 4, 6)),
-    ("demo-HanabiSmall2P-v0-seed1.json", (0,)),
+    ("tuned-Hanabi2P-v0.json", (0,)),
     ("hanabi-ppo-Hanabi2P-v0-seed1.json", (0,)),
     ("hanabi-bc-Hanabi2P-v0-seed1.json", (0,)),
     ("hanabi-search-curve.json", (-1,)),
@@ -385,6 +403,9 @@ def _in_short(report: Report, row: Sequence[str]) -> tuple[str, str, str]:
     if "evaluation" in report:
         name, game, score, *_, ahead, trained = row
         return f"{name}, {game}, {trained}", score, f"{ahead} to `hanabi/iggi` on the same decks"
+    if "rows" in report:
+        who, game, score, ahead, minutes = row
+        return f"tuned settings, {who}, {game}, CPU-minutes {minutes}", score, ahead
     if "decks_seed" in report:
         who, rollouts, gain, seconds = row
         return f"search, {who}, {rollouts} rollouts", f"{gain} points", f"without search; {seconds} CPU-s a game"

@@ -374,7 +374,8 @@ class Game:
     text: Callable[[State, int, int | None], str] | None = None
     """`text(state, i, seat)`: picture with ANSI colours, as `seat` sees the game; seat None: everything is visible."""
     svg: Callable[[State, int, int | None], str] | None = None
-    """`svg(state, i, seat)`: one self-contained SVG document, likewise."""
+    """`svg(state, i, seat)`: one self-contained SVG document, likewise. Elements that stand for actions of `seat` may say so
+    (`ludory.envs.pictures.clickable`): `ludory serve` then plays what is clicked in the picture."""
     codec: TextCodec | None = None
     """For language models."""
     rooms: Rooms | None = None

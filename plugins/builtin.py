@@ -282,6 +282,7 @@ BENCHMARKS = (
         "Sokoban: rules, observations, texts and rooms on a core, and peers",
     ),
     Entry("pretrained", f"{_BENCH}pretrained:run", "trains the agents that ship with Ludory, and writes their cards"),
+    Entry("web", f"{_BENCH}web_server:run", "the browser's server: start, clicks, many tables, memory"),
     Entry("throughput", f"{_BENCH}throughput.throughput:run", "steps per second beside other engines"),
     Entry("hanabi-bc", f"{_BENCH}hanabi.bc:run", "a clone of a Hanabi bot beside the bot"),
     Entry("hanabi-ppo", f"{_BENCH}hanabi.ppo:run", "a Hanabi agent trained for a given time, and its score"),

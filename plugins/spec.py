@@ -101,3 +101,11 @@ def _split(arguments: str, text: str) -> list[str]:
     if quote or closing:
         raise OptionError(f"{text!r} lacks a closing {quote or closing[-1]!r}")
     return [*parts, arguments[start:].strip()] if arguments.strip() else []
+
+
+def short_name(spec: str) -> str:
+    """An agent's spec as pages show it: of a checkpoint, only its folder and its file, such as "ppo-seed1/hanabi.ludory"."""
+    head, _, rest = spec.partition("(")
+    if not head.endswith((CHECKPOINT_SUFFIX, ".zip")):
+        return spec
+    return "/".join(head.replace("\\", "/").split("/")[-2:]) + (f"({rest}" if rest else "")

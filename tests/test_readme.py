@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ludory.algorithms.tuned.settings import tuned_for
 from ludory.benchmarks.results_table import results_table, ten_results, with_results
 from ludory.plugins import agents, algorithms, games
 
@@ -31,6 +32,15 @@ def test_toml_is_valid():
 def test_results_are_the_committed_ones():
     assert with_results(RESULTS, results_table(ROOT / "benchmarks" / "results")) == RESULTS
     assert with_results(README, ten_results(ROOT / "benchmarks" / "results")) == README
+
+
+def test_the_first_training_reaches_what_the_readme_says():
+    algorithm, game, timesteps = re.search(r'ludory\.train\("(\w+)", "([\w-]+)", ([\d_]+)', PYTHON[1]).groups()
+    entry = tuned_for(algorithm, game)
+    assert entry.timesteps == int(timesteps)
+    assert entry.reached.mean > entry.reached.baseline + 2
+    assert f"{entry.reached.says(entry.baseline)}" in README
+    assert f"GAME := {game}" in (ROOT / "Makefile").read_text(encoding="utf-8"), "make demo trains the same"
 
 
 def test_the_readme_is_one_screen():

@@ -108,7 +108,7 @@ def test_the_architecture_page_names_files_that_exist() -> None:
     """Paths are relative to the folder that their section names."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([\w./]+\.(?:py|html))`", page))
-    bases = [ROOT, ROOT / "envs", ROOT / "algorithms", ROOT / "src" / "ludory"]
+    bases = [ROOT, ROOT / "envs", ROOT / "algorithms", ROOT / "src" / "ludory", ROOT / "src" / "ludory" / "web"]
     bases += [base / "engine" / "binding" for base in bases] + [ROOT / "envs" / "views"]
     missing = sorted(name for name in named if not any((base / name).exists() for base in bases))
     assert len(named) > 10

@@ -204,3 +204,11 @@ def test_untuned_leaves_the_settings_out(tmp_path, capsys):
     command.remove("--untuned")  # a run goes on as it began
     assert main([*command, "--out", str(file), "--resume"]) == 0
     assert read_header(file)["num_timesteps"] == 256
+
+
+def test_a_printed_config_leaves_stages_their_own_settings(capsys):
+    assert main(["train", "ppo", "--env", "Hanabi2P-v0", "--gamma", "0.99", "--print-config"]) == 0
+    shown = capsys.readouterr()
+    assert "gamma: 0.99" in shown.out
+    assert "learning_rate" not in shown.out
+    assert "the stages of the tuned settings have the other options" in shown.err

@@ -10,6 +10,7 @@ from ludory.agents.evaluation.intervals import sequential_interval
 from ludory.data.viewing.moments import moment
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
+from ludory.plugins.spec import short_name
 from ludory.web.duel import NO_GAMES, DuelQuestion, check_duel, duel_chart, duel_page, joined, next_pairs
 
 DUEL = DuelQuestion("TicTacToe-v0", (), "mcts(simulations=50)", "random", 1)
@@ -74,3 +75,8 @@ def test_moments_worth_jumping_to() -> None:
     named = moment({"declaration": None}, {"declaration": "sixes", "bid": 31, "bidder": 2}, [0], [0], True)
     assert named == "seat 2 plays sixes for 31"
     assert moment({"lives": 3}, {"lives": 3}, [1, 0], [2, 0], False) == ""
+
+
+def test_pages_show_no_folders_of_checkpoints() -> None:
+    assert short_name("/home/me/runs/ppo-seed1/hanabi.ludory(seed=1)") == "ppo-seed1/hanabi.ludory(seed=1)"
+    assert short_name("sparta(hanabi/smartbot)") == "sparta(hanabi/smartbot)"

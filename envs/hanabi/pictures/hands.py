@@ -51,10 +51,10 @@ def _actions(options: HanabiOptions, sight: HanabiSight, holder: int, slot: int)
     """What a click on a card may mean: to play or discard one's own, to tell the colour or the rank of another's."""
     seat = sight.to_move if sight.seat is None else sight.seat
     hand, card = options.hand_size, sight.hands[holder][slot].card
-    if seat is None or (holder != seat and card is None):
-        return ""
     if holder == seat:
         return f"{hand + slot} {slot}"
+    if seat is None or card is None:
+        return ""
     offset, others = (holder - seat) % options.players - 1, options.players - 1
     color, rank = card
     first = 2 * hand

@@ -13,6 +13,7 @@ from ludory.agents.make import make_agent
 from ludory.charts.curves import Point, Series, small_plot
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
+from ludory.plugins.spec import short_name
 
 FIRST, MOST = 8, 5_000
 """Pairs of the first piece of work, and of a whole duel."""
@@ -102,7 +103,7 @@ def duel_page(question: DuelQuestion, answer: DuelAnswer) -> dict[str, Any]:
     together = games.reward == "shared" or games.players == 1
     found: dict[str, Any] = {
         "game": question.game,
-        "agents": [question.first, question.second],
+        "agents": [short_name(question.first), short_name(question.second)],
         "seed": question.seed,
         "pairs": pairs,
         "most": MOST,
@@ -127,7 +128,7 @@ def duel_page(question: DuelQuestion, answer: DuelAnswer) -> dict[str, Any]:
 def _verdict(question: DuelQuestion, lead: SequentialInterval, done: bool) -> str:
     if lead.decided:
         better = question.first if lead.mean > 0 else question.second
-        return f"Decided after {lead.games:,} pairs: {better} is better."
+        return f"Decided after {lead.games:,} pairs: {short_name(better)} is better."
     if done:
         return f"Not decided after {lead.games:,} pairs: the two are about equally good."
     return "Not decided yet." if lead.games >= LEAST_GAMES else f"Nothing is decided before {LEAST_GAMES} pairs."

@@ -25,7 +25,6 @@ from ludory.algorithms.running.learning_curves import (
 )
 from ludory.charts.curves import Point, Series, small_plot
 from ludory.charts.palette import STYLES
-from ludory.checkpoints.checkpoint import read_header
 from ludory.errors import CheckpointError, DataError, OptionError, UnknownIdError
 from ludory.plugins.spec import CHECKPOINT_SUFFIX, FOLDER_HEADER
 
@@ -298,6 +297,8 @@ def header_of(run: LoggedRun) -> dict[str, Any]:
 
 @lru_cache(512)
 def _header(file: str, known: tuple[str, int, int]) -> dict[str, Any]:
+    from ludory.checkpoints.checkpoint import read_header  # imports torch, which most pages do not need
+
     try:
         return read_header(file)
     except CheckpointError:

@@ -34,7 +34,7 @@ IMAGES_LOADED = (
 HAND = "6-6,6-5,6-4,6-2,5-5,1-1,0-0"
 
 
-class Shot(NamedTuple):
+class Screenshot(NamedTuple):
     """A page to visit."""
 
     name: str
@@ -48,21 +48,21 @@ class Shot(NamedTuple):
 
 
 PAGES = (
-    Shot("home", "/", (("light", "wide"), ("dark", "narrow"))),
-    Shot("setup", "/?game=Hanabi2P-v0"),
-    Shot("table-hanabi", "/?game=Hanabi2P-v0&seed=7", (("dark", "wide"),), 6),
-    Shot("table-texas42", "/?game=Texas42-v0&seed=3", play=3),
-    Shot("table-arena", "/?game=Arena2P-v0&seed=5", (("dark", "wide"),), 5),
-    Shot("table-connect-four", "/?game=ConnectFour-v0&seed=1", (("light", "narrow"),), 5),
-    Shot("analyse", "/analyse/{game}?move=30", (("dark", "wide"), ("light", "narrow")), ready="#values table"),
-    Shot("watch", "/watch/{game}", (("light", "wide"),)),
-    Shot("games", "/games"),
-    Shot("recorded", "/games?folder={folder}", (("light", "wide"),)),
-    Shot("runs", "/runs?seeds=on&smooth=3", (("light", "wide"), ("dark", "narrow"))),
-    Shot("run", "/runs/hanabi/ppo-seed1", (("dark", "wide"),)),
-    Shot("league", "/league/league", (("light", "wide"),)),
-    Shot("texas42-hand", f"/texas42/hand?tiles={HAND}", (("light", "wide"), ("dark", "narrow"))),
-    Shot("arena", "/arena?game=TicTacToe-v0&first=mcts&second=random&seed=1", ready="#duel .chart"),
+    Screenshot("home", "/", (("light", "wide"), ("dark", "narrow"))),
+    Screenshot("setup", "/?game=Hanabi2P-v0"),
+    Screenshot("table-hanabi", "/?game=Hanabi2P-v0&seed=7", (("dark", "wide"),), 6),
+    Screenshot("table-texas42", "/?game=Texas42-v0&seed=3", play=3),
+    Screenshot("table-arena", "/?game=Arena2P-v0&seed=5", (("dark", "wide"),), 5),
+    Screenshot("table-connect-four", "/?game=ConnectFour-v0&seed=1", (("light", "narrow"),), 3),
+    Screenshot("analyse", "/analyse/{game}?move=30", (("dark", "wide"), ("light", "narrow")), ready="#values table"),
+    Screenshot("watch", "/watch/{game}", (("light", "wide"),)),
+    Screenshot("games", "/games"),
+    Screenshot("recorded", "/games?folder={folder}", (("light", "wide"),)),
+    Screenshot("runs", "/runs?seeds=on&smooth=3", (("light", "wide"), ("dark", "narrow"))),
+    Screenshot("run", "/runs/hanabi/ppo-seed1", (("dark", "wide"),)),
+    Screenshot("league", "/league/league", (("light", "wide"),)),
+    Screenshot("texas42-hand", f"/texas42/hand?tiles={HAND}", (("light", "wide"), ("dark", "narrow"))),
+    Screenshot("arena", "/arena?game=TicTacToe-v0&first=mcts&second=random&seed=1", ready="#duel .chart"),
 )
 
 
@@ -175,7 +175,7 @@ def take(
     return written
 
 
-def _take_one(browser: Any, address: str, shot: Shot, scheme: str, size: str, file: Path) -> None:
+def _take_one(browser: Any, address: str, shot: Screenshot, scheme: str, size: str, file: Path) -> None:
     width, height = SIZES[size]
     context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": height})
     page = context.new_page()
@@ -186,11 +186,8 @@ def _take_one(browser: Any, address: str, shot: Shot, scheme: str, size: str, fi
     if shot.play:
         page.click("form.setup button.main")
         for number in range(shot.play):
-            page.wait_for_selector(MY_TURN)
-            moves = page.query_selector_all(MOVES) or page.query_selector_all(MY_TURN)
-            moves[-1 - number % len(moves)].click()
-            page.wait_for_timeout(SETTLE / 3)
-        page.wait_for_selector(MY_TURN)
+            _make_move(page, number)
+        page.locator(MY_TURN).first.wait_for()
     if shot.ready:
         page.wait_for_selector(shot.ready)
     while not page.evaluate(IMAGES_LOADED):  # `wait_for_function` is forbidden by the pages' security policy
@@ -199,6 +196,16 @@ def _take_one(browser: Any, address: str, shot: Shot, scheme: str, size: str, fi
     page.screenshot(path=str(file))
     context.close()
     _smaller(file)
+
+
+def _make_move(page: Any, number: int) -> None:
+    """Press one of the last buttons; where several choices are sent together, send them as they are."""
+    page.locator(MY_TURN).first.wait_for()
+    moves = page.locator(MOVES)
+    count = moves.count()
+    button = moves.nth(count - 1 - number % count) if count else page.locator(MY_TURN).last
+    button.click()
+    page.wait_for_timeout(SETTLE)
 
 
 def _smaller(file: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import ludory
 from ludory.agents.make import make_agent
 from ludory.cli import main
 from ludory.data.replay import Replay, record_replay, write_replay
@@ -245,3 +247,14 @@ def test_pasted_moves_that_are_none_are_named(text: str, words: str) -> None:
 def test_illegal_moves_are_named() -> None:
     with pytest.raises(OptionError, match="move 2 is 0"):
         replay_of_moves("TicTacToe-v0", 0, [0, 0])
+
+
+def test_a_checkpoint_is_asked_for_its_probabilities(tmp_path: Path) -> None:
+    file = tmp_path / "run" / "ppo.ludory"
+    file.parent.mkdir()
+    ludory.make_algorithm("ppo", policy="mlp", env="TicTacToe-v0", num_envs=8, seed=1).save(file)
+    replay = replay_of_moves("TicTacToe-v0", 0, [0, 3])
+    report = PositionAnalysis(replay, 2, asked={}, also=[str(file)]).run(1)
+    shares = [move["networks"]["run/ppo.ludory"] for move in report["values"]["moves"]]
+    assert sum(shares) == pytest.approx(1)
+    assert report["advice"][0]["action"] == report["values"]["moves"][shares.index(max(shares))]["action"]

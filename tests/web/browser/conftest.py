@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 REQUIRED = os.environ.get("LUDORY_REQUIRE_BROWSER") == "1"
+KNOWN = ("status of 40", "net::ERR", "[object Event]")
+"""Complaints of a console about what tests do on purpose: refused requests, and streams of a killed server."""
 SYSTEM_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -75,16 +77,17 @@ def open_page(chromium: Any) -> Iterator[Callable[[], Any]]:
     """`open_page()`: a page of a new person, wide as a laptop's. What its console says against the page is an error."""
     contexts, complaints = [], []
 
+    def complain(said: Any) -> None:
+        if said.type == "error" and not any(known in said.text for known in KNOWN):
+            complaints.append(said.text)
+
     def opened(**options: Any) -> Any:
         context = chromium.new_context(viewport={"width": 1280, "height": 900}, **options)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(90_000)  # kernels may have to be compiled first
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "console",
-            lambda said: complaints.append(said.text) if said.type == "error" and "40" not in said.text else None,
-        )
+        page.on("console", complain)
         return page
 
     yield opened

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from tyro.conf import Positional
+from tyro.conf import Positional, UseAppendAction, arg
 
 from ludory.cli.common.options import Count, Flag, GameOptions, Maybe, parse_options
 from ludory.cli.common.parser import parse
@@ -47,6 +47,8 @@ class _Options(GameOptions):
     """Where all seats move at once: whose plans to compare."""
     agent: Maybe[str] = None
     """Agent that plays on in rollouts, such as hanabi/piers (default: by the game)."""
+    ask: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="AGENT")] = ()
+    """With --move: another agent or checkpoint to ask for its move and its probabilities."""
     rollouts: Maybe[Count] = None
     """Rollouts of a position (default: 10000), or of each half of a decision's (default: 1000)."""
     search_seed: int = 0
@@ -89,7 +91,9 @@ def _show_position(chosen: _Options, replay: Replay) -> None:
     from ludory.web.analysis.report import PositionAnalysis
 
     assert chosen.move is not None
-    analysis = PositionAnalysis(replay, chosen.move, chosen.view, chosen.seat, chosen.agent, chosen.search_seed)
+    analysis = PositionAnalysis(
+        replay, chosen.move, chosen.view, chosen.seat, chosen.agent, chosen.search_seed, also=chosen.ask
+    )
     found = analysis.run(10_000 if chosen.rollouts is None else chosen.rollouts)
     if chosen.json:
         print(json.dumps(found, indent=2))
@@ -99,10 +103,13 @@ def _show_position(chosen: _Options, replay: Replay) -> None:
     values = found["values"]
     if values:
         print(f"Seat {found['seat']} after {found['move']} moves; {values['rollouts']:,} rollouts: {values['method']}.")
-        table = Table("move", values["unit"], "error", "agents", box=None)
+        networks = sorted({name for move in values["moves"] for name in move.get("networks", {})})
+        table = Table("move", values["unit"], "error", *networks, "agents", box=None)
         for move in values["moves"][:SHOWN]:
             marks = [*move["agents"], *(["played"] if move["played"] else [])]
-            table.add_row(move["name"], _number(move["value"]), _number(move["stderr"]), ", ".join(marks))
+            shares = [f"{100 * (move['networks'][name] or 0):.0f} %" for name in networks]
+            numbers = _number(move["value"]), _number(move["stderr"])
+            table.add_row(move["name"], *numbers, *shares, ", ".join(marks))
         show_table(table)
         if values["line"]:
             print("Expected: " + ", ".join(f"{step['name']} ({100 * step['share']:.0f} %)" for step in values["line"]))

@@ -33,14 +33,19 @@ def print_closing(model: Any, file: Path, done: int, games: int, tuned: TunedSet
             f"score: {found.agent.mean:.2f} ± {found.agent.stderr:.2f}, {baseline} {found.baseline.mean:.2f} ± "
             f"{found.baseline.stderr:.2f} (mean return ± standard error, {games} games, {together})"
         )
-    options = "".join(f" --option {name}={value}" for name, value in game.options.items())
+    # A network sees by the observation of its training, whatever a game shows.
+    own_view = game.kernels is not None and not game.facts.privileged_observation
+    needed = {name: value for name, value in game.options.items() if name != "observation" or not own_view}
+    options, every = (
+        "".join(f" --option {name}={value}" for name, value in some.items()) for some in (needed, game.options)
+    )
     name, id = shlex.quote(visible(str(file))), shlex.quote(game.id)
     opponent = "" if game.facts.players == 1 else f" {baseline}"
     print(
         "next:\n"
         f"  ludory eval {name}{opponent} --game {id}{options} --games 2000\n"
         f"  ludory watch {id} {name}{options} --html game.html\n"
-        f"  ludory train {model.id.partition('-v')[0]} --env {id}{options} --out {name} --resume --timesteps {2 * done}"
+        f"  ludory train {model.id.partition('-v')[0]} --env {id}{every} --out {name} --resume --timesteps {2 * done}"
     )
 
 

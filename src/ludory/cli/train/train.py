@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, Suppress, arg
 
-from ludory.arguments import options_of, print_config, read_arguments, show_help
+from ludory.arguments import options_of, print_config, read_arguments, scan, show_help
 from ludory.cli.common.files import file_with_suffix
 from ludory.cli.common.options import (
     Count,
@@ -133,11 +133,9 @@ def _printed(chosen: _Options, rest: list[str]) -> dict[str, Any]:
     stages = _stages(chosen, rest, kind, tuned)
     if len(stages) == 1:
         return stages[0].config
-    plain = kind.config_class()
     print("the stages of the tuned settings have the other options; --untuned prints all", file=sys.stderr)
-    return {
-        name: value for name, value in _config(kind, chosen, rest, plain).items() if value != getattr(plain, name, None)
-    }
+    typed = scan(kind.config_class, rest, f"ludory train {chosen.algorithm}").words
+    return {name: stages[-1].config[name] for name in typed}
 
 
 def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:

@@ -34,6 +34,7 @@ class PositionQuestion(NamedTuple):
     agent: str | None = None
     seed: int = 0
     rollouts: int = MOST_ROLLOUTS
+    also: tuple[str, ...] = ()
 
 
 class PositionAnswer(NamedTuple):
@@ -71,14 +72,16 @@ def refine_position(question: PositionQuestion, rounds: int) -> PositionAnswer:
     key = question_key(question)
     held = _positions.pop(key, None)
     if held is None:
-        replay, number, view, seat, agent, seed, _ = question
-        held = PositionAnalysis(replay, number, view, seat, agent, seed)
+        replay, number, view, seat, agent, seed, _, also = question
+        held = PositionAnalysis(replay, number, view, seat, agent, seed, also=also)
     search = held.search
     stop = time.monotonic() + SECONDS
     while search is not None and not search.enough(question.rollouts):
         if search.rounds >= rounds + 1 and time.monotonic() >= stop:
             break
         held.run_slice(question.rollouts)
+    if rounds or search is None or search.done:  # networks are loaded only after the first values are shown
+        held.ask()
     _keep(_positions, key, held)
     done = held.done(question.rollouts)
     line = done or (search is not None and search.rollouts >= LINE_FROM)

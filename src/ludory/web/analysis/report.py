@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ludory.agents.agent import Agent
+from ludory.agents.make import make_agent
 from ludory.data.replay import Replay
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.errors import LudoryError, OptionError
+from ludory.plugins.spec import short_name
 
 from .advice import Advice, Advisers
 from .beliefs import HiddenCards, belief_at
@@ -26,7 +29,7 @@ MOST_MOVES = 100
 
 
 class PositionAnalysis:
-    """The analysis of one position, refined by `run_slice` and read by `report`.
+    """The analysis of one position, refined by `run_slice`, completed by `ask` and read by `report`.
 
     Args:
         replay: the recorded game.
@@ -36,6 +39,7 @@ class PositionAnalysis:
         agent: plays on in rollouts, see `analyst_for`.
         seed: of all draws.
         asked: agents asked for advice, by name; None: `advisers`.
+        also: names of further agents to ask, such as checkpoints.
         game: the game itself, if its id is not registered.
 
     Raises:
@@ -52,6 +56,7 @@ class PositionAnalysis:
         agent: str | None = None,
         seed: int = 0,
         asked: dict[str, Agent] | None = None,
+        also: Sequence[str] = (),
         game: Game | None = None,
     ) -> None:
         self.game = game or make_game(replay.game, **replay.options)
@@ -62,10 +67,10 @@ class PositionAnalysis:
         self.view, self.notes, self.search = view, list[str](), None
         self._seed, self._replay = seed, replay
         self._chosen = seat if seat is not None else view if view is not None else 0
-        every = Advisers(advisers(self.game) if asked is None else asked)
-        analyst, found = self._analyst(agent), dict[int, list[Advice]]()
+        self._waiting: dict[str, Agent] | None = asked
+        self._also, self._told = tuple(also), False
+        analyst = self._analyst(agent)
         for position in positions(replay, self.game):
-            found = every.at(position)
             if position.number == number:
                 break
             if analyst:
@@ -73,10 +78,22 @@ class PositionAnalysis:
         self.position: StudiedPosition = (
             position._replace(engine=position.engine.clone()) if self.game.clones else position
         )
-        self.seat = self._whose()
+        self.seat, self.advice = self._whose(), list[Advice]()
+        self._look(analyst)
+
+    def ask(self) -> None:
+        """Ask the agents what they would play; the first time takes a moment, since networks are loaded."""
+        if self._told:
+            return
+        self._told = True
+        others = {short_name(name): make_agent(name, self.game) for name in self._also}
+        every, found = Advisers((advisers(self.game) if self._waiting is None else self._waiting) | others), {}
+        for position in positions(self._replay, self.game):
+            found = every.at(position)
+            if position.number == self.position.number:
+                break
         self.advice = found.get(self.seat, []) if self.seat is not None else []
         self.notes += [f"{name} gives no advice: {reason}" for name, reason in every.lost.items()]
-        self._look(analyst)
 
     search: MoveSearch | None
 
@@ -118,8 +135,8 @@ class PositionAnalysis:
             self.notes.append(f"No values of moves: {error}.")
 
     def done(self, rollouts: int) -> bool:
-        """Whether nothing is left to refine."""
-        return self.search is None or self.search.enough(rollouts)
+        """Whether the agents were asked and nothing is left to refine."""
+        return self._told and (self.search is None or self.search.enough(rollouts))
 
     def run_slice(self, rollouts: int) -> None:
         """Refine the values for about 50 ms, up to `rollouts`."""
@@ -127,7 +144,8 @@ class PositionAnalysis:
             self.search.run_slice(rollouts)
 
     def run(self, rollouts: int) -> dict[str, Any]:
-        """Refine the values up to `rollouts`, and return the report with the expected line."""
+        """Ask the agents, refine the values up to `rollouts`, and return the report with the expected line."""
+        self.ask()
         if self.search is not None:
             self.search.run(rollouts)
         return self.report(line=True)

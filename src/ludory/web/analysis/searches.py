@@ -25,6 +25,7 @@ from ludory.envs.game import Game
 from ludory.envs.seats.player import Memory, memory_of_new_games
 from ludory.envs.seats.table import Table
 from ludory.errors import OptionError
+from ludory.plugins.spec import short_name
 
 from .positions import StudiedPosition
 from .values import Difference, Floats, MoveSearch, MoveValues, PairedMoments, PairedSearch
@@ -88,7 +89,7 @@ class BotAnalyst(Analyst):
     """
 
     def __init__(self, game: Game, bot: str, seats: Sequence[int] | None = None) -> None:
-        self.bot, self.blueprint = bot, make_blueprint(make_agent(bot, game), game, "the analysis")
+        self.bot, self.blueprint = short_name(bot), make_blueprint(make_agent(bot, game), game, "the analysis")
         maker = belief_maker(self.blueprint, "the analysis", particles=1000)
         self.beliefs: dict[int, Belief] = {
             seat: maker(seat) for seat in (range(game.facts.players) if seats is None else seats)
@@ -253,7 +254,7 @@ class AgentAnalyst(Analyst):
         if game.facts.hidden_information:
             game.need("the analysis of moves", "redeals")
         self._game, self._agent, self._seat = game, make_agent(agent, game), seat
-        self._agent_name = agent
+        self._agent_name = short_name(agent)
         self._plans = {plan: make_agent(plan, game) for plan in plans}
         self._table: Table | None = None
         self._followers: list[Memory] = []

@@ -21,6 +21,8 @@ from .table import own_seats
 
 MOST_SEED = 2**63 - 1
 GRAPH_MISTAKES = 5
+MOST_ASKED = 4
+"""Further agents that are asked for advice."""
 
 
 class Study:
@@ -36,6 +38,9 @@ class Study:
 
         self.opened, agent = opened, query.get("agent", "").strip()
         self.agent = read_agent(agent, runs) if agent else ""
+        names = [name.strip() for name in query.get("ask", "").split(";") if name.strip()]
+        self.asked = tuple(read_agent(name, runs) for name in names[:MOST_ASKED])
+        self.typed = {"agent": agent, "ask": "; ".join(names[:MOST_ASKED])}
         facts = make_game(opened.replay.game, **opened.replay.options).facts
         self.view = opened.view(_number(query.get("view", ""), "view", facts.players - 1))
         self.seat = _number(query.get("seat", ""), "seat", facts.players - 1)
@@ -54,7 +59,8 @@ class Study:
             "line": self.branch.text() if self.branch else None,
             "view": self.view if self.opened.limited_to is None else None,
             "seat": self.seat,
-            "agent": self.agent or None,
+            "agent": self.typed["agent"] or None,
+            "ask": self.typed["ask"] or None,
         } | changes
         return f"/analyse/{self.opened.id}{page}?{urlencode({k: v for k, v in parts.items() if v is not None})}"
 
@@ -62,7 +68,8 @@ class Study:
         """What is asked about the position."""
         from ludory.web.analysis.pieces import PositionQuestion
 
-        return PositionQuestion(self.replay, self.number, self.view, self.seat, self.agent or None)
+        found = PositionQuestion(self.replay, self.number, self.view, self.seat, self.agent or None)
+        return found._replace(also=self.asked)
 
     def review_question(self) -> Any:
         """What is asked about the whole game."""
@@ -152,11 +159,18 @@ def board(request: Request) -> Response:
         picture=clickable(shown.picture, legal),
         links=links,
         moves=[(k + 1, words, study.address(move=k + 1)) for k, words in enumerate(shown.words)],
+        agents=_known_agents(),
         views=[(None, "everything"), *((k, f"seat {k} ({name})") for k, name in enumerate(shown.agents))],
         **_values_context(study, values, shown),
         **_graph_context(study, game),
     )
     return page
+
+
+def _known_agents() -> list[str]:
+    from ludory.plugins import agents
+
+    return [id for id in agents.ids() if id != "human"]
 
 
 def _try(study: Study, text: str, tried: Any) -> Response:

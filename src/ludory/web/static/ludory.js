@@ -67,7 +67,7 @@
     mark();
   }
 
-  const STEPS = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", 1], ArrowDown: ["y", -1] };
+  const STEPS = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", -1], ArrowDown: ["y", 1] };
 
   // Arrow keys walk through the legal moves where they are no moves themselves.
   function walk(key) {
