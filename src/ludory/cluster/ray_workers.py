@@ -63,10 +63,11 @@ class RayWorkers:
         left, losses = enumerate(tasks), LostWork("task")
         running: dict[Any, tuple[int, T]] = {}
         done: dict[int, R] = {}
+        failed: dict[int, BaseException] = {}  # raised in the order of the tasks, as in one process
         following, exhausted = 0, False
         try:
             while True:
-                while not exhausted and len(running) + len(done) < AHEAD * self.count + 2:
+                while not exhausted and len(running) + len(done) < AHEAD * self.count + 2 and not failed:
                     one = next(left, None)
                     if one is None:
                         exhausted = True
@@ -75,6 +76,8 @@ class RayWorkers:
                 while following in done:
                     yield done.pop(following)
                     following += 1
+                if following in failed:
+                    raise failed[following] from None
                 if not running:
                     if exhausted and not done:
                         return
@@ -85,7 +88,8 @@ class RayWorkers:
                         done[number] = self._ray.get(ref)
                     except Exception as error:
                         if not lost_with(error):
-                            raise own_error(error) from None
+                            failed[number] = own_error(error)
+                            continue
                         losses.add(number, error)
                         running[self._run.remote(blob, task)] = number, task
         finally:
