@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from pathlib import Path
 
@@ -123,7 +124,8 @@ def test_a_page_hears_of_new_numbers_while_a_run_writes(tmp_path: Path) -> None:
             handle.write("400,4,7\n")
         return await asyncio.wait_for(anext(events), 10)
 
-    assert asyncio.run(follow()) == CHANGED
+    with ThreadPoolExecutor(1) as thread:  # Playwright, in tests of the same process, keeps an event loop in this one
+        assert thread.submit(asyncio.run, follow()).result() == CHANGED
     assert runs.points_of(run, REWARD)[-1] == (400, 7)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, resources
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from anyio.to_thread import run_sync
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -129,8 +129,8 @@ def make_app(settings: WebSettings) -> Starlette:
     app = Starlette(
         routes=routes,
         middleware=[
-            Middleware(Safety, host=settings.host, token=settings.token, refuse=_refusal(around)),  # type: ignore[arg-type]
-            Middleware(_TokenInAddress, token=settings.token),  # type: ignore[arg-type]
+            Middleware(cast(Any, Safety), host=settings.host, token=settings.token, refuse=_refusal(around)),
+            Middleware(cast(Any, _TokenInAddress), token=settings.token),
         ],
         exception_handlers={
             HTTPException: _http_error,

@@ -34,6 +34,9 @@ def test_the_board_is_read_by_keyboard_and_mouse(study: Any) -> None:
     study.wait_for_selector("#values tr:first-child #try-2")  # the winning move is the best
     assert "played" in study.inner_text("#values tr.played")
     study.wait_for_selector("#graph .mistakes a", timeout=60_000)
+    study.keyboard.press("Home")
+    study.wait_for_selector(".turn:has-text('Start')")
+    study.wait_for_selector("#graph .mistakes a")
     study.click("#graph .mistakes a")
     study.wait_for_selector(".turn:has-text('After move 4 of 6')")
     study.click("#picture [data-action='2'], #picture [data-action='0:2']")

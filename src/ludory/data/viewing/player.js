@@ -99,8 +99,8 @@ function fill() {
 async function more() {
   const answer = await fetch(`${data.more}?have=${data.positions.length}`).catch(() => null);
   if (answer && answer.status === 200) {
-    const atEnd = position === last && !timer;
-    data = await answer.json();
+    const found = await answer.json(), atEnd = position === last && !timer;
+    data = found;
     fill();
     go(atEnd ? last : position);
   }
