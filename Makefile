@@ -3,6 +3,7 @@
 # make test-pokemon   install the simulator of Pokémon battles, and run their tests without skips
 # make test-web       install a browser if there is none, and run the tests of the pages in it without skips
 # make web-covers     draw the games' pictures of the server's first page again
+# make test-ray   install Ray, and run the jobs on a test cluster of two nodes, which are killed at random; no skips
 # make pokemon-dex    write the numbers of the pinned simulator's dex again, which need no Node afterwards
 # make docs   build the manual into docs/_build/html, in an environment of its own; warnings are errors
 # make docs-links     visit every link of the manual
@@ -61,6 +62,10 @@ test-pokemon: $(INSTALLED_DEV)
 
 web-covers: $(INSTALLED_DEV)
 	$(BIN)/python -m ludory.web.pages.covers
+
+test-ray: $(INSTALLED_DEV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --config-settings editable_mode=compat --editable '.[ray]'
+	LUDORY_REQUIRE_RAY=1 $(BIN)/python -m pytest -q tests/faults/cluster
 
 pokemon-dex: $(INSTALLED)
 	$(BIN)/ludory pokemon install

@@ -250,6 +250,14 @@ BENCHMARKS = (
     Entry("arena", f"{_BENCH}arena.speed:run", "duels per second: engine, scripts, sampler, evaluation"),
     Entry("arena-clones", f"{_BENCH}arena.clones:run", "clones of the arena's styles against the styles"),
     Entry("arena-league", f"{_BENCH}arena.league:run", "leagues of duels beside plain self-play"),
+    Entry(
+        "coordinator",
+        f"{_BENCH}throughput.coordinator:run",
+        "the coordinator of a league under 10,000 simulated workers",
+    ),
+    Entry(
+        "traffic", f"{_BENCH}throughput.traffic:run", "what samplers on other machines send, and what saturates first"
+    ),
     Entry("texas42-network", f"{_BENCH}texas42.network:run", "a Texas 42 network trained on exact values"),
     Entry(
         "faults", f"{_BENCH}faults.campaign:run", "kills, damaged files, full disks: what is lost, and how it is told"
@@ -311,6 +319,7 @@ COMMANDS = (
     Entry("check", "ludory.cli.check", "prove that a game keeps the contract"),
     Entry("league", "ludory.cli.league.command", "train a league of players, and report on it"),
     Entry("flywheel", "ludory.cli.train.flywheel", "search, learn from it, promote what is better, again and again"),
+    Entry("cluster", "ludory.cli.cluster", "machines of a Ray cluster, on which jobs run with --ray"),
     Entry("hanabi", "ludory.cli.hanabi", "jobs that only Hanabi has"),
     Entry("pokemon", "ludory.cli.pokemon.command", "install the simulator of Pokémon battles; replays as data"),
     Entry("spa", "ludory.cli.spa.command", "language models: fine-tune on the states of games, then PPO"),

@@ -15,7 +15,7 @@ import torch
 from typing_extensions import Self
 
 from ludory.algorithms.league.log.events import FILE, EventLog, read_events, standing
-from ludory.algorithms.league.log.state import LeagueState, load_state, write_state
+from ludory.algorithms.league.log.state import LeagueState, load_state, newest_state, write_state
 from ludory.algorithms.running.folder_lock import FolderLock
 from ludory.algorithms.running.threads import one_thread
 from ludory.algorithms.sampling.teacher import load_teacher
@@ -50,6 +50,7 @@ class League:
 
     def __init__(self, folder: Path, config: LeagueConfig, log: EventLog, state: LeagueState, lock: FolderLock) -> None:
         self.folder, self.config, self.log, self.state, self._lock = folder, config, log, state, lock
+        log.release()
         self.game: Game = make_game(config.env, **config.options)
         self.coordinator = Coordinator(config, log, state)
         self.pool = Pool(folder, self.game, state.player, lambda id: self.learners[id].policy)
@@ -323,7 +324,7 @@ def resume_league(folder: str | Path, **changes: Any) -> League:
     with ExitStack() as undo:
         lock = FolderLock(target)
         undo.callback(lock.release)
-        log = EventLog(target)
+        log = EventLog(target, newest_state(target))
         undo.callback(log.close)
         events = standing(log.events)
         if not events or events[0].type != "created":

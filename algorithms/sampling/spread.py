@@ -244,7 +244,7 @@ class SpreadSampler(Sampler):
         """What all shares play with these weights."""
         state = generator.get_state().numpy()
         for number in range(len(self._shares)):
-            self._begin(number, weights, Order(steps, state, True, None, self._typical), version)
+            self._hand_out(number, weights, Order(steps, state, True, None, self._typical), version)
         found = [self._result(number) for number in range(len(self._shares))]
         generator.set_state(torch.from_numpy(np.array(found[0].generator)))
         self._typical = np.concatenate([one.observation for one in found])
@@ -255,16 +255,16 @@ class SpreadSampler(Sampler):
         """What the first share to finish has played, with the weights that there were; it goes on with these."""
         for number in range(len(self._shares)):
             if number not in self._waiting:
-                self._begin(number, weights, Order(steps, self._generators[number], False, None, None), version)
+                self._hand_out(number, weights, Order(steps, self._generators[number], False, None, None), version)
         numbers = list(self._waiting)
         number = numbers[self._workers.first([self._waiting[one][0] for one in numbers])]
         self.version = self._waiting[number][3]
         found = self._result(number)
         self._generators[number] = found.generator
-        self._begin(number, weights, Order(steps, found.generator, False, None, None), version)
+        self._hand_out(number, weights, Order(steps, found.generator, False, None, None), version)
         return _together([found], [self._shares[number].start])
 
-    def _begin(self, number: int, weights: Any, order: Order, version: int) -> None:
+    def _hand_out(self, number: int, weights: Any, order: Order, version: int) -> None:
         """Let a share play; one without a worker gets one, and its games."""
         actor, sent = self._actors[number], order
         if actor is None:
@@ -282,7 +282,7 @@ class SpreadSampler(Sampler):
                 self.lost += 1
                 LOG.warning("share %d of the games lost its worker (%s) and goes on elsewhere", number, error)
                 self._actors[number] = None
-                self._begin(number, weights, order, version)
+                self._hand_out(number, weights, order, version)
                 continue
             self._games[number] = found.games
             return found
@@ -350,10 +350,10 @@ def _tensors(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, Tensor]:
 def _together(found: Sequence[Returned], starts: Sequence[int]) -> Played:
     """What shares have played, side by side."""
     columns = {
-        name: None if part is None else torch.from_numpy(np.concatenate([one.columns[name] for one in found], axis=1))  # type: ignore[misc]
+        name: None if part is None else torch.from_numpy(np.concatenate([one.columns[name] for one in found], axis=1))
         for name, part in found[0].columns.items()
     }
-    memory = None if found[0].memory is None else np.concatenate([one.memory for one in found])  # type: ignore[misc]
+    memory = None if found[0].memory is None else np.concatenate([one.memory for one in found])
     ended = []
     for step in range(len(found[0].ended)):
         parts = [(start + one.ended[step][0], *one.ended[step][1:]) for start, one in zip(starts, found, strict=True)]

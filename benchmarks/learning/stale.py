@@ -41,13 +41,14 @@ class StaleSampler(Sampler):
         generator: torch.Generator,
         on_step: Callable[[], bool] | None = None,
         teacher: Policy | None = None,
+        version: int = 0,
     ) -> tuple[Rollout | None, EpisodeStats]:
         """As `Sampler.collect`, played with older weights of `policy`."""
         self._past.append({name: tensor.clone() for name, tensor in policy.state_dict().items()})
         if self._actor is None:
             self._actor = deepcopy(policy)
         self._actor.load_state_dict(self._past[0])
-        rollout, stats = super().collect(self._actor, steps, generator, on_step, teacher)
+        rollout, stats = super().collect(self._actor, steps, generator, on_step, teacher, version)
         if rollout is not None and self.taken_for_fresh:
             rollout = as_if_fresh(rollout, policy, self.lanes.facts.players)
         return rollout, stats

@@ -41,6 +41,8 @@ TYPES = (
 )
 _AT_ONCE = 1000
 """Lines that are parsed together, a third faster than one by one."""
+_BLOCK = 1 << 20
+"""Bytes whose lines are counted together."""
 
 
 class LeagueEvent(NamedTuple):
@@ -89,17 +91,21 @@ class EventLog:
 
     Args:
         folder: of the league.
+        since: number of a `committed` event up to which the state is known. Of the events before it, only those are read that a
+            resumed league needs: the first one and the last `resumed`. The hashes cover all bytes as ever. None: read all.
 
     Raises:
         DataError: as `read_events`.
     """
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, since: int | None = None) -> None:
         self.file, self._head = Path(folder) / FILE, Path(folder) / HEAD
         head, data = _read_head(self.file), _whole_lines(self.file) if self.file.exists() else b""
-        self.events = _checked(self.file, data, head)
+        known = None if since is None else _checked_since(self.file, data, head, since)
+        self.events = _checked(self.file, data, head) if known is None else known
         self._digest, self._bytes = hashlib.sha256(data), len(data)
-        self._handle = self.file.open("ab")
+        self._next, self._keeps = self.events[-1].seq + 1 if self.events else 0, True
+        self._handle = self.file.open("a+b")
         self._handle.truncate(self._bytes)
 
     def __enter__(self) -> Self:
@@ -111,7 +117,11 @@ class EventLog:
     @property
     def next_seq(self) -> int:
         """Number of the next event."""
-        return self.events[-1].seq + 1 if self.events else 0
+        return self._next
+
+    def release(self) -> None:
+        """Empty `events` and keep no further ones: a league that runs for weeks needs its state, and the file has the rest."""
+        self.events, self._keeps = [], False
 
     def append(self, type: str, **body: Any) -> LeagueEvent:
         """Write an event; the next `flush` or `commit` forces it to disk."""
@@ -120,7 +130,9 @@ class EventLog:
         self._handle.write(data)
         self._digest.update(data)
         self._bytes += len(data)
-        self.events.append(event)
+        self._next += 1
+        if self._keeps:
+            self.events.append(event)
         return event
 
     def commit(self, seconds: float) -> LeagueEvent:
@@ -157,7 +169,8 @@ class EventLog:
 
     def _written_again(self) -> str:
         """Write all events again, beside a file that took the log's place; returns what to type next."""
-        data = b"".join(map(_line, self.events))
+        opened = os.pread(self._handle.fileno(), self._bytes, 0)  # it is there, also when its name is gone
+        data = b"".join(map(_line, self.events)) if self._keeps else opened
         kept = self.file.with_name(KEPT) if self.file.exists() else self.file
         resume = f"`ludory league resume {self.file.parent}` continues from its last commit"
         if self.file.parent.exists() and hashlib.sha256(data).digest() == self._digest.digest():
@@ -237,11 +250,54 @@ def _checked(file: Path, data: bytes, head: _Head | None) -> list[LeagueEvent]:
     lines = data.split(b"\n")[:-1]
     with _without_collector():
         events = _parsed(file, lines)
-    digest, hashed, start = hashlib.sha256(), 0, 0
-    last = 0
-    for number, (event, line) in enumerate(zip(events, lines, strict=True), 1):
+    _check_hashes(file, data, events, lines, 0)
+    _check_head(file, data, len(lines), head)
+    return events
+
+
+def _checked_since(file: Path, data: bytes, head: _Head | None, since: int) -> list[LeagueEvent] | None:
+    """The first event of `data`, the last `resumed` one before number `since`, and all from `since` on; checked.
+
+    None where that is not enough: number `since` is no commit, or it was voided by a resume later.
+    """
+    start = _line_start(data, since)
+    if start is None:
+        return None
+    lines = data[start:].split(b"\n")[:-1]
+    with _without_collector():
+        tail = _parsed(file, lines, since)
+    if tail[0].type != "committed" or any(one.type == "resumed" and one.body["from_seq"] < since for one in tail):
+        return None
+    _check_hashes(file, data, tail, lines, start)
+    _check_head(file, data, since + len(lines), head)
+    events = _parsed(file, [data[: data.index(b"\n")]])
+    if (mark := data.rfind(b'"type": "resumed"', 0, start)) > 0:
+        line = data[data.rfind(b"\n", 0, mark) + 1 : data.index(b"\n", mark)]
+        events += _parsed(file, [line], int(json.loads(line)["seq"]))
+    return events + tail
+
+
+def _line_start(data: bytes, number: int) -> int | None:
+    """Where line `number` of `data` begins, from 0; None if there are fewer."""
+    before, at = 0, 0
+    while at < len(data):
+        block = data[at : at + _BLOCK]
+        here = block.count(b"\n")
+        if before + here >= number:
+            for _ in range(number - before):
+                at = data.index(b"\n", at) + 1
+            return at if at < len(data) else None
+        before, at = before + here, at + len(block)
+    return None
+
+
+def _check_hashes(file: Path, data: bytes, events: Sequence[LeagueEvent], lines: Sequence[bytes], start: int) -> None:
+    """Compare the hashes in `committed` events, of all bytes before them; the lines begin at byte `start`."""
+    digest, hashed, last = hashlib.sha256(), 0, 0
+    for event, line in zip(events, lines, strict=True):
         if event.type == "committed":
-            digest.update(data[hashed:start])
+            number = event.seq + 1
+            digest.update(memoryview(data)[hashed:start])
             hashed = start
             if event.body.get("sha256", digest.hexdigest()) != digest.hexdigest():
                 raise DataError(
@@ -250,8 +306,6 @@ def _checked(file: Path, data: bytes, head: _Head | None) -> list[LeagueEvent]:
                 )
             last = number
         start += len(line) + 1
-    _check_head(file, data, len(lines), head)
-    return events
 
 
 @contextmanager
@@ -297,13 +351,14 @@ def _check_head(file: Path, data: bytes, lines: int, found: _Head | None) -> Non
             f"{file}, line {lines + 1}: missing; the league had written {found.seq + 1} whole lines ({found.bytes} bytes), "
             f"{lines} are left ({len(data)} bytes); {cure}"
         )
-    if hashlib.sha256(data[: found.bytes]).hexdigest() != found.sha256:
+    if hashlib.sha256(memoryview(data)[: found.bytes]).hexdigest() != found.sha256:
         raise DataError(
             f"{file}, up to line {found.seq + 1}: not as it was written (SHA-256 differs from {head}); {cure}"
         )
 
 
-def _parsed(file: Path, lines: Sequence[bytes]) -> list[LeagueEvent]:
+def _parsed(file: Path, lines: Sequence[bytes], first: int = 0) -> list[LeagueEvent]:
+    """The events of `lines`, of which the first has number `first`."""
     events: list[LeagueEvent] = []
     for start in range(0, len(lines), _AT_ONCE):
         some = lines[start : start + _AT_ONCE]
@@ -312,8 +367,8 @@ def _parsed(file: Path, lines: Sequence[bytes]) -> list[LeagueEvent]:
         except (ValueError, RecursionError):
             rows = []
         if len(rows) != len(some):
-            rows = [_row(file, start + number, line) for number, line in enumerate(some, 1)]
-        events += [_event(file, number, row) for number, row in enumerate(rows, start + 1)]
+            rows = [_row(file, first + start + number, line) for number, line in enumerate(some, 1)]
+        events += [_event(file, number, row) for number, row in enumerate(rows, first + start + 1)]
     return events
 
 

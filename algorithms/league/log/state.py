@@ -251,6 +251,12 @@ def load_state(folder: Path, events: Sequence[LeagueEvent], decay: float) -> Lea
     return fold(events, decay)
 
 
+def newest_state(folder: Path) -> int | None:
+    """Number of the last event in the newest snapshot of the state that can be read; None if there is none."""
+    readable = (seq for seq in reversed(_snapshots(folder)) if _read_snapshot(folder / f"state-{seq}.json") is not None)
+    return next(readable, None)
+
+
 def _read_snapshot(file: Path) -> LeagueState | None:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))

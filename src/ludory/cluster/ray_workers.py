@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import cloudpickle
 
@@ -63,10 +63,11 @@ class RayWorkers:
         left, losses = enumerate(tasks), LostWork("task")
         running: dict[Any, tuple[int, T]] = {}
         done: dict[int, R] = {}
+        failed: dict[int, BaseException] = {}  # raised in the order of the tasks, as in one process
         following, exhausted = 0, False
         try:
             while True:
-                while not exhausted and len(running) + len(done) < AHEAD * self.count + 2:
+                while not exhausted and len(running) + len(done) < AHEAD * self.count + 2 and not failed:
                     one = next(left, None)
                     if one is None:
                         exhausted = True
@@ -75,6 +76,8 @@ class RayWorkers:
                 while following in done:
                     yield done.pop(following)
                     following += 1
+                if following in failed:
+                    raise failed[following] from None
                 if not running:
                     if exhausted and not done:
                         return
@@ -85,7 +88,8 @@ class RayWorkers:
                         done[number] = self._ray.get(ref)
                     except Exception as error:
                         if not lost_with(error):
-                            raise own_error(error) from None
+                            failed[number] = own_error(error)
+                            continue
                         losses.add(number, error)
                         running[self._run.remote(blob, task)] = number, task
         finally:
@@ -201,3 +205,36 @@ def connected(address: str, cores: int | None = None) -> tuple[Any, bool]:
             f"no Ray cluster at {address!r} ({str(error).strip().splitlines()[0]}); {cure}"
         ) from error
     return ray, True
+
+
+class ClusterMachine(NamedTuple):
+    """A machine of a cluster."""
+
+    host: str
+    up: bool
+    cores: float
+    memory_gb: float
+
+
+def machines(address: str) -> tuple[list[ClusterMachine], str]:
+    """The machines of the cluster at `address`, also those that are gone, and the address of its dashboard ("" if there is none).
+
+    Raises:
+        PluginError: Ray is not installed.
+        LostWorkerError: there is no such cluster.
+    """
+    ray, ours = connected(address)
+    try:
+        found = [
+            ClusterMachine(
+                node["NodeManagerHostname"],
+                node["Alive"],
+                node["Resources"].get("CPU", 0.0),
+                node["Resources"].get("memory", 0.0) / 1e9,
+            )
+            for node in ray.nodes()
+        ]
+        return found, str(getattr(ray._private.worker.global_worker.node, "webui_url", "") or "")
+    finally:
+        if ours:
+            ray.shutdown()

@@ -198,3 +198,49 @@ def test_long_leagues_are_read_and_measured_quickly(tmp_path: Path) -> None:
     assert (again.payoff.win_rate_of(0) == state.payoff.win_rate_of(0)).all()
     assert len(report.by_strength()) == 601
     assert taken < 5, "with tables of all pairs copied for every player it takes 20 s and more"
+
+
+def test_a_log_read_from_a_commit_on_says_the_same_as_the_whole(folder: Path) -> None:
+    with EventLog(folder) as log:
+        whole = list(log.events)
+    with EventLog(folder, since=5) as log:
+        assert log.events == [whole[0], *whole[5:]]
+        log.append("resumed", from_seq=8)
+        log.append("refused", match=2)
+        log.commit(1.0)
+    with EventLog(folder, since=11) as log:
+        assert [event.seq for event in log.events] == [0, 9, 11], "the first, the last resume, and the rest"
+        assert log.next_seq == 12
+    for enough in (4, 8, 100):  # no commit; a commit; not there
+        with EventLog(folder, since=enough) as log:
+            assert len(log.events) == (6 if enough == 8 else 12) - (enough == 8)
+
+
+def test_a_change_before_that_commit_is_noticed(folder: Path) -> None:
+    whole = lines(folder)
+    whole[1] = whole[1].replace(b'"match": 1', b'"match": 2')
+    (folder / FILE).write_bytes(b"".join(whole))
+    with pytest.raises(DataError, match="not as they were written"):
+        EventLog(folder, since=5)
+
+
+def test_a_resume_to_an_earlier_commit_needs_the_whole_log(folder: Path) -> None:
+    with EventLog(folder) as log:
+        log.append("resumed", from_seq=2)
+        log.commit(1.0)
+    with EventLog(folder, since=8) as log:
+        assert len(log.events) == 11
+
+
+def test_a_log_that_keeps_no_events_is_written_again_when_it_is_gone(folder: Path) -> None:
+    written = (folder / FILE).read_bytes()
+    with EventLog(folder) as log:
+        log.release()
+        log.append("refused", match=3)
+        assert not log.events
+        assert log.next_seq == 10
+        (folder / FILE).unlink()
+        with pytest.raises(OutputError, match="written again"):
+            log.check_present()
+    assert (folder / FILE).read_bytes().startswith(written)
+    assert len(read_events(folder)) == 10

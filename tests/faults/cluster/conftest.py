@@ -11,7 +11,7 @@ from typing import Any
 
 import cloudpickle
 import pytest
-from cluster import parts
+from faults.cluster import parts
 
 from ludory.cluster.ray_workers import RayWorkers
 
@@ -32,7 +32,8 @@ class TwoNodes:
             initialize_head=True, head_node_args=head, shutdown_at_exit=False
         )  # nodes are added in a thread
         self._nodes = [self._add() for _ in range(2)]
-        self.workers = RayWorkers(self._cluster.address)
+        self.address: str = self._cluster.address
+        self.workers = RayWorkers(self.address)
         self.killed = 0
 
     def _add(self) -> Any:
@@ -50,7 +51,7 @@ class TwoNodes:
                     title = " ".join(child.cmdline())
                 except psutil.NoSuchProcess:
                     continue
-                if title.startswith("ray::") and "IDLE" not in title:
+                if title.startswith(("ray::_run", "ray::Host")):  # Ray's agents are children, too, and end their node
                     busy.append(child)
         if not busy:
             return False
@@ -107,7 +108,7 @@ class Killer:
 def two_nodes() -> Iterator[TwoNodes]:
     """One cluster for all tests."""
     if not REQUIRED:
-        pytest.importorskip("ray", reason='Ray is not installed: pip install "ludory[ray]", or make test-ray')
+        pytest.skip("a cluster of processes is started by `make test-ray` only")
     nodes = TwoNodes()
     yield nodes
     nodes.close()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster.conftest import Killer, TwoNodes
+from faults.cluster.conftest import Killer, TwoNodes
 
 import ludory
 from ludory.cli import main

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
 
 import pytest
-from cluster import parts
-from cluster.conftest import Killer, TwoNodes
+from faults.cluster import parts
+from faults.cluster.conftest import Killer, TwoNodes
 
+from ludory.cli import main
 from ludory.cluster.failure import LostWork
 from ludory.cluster.placement import PlacedOn
 from ludory.cluster.workers import InProcess, Workers
@@ -104,3 +106,10 @@ except ImportError as error:
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said.strip() == 'Ray is not installed; type: pip install "ludory[ray]"'
+
+
+def test_the_status_names_the_machines(two_nodes: TwoNodes, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cluster", "status", "--address", two_nodes.address, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["cores"] >= 2
+    assert sum(one["up"] for one in found["machines"]) >= 3

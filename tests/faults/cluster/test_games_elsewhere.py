@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cluster.conftest import Killer, TwoNodes
+from faults.cluster.conftest import Killer, TwoNodes
 
 import ludory
 from ludory.agents.evaluation.cross_play import cross_play
