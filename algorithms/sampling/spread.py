@@ -236,8 +236,9 @@ class SpreadSampler(Sampler):
             for share in self._shares
         ]
         self._typical = self.lanes.observe().numpy().copy()
-        seeds = torch.randint(1 << 62, (len(self._shares),), generator=generator) if not self._lockstep else []
-        self._generators = [torch.Generator().manual_seed(int(seed)).get_state().numpy() for seed in seeds]
+        count = 0 if self._lockstep else len(self._shares)
+        seeds = torch.randint(1 << 62, (count,), generator=generator).tolist() if count else []
+        self._generators = [torch.Generator().manual_seed(seed).get_state().numpy() for seed in seeds]
         self._actors = [None] * len(self._shares)
 
     def _in_lockstep(self, weights: Any, steps: int, generator: torch.Generator, version: int) -> Played:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from functools import lru_cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -26,6 +26,10 @@ from .choices import (
     read_game_options,
 )
 
+if TYPE_CHECKING:
+    from ludory.web.app import Surroundings
+
+
 PERSON_COOKIE = "ludory_person"
 """Secret by which a browser is known again at its tables."""
 MOST_SEED = (1 << 31) - 1
@@ -34,7 +38,7 @@ HUMAN = "human"
 
 def home(request: Request) -> Response:
     """The page: all games, or the setup of the one in `?game=`."""
-    around = request.app.state.ludory
+    around: Surroundings = request.app.state.ludory
     game = request.query_params.get("game")
     given = {name: request.query_params.get(name, "")[:300] for name in ("seed", "agent")}
     setup = setup_of(around, known_game(game), **given) if game else None
@@ -45,7 +49,7 @@ def home(request: Request) -> Response:
 
 def setup(request: Request) -> Response:
     """The form for one game, as a part of the page."""
-    around = request.app.state.ludory
+    around: Surroundings = request.app.state.ludory
     chosen = setup_of(around, known_game(request.query_params.get("game", "")))
     return around.render(request, "_setup.html", setup=chosen)
 
@@ -81,14 +85,13 @@ def options_of_agent(request: Request) -> Response:
     seat = request.query_params.get("number", "0")
     name = request.query_params.get(f"seat{seat}", "")
     fields = agent_options(name) if seat.isdecimal() else []
-    return request.app.state.ludory.render(
-        request, "_agent_options.html", seat=int(seat or 0) if fields else 0, fields=fields
-    )
+    around: Surroundings = request.app.state.ludory
+    return around.render(request, "_agent_options.html", seat=int(seat or 0) if fields else 0, fields=fields)
 
 
 def start(request: Request, form: dict[str, str]) -> Response:
     """Start a table from the form, and lead to it."""
-    around = request.app.state.ludory
+    around: Surroundings = request.app.state.ludory
     person = request.cookies.get(PERSON_COOKIE) or secrets.token_urlsafe(18)
     table = table_of_form(around, form, person)
     return known_person(RedirectResponse(f"/table/{table.id}", 303), person)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from starlette.exceptions import HTTPException
@@ -17,6 +17,10 @@ from ludory.web.safety import same_secret, with_form
 from ludory.web.tables import GameTable
 
 from .home import MOST_SEED, PERSON_COOKIE, known_person
+
+if TYPE_CHECKING:
+    from ludory.web.app import Surroundings
+
 
 SETTLE_SECONDS = 0.25
 """How long a move's answer waits for the agents; slower ones appear by themselves."""
@@ -58,7 +62,7 @@ def board_context(request: Request, table: GameTable, seat: int | None) -> dict[
     """What the templates of a table need."""
     from ludory.web.position import board_of
 
-    around = request.app.state.ludory
+    around: Surroundings = request.app.state.ludory
     with table.lock:
         board = board_of(around.tables.position(table), table, seat)
     first = table.humans[:1] == (seat,)
@@ -74,7 +78,8 @@ def show(request: Request) -> Response:
     """The whole page."""
     table = _table(request)
     seat = chosen_seat(request, table, request.query_params.get("seat"))
-    return request.app.state.ludory.render(request, "table.html", **board_context(request, table, seat))
+    around: Surroundings = request.app.state.ludory
+    return around.render(request, "table.html", **board_context(request, table, seat))
 
 
 def board(request: Request) -> Response:
@@ -86,7 +91,8 @@ def board(request: Request) -> Response:
 
 
 def _board(request: Request, table: GameTable, seat: int | None) -> Response:
-    return request.app.state.ludory.render(request, "_board.html", **board_context(request, table, seat))
+    around: Surroundings = request.app.state.ludory
+    return around.render(request, "_board.html", **board_context(request, table, seat))
 
 
 def _own_seat(request: Request, table: GameTable, form: Form) -> int:
@@ -182,7 +188,8 @@ def invitation(request: Request) -> Response:
     table = _table(request)
     key = request.query_params.get("key", "")
     seat = _seat_of_key(table, key)
-    return request.app.state.ludory.render(request, "sit.html", table=table, seat=seat, key=key)
+    around: Surroundings = request.app.state.ludory
+    return around.render(request, "sit.html", table=table, seat=seat, key=key)
 
 
 def sit(request: Request, form: Form) -> Response:
