@@ -26,7 +26,7 @@ CONVENTION = (
 )
 LIMITS = (
     "a model from scratch on compact texts; the prompt that asks for states is kept in PPO; penalty and KL differ from the paper's; "
-    "few seeds; direct PPO is not given more iterations for the CPU time of fine-tuning"
+    "few seeds, settings chosen on seed 1; direct PPO is not given more iterations for the CPU time of fine-tuning"
 )
 
 
@@ -36,8 +36,8 @@ class SpaTinyOptions:
 
     fast: Annotated[bool, arg(help_behavior_hint="")] = False
     """All stages in less than three minutes, with one seed; nothing is learnt that one could show."""
-    seeds: tuple[Natural, ...] = (1, 2, 3)
-    """A run of all arms each."""
+    seeds: tuple[Natural, ...] = (2, 3, 4)
+    """A run of all arms each; settings were chosen on seed 1."""
     env: str = "Sokoban-v0"
     """Id of the game."""
     success_rate: float | None = None
