@@ -42,6 +42,9 @@ class SB3Games:
             model._last_episode_starts = self.env.starts
             self._resumed = None
 
+    def settle(self) -> None:
+        """As `Sampler.settle`: the games run in this process."""
+
     def state(self) -> dict[str, Tensor]:
         """Returns and lengths of unfinished games; with the engine's state, all that a resumed run needs."""
         return {name: torch.from_numpy(np.array(value)) for name, value in self.env.running().items()}

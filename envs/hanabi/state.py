@@ -38,6 +38,7 @@ def fields(options: HanabiOptions) -> dict[str, Field]:
         int(options.bomb == "keep"),
     )
     last = (p - 1, HINT_RANK, p - 1, max(c, r) - 1, (1 << h) - 1, h - 1, cards - 1, 1, 1, options.num_actions - 1)
+    concluded = Field("int32", (p, p * h), low=0, high=(1 << cards) - 1)
     return header(p) | {
         "setup": Field("int8", (5,), setup, low=setup, high=setup),
         # Number of first cards of `deck` that a reset keeps, and its start seat (-1: by the rules); the reset clears both.
@@ -58,10 +59,8 @@ def fields(options: HanabiOptions) -> dict[str, Field]:
         "turn": Field("int16", low=0, high=options.longest_game),  # moves made
         "end": Field("int8", low=RUNNING, high=DECK_OUT),
         "last": Field("int32", (10,), low=0, high=last),
-        # What each seat has ruled out of every slot at the table by the conventions, as bit sets; only for the observation `conventions`.
-        "concluded": Field(
-            "int32", (p, p * h if options.observation == "conventions" else 0), low=0, high=(1 << cards) - 1
-        ),
+        # What each seat has ruled out of every slot at the table by the conventions, as bit sets.
+        **({"concluded": concluded} if options.observation == "conventions" else {}),
         "ways": Field("int64", (2**h if h <= MAX_REDEAL_HAND else 0,)),  # working memory of `redeal`
     }
 

@@ -23,7 +23,7 @@ from ludory.algorithms.flywheel.config import FlywheelConfig
 from ludory.algorithms.flywheel.machine import Flywheel, start_flywheel
 from ludory.algorithms.flywheel.state import STATE, FlywheelState
 from ludory.cli import main
-from ludory.data.recording.search_record import SearchRecording, recorded_games
+from ludory.data.recording.search_record import SearchedGames, recorded_games
 from ludory.data.shards import read_manifest
 from ludory.envs.make import make_game
 from ludory.errors import DataError, LudoryError, OptionError, OutputError
@@ -168,8 +168,8 @@ def test_what_was_searched_before_a_kill_is_kept_and_not_played_again(
     recording = killed / "turn-000" / "searched"
     kept = [int(rows["game"][0].as_py()) for rows in recorded_games(recording, read_manifest(recording))]
     played: list[int] = []
-    play = SearchRecording._play
-    monkeypatch.setattr(SearchRecording, "_play", lambda self, number: played.append(number) or play(self, number))
+    play = SearchedGames.play
+    monkeypatch.setattr(SearchedGames, "play", lambda self, number: played.append(number) or play(self, number))
     assert main(["flywheel", "resume", str(killed), "--once"]) == 0
     monkeypatch.undo()
     assert sorted(played + kept) == list(range(25))

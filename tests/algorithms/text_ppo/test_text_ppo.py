@@ -19,7 +19,7 @@ from ludory.errors import CheckpointError, OptionError
 
 from .conftest import form_model
 
-CRITIC = {"advantage": "gae", "value": "shared", "value_clip": 0.2, "value_coef": 0.1}
+CRITIC = {"advantage": "gae", "value": "shared", "value_clip": 0.2, "value_coef": 0.1, "critic_lr": 5e-3}
 SMALL = {
     "preset": "tiny",
     "prompt_mode": "base",

