@@ -83,7 +83,7 @@ def test_advice_is_the_highest_bid_that_wins_marks() -> None:
 def test_pages_of_a_hand(client: TestClient) -> None:
     start = client.get("/texas42/hand")
     assert start.text.count('type="checkbox"') == 28
-    assert "Choose 7 more" in start.text
+    assert "Choose seven dominoes" in start.text
     page = client.get("/texas42/hand", params=QUERY)
     assert page.text.count("checked") == 7
     assert page.text.count("disabled") == 21

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -91,15 +92,25 @@ class Surroundings:
             lstrip_blocks=True,
         )
         self.templates.globals |= {"static": static_address, "navigation": NAVIGATION}
+        self.loaded = False
+        """Whether engines and their compiler are imported."""
+        self._loading = threading.Lock()
 
     def render(self, request: Request, name: str, status_code: int = 200, **context: Any) -> HTMLResponse:
         """The page of the template `name`; `request` and what is in `context` are its variables."""
         return HTMLResponse(self.templates.get_template(name).render(request=request, **context), status_code)
 
+    def load(self) -> None:
+        """Import engines and their compiler, once: threads that import the compiler at the same time wait for one another for ever."""
+        with self._loading:
+            if not self.loaded:
+                import ludory.web.position  # noqa: F401
+
+                self.loaded = True
+
     def warm_up(self) -> None:
         """Import what every table needs, and start a worker, so that the first game does not wait for it."""
-        import ludory.web.position  # noqa: F401
-
+        self.load()
         self.players.warm_up()
         _late_pages()
 
@@ -131,6 +142,7 @@ def make_app(settings: WebSettings) -> Starlette:
         middleware=[
             Middleware(cast(Any, Safety), host=settings.host, token=settings.token, refuse=_refusal(around)),
             Middleware(cast(Any, _TokenInAddress), token=settings.token),
+            Middleware(cast(Any, _Loaded), around=around),
         ],
         exception_handlers={
             HTTPException: _http_error,
@@ -158,6 +170,20 @@ async def _late_page(scope: Any, receive: Any, send: Any) -> None:
     """Answer with one of `LATE_PAGES`."""
     pages = await run_sync(_late_pages)
     await pages(scope, receive, send)
+
+
+class _Loaded:
+    """Lets pages wait until engines are imported; the first page and what it shows need none."""
+
+    def __init__(self, app: Any, around: Surroundings) -> None:
+        self._app, self._around = app, around
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and not self._around.loaded:
+            light = scope["path"].startswith("/static/") or (scope["path"] == "/" and not scope["query_string"])
+            if not light:
+                await run_sync(self._around.load)
+        await self._app(scope, receive, send)
 
 
 class _TokenInAddress:
