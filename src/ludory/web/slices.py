@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
 import signal
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import wait as wait_for_end
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -79,7 +81,11 @@ class SlicePool:
 
 
 def _leave_signals() -> None:
+    """Leave Ctrl+C to the server, and end with it, also when it was killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the server, which then ends its processes
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=lambda: (wait_for_end([parent.sentinel]), os._exit(1)), daemon=True).start()
 
 
 async def when_changed(look: Callable[[], Any], seconds: float = 1.0) -> AsyncIterator[str]:
