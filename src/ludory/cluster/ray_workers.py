@@ -189,7 +189,7 @@ def connected(address: str, cores: int | None = None) -> tuple[Any, bool]:
         raise PluginError(INSTALL) from error
     if ray.is_initialized():
         return ray, False
-    quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "namespace": "ludory"}
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "namespace": "ludory"}
     try:
         if address == LOCAL:
             ray.init(address=LOCAL, num_cpus=cores, include_dashboard=False, object_store_memory=OBJECT_STORE, **quiet)
