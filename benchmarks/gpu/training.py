@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
-from importlib.util import find_spec
 from shutil import which
 from time import perf_counter
 from typing import Any
@@ -71,10 +70,9 @@ class TransferCounter(TorchDispatchMode):
 
 
 def training(part: CampaignPart) -> Iterator[NamedWork]:
-    """A row per learner: trained decisions per second and how busy the card was; then JaxMARL's IPPO where it is installed."""
+    """A row per learner: trained decisions per second and how busy the card was."""
     for name in LEARNERS:
         yield NamedWork(name, partial(_trained, part, name))
-    yield NamedWork("jaxmarl, ippo", _jaxmarl)
 
 
 def _trained(part: CampaignPart, name: str) -> Row:
@@ -110,14 +108,6 @@ def _settings(part: CampaignPart) -> dict[str, Any]:
 def _wait(device: str) -> None:
     if device != "cpu":
         torch.cuda.synchronize()
-
-
-def _jaxmarl() -> Row:
-    if find_spec("jaxmarl") is None:
-        return {"missing": "not installed: pip install jaxmarl"}
-    return {
-        "missing": "its training script is not part of its package; compare with the rate of its games in part `rates`"
-    }
 
 
 class CardUse:
