@@ -81,7 +81,7 @@ def test_axe_finds_nothing_serious(server: Any, open_page: Callable[..., Any], s
     address = study.url.split("?")[0]
     duel = f"{server.address}/arena?game=TicTacToe-v0&first=mcts(simulations=30)&second=random&seed=1"
     for url, ready in (
-        (f"{address}?move=4", "#values form"),
+        (f"{address}?move=4", "#values table"),
         (address.replace("/analyse/", "/watch/"), "#moves li"),
         (duel, "#duel .chart"),
         (f"{server.address}/analyse", "form"),
