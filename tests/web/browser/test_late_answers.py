@@ -163,3 +163,14 @@ def test_a_hand_typed_fast_is_the_hand_of_the_address(server: Server, late_page:
     chosen = late_page.eval_on_selector_all("#hand input:checked", "all => all.map(one => one.value)")
     assert sorted(chosen) == ["0-0", "1-1", "5-5", "6-2", "6-4", "6-5", "6-6"]
     assert late_page.url.count("tile=") == 7
+
+
+def test_a_link_may_be_replaced_before_its_answer_comes(study: Any) -> None:
+    study.wait_for_selector("#graph a[href*='move=2'] circle")
+    delay(study, 300)
+    study.click("#graph a[href*='move=2'] circle", no_wait_after=True)
+    study.evaluate("document.querySelector('#graph').replaceChildren()")
+    shows_move(study, 2)
+    assert study.locator("header").count() == 1, "the whole page was put into the board's place"
+    study.keyboard.press("ArrowRight")
+    shows_move(study, 3)

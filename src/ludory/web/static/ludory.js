@@ -116,6 +116,8 @@
     const element = event.target.closest("#picture [data-action]");
     if (element) return act(element);
     if (!event.target.closest(".menu")) closeMenu();
+    const point = event.target.closest("#board.study svg a");
+    if (point && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); go(point.getAttribute("href")); }
     const copy = event.target.closest("[data-copy]");
     if (copy) navigator.clipboard.writeText(new URL(copy.dataset.copy, location.href).href).then(() => { copy.textContent = "Copied"; });
   });
@@ -154,33 +156,33 @@
   }
 
   // Steps through a game are asked for one at a time; of those that wait for an answer the newest is asked for next,
-  // and a key counts from the position that was asked for last.
-  let underWay = null, going = null, next = null;
+  // and a key counts from the position that was asked for last. The board asks, not the link that was clicked, which
+  // may lie in a part that is refreshed before the answer comes.
+  let going = null, next = null;
   const inGame = target => target.matches(".study");
   const numberIn = address => Number(address.searchParams.get("move"));
+  async function go(address) {
+    if (going) { next = address; return; }
+    going = address;
+    await htmx.ajax("GET", address, { source: "#board", target: "#board", select: "#board", swap: "outerHTML show:none", push: "true" }).catch(() => {});
+    [address, going, next] = [next, null, null];
+    if (address) go(address);
+  }
   function onLink(event) {
-    const { elt, target, path } = event.detail;
-    if (elt.tagName !== "A" || !inGame(target) || !(going || elt.ariaDisabled)) return;
+    const { elt, target, path } = event.detail, by = { ArrowLeft: -1, ArrowRight: 1 }[elt.dataset.key];
+    if (elt.tagName !== "A" || !inGame(target)) return;
     event.preventDefault();
-    if (!going) return;
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[elt.dataset.key];
+    if (!going) { if (!elt.ariaDisabled) go(path); return; }
     const end = new URL(find("#board [data-key=End]").href), goal = new URL(next || going, end);
     const counts = by && goal.searchParams.has("move") && !goal.searchParams.has("try") && goal.searchParams.get("line") === end.searchParams.get("line");
     if (counts) goal.searchParams.set("move", Math.max(0, Math.min(numberIn(goal) + by, numberIn(end))));
-    next = counts ? goal.pathname + goal.search : path;
+    go(counts ? goal.pathname + goal.search : path);
   }
-  function onStep(event) {
-    const { target, xhr, pathInfo } = event.detail;
-    if (!inGame(target)) return onRequest(event);
-    if (going) { next = pathInfo.finalRequestPath; return event.preventDefault(); }
-    [underWay, going] = [xhr, pathInfo.finalRequestPath];
-    onRequest(event);
-  }
-  function onAnswer({ detail }) {
-    if (detail.xhr !== underWay) return;
-    const address = next;
-    underWay = going = next = null;
-    if (address) htmx.ajax("GET", address, { source: "#board", target: "#board", select: "#board", swap: "outerHTML show:none", push: "true" });
+  function onForm(event) {
+    const { elt, target, pathInfo } = event.detail;
+    if (elt.tagName !== "FORM" || !inGame(target)) return onRequest(event);
+    event.preventDefault();
+    go(pathInfo.finalRequestPath);
   }
 
   function settle() {
@@ -193,13 +195,12 @@
   }
   document.addEventListener("htmx:afterSettle", settle);
   document.addEventListener("htmx:confirm", onLink);
-  document.addEventListener("htmx:afterRequest", onAnswer);
   document.addEventListener("htmx:responseError", () => { typed.length = 0; });
   document.addEventListener("pointerdown", event => hold(event.button === 0), true);
   for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, () => hold(false), true);
-  window.addEventListener("popstate", () => { underWay = going = next = null; for (const [id] of shown) shown.set(id, asked + 1); });
+  window.addEventListener("popstate", () => { going = next = null; for (const [id] of shown) shown.set(id, asked + 1); });
   document.addEventListener("htmx:beforeRequest", event => {
-    onStep(event);
+    onForm(event);
     const problem = find("#problem");
     if (problem && event.detail.requestConfig.verb !== "get") problem.replaceChildren();
   });
