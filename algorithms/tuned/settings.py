@@ -88,6 +88,8 @@ class TunedSettings:
     """Options of the game, such as its observation."""
     stages: tuple[TrainingStage, ...] = ()
     """In their order; empty: one stage, the whole."""
+    sweep: str = ""
+    """The command that found the settings; empty: chosen by hand."""
     reached: MeasuredScore | None = None
     """None: not measured yet."""
 
@@ -97,11 +99,15 @@ class TunedSettings:
         return self.stages or (TrainingStage("whole", 1.0, {}, {}),)
 
     def says(self) -> str:
-        """The settings in a line, as options are typed."""
-        chosen = {**self.options, **self.settings}
-        return ", ".join(
-            f"{name}={value!r}" if isinstance(value, str) else f"{name}={value}" for name, value in chosen.items()
-        )
+        """The settings in a line."""
+        return settings_line({**self.options, **self.settings})
+
+
+def settings_line(settings: Mapping[str, Any]) -> str:
+    """Settings in a line, as Python's arguments are typed."""
+    return ", ".join(
+        f"{name}={value!r}" if isinstance(value, str) else f"{name}={value}" for name, value in settings.items()
+    )
 
 
 @cache
@@ -168,4 +174,4 @@ def _as_json(entry: TunedSettings) -> dict[str, Any]:
         {name: value for name, value in stage._asdict().items() if value != {}} for stage in entry.stages
     ]
     found["reached"] = entry.reached and entry.reached._asdict()
-    return {name: value for name, value in found.items() if name != "game" and value not in ({}, [], None, "auto")}
+    return {name: value for name, value in found.items() if name != "game" and value not in ({}, [], None, "auto", "")}

@@ -1,8 +1,8 @@
 """Train with the tuned settings of `ludory train`, over several seeds, and compare the scores with the stated baselines.
 
 Every row states its baseline and the CPU-minutes of one core in which it must be done. A row holds if the agent leads its baseline by more
-than 3 standard errors over the seeds, within that time. Rows that are known already are kept in the folder, so that the same command goes
-on after a stop; `--write` copies the scores into the files of tuned settings.
+than 3 standard errors over the seeds, within that time; compiling the game's kernels is not counted. Rows that are known already are kept in
+the folder, so that the same command goes on after a stop; `--write` copies the scores into the files of tuned settings.
 """
 
 from __future__ import annotations
@@ -28,6 +28,11 @@ from ludory.benchmarks.harness.machine import origin
 from ludory.benchmarks.harness.options import Count, Natural
 from ludory.benchmarks.harness.parts import kept_lines
 from ludory.errors import OptionError
+
+ABOUT = ("cpu_minutes", "sweep", "reached")
+"""Fields of tuned settings that do not change a training."""
+COMPILING = 1000
+"""Timesteps before the clock starts, in which the game's kernels are compiled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,21 +97,23 @@ def chosen_rows(options: TunedOptions) -> list[tuple[str, TunedSettings]]:
 
 def _asked(algorithm: str, entry: TunedSettings, seed: int, options: TunedOptions) -> dict[str, Any]:
     """What makes a training another one."""
-    settings = dataclasses.asdict(dataclasses.replace(entry, reached=None, stages=()))
+    settings = dataclasses.asdict(dataclasses.replace(entry, stages=()))
+    settings = {name: value for name, value in settings.items() if name not in ABOUT}
     settings["stages"] = [stage._asdict() for stage in entry.stages]
     played = {"games": options.evaluation_games, "evaluation_seed": options.evaluation_seed}
     return {"algorithm": algorithm, "settings": settings, "seed": seed, **played}
 
 
 def _key(line: Mapping[str, Any]) -> str:
-    """Of a training, whether it was just asked for or read from the file; the stated time does not change a training."""
+    """Of a training, whether it was just asked for or read from the file."""
     asked = {name: line[name] for name in ("algorithm", "seed", "games", "evaluation_seed")}
-    settings = {name: value for name, value in line["settings"].items() if name != "cpu_minutes"}
+    settings = {name: value for name, value in line["settings"].items() if name not in ABOUT}
     return json.dumps(asked | {"settings": settings}, sort_keys=True)
 
 
 def _trained(algorithm: str, entry: TunedSettings, seed: int, options: TunedOptions) -> dict[str, Any]:
     with one_thread():
+        train(algorithm, entry.game, COMPILING, seed=seed)
         started = time.process_time()
         model = train(algorithm, entry.game, seed=seed)
         minutes = (time.process_time() - started) / 60

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import shlex
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ from ludory.errors import OptionError, PluginError, TrainingError
 from ludory.plugins import algorithms
 from ludory.plugins.requirements import install_command
 
-from .space import Dimension, dimensions, shown
+from .space import Dimension, dimensions, shown, typed
 
 JOURNAL, SETTING, REPORT = "journal.log", "sweep.json", "report.html"
 """Files of a sweep's folder."""
@@ -192,7 +193,20 @@ class Sweep:
             changed,
             self.setting.policy,
             dict(self.setting.options),
+            sweep=self.command(),
         )
+
+    def command(self) -> str:
+        """The `ludory sweep` command that runs as many trials as there are now."""
+        setting, usual = self.setting, SweepSetting("", "")
+        words = ["ludory", "sweep", setting.algorithm, "--env", setting.env, "--baseline", setting.baseline]
+        words += [word for name, value in setting.options.items() for word in ("--option", f"{name}={value}")]
+        words += [word for name, text in setting.space.items() for word in ("--tune", f"{name}={text}")]
+        words += typed(setting.fixed)
+        for name in ("policy", "timesteps", "reports", "games", "seed"):
+            value = getattr(setting, name)
+            words += [f"--{name}", str(value)] if value != getattr(usual, name) else []
+        return shlex.join([*words, "--trials", str(len(self.results()))])
 
 
 def _optuna() -> Any:

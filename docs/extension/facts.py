@@ -13,6 +13,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from ludory import make_agent, make_game, plugins
+from ludory.algorithms.tuned.settings import TunedSettings, settings_line, tuned_algorithms, tuned_games
 from ludory.data.replay import frames, record_replay
 from ludory.envs.game import Game
 from ludory.envs.pictures import plain, text_picture
@@ -170,6 +171,30 @@ class Baselines(MarkdownDirective):
         return table(("game", "agent", "in the other seats", "mean return ± standard error", "games"), rows)
 
 
+class Tuned(MarkdownDirective):
+    """`{tuned} NAME ...`: tuned settings and their scores, of the algorithms and of the games that are named."""
+
+    def markdown(self) -> str:
+        """A row for each algorithm and game."""
+        entries = [(name, entry) for name in tuned_algorithms() for entry in tuned_games(name).values()]
+        found = [(name, entry) for name, entry in entries if {name, entry.game} & set(self.arguments)]
+        if not found:
+            raise self.error(f"no tuned settings of {', '.join(self.arguments)}")
+        header = ("algorithm and game", "settings that differ from the defaults", "timesteps", "score and baseline")
+        return table(header, (_tuned_row(name, entry) for name, entry in found))
+
+
+def _tuned_row(algorithm: str, entry: TunedSettings) -> tuple[str, str, str, str]:
+    stages = [f"{stage.name}: `{settings_line({**stage.options, **stage.settings})}`" for stage in entry.stages]
+    settings = "; ".join([f"`{entry.says()}`", *stages])
+    return (
+        f"`{algorithm}`, `{entry.game}`",
+        settings,
+        f"{entry.timesteps:,}",
+        entry.reached.says(f"`{entry.baseline}`") if entry.reached else "not measured yet",
+    )
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives."""
     kinds = {
@@ -180,6 +205,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         "options": Options,
         "picture": Picture,
         "baselines": Baselines,
+        "tuned": Tuned,
     }
     for name, kind in kinds.items():
         app.add_directive(name, kind)

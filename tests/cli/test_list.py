@@ -51,11 +51,11 @@ def test_json_is_for_programs(capsys: Capture) -> None:
 def test_it_takes_less_than_half_a_second_and_imports_no_library() -> None:
     code = """
 import sys, time
-start = time.perf_counter()
+start = time.process_time()
 from ludory.cli import main
 main(["list"])
 heavy = {"torch", "numba", "numpy", "gymnasium", "pettingzoo", "rich", "tyro"} & set(sys.modules)
-print(time.perf_counter() - start, *heavy, file=sys.stderr)
+print(time.process_time() - start, *heavy, file=sys.stderr)
 """
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(3)]
     printed = [run.stderr.split() for run in runs]

@@ -100,6 +100,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     (f"texas42 bid --hand {HAND} --decl purple", "must be 0..9 or one of blanks"),
     ("sokoban bank --out rooms.txt", "the name must end in .npz"),
     ("bench troughput", "did you mean 'throughput'"),
+    ("bench --seeds 1", "options come behind the name of a benchmark"),
     ("bench throughput --sections x", "did you mean --section"),
     ("doctor now", "unexpected 'now'"),
     ("completion tcsh", "must be bash, zsh or fish"),

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
-
 from ludory.plugins import benchmarks
+
+from .common.parser import jobs_shown
 
 
 def run(argv: list[str]) -> int:
-    """Run one benchmark with the arguments that follow its name; returns its exit code."""
-    summaries = "\n".join(f"  {id:18}  {benchmarks.describe(id).summary}" for id in benchmarks.ids())
-    parser = argparse.ArgumentParser(
-        "ludory bench",
-        description=f"Run a benchmark:\n\n{summaries}",
-        epilog="Example: ludory bench throughput --help",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("name", metavar="NAME", help="e.g. throughput; `ludory list benchmarks` shows all")
-    parser.add_argument(
-        "arguments", metavar="...", nargs=argparse.REMAINDER, help="its own options; `ludory bench NAME --help`"
-    )
-    chosen = parser.parse_args(argv)
-    return benchmarks.load(chosen.name)(chosen.arguments)
+    """Run one benchmark with the arguments that follow its name; returns its exit code.
+
+    Raises:
+        OptionError: there is an option before the name.
+        UnknownIdError: there is no such benchmark.
+    """
+    summaries = {id: benchmarks.describe(id).summary for id in benchmarks.ids()}
+    if jobs_shown("bench", "Run a benchmark, and show its tables.", summaries, argv, "benchmark"):
+        return 0 if argv else 2
+    return benchmarks.load(argv[0])(argv[1:])

@@ -17,7 +17,7 @@ from .list import KINDS
 
 ALSO = {"check": ("data", "rooms"), "train": ("pipeline",)}
 """First words that make another command of a verb."""
-JOBS_ONLY = ("pokemon", "spa")
+JOBS_ONLY = ("bench", "pokemon", "spa")
 """Commands whose jobs import numba or torch: only the names of the jobs are completed."""
 IDS_OF = {
     "game": "games",
@@ -74,9 +74,6 @@ def run(argv: list[str]) -> int:
 def _places(verb: str) -> Iterator[Completions]:
     if verb == "list":  # it reads its arguments by itself
         yield Completions((verb,), [*KINDS, "--json", "--help"], {})
-        return
-    if verb == "bench":
-        yield Completions((verb,), [*plugins.benchmarks.ids(), "--help"], {})
         return
     try:
         command: Any = plugins.commands.load(verb)

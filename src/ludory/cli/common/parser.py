@@ -1,8 +1,7 @@
 """`parse`: the command line as a dataclass of options; `run_job`: commands that have several jobs.
 
 A command is a dataclass of options, whose class docstring is its help and whose field docstrings are the help of its options, and a
-function that takes one. Two differ: `list`, which must not import a library, writes its options down, and `bench` uses argparse to pass
-the arguments behind its name on.
+function that takes one. One differs: `list`, which must not import a library, writes its options down.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from ludory.arguments import Arguments, Described, answer, is_describing, read_arguments, scan
-from ludory.errors import LudoryError, UnknownIdError
+from ludory.errors import LudoryError, OptionError, UnknownIdError
 
 T = TypeVar("T")
 
@@ -83,24 +82,7 @@ def run_job(command: str, about: str, jobs: Mapping[str, tuple[str, str]], argv:
     Raises:
         UnknownIdError: there is no such job.
     """
-    if is_describing() and not argv:
-        raise Described([], tuple(jobs))
-    if not argv or argv[0] in ("-h", "--help"):
-        width = max(map(len, jobs))
-        lines = [f"  {name:{width}}  {summary}" for name, (_, summary) in jobs.items()]
-        print(
-            "\n".join(
-                [
-                    f"usage: ludory {command} <job> ...",
-                    "",
-                    about,
-                    "",
-                    *lines,
-                    "",
-                    f"`ludory {command} <job> --help` tells more of one.",
-                ]
-            )
-        )
+    if jobs_shown(command, about, {name: summary for name, (_, summary) in jobs.items()}, argv):
         return 0 if argv else 2
     if argv[0] not in jobs:
         near = difflib.get_close_matches(argv[0], jobs, 1, 0)
@@ -108,3 +90,31 @@ def run_job(command: str, about: str, jobs: Mapping[str, tuple[str, str]], argv:
     module, _, function = jobs[argv[0]][0].partition(":")
     code: int = getattr(import_module(f"ludory.cli.{module}"), function)(list(argv[1:]))
     return code
+
+
+def jobs_shown(command: str, about: str, summaries: Mapping[str, str], argv: Sequence[str], kind: str = "job") -> bool:
+    """Print the help of a command with several jobs, if it is asked for or no job is named; returns whether it was printed.
+
+    Args:
+        command: behind `ludory`.
+        about: one line.
+        summaries: one line for each job, by its name.
+        argv: what was typed behind the command.
+        kind: what a job of the command is called.
+
+    Raises:
+        OptionError: there is an option before the name of a job.
+    """
+    if is_describing() and not argv:
+        raise Described([], tuple(summaries))
+    if argv and argv[0] not in ("-h", "--help"):
+        if argv[0].startswith("-"):
+            raise OptionError(
+                f"{command} {argv[0]}: options come behind the name of a {kind}; see `ludory {command} --help`"
+            )
+        return False
+    width = max(map(len, summaries))
+    lines = [f"  {name:{width}}  {summary}" for name, summary in summaries.items()]
+    more = f"`ludory {command} <{kind}> --help` tells more of one."
+    print("\n".join([f"usage: ludory {command} <{kind}> ...", "", about, "", *lines, "", more]))
+    return True
