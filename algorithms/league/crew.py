@@ -17,7 +17,7 @@ from .config import START, TEACHER, LeagueConfig
 from .coordinator import Coordinator
 from .evaluator import batches
 from .messages import EvaluationOrder, PairResult, SliceResult
-from .turns import LIVE, EvaluationBatch, FilesSent, PlayedTurn, LeagueTurn, play_evaluations, play_turn
+from .turns import LIVE, EvaluationBatch, FilesSent, LeagueTurn, PlayedTurn, play_evaluations, play_turn
 
 LOG = logging.getLogger("ludory.league")
 MOST_LOSSES = 20
