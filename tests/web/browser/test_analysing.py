@@ -23,17 +23,17 @@ def study(server: Any, open_page: Callable[..., Any]) -> Any:
 
 
 def test_the_board_is_read_by_keyboard_and_mouse(study: Any) -> None:
-    assert "After move 6 of 6" in study.inner_text(".turn")
+    study.wait_for_selector(".turn:has-text('After move 6 of 6')")
     study.evaluate("window.sameDocument = true")
     study.keyboard.press("Home")
     study.wait_for_selector(".turn:has-text('Start')")
     for number in range(1, 5):
         study.keyboard.press("ArrowRight")
         study.wait_for_selector(f".turn:has-text('After move {number} of 6')")
-    study.wait_for_selector("#values #try-2", timeout=60_000)
+    study.wait_for_selector("#values #try-2")
     study.wait_for_selector("#values tr:first-child #try-2")  # the winning move is the best
-    assert "played" in study.inner_text("#values tr.played")
-    study.wait_for_selector("#graph .mistakes a", timeout=60_000)
+    study.wait_for_selector("#values tr.played:has-text('played')")
+    study.wait_for_selector("#graph .mistakes a")
     study.keyboard.press("Home")
     study.wait_for_selector(".turn:has-text('Start')")
     study.wait_for_selector("#graph .mistakes a")
@@ -41,17 +41,18 @@ def test_the_board_is_read_by_keyboard_and_mouse(study: Any) -> None:
     study.wait_for_selector(".turn:has-text('After move 4 of 6')")
     study.click("#picture [data-action='2'], #picture [data-action='0:2']")
     study.wait_for_selector(".variation")
-    assert "the game is over" in study.inner_text(".turn")
+    study.wait_for_selector(".turn:has-text('the game is over')")
     study.click("text=Back to the game")
     study.wait_for_selector(".turn:has-text('After move 4 of 6')")
-    assert study.locator(".variation").count() == 0
+    study.wait_for_selector(".variation", state="detached")
     assert study.evaluate("window.sameDocument"), "the page was loaded again"
 
 
 def test_a_click_on_the_graph_goes_there(study: Any) -> None:
-    study.wait_for_selector("#graph a[href*='move=2'] circle", timeout=60_000)
+    study.evaluate("window.sameDocument = true")
     study.click("#graph a[href*='move=2'] circle")
     study.wait_for_selector(".turn:has-text('After move 2 of 6')")
+    assert study.evaluate("window.sameDocument"), "the page was loaded again"
 
 
 def test_agents_are_watched_and_paused(server: Any, open_page: Callable[..., Any]) -> None:
@@ -61,16 +62,16 @@ def test_agents_are_watched_and_paused(server: Any, open_page: Callable[..., Any
     page.fill("input[name=agents]", "hanabi/iggi")
     page.fill("input[name=seed]", "3")
     page.click("button.main")
-    page.wait_for_selector("#moves li:nth-child(4)", timeout=60_000)
+    page.wait_for_selector("#moves li:nth-child(4)")
     page.click("#first")
-    assert "Move 0 of" in page.inner_text("#status")
+    page.wait_for_selector("#status:has-text('Move 0 of')")
     page.keyboard.press("ArrowRight")
-    assert "Move 1 of" in page.inner_text("#status")
+    page.wait_for_selector("#status:has-text('Move 1 of')")
     page.select_option("#speed", "10")
     page.click("#play")
     page.wait_for_selector("#status:has-text('Move 3 of')")
     page.click("#play")
-    assert page.inner_text("#play") == "Play"
+    page.wait_for_selector("#play:text-is('Play')")
     assert page.locator("#picture svg").count() == 1
 
 
@@ -81,13 +82,13 @@ def test_axe_finds_nothing_serious(server: Any, open_page: Callable[..., Any], s
     address = study.url.split("?")[0]
     duel = f"{server.address}/arena?game=TicTacToe-v0&first=mcts(simulations=30)&second=random&seed=1"
     for url, ready in (
-        (f"{address}?move=4", "#values form"),
+        (f"{address}?move=4", "#values table"),
         (address.replace("/analyse/", "/watch/"), "#moves li"),
         (duel, "#duel .chart"),
         (f"{server.address}/analyse", "form"),
         (f"{server.address}/watch", "form"),
     ):
         page.goto(url)
-        page.wait_for_selector(ready, timeout=60_000)
+        page.wait_for_selector(ready)
         found = [one for one in axe.run(page).response["violations"] if one["impact"] in SERIOUS]
         assert not found, f"{url}: {[(one['id'], one['nodes'][0]['html'][:200]) for one in found]}"

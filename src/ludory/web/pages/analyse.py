@@ -145,10 +145,11 @@ def board(request: Request) -> Response:
     legal = [LegalAction(0, action, name) for action, name in shown.legal]
     last = len(study.replay.moves)
     links = {
-        "first": study.address(move=0) if study.number else "",
-        "back": study.address(move=study.number - 1) if study.number else "",
-        "on": study.address(move=study.number + 1) if study.number < last else "",
-        "last": study.address(move=last) if study.number < last else "",
+        "first": study.address(move=0),
+        "back": study.address(move=max(study.number - 1, 0)),
+        "here": study.address(),
+        "on": study.address(move=min(study.number + 1, last)),
+        "last": study.address(move=last),
         "recorded": study.address(line=None, move=study.branch.at) if study.branch else "",
     }
     page: Response = request.app.state.ludory.render(
@@ -158,6 +159,7 @@ def board(request: Request) -> Response:
         board=shown,
         picture=clickable(shown.picture, legal),
         links=links,
+        legal_moves=legal,
         moves=[(k + 1, words, study.address(move=k + 1)) for k, words in enumerate(shown.words)],
         agents=_known_agents(),
         views=[(None, "everything"), *((k, f"seat {k} ({name})") for k, name in enumerate(shown.agents))],

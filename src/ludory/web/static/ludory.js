@@ -71,11 +71,20 @@
 
   // Arrow keys walk through the legal moves where they are no moves themselves.
   function walk(key) {
-    const places = all(menu ? ".menu button" : "#moves button:not([data-send])");
+    const places = all(menu ? ".menu button" : "#moves button:not([data-send], [hidden]), button[form=moves]");
     if (!places.length) return false;
     const now = places.indexOf(document.activeElement), by = key === "ArrowLeft" || key === "ArrowUp" ? -1 : 1;
     places[(now + by + places.length) % places.length].focus();
     return true;
+  }
+
+  // Arrow keys that are moves wait while a move is on its way, so that one may type faster than the server answers.
+  const typed = [];
+  function playTyped() {
+    if (find("#moves.htmx-request")) return;
+    const key = typed.shift(), button = key && find(`#moves [data-key="${key}"]`);
+    if (button) button.click();
+    else typed.length = 0;
   }
 
   function onKey(event) {
@@ -90,7 +99,8 @@
     if (axis) { turn(axis, step[1], false); return event.preventDefault(); }
     const chosen = all("#board [data-key]").find(one => one.dataset.key === event.key);
     if (chosen) {
-      if (chosen.tagName === "FIELDSET") turn(chosen, 1, true);
+      if (step && chosen.closest("#moves.htmx-request")) { if (typed.length < 8) typed.push(event.key); }
+      else if (chosen.tagName === "FIELDSET") turn(chosen, 1, true);
       else chosen.click();
       return event.preventDefault();
     }
@@ -106,6 +116,8 @@
     const element = event.target.closest("#picture [data-action]");
     if (element) return act(element);
     if (!event.target.closest(".menu")) closeMenu();
+    const point = event.target.closest("#board.study svg a");
+    if (point && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); go(point.getAttribute("href")); }
     const copy = event.target.closest("[data-copy]");
     if (copy) navigator.clipboard.writeText(new URL(copy.dataset.copy, location.href).href).then(() => { copy.textContent = "Copied"; });
   });
@@ -121,15 +133,74 @@
     if (tile) tile.click();
   }
 
+  // Answers may come late. One that was asked for before what is shown now is left out; a part that follows events
+  // is not replaced while a mouse button is down, since the click would be lost; and where the part that an answer
+  // belongs into was replaced in the meantime, the answer goes where that part is now.
+  const shown = new Map(), waiting = new Set();
+  let asked = 0, held = false;
+  function onRequest({ detail }) {
+    const { elt, target, xhr } = detail, number = ++asked, live = elt.matches('[hx-trigger*="sse:"]');
+    target.addEventListener("htmx:beforeSwap", event => {
+      const answer = event.detail;
+      if (answer.xhr !== xhr || answer.target !== target) return;
+      const place = target.isConnected ? target : !live && document.getElementById(target.id);
+      if (live && held) waiting.add(elt);
+      if (!place || number < shown.get(target.id) || (live && held)) return event.preventDefault();
+      answer.target = place;
+      shown.set(target.id, number);
+    });
+  }
+  function hold(down) {
+    held = down;
+    if (!down) setTimeout(() => { for (const one of waiting) htmx.trigger(one, "sse:changed"); waiting.clear(); });
+  }
+
+  // Steps through a game are asked for one at a time; of those that wait for an answer the newest is asked for next,
+  // and a key counts from the position that was asked for last. The board asks, not the link that was clicked, which
+  // may lie in a part that is refreshed before the answer comes.
+  let going = null, next = null;
+  const inGame = target => target.matches(".study");
+  const numberIn = address => Number(address.searchParams.get("move"));
+  async function go(address) {
+    if (going) { next = address; return; }
+    going = address;
+    await htmx.ajax("GET", address, { source: "#board", target: "#board", select: "#board", swap: "outerHTML show:none", push: "true" }).catch(() => {});
+    [address, going, next] = [next, null, null];
+    if (address) go(address);
+  }
+  function onLink(event) {
+    const { elt, target, path } = event.detail, by = { ArrowLeft: -1, ArrowRight: 1 }[elt.dataset.key];
+    if (elt.tagName !== "A" || !inGame(target)) return;
+    event.preventDefault();
+    if (!going) { if (!elt.ariaDisabled) go(path); return; }
+    const end = new URL(find("#board [data-key=End]").href), goal = new URL(next || going, end);
+    const counts = by && goal.searchParams.has("move") && !goal.searchParams.has("try") && goal.searchParams.get("line") === end.searchParams.get("line");
+    if (counts) goal.searchParams.set("move", Math.max(0, Math.min(numberIn(goal) + by, numberIn(end))));
+    go(counts ? goal.pathname + goal.search : path);
+  }
+  function onForm(event) {
+    const { elt, target, pathInfo } = event.detail;
+    if (elt.tagName !== "FORM" || !inGame(target)) return onRequest(event);
+    event.preventDefault();
+    go(pathInfo.finalRequestPath);
+  }
+
   function settle() {
     closeMenu();
     mark();
+    playTyped();
     const log = find("#log");
     const now = log && find("[aria-current]", log);
     if (log) log.scrollTop = find(".study") ? (now ? now.offsetTop - log.offsetTop - log.clientHeight / 2 : 0) : log.scrollHeight;
   }
   document.addEventListener("htmx:afterSettle", settle);
+  document.addEventListener("htmx:confirm", onLink);
+  document.addEventListener("htmx:responseError", () => { typed.length = 0; });
+  document.addEventListener("pointerdown", event => hold(event.button === 0), true);
+  for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, () => hold(false), true);
+  window.addEventListener("popstate", () => { going = next = null; for (const [id] of shown) shown.set(id, asked + 1); });
   document.addEventListener("htmx:beforeRequest", event => {
+    onForm(event);
     const problem = find("#problem");
     if (problem && event.detail.requestConfig.verb !== "get") problem.replaceChildren();
   });
