@@ -180,9 +180,7 @@ JOBS = {
     "spa ppo": Job(
         f"spa ppo {_TEXT} --settings tiny --set iterations=6 --set groups=2 --out ppo",
         lambda folder: [
-            item
-            for name in ("model", "value_head", "optimizer")
-            for item in outcomes.tensors(folder / "ppo" / f"{name}.safetensors")
+            item for file in sorted((folder / "ppo").glob("*.safetensors")) for item in outcomes.tensors(file)
         ],
     ),
     "spa tiny": Job(
