@@ -277,7 +277,7 @@ def new_model(config: TinyConfig, seed: int, hidden: int = 96, layers: int = 3, 
     return make_small_model("words", hidden, layers, heads, seed, game=env.game, largest=largest)
 
 
-def eval_config(config: TinyConfig, mode: str, reply_tokens: int = SPARE_TOKENS) -> EvalConfig:
+def eval_config(config: TinyConfig, mode: str, reply_tokens: int) -> EvalConfig:
     """How models are evaluated: RAGEN's validation seeds, temperature 1."""
     return EvalConfig(
         rooms=config.rooms,
@@ -316,11 +316,12 @@ def training_rooms(config: TinyConfig) -> TrainingRooms:
 
 def tiny_anchors(config: TinyConfig) -> dict[str, Any]:
     """Random play and the optimum on the rooms of the evaluation."""
+    training = training_rooms(config)
     env = text_env(config.text, config.rooms, seeds="ragen", split="valid")
     env.reset()
-    seen = np.isin(env.room_hashes, training_rooms(config).hashes)
+    seen = np.isin(env.room_hashes, training.hashes)
     env.close()
-    anchors = anchor_scores(config.text, eval_config(config, "base"))
+    anchors = anchor_scores(config.text, eval_config(config, "base", training.reply_tokens))
     return {
         "rooms": len(seen),
         "unseen_rooms": int((~seen).sum()),
