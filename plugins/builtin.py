@@ -258,6 +258,7 @@ BENCHMARKS = (
     Entry(
         "traffic", f"{_BENCH}throughput.traffic:run", "what samplers on other machines send, and what saturates first"
     ),
+    Entry("ray-overhead", f"{_BENCH}throughput.ray_overhead:run", "what Ray costs beside one process at equal cores"),
     Entry("texas42-network", f"{_BENCH}texas42.network:run", "a Texas 42 network trained on exact values"),
     Entry(
         "faults", f"{_BENCH}faults.campaign:run", "kills, damaged files, full disks: what is lost, and how it is told"
