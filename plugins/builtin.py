@@ -298,6 +298,7 @@ BENCHMARKS = (
     ),
     Entry("pokemon-bc", f"{_BENCH}pokemon.clone:run", "a clone of a scripted Pokémon player beside the player"),
     Entry("pokemon-ppo", f"{_BENCH}pokemon.self_play:run", "PPO by self-play from a clone, and its learning curve"),
+    Entry("sokoban-ppo", f"{_BENCH}text_games.sokoban_ppo:run", "PPO on Sokoban from planes, scored in unseen rooms"),
     Entry("spa-tiny", f"{_BENCH}text_games.spa_tiny:run", "world-model fine-tuning before PPO, with a small model"),
     Entry("texas42-bidding", f"{_BENCH}texas42.bidding:run", "Texas 42: P(make) against played contracts"),
     Entry("texas42-speed", f"{_BENCH}texas42.speed:run", "Texas 42: engine, solver, worlds and players on a core"),
