@@ -142,7 +142,9 @@ def _row(algorithm: str, entry: TunedSettings, lines: list[dict[str, Any]]) -> d
         "baseline": entry.baseline,
         "scores": [line["agent"][0] for line in lines],
         "score_stderrs": [line["agent"][1] for line in lines],
-        "baseline_score": lines[0]["baseline"],
+        "baseline_score": [
+            float(np.mean(column)) for column in zip(*(line["baseline"] for line in lines), strict=True)
+        ],
         "games": lines[0]["games"],
         "seeds": [line["seed"] for line in lines],
         "lead": lead,
