@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from faults.cluster.conftest import Killer, TwoNodes
 
 import ludory
 from ludory.algorithms.league.config import LeagueConfig
@@ -15,6 +14,7 @@ from ludory.algorithms.league.crew import LeaguePlace
 from ludory.algorithms.league.log.events import read_events, standing
 from ludory.algorithms.league.run import resume_league, start_league
 from ludory.cli import main
+from ludory.cluster.two_nodes import Killer, TwoNodes
 from ludory.cluster.workers import InProcess, Workers
 from ludory.errors import OptionError
 
