@@ -184,7 +184,8 @@ JOBS = {
         ],
     ),
     "spa tiny": Job(
-        "spa tiny --fast --seeds 3 --arms spa --out tiny",
+        "spa tiny --seeds 3 --arms spa --ablations --form-steps 60 --batches 2 --groups 8 --epochs 2 --iterations 4 --eval-every 2 "
+        "--rooms 4 --out tiny",
         lambda folder: [
             *outcomes.json_file(folder / "tiny" / "spa-tiny.json"),
             *outcomes.tensors(folder / "tiny" / "seed3" / "ppo-spa" / "model.safetensors"),
