@@ -21,9 +21,7 @@ def played(env):
     while not over:
         for agent, seen in observations.items():
             assert env.get_observation_space(agent).contains(seen)
-        actions = {
-            agent: int(rng.choice(np.flatnonzero(seen["action_mask"]))) for agent, seen in observations.items()
-        }
+        actions = {agent: int(rng.choice(np.flatnonzero(seen["action_mask"]))) for agent, seen in observations.items()}
         movers.append(set(actions))
         observations, rewards, terminated, truncated, _ = env.step(actions)
         for agent, reward in rewards.items():
