@@ -59,7 +59,7 @@ def mean_return(algorithm: DQN[Any], games: int) -> float:
 
 def main(decisions: int = 20_000, games: int = 200) -> tuple[float, float]:
     """Learn a tiny Hanabi; returns mean returns before and after."""
-    np.random.seed(0)  # noqa: NPY002  # Tianshou explores with NumPy's global generator
+    np.random.seed(0)  # Tianshou explores with NumPy's global generator
     torch.manual_seed(0)
     env = make_env()
     network = Net(

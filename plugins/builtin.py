@@ -321,6 +321,7 @@ COMMANDS = (
     Entry("check", "ludory.cli.check", "prove that a game keeps the contract"),
     Entry("league", "ludory.cli.league.command", "train a league of players, and report on it"),
     Entry("flywheel", "ludory.cli.train.flywheel", "search, learn from it, promote what is better, again and again"),
+    Entry("storage", "ludory.cli.data.storage", "copies of runs and recordings in stores such as S3"),
     Entry("cluster", "ludory.cli.cluster", "machines of a Ray cluster, on which jobs run with --ray"),
     Entry("hanabi", "ludory.cli.hanabi", "jobs that only Hanabi has"),
     Entry("pokemon", "ludory.cli.pokemon.command", "install the simulator of Pokémon battles; replays as data"),

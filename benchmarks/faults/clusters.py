@@ -30,6 +30,7 @@ from ludory.checkpoints.checkpoint import read_checkpoint
 from ludory.cluster.connection import ray_module
 from ludory.cluster.two_nodes import Killer, TwoNodes
 from ludory.cluster.workers import Workers
+from ludory.errors import LudoryError
 
 from . import outcomes
 from .findings import Case, FaultTally, Items, Place, last_line
@@ -242,7 +243,12 @@ def _head_case(job: HeadJob) -> Case:
             if not _command(job, folder, ["--ray"], tally, victim, job.progress(folder) + draw.randint(1, job.step)):
                 tally.add("lost", f"{job.command}: not killed; it needs to be longer")
         _command(job, folder, ["--ray"], tally, None, 0)
-        tally.add_difference(job.result(whole), job.result(folder), f"{job.command}, killed {dict(tally.trials)}")
+        try:
+            found = job.result(folder)
+        except (LudoryError, OSError) as error:
+            tally.add("lost", f"{job.command}: its result cannot be read: {error!r}")
+        else:
+            tally.add_difference(job.result(whole), found, f"{job.command}, killed {dict(tally.trials)}")
         return tally
 
     return run
