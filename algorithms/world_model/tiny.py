@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from ludory.agents.language.small_model import make_small_model
 from ludory.algorithms.text_ppo.config import PRESETS
 from ludory.algorithms.text_ppo.text_ppo import TextPPO
 from ludory.atomic import atomic_file
+from ludory.envs.text.prompts import codec_of
 from ludory.errors import OptionError
 from ludory.limits import PositiveFloat, PositiveInt, check_limits
 from ludory.reading import read_json
@@ -31,7 +32,7 @@ from ludory.reading import read_json
 from .config import EvalConfig, GenerateConfig, SFTConfig, TextConfig
 from .evaluation import anchor_scores, estimate, play
 from .files import TRAIN, VALIDATION, config_hash
-from .generate import RAGEN_TRAIN, generate
+from .generate import generate
 from .rows import load_rows, load_validation
 from .scripted import learn_form, text_env
 from .sft import fine_tune
@@ -42,6 +43,10 @@ ABLATIONS = ("states", "states_tags", "all_but_states", "placeholder")
 """Masks that are compared with the paper's after fine-tuning."""
 SAVE_EVERY = 5
 """Iterations between checkpoints of PPO."""
+LEAST_NUMBERS = 10
+"""The words have at least the numbers 0 to 10."""
+SPARE_TOKENS = 30
+"""Of a reply, beside two states: eight tags, five moves, the end, and as many again for what a model writes too much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +54,7 @@ class TinyConfig:
     """Sizes of the small experiment."""
 
     env: str = "Sokoban-v0"
-    """Id of the game: of Sokoban, a frozen lake."""
+    """Id of a game with rooms and texts of single words: Sokoban, FrozenLake, Sudoku 4x4."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the game."""
     arms: tuple[str, ...] = ("direct", "control", "spa")
@@ -102,11 +107,6 @@ class TinyConfig:
         """The game and its prompts."""
         return TextConfig(env=self.env, options=self.options, preset="compact")
 
-    @property
-    def new_tokens(self) -> int:
-        """Most tokens of a reply; a lake has many holes to name."""
-        return 48 if self.env.startswith("Sokoban") else 80
-
     def fast(self) -> TinyConfig:
         """All stages in less than three minutes; nothing is learnt that one could show."""
         return replace(
@@ -139,7 +139,7 @@ class TinyRun:
         sizes = {name: value for name, value in asdict(config).items() if name not in ("arms", "ablations")}
         self.stamp = config_hash(sizes, seed)
         self.ppo_stamp = config_hash({**sizes, "preset": PRESETS["tiny"]}, seed)
-        self.seen = training_rooms(config)
+        self.training = training_rooms(config)
 
     def run(self) -> dict[str, Any]:
         """All parts; returns their figures by name."""
@@ -180,7 +180,7 @@ class TinyRun:
             batches=config.batches,
             groups=config.groups,
             group_size=config.group_size,
-            max_new_tokens=config.new_tokens,
+            max_new_tokens=self.training.reply_tokens,
             seeds="ragen",
             seed=self.seed,
             validation_share=0.1,
@@ -195,7 +195,6 @@ class TinyRun:
             epochs=epochs,
             batch_size=config.batch_size,
             learning_rate=config.learning_rate,
-            max_length=128,
             seed=self.seed,
             check_rooms=0,
         )
@@ -250,7 +249,7 @@ class TinyRun:
             group_size=config.group_size,
             iterations=config.iterations,
             train_rooms=config.train_rooms,
-            max_new_tokens=config.new_tokens,
+            max_new_tokens=self.training.reply_tokens,
             val_every=0,
             collapse_every=0,
             device="cpu",
@@ -262,10 +261,9 @@ class TinyRun:
 
     def _evaluated(self, model: LanguageModel, mode: str) -> dict[str, Any]:
         """Pass@1 and Pass@k on all, seen and unseen rooms, and figures of the replies."""
-        how = eval_config(self.config, mode)
+        how = eval_config(self.config, mode, self.training.reply_tokens)
         player, env = play(model, self.config.text, how)
-        rooms = env.room_hashes[:: env.group_size]
-        seen = np.isin(rooms, self.seen)
+        seen = np.isin(env.room_hashes[:: env.group_size], self.training.hashes)
         env.close()
         return {**_scores(player.rates, self.config.samples, seen), **player.figures}
 
@@ -274,39 +272,52 @@ def new_model(config: TinyConfig, seed: int, hidden: int = 96, layers: int = 3, 
     """The small model, with the words of the game."""
     env = text_env(config.text, 1)
     env.close()
-    return make_small_model("words", hidden, layers, heads, seed, game=env.game)
+    largest = max(LEAST_NUMBERS, env.preset.actions_per_episode)
+    return make_small_model("words", hidden, layers, heads, seed, game=env.game, largest=largest)
 
 
-def eval_config(config: TinyConfig, mode: str) -> EvalConfig:
+def eval_config(config: TinyConfig, mode: str, reply_tokens: int = SPARE_TOKENS) -> EvalConfig:
     """How models are evaluated: RAGEN's validation seeds, temperature 1."""
     return EvalConfig(
         rooms=config.rooms,
         samples=config.samples,
         k=(1, config.samples),
         prompt_mode=mode,
-        max_new_tokens=config.new_tokens,
+        max_new_tokens=reply_tokens,
         seeds="ragen",
         split=None,
     )
 
 
-def training_rooms(config: TinyConfig) -> NDArray[np.uint64]:
-    """Hashes of all rooms of stages 1 and 3."""
-    env = text_env(config.text, 1)
-    rooms = env.game.rooms
-    if rooms is None:
-        raise OptionError(f"{config.env} has no rooms; choose a game that has, such as Sokoban-v0")
+class TrainingRooms(NamedTuple):
+    """The rooms of stages 1 and 3."""
+
+    hashes: NDArray[np.uint64]
+    """Of all rooms, each once."""
+    reply_tokens: int
+    """Most tokens of a reply: two states, as long as the longest of a room, with tags and moves, and some to spare."""
+
+
+def training_rooms(config: TinyConfig) -> TrainingRooms:
+    """The rooms from which data are generated and in which PPO plays.
+
+    Raises:
+        OptionError: the game has no rooms, or no texts of single words.
+    """
     count = max(config.train_rooms, config.batches * config.groups)
-    drawn = rooms.draw(np.arange(RAGEN_TRAIN, RAGEN_TRAIN + count), None)
+    env = text_env(config.text, count, seeds="ragen")
+    env.reset()
+    states = codec_of(env.game).write(env.engine.state, range(count), 0, env.belief_style)
     env.close()
-    return np.unique(np.asarray(rooms.hashes(drawn), np.uint64))
+    longest = max(len(state.split()) for state in states)
+    return TrainingRooms(np.unique(env.room_hashes), 2 * longest + SPARE_TOKENS)
 
 
 def tiny_anchors(config: TinyConfig) -> dict[str, Any]:
     """Random play and the optimum on the rooms of the evaluation."""
     env = text_env(config.text, config.rooms, seeds="ragen", split="valid")
     env.reset()
-    seen = np.isin(env.room_hashes, training_rooms(config))
+    seen = np.isin(env.room_hashes, training_rooms(config).hashes)
     env.close()
     anchors = anchor_scores(config.text, eval_config(config, "base"))
     return {

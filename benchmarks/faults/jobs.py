@@ -185,6 +185,13 @@ JOBS = {
             for item in outcomes.tensors(folder / "ppo" / f"{name}.safetensors")
         ],
     ),
+    "spa tiny": Job(
+        "spa tiny --fast --seeds 3 --arms spa --out tiny",
+        lambda folder: [
+            *outcomes.json_file(folder / "tiny" / "spa-tiny.json"),
+            *outcomes.tensors(folder / "tiny" / "seed3" / "ppo-spa" / "model.safetensors"),
+        ],
+    ),
     "train pipeline": Job(
         f"train pipeline --env {DUEL} --demonstrators arena/random,arena/rusher --games 24 --policy mlp(hidden=(8,)) --epochs 1 "
         "--finetune 17000 --league 17000 --seed 3 --out line",

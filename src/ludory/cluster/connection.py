@@ -31,12 +31,7 @@ def connected(address: str, cores: int | None = None) -> tuple[Any, bool]:
         PluginError: Ray is not installed.
         LostWorkerError: there is no such cluster, or it does not answer within `SECONDS`.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
-        import ray
-    except ImportError as error:
-        raise PluginError(INSTALL) from error
+    ray = ray_module()
     if ray.is_initialized():
         return ray, False
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "namespace": "ludory"}
@@ -59,6 +54,20 @@ def connected(address: str, cores: int | None = None) -> tuple[Any, bool]:
     return ray, True
 
 
+def ray_module(name: str = "ray") -> Any:
+    """Ray, or a module of it, which does not report its use and leaves the variables of GPUs as they are.
+
+    Raises:
+        PluginError: Ray is not installed.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise PluginError(INSTALL) from error
+
+
 def found_address(address: str) -> str:
     """HOST:PORT of the head; with "auto" that of RAY_ADDRESS, or of the cluster that this machine belongs to.
 
@@ -67,9 +76,7 @@ def found_address(address: str) -> str:
     """
     if address != AUTO:
         return address
-    from ray._private import services
-
-    found = services.canonicalize_bootstrap_address(AUTO)
+    found = ray_module("ray._private.services").canonicalize_bootstrap_address(AUTO)
     if found is None or found == AUTO:
         raise ConnectionError("this machine belongs to no cluster, and RAY_ADDRESS is not set")
     return str(found)
@@ -104,7 +111,7 @@ def check_is_ray(head: str, seconds: float = SECONDS) -> None:
     Raises:
         ConnectionError: it says none in time.
     """
-    raylet: Any = import_module("ray._raylet")
+    raylet = ray_module("ray._raylet")
     failed: list[str] = []
 
     def ask() -> None:

@@ -177,7 +177,7 @@ class Host:
     """Holds an object in a worker, and calls its methods."""
 
     def __init__(self, make: bytes, *args: Any) -> None:
-        _one_thread()
+        one_thread_each()
         self._held = cloudpickle.loads(make)(*args)
 
     def call(self, method: str, *args: Any) -> Any:
@@ -187,11 +187,11 @@ class Host:
 
 def _run(function: bytes, task: Any) -> Any:
     """Run a task in a worker."""
-    _one_thread()
+    one_thread_each()
     return cloudpickle.loads(function)(task)
 
 
-def _one_thread() -> None:
+def one_thread_each() -> None:
     """One thread a worker: the cluster has one worker a core. Called before the libraries are imported that read it."""
     for name in ONE_THREAD:
         os.environ[name] = "1"

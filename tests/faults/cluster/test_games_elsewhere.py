@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from faults.cluster.conftest import Killer, TwoNodes
 
 import ludory
 from ludory.agents.evaluation.cross_play import cross_play
 from ludory.agents.evaluation.record import record
 from ludory.cli import main
+from ludory.cluster.placement import PlacedOn
+from ludory.cluster.two_nodes import Killer, TwoNodes
 from ludory.cluster.workers import InProcess, Workers
 
 GAME = "HanabiTiny2P-v0"
@@ -91,4 +94,22 @@ def test_the_commands_take_ray(two_nodes: TwoNodes, tmp_path: Path, capsys: pyte
     for more in ([], ["--ray"]):
         folder = tmp_path / ("there" if more else "here")
         assert main(["record", *AGENTS, "--game", GAME, "--games", "20", "--out", str(folder), *more]) == 0
+    assert files(tmp_path / "here") == files(tmp_path / "there")
+
+
+def test_files_of_texas42_are_the_same_byte_for_byte(
+    workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when some were there before."""
+
+    @contextmanager
+    def opened(placed: PlacedOn) -> Iterator[Workers | None]:
+        yield workers if placed.ray else None
+
+    monkeypatch.setattr(PlacedOn, "open", opened)
+    command = ["texas42", "eq", "--seeds", "0-3", "--n-samples", "4", "--enumerate-below", "5"]
+    assert main([*command, "--out", str(tmp_path / "here")]) == 0
+    assert main([*command, "--out", str(tmp_path / "there"), "--limit", "1", "--ray"]) == 0
+    assert len(files(tmp_path / "there")) == 1
+    assert main([*command, "--out", str(tmp_path / "there"), "--ray"]) == 0
     assert files(tmp_path / "here") == files(tmp_path / "there")
