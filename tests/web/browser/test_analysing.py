@@ -80,7 +80,10 @@ def test_axe_finds_nothing_serious(server: Any, open_page: Callable[..., Any], s
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="`make test-web` installs axe").Axe()
     page = open_page(color_scheme=scheme, bypass_csp=True)  # axe is a script that the page does not know
     address = study.url.split("?")[0]
-    duel = f"{server.address}/arena?game=TicTacToe-v0&first=mcts(simulations=30)&second=random&seed=1"
+    page.goto(f"{server.address}/arena?game=TicTacToe-v0&first=mcts(simulations=30)&second=random&seed=1")
+    page.click("button.main")
+    page.wait_for_url("**/arena/d-*")
+    duel = page.url
     for url, ready in (
         (f"{address}?move=4", "#values table"),
         (address.replace("/analyse/", "/watch/"), "#moves li"),
