@@ -91,7 +91,9 @@ class League:
         self.close()
 
     def close(self) -> None:
-        """Close the log and release the folder."""
+        """Give up turns that workers still play, close the log and release the folder."""
+        if self.crew is not None:
+            self.crew.drop()
         self.log.close()
         self._lock.release()
 

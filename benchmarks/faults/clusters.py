@@ -97,7 +97,7 @@ def _teacher(folder: Path) -> Path:
     return file
 
 
-def _matches(folder: Path) -> Items:
+def found_matches(folder: Path) -> Items:
     """Every match, with how often it was assigned and what became of it: counted once, or still played in a checkpoint of its learner."""
     events = standing(read_events(folder))
     state = fold(events, events[0].body["config"]["decay"])
@@ -111,8 +111,8 @@ def _matches(folder: Path) -> Items:
     return items
 
 
-def _all_matches(folder: Path) -> Items:
-    """What `_matches` must return: every match that was assigned and not dropped by a reset, once."""
+def expected_matches(folder: Path) -> Items:
+    """What `found_matches` must return: every match that was assigned and not dropped by a reset, once."""
     events = standing(read_events(folder))
     state = fold(events, events[0].body["config"]["decay"])
     counted = {event.body["match"] for event in events if event.type == "result"}
@@ -131,7 +131,7 @@ JOBS: dict[str, ClusterJob] = {
     ),
     "league on Ray, all at once": ClusterJob(
         lambda folder, workers: _league(folder, LeaguePlace(workers, in_order=workers is None)),
-        lambda folder: _matches(folder / "league"),
+        lambda folder: found_matches(folder / "league"),
         6,
     ),
 }
@@ -213,7 +213,7 @@ def _case(name: str, job: ClusterJob) -> Case:
                     job.run(folder, nodes.workers)
                 tally.trials += killer.by_kind
                 told = f"{name}, killed {dict(killer.by_kind)}, run {life + 1}"
-                tally.add_difference(expected or _all_matches(folder / "league"), job.result(folder), told)
+                tally.add_difference(expected or expected_matches(folder / "league"), job.result(folder), told)
         finally:
             nodes.close()
         return tally
