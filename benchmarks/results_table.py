@@ -89,7 +89,7 @@ def _tuned_rows(report: Report) -> Rows:
             f"`{row['game']}`",
             f"{mean(scores):.2f} ± {error:.2f} ({row['games']} games each)",
             f"{row['lead']:+.2f} ± {row['lead_stderr']:.2f} to `{row['baseline']}`",
-            f"{row['cpu_minutes']:.1f} of {row['stated_minutes']:g}",
+            f"{row['cpu_minutes']:.{1 if row['cpu_minutes'] >= 1 else 2}f} of {row['stated_minutes']:g}",
         )
 
 

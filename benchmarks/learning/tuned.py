@@ -182,7 +182,7 @@ def _write_scores(rows: list[dict[str, Any]], options: TunedOptions) -> None:
                 round(row["baseline_score"][1], 4),
                 games=row["games"],
                 seeds=tuple(row["seeds"]),
-                cpu_minutes=round(row["cpu_minutes"], 2),
+                cpu_minutes=round(row["cpu_minutes"], 3),
                 machine=found["machine"]["name"],
                 commit=found["commit"],
             )
