@@ -18,6 +18,8 @@ import psutil
 
 from ludory.agents.evaluation.evaluate import evaluate
 from ludory.agents.evaluation.record import record
+from ludory.algorithms.make import make_algorithm
+from ludory.algorithms.running.threads import one_thread
 from ludory.benchmarks.harness.benchmark import Report, Result, benchmark
 from ludory.benchmarks.harness.terminal import Shown, table
 from ludory.cluster.placement import PlacedOn
@@ -52,7 +54,8 @@ def run(options: OverheadOptions) -> Result:
 
 def jobs_of(amount: float) -> dict[str, Job]:
     """Jobs by name; each takes workers, or None for this process."""
-    blocks, games = max(1, round(16 * amount)), max(1, round(60 * amount))
+    blocks, games, steps = (max(1, round(number * amount)) for number in (55, 120, 60_000))
+    models: dict[bool, Any] = {}
 
     def evaluated(workers: Workers | None) -> None:
         evaluate(["hanabi/smartbot"], "Hanabi2P-v0", 1000 * blocks, seed=1, batch=1000, workers=workers)
@@ -62,7 +65,21 @@ def jobs_of(amount: float) -> dict[str, Job]:
             spec = "sparta(hanabi/iggi, rollouts=4000)"
             record(spec, "HanabiTiny2P-v0", games, folder, seed=1, shard_games=10, workers=workers)
 
-    return {"eval, blocks of 1,000 games": evaluated, "record of a search, single games": searched}
+    def trained(workers: Workers | None) -> None:
+        """The same run goes on in every call, so that starting its worker is not counted."""
+        model = models.get(workers is None)
+        if model is None:
+            model = models[workers is None] = make_algorithm("ppo", "Hanabi2P-v0", num_envs=256, n_steps=64, seed=1)
+            if workers is not None:
+                model.sample_at(workers, 1)
+        with one_thread():
+            model.learn(model.num_timesteps + steps, reset_num_timesteps=False)
+
+    return {
+        "eval, blocks of 1,000 games": evaluated,
+        "record of a search, single games": searched,
+        "train ppo, one sampler": trained,
+    }
 
 
 def _compared(job: Job, workers: Workers, pairs: int) -> dict[str, Any]:
