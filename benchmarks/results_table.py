@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ludory.atomic import atomic_file
 from ludory.benchmarks.arena.league import exploitability, percent
 from ludory.benchmarks.texas42.speed import rows as speed_rows
+from ludory.benchmarks.text_games.spa_tiny import SOKOBAN, game_of
 
 START, END = "<!-- results:", "<!-- end of results -->"
 
@@ -88,7 +89,7 @@ def _tuned_rows(report: Report) -> Rows:
             f"`{row['game']}`",
             f"{mean(scores):.2f} ± {error:.2f} ({row['games']} games each)",
             f"{row['lead']:+.2f} ± {row['lead_stderr']:.2f} to `{row['baseline']}`",
-            f"{row['cpu_minutes']:.1f} of {row['stated_minutes']:g}",
+            f"{row['cpu_minutes']:.{1 if row['cpu_minutes'] >= 1 else 2}f} of {row['stated_minutes']:g}",
         )
 
 
@@ -276,6 +277,7 @@ def _text_games_rows(report: Report) -> Rows:
         "sokoban": _sokoban_rows,
         "text-env": _text_env_rows,
         "spa-tiny": _spa_tiny_rows,
+        "sokoban-ppo": _sokoban_ppo_rows,
     }
     return kinds[report["benchmark"]](report)
 
@@ -299,19 +301,34 @@ def _text_env_rows(report: Report) -> Rows:
 
 
 def _spa_tiny_rows(report: Report) -> Rows:
+    where, one_seed = f"{game_of(report)}: Pass@1 on unseen rooms", len(report["seeds"]) == 1
     for name in ("random", "optimum"):
-        yield f"Pass@1 on unseen rooms, {name}", _points(report["anchors"][name]["pass@1_unseen"]), ""
+        yield f"{where}, {name}", _points(report["anchors"][name]["pass@1_unseen"]), ""
     for name, arm in report["arms"].items():
-        for point in sorted(arm, key=int):
+        points = sorted(arm, key=int)
+        for point in points[-1:] if one_seed else points:
             yield (
-                f"Pass@1 on unseen rooms, `{name}` after {point} iterations of PPO",
+                f"{where}, `{name}` after {point} iterations of PPO",
                 _points(arm[point]["pass@1_unseen"]),
                 "",
             )
-    for point, one in report["difference"].items():
-        goal = "10 points, each seed above 0" if point == "40" else ""
+    for point, one in report["difference"].items() if not one_seed else ():
+        goal = "10 points, each seed above 0" if report["config"]["env"] == SOKOBAN and point == "40" else ""
         each = ", ".join(f"{100 * value:+.1f}" for value in one["each"])
-        yield f"`spa` minus `direct` after {point} iterations", f"{_points(one['mean'])} (seeds: {each})", goal
+        yield (
+            f"{game_of(report)}: `spa` minus `direct` after {point} iterations",
+            f"{_points(one['mean'])} (seeds: {each})",
+            goal,
+        )
+
+
+def _sokoban_ppo_rows(report: Report) -> Rows:
+    bar = report["bar"]
+    for player, score in report["unseen"].items():
+        goal = f"{100 * bar['success']:.0f} within {bar['cpu_minutes']:g} CPU-minutes" if player == "ppo" else ""
+        trained = f" after {report['timesteps'] / 1e6:g} M moves, {report['cpu_minutes']:.1f} CPU-minutes"
+        name = f"`ppo` from planes, seed {report['seed']}{trained}" if player == "ppo" else player
+        yield f"{report['game']}: unseen rooms solved, %, {name}", _points(score["success"]), goal
 
 
 def _points(pair: Sequence[float]) -> str:
@@ -365,7 +382,7 @@ TABLES = (
     ResultsTable("Pokémon | measured | goal | machine, date", ("pokemon.json", "pokemon-[sbp]*.json"), _pokemon_rows),
     ResultsTable(
         "text games and language models | measured | goal | machine, date",
-        ("sokoban.json", "text-env.json", "spa-tiny*.json"),
+        ("sokoban.json", "text-env.json", "sokoban-ppo.json", "spa-tiny*.json"),
         _text_games_rows,
     ),
     ResultsTable("Texas 42 | measured | goal | machine, date", ("texas42-*.json",), _texas42_rows),

@@ -101,6 +101,7 @@ class _Client:
     def __init__(self, address: str) -> None:
         self._connection = HTTPConnection(address, timeout=300)
         self._headers = {"origin": f"http://{address}"}
+        self._location = ""
 
     def get(self, path: str) -> str:
         return self._asked("GET", path, "", {})
@@ -109,6 +110,10 @@ class _Client:
         """Path of a new table."""
         form = urlencode({"game": game, "seat0": "human", "seat1": agent, "seed": str(seed)})
         self._asked("POST", "/tables", form, _FORM)
+        while (waiting := self._location).startswith("/starting/"):  # the game is being compiled
+            time.sleep(0.1)
+            self._asked("GET", waiting, "", {})
+            self._location = self._location or waiting
         return self._location
 
     def move(self, path: str, page: str, random: Random) -> str | None:

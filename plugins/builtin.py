@@ -258,6 +258,7 @@ BENCHMARKS = (
     Entry(
         "traffic", f"{_BENCH}throughput.traffic:run", "what samplers on other machines send, and what saturates first"
     ),
+    Entry("ray-overhead", f"{_BENCH}throughput.ray_overhead:run", "what Ray costs beside one process at equal cores"),
     Entry("texas42-network", f"{_BENCH}texas42.network:run", "a Texas 42 network trained on exact values"),
     Entry(
         "faults", f"{_BENCH}faults.campaign:run", "kills, damaged files, full disks: what is lost, and how it is told"
@@ -297,6 +298,7 @@ BENCHMARKS = (
     ),
     Entry("pokemon-bc", f"{_BENCH}pokemon.clone:run", "a clone of a scripted Pokémon player beside the player"),
     Entry("pokemon-ppo", f"{_BENCH}pokemon.self_play:run", "PPO by self-play from a clone, and its learning curve"),
+    Entry("sokoban-ppo", f"{_BENCH}text_games.sokoban_ppo:run", "PPO on Sokoban from planes, scored in unseen rooms"),
     Entry("spa-tiny", f"{_BENCH}text_games.spa_tiny:run", "world-model fine-tuning before PPO, with a small model"),
     Entry("texas42-bidding", f"{_BENCH}texas42.bidding:run", "Texas 42: P(make) against played contracts"),
     Entry("texas42-speed", f"{_BENCH}texas42.speed:run", "Texas 42: engine, solver, worlds and players on a core"),
@@ -319,6 +321,7 @@ COMMANDS = (
     Entry("check", "ludory.cli.check", "prove that a game keeps the contract"),
     Entry("league", "ludory.cli.league.command", "train a league of players, and report on it"),
     Entry("flywheel", "ludory.cli.train.flywheel", "search, learn from it, promote what is better, again and again"),
+    Entry("storage", "ludory.cli.data.storage", "copies of runs and recordings in stores such as S3"),
     Entry("cluster", "ludory.cli.cluster", "machines of a Ray cluster, on which jobs run with --ray"),
     Entry("hanabi", "ludory.cli.hanabi", "jobs that only Hanabi has"),
     Entry("pokemon", "ludory.cli.pokemon.command", "install the simulator of Pokémon battles; replays as data"),

@@ -61,3 +61,9 @@ def test_torchrl_learns():
     pytest.importorskip("torchrl", reason="TorchRL is not installed; type: pip install 'ludory[torchrl]'")
     first, last = _example("torchrl_masked_policy").main()
     assert last > first + 0.05
+
+
+def test_tianshou_learns():
+    pytest.importorskip("tianshou", reason="Tianshou is not installed; type: pip install tianshou")
+    before, after = _example("tianshou_masked_dqn").main(5_000, games=50)
+    assert after > before + 1

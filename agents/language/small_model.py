@@ -54,8 +54,10 @@ def make_small_model(
     if hidden % heads or hidden // heads % 2:
         raise OptionError(f"hidden={hidden}, heads={heads}: hidden / heads must be an even whole number")
     if game is not None:
-        codec = codec_of(make_game(game))
-        words = {"symbols": tuple(codec.symbols), "actions": codec.action_names} | words
+        made = make_game(game)
+        codec, moves = codec_of(made), range(made.facts.heads[0].size)
+        actions = codec.action_names or [made.action_name(0, action) for action in moves]
+        words = {"symbols": tuple(codec.symbols), "actions": actions} | words
     if vocabulary == "words":
         tokenizer = word_tokenizer(**words)
     elif words:

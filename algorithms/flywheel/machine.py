@@ -34,6 +34,7 @@ class Flywheel(Turns[FlywheelState]):
     """A running flywheel; made by `start_flywheel` or `Flywheel.resume`."""
 
     state_class: ClassVar[type[FlywheelState]] = FlywheelState
+    searches_elsewhere: ClassVar[bool] = True
 
     @property
     def _game(self) -> Game:
@@ -55,7 +56,13 @@ class Flywheel(Turns[FlywheelState]):
 
             searcher = self.state.searcher_in(self.folder)
             found = record(
-                searcher, self._game, config.games, self._file(SEARCHED), self._seed(FOR_SEARCH), progress=after_game
+                searcher,
+                self._game,
+                config.games,
+                self._file(SEARCHED),
+                self._seed(FOR_SEARCH),
+                progress=after_game,
+                workers=self.workers,
             )
         return self.state.after_step() if found.games == found.of else None
 

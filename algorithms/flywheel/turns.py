@@ -16,6 +16,7 @@ from typing_extensions import Self
 from ludory.algorithms.running.folder_lock import FolderLock
 from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.atomic import atomic_file
+from ludory.cluster.workers import Workers
 from ludory.errors import DataError, OptionError, OutputError
 from ludory.limits import Below
 from ludory.paths import path_inside
@@ -144,6 +145,10 @@ class Turns(Generic[State]):
     """
 
     state_class: ClassVar[type[TurnsState]]
+    searches_elsewhere: ClassVar[bool] = False
+    """Whether `workers` can play the searched games."""
+    workers: Workers | None = None
+    """Who plays them; None: this process. The result is the same."""
 
     def __init__(self, folder: Path, state: State) -> None:
         self.folder, self.state = folder, state

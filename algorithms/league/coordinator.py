@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Protocol
 
-from ludory.algorithms.league.log.events import EventLog
+from ludory.algorithms.league.log.events import LeagueEvent
 from ludory.algorithms.league.log.state import LeagueState, PlayerRecord
 from ludory.algorithms.league.matchmaking.opponent_choice import ROLES, draw_opponent, keyed_hash, opponent_branches
 from ludory.algorithms.league.matchmaking.payoff import mirrored_pairs
@@ -16,6 +16,16 @@ from .config import LeagueConfig
 from .messages import Assignment, EvaluationOrder, MatchResult, PairResult, SliceResult, SnapshotOrder
 
 
+class Log(Protocol):
+    """Where events go: the file of a league, or a list of what happened in a turn that is played elsewhere."""
+
+    def append(self, type: str, **body: Any) -> LeagueEvent:
+        """Add an event."""
+
+    def commit(self, seconds: float) -> LeagueEvent:
+        """Add a `committed` event, and keep all before it; `seconds` passed since the last one."""
+
+
 class Coordinator:
     """Every change is an event first; the state is the sum of the events.
 
@@ -23,10 +33,13 @@ class Coordinator:
         config: of the league.
         log: where events go.
         state: of the events so far.
+        numbering: (k, n): matches have numbers that leave remainder k when divided by n, so that n coordinators of one league,
+            each with a k of its own, never use a number twice.
     """
 
-    def __init__(self, config: LeagueConfig, log: EventLog, state: LeagueState) -> None:
+    def __init__(self, config: LeagueConfig, log: Log, state: LeagueState, numbering: tuple[int, int] = (0, 1)) -> None:
         self.config, self.log, self.state = config, log, state
+        self._remainder, self._step = numbering
 
     def emit(self, type: str, **body: Any) -> None:
         """Log an event and apply it to the state."""
@@ -53,7 +66,8 @@ class Coordinator:
     def next_assignment(self, player: str) -> Assignment:
         """Draw the opponent of `player`'s next match."""
         state, config = self.state, self.config
-        me, match = state.number(player), state.next_match
+        me, first = state.number(player), state.next_match
+        match = first + (self._remainder - first) % self._step
         rates = state.payoff.win_rate_of(me, config.min_games_pfsp)
         branches = opponent_branches(me, rates, *state.kinship, config.snapshots.rules, config.matchmaking)
         draw = draw_opponent(branches, config.seed, match)

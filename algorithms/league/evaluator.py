@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -38,19 +38,11 @@ class Evaluator:
 
     def play(self, orders: Sequence[EvaluationOrder]) -> list[PairResult]:
         """Results in the order of the orders."""
-        results: list[PairResult] = []
-        start = 0
-        while start < len(orders):
-            stop, games = start, 0
-            while stop < len(orders) and (stop == start or games + orders[stop].games <= BATCH):
-                games += orders[stop].games
-                stop += 1
-            results += self._play(orders[start:stop])
-            start = stop
-        return results
+        return [result for batch in batches(orders) for result in self.play_batch(batch)]
 
     @torch.no_grad()
-    def _play(self, orders: Sequence[EvaluationOrder]) -> list[PairResult]:
+    def play_batch(self, orders: Sequence[EvaluationOrder]) -> list[PairResult]:
+        """Results of orders whose games all run at once."""
         engine, which, home = self._start(orders)
         names = sorted({name for order in orders for name in (order.i, order.j)})
         codes = {name: code for code, name in enumerate(names)}
@@ -101,6 +93,18 @@ class Evaluator:
             which.append(np.full(order.games, k))
             home.append(np.repeat(first_seats, half))
         return start_games(self.game, np.concatenate(rows), seed=self.seed), np.concatenate(which), np.concatenate(home)
+
+
+def batches(orders: Sequence[EvaluationOrder]) -> Iterator[Sequence[EvaluationOrder]]:
+    """`orders` in batches of at most `BATCH` games, where a single order has no more."""
+    start = 0
+    while start < len(orders):
+        stop, games = start, 0
+        while stop < len(orders) and (stop == start or games + orders[stop].games <= BATCH):
+            games += orders[stop].games
+            stop += 1
+        yield orders[start:stop]
+        start = stop
 
 
 def _result(order: EvaluationOrder, scores: np.ndarray, lengths: np.ndarray) -> PairResult:

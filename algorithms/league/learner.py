@@ -62,6 +62,7 @@ class ActivePlayer:
         start: returns the checkpoint of its initial weights after so many resets; None: random weights.
         teacher: checkpoint of the policy that it stays close to; None: there is none.
         kl: weight of the KL to the teacher; None: as in the options of the league's learner.
+        resets: returns to the initial weights so far.
     """
 
     def __init__(
@@ -77,13 +78,14 @@ class ActivePlayer:
         start: Callable[[int], str | None],
         teacher: str | None,
         kl: float | None = None,
+        resets: int = 0,
     ) -> None:
         self.player, self.number, self.config, self.game = player, number, config, game
         self._start, self._teacher, self._kl = start, teacher, kl
         self._messages = next_assignment, deliver
         self._find = find
         self.env_steps, self.updates = 0, 0
-        self.resets = 0
+        self.resets = resets
         self.algorithm = self._fresh()
 
     def _fresh(self) -> Algorithm:
@@ -140,6 +142,10 @@ class ActivePlayer:
     def save(self, file: Path) -> None:
         """Write a checkpoint for `restore`."""
         self.algorithm.save(file)
+
+    def save_policy(self, file: Path) -> None:
+        """Write the network alone, for a frozen copy."""
+        self.algorithm.save_policy(file)
 
     def restore(self, file: Path, env_steps: int, updates: int, resets: int) -> None:
         """Restore a checkpoint."""

@@ -1,4 +1,4 @@
-"""`League`: all roles of a league in one process, in turn. All it does is in its event log, from which a killed league resumes."""
+"""`League`: all roles of a league, in one process or with learners at workers of other machines. All it does is in its event log, from which a killed league resumes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter, process_time
@@ -14,6 +15,7 @@ from typing import Any
 import torch
 from typing_extensions import Self
 
+from ludory.agents.networks.policy import Policy
 from ludory.algorithms.league.log.events import FILE, EventLog, read_events, standing
 from ludory.algorithms.league.log.state import LeagueState, load_state, newest_state, write_state
 from ludory.algorithms.running.folder_lock import FolderLock
@@ -28,6 +30,7 @@ from ludory.paths import path_inside
 
 from .config import START, TEACHER, LeagueConfig, recorded_config, with_copies
 from .coordinator import Coordinator
+from .crew import HERE, Crew, LeaguePlace, PlayerElsewhere
 from .evaluator import Evaluator
 from .learner import ActivePlayer, check_learner
 from .messages import EvaluationOrder, SliceResult, SnapshotOrder
@@ -46,16 +49,35 @@ class League:
         log: opened event log.
         state: of its events.
         lock: of the folder; released by `close`, or at the end of a `with` block.
+        place: where learners and evaluations run.
+
+    Raises:
+        OptionError: workers, and a budget in this process's processor time.
     """
 
-    def __init__(self, folder: Path, config: LeagueConfig, log: EventLog, state: LeagueState, lock: FolderLock) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        config: LeagueConfig,
+        log: EventLog,
+        state: LeagueState,
+        lock: FolderLock,
+        place: LeaguePlace = HERE,
+    ) -> None:
         self.folder, self.config, self.log, self.state, self._lock = folder, config, log, state, lock
         log.release()
         self.game: Game = make_game(config.env, **config.options)
         self.coordinator = Coordinator(config, log, state)
-        self.pool = Pool(folder, self.game, state.player, lambda id: self.learners[id].policy)
+        self.pool = Pool(folder, self.game, state.player, self._policy_of)
         self.evaluator = Evaluator(self.game, self.pool.opponent, config.seed)
-        self.learners: dict[str, ActivePlayer] = {}
+        self.crew: Crew | None = None
+        if place.workers is not None:
+            if config.processor_time:
+                raise OptionError(
+                    "processor_time: other processes do the work; give budget_steps, or leave workers out"
+                )
+            self.crew = Crew(folder, config, state, self.coordinator, place.workers, place.in_order)
+        self.learners: dict[str, ActivePlayer | PlayerElsewhere] = {}
         self._stopping = False
         self._now = process_time if config.processor_time else perf_counter
         self._clock = self._now()
@@ -69,25 +91,38 @@ class League:
         self.close()
 
     def close(self) -> None:
-        """Close the log and release the folder."""
+        """Give up turns that workers still play, close the log and release the folder."""
+        if self.crew is not None:
+            self.crew.drop()
         self.log.close()
         self._lock.release()
 
     def make_learners(self) -> None:
         """Make a learner for every active player, with its initial weights."""
-        for number, player in enumerate(self.state.learners):
+        learners = self.state.learners
+        for number, player in enumerate(learners):
+            start = partial(self._start, player.role)
+            if self.crew is not None:
+                self.learners[player.id] = PlayerElsewhere(self.crew, player.id, number, len(learners), start)
+                continue
             self.learners[player.id] = ActivePlayer(
                 player.id,
                 number,
                 self.config,
                 self.game,
-                lambda id=player.id: self.coordinator.next_assignment(id),  # type: ignore[misc]
+                partial(self.coordinator.next_assignment, player.id),
                 self.coordinator.take_result,
                 self.pool.opponent,
-                start=lambda resets, role=player.role: self._start(role, resets),  # type: ignore[misc]
+                start=start,
                 teacher=self.config.teacher,
                 kl=None if player.role == "main" else self.config.exploiter_kl,
             )
+
+    def _policy_of(self, id: str) -> Policy:
+        """The current network of a learner of this process."""
+        learner = self.learners[id]
+        assert isinstance(learner, ActivePlayer)
+        return learner.policy
 
     def _start(self, role: str, resets: int) -> str:
         """The checkpoint of a player's initial weights after so many resets."""
@@ -109,6 +144,20 @@ class League:
             player = self.state.player(id)
             if player.file is not None:
                 learner.restore(player_file(self.folder, player), player.env_steps, player.updates, player.resets)
+        self._made()
+
+    def _made(self) -> None:
+        """Wait for learners that workers make."""
+        for learner in self._elsewhere:
+            if learner.pending is None:
+                learner.make()
+        for learner in self._elsewhere:
+            learner.made()
+
+    @property
+    def _elsewhere(self) -> list[PlayerElsewhere]:
+        """The learners that workers play."""
+        return [one for one in self.learners.values() if isinstance(one, PlayerElsewhere)]
 
     def check_files(self) -> None:
         """Compare the hashes of all files that the log names.
@@ -164,6 +213,8 @@ class League:
                 self.slice()
                 if on_slice:
                     on_slice(self)
+            if self.crew is not None:
+                self.crew.drop()
             self.finish()
         return self.finished
 
@@ -180,6 +231,7 @@ class League:
 
     def begin(self) -> None:
         """Copy every main once, so that there are frozen players, and evaluate the copies against the anchors."""
+        self._made()
         for player in self.state.learners:
             if player.role == "main":
                 self._snapshot(player.id, "begin")
@@ -188,9 +240,11 @@ class League:
 
     def slice(self) -> SliceResult:
         """One turn of a learner: train, evaluate, copy and reset where due, and commit."""
-        player = self.coordinator.whose_turn.id
-        learner = self.learners[player]
-        result = learner.run_slice(self.config.steps_of_slice)
+        if self.crew is None or self.crew.in_order:
+            result = self.learners[self.coordinator.whose_turn.id].run_slice(self.config.steps_of_slice)
+        else:
+            result = self._first_slice(self.crew)
+        player, learner = result.player, self.learners[result.player]
         self.coordinator.take_slice(result)
         self._measure(self.coordinator.strength_orders(player), learning=True)
         order = self.coordinator.after_slice(player)
@@ -205,6 +259,12 @@ class League:
         self._commit()
         return result
 
+    def _first_slice(self, crew: Crew) -> SliceResult:
+        """The first turn to be done, while all learners that the budget allows play theirs."""
+        config = self.config
+        left = config.budget_steps - self.state.env_steps if config.budget_steps else None
+        return crew.first_slice(self._elsewhere, config.steps_of_slice, left)
+
     def _snapshot(self, player: str, reason: str) -> None:
         self._write_snapshot(self.coordinator.snapshot_order(player, reason))
 
@@ -212,7 +272,7 @@ class League:
         """Write the weights first, then the event that names them."""
         file = f"{PLAYERS}/{order.id}.ludory"
         target = path_inside(self.folder, file, self.log.file)
-        self.learners[order.player].algorithm.save_policy(target)
+        self.learners[order.player].save_policy(target)
         self.coordinator.snapshot_written(order, file, self._hash(target))
 
     def _hash(self, file: Path) -> str:
@@ -221,7 +281,8 @@ class League:
         return file_hash(file)
 
     def _measure(self, orders: list[EvaluationOrder], learning: bool = False) -> None:
-        for result in self.evaluator.play(orders):
+        play = self.evaluator.play if self.crew is None else self.crew.evaluate
+        for result in play(orders):
             self.coordinator.take_evaluation(result, learning)
 
     def _checkpoint(self, player: str) -> None:
@@ -254,7 +315,7 @@ class League:
         self._commit()
 
 
-def start_league(config: LeagueConfig, folder: str | Path) -> League:
+def start_league(config: LeagueConfig, folder: str | Path, place: LeaguePlace = HERE) -> League:
     """Start a league in an empty folder, or in one whose league was stopped before its first commit.
 
     Raises:
@@ -283,13 +344,14 @@ def start_league(config: LeagueConfig, folder: str | Path) -> League:
         config = with_copies(
             dataclasses.replace(config, unit=config.unit_steps, slice_steps=config.steps_of_slice), target
         )
-        league = League(target, config, EventLog(target), LeagueState(config.decay), lock)
+        league = League(target, config, EventLog(target), LeagueState(config.decay), lock, place)
         league.coordinator.emit(
             "created",
             config=with_copies(config, Path()).to_json(),
             teacher_sha256=teacher.sha256,
             teacher_algorithm=read_header(config.first_weights).get("algorithm"),
             versions={name: version(name) for name in LIBRARIES},
+            **place.told,
         )
         league.log.flush()  # `resume_league` can begin again from here
         league.coordinator.add_players(config.anchors)
@@ -307,11 +369,12 @@ def _refuse_begun(folder: Path) -> None:
         )
 
 
-def resume_league(folder: str | Path, **changes: Any) -> League:
+def resume_league(folder: str | Path, place: LeaguePlace = HERE, **changes: Any) -> League:
     """Resume the league of a folder from its last commit; later work is repeated.
 
     Args:
         folder: of the league.
+        place: where it goes on; a league does not depend on where it ran before.
         changes: another `budget_steps` or `minutes`.
 
     Raises:
@@ -345,13 +408,14 @@ def resume_league(folder: str | Path, **changes: Any) -> League:
         commits = [event.seq for event in events if event.type == "committed"]
         if commits:
             budget = {"budget_steps": config.budget_steps, "minutes": config.minutes}
-            log.append("resumed", from_seq=commits[-1], budget=budget)
-            league = League(target, config, log, load_state(target, standing(log.events), config.decay), lock)
+            log.append("resumed", from_seq=commits[-1], budget=budget, **place.told)
+            state = load_state(target, standing(log.events), config.decay)
+            league = League(target, config, log, state, lock, place)
             league.make_learners()
             league.restore_learners()
             undo.pop_all()
             return league
-    return start_league(config, target)
+    return start_league(config, target, place)
 
 
 def check_game(game: Game) -> None:

@@ -62,8 +62,10 @@ class MeasuredScore(NamedTuple):
     def says(self, baseline: str) -> str:
         """The score beside that of the agent `baseline`, in a line."""
         seeds = f"{len(self.seeds)} seed{'s' if len(self.seeds) > 1 else ''}"
+        minutes = self.cpu_minutes
+        spent = f"{minutes:.1f} CPU-minutes" if minutes >= 1 else f"{60 * minutes:.1f} CPU-seconds"
         return (
-            f"{self.mean:.2f} ± {self.stderr:.2f} after {self.cpu_minutes:.1f} CPU-minutes ({seeds}, {self.games} games each); "
+            f"{self.mean:.2f} ± {self.stderr:.2f} after {spent} ({seeds}, {self.games} games each); "
             f"{baseline} reaches {self.baseline:.2f} ± {self.baseline_stderr:.2f}"
         )
 

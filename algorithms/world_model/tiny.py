@@ -8,12 +8,13 @@ learns to win by PPO (3). Beside it: PPO without any states ("direct"), PPO with
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from ludory.agents.language.small_model import make_small_model
 from ludory.algorithms.text_ppo.config import PRESETS
 from ludory.algorithms.text_ppo.text_ppo import TextPPO
 from ludory.atomic import atomic_file
+from ludory.envs.text.prompts import codec_of
 from ludory.errors import OptionError
 from ludory.limits import PositiveFloat, PositiveInt, check_limits
 from ludory.reading import read_json
@@ -31,7 +33,7 @@ from ludory.reading import read_json
 from .config import EvalConfig, GenerateConfig, SFTConfig, TextConfig
 from .evaluation import anchor_scores, estimate, play
 from .files import TRAIN, VALIDATION, config_hash
-from .generate import RAGEN_TRAIN, generate
+from .generate import generate
 from .rows import load_rows, load_validation
 from .scripted import learn_form, text_env
 from .sft import fine_tune
@@ -42,6 +44,10 @@ ABLATIONS = ("states", "states_tags", "all_but_states", "placeholder")
 """Masks that are compared with the paper's after fine-tuning."""
 SAVE_EVERY = 5
 """Iterations between checkpoints of PPO."""
+LEAST_NUMBERS = 10
+"""The words have at least the numbers 0 to 10."""
+SPARE_TOKENS = 30
+"""Of a reply, beside two states: eight tags, five moves, the end, and as many again for what a model writes too much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +55,7 @@ class TinyConfig:
     """Sizes of the small experiment."""
 
     env: str = "Sokoban-v0"
-    """Id of the game: of Sokoban, a frozen lake."""
+    """Id of a game with rooms and texts of single words: Sokoban, FrozenLake, Sudoku 4x4."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the game."""
     arms: tuple[str, ...] = ("direct", "control", "spa")
@@ -102,11 +108,6 @@ class TinyConfig:
         """The game and its prompts."""
         return TextConfig(env=self.env, options=self.options, preset="compact")
 
-    @property
-    def new_tokens(self) -> int:
-        """Most tokens of a reply; a lake has many holes to name."""
-        return 48 if self.env.startswith("Sokoban") else 80
-
     def fast(self) -> TinyConfig:
         """All stages in less than three minutes; nothing is learnt that one could show."""
         return replace(
@@ -139,7 +140,7 @@ class TinyRun:
         sizes = {name: value for name, value in asdict(config).items() if name not in ("arms", "ablations")}
         self.stamp = config_hash(sizes, seed)
         self.ppo_stamp = config_hash({**sizes, "preset": PRESETS["tiny"]}, seed)
-        self.seen = training_rooms(config)
+        self.training = training_rooms(config)
 
     def run(self) -> dict[str, Any]:
         """All parts; returns their figures by name."""
@@ -159,7 +160,7 @@ class TinyRun:
         file, stamp = self.folder / f"{name}.json", stamp or self.stamp
         kept = _kept(file, stamp)
         if kept is not None and kept.get("complete"):
-            return kept
+            return {key: value for key, value in kept.items() if key not in ("complete", "stamp")}
         began = process_time()
         found = make()
         found = {"cpu_s": round(process_time() - began, 1)} | found
@@ -180,7 +181,7 @@ class TinyRun:
             batches=config.batches,
             groups=config.groups,
             group_size=config.group_size,
-            max_new_tokens=config.new_tokens,
+            max_new_tokens=self.training.reply_tokens,
             seeds="ragen",
             seed=self.seed,
             validation_share=0.1,
@@ -195,7 +196,6 @@ class TinyRun:
             epochs=epochs,
             batch_size=config.batch_size,
             learning_rate=config.learning_rate,
-            max_length=128,
             seed=self.seed,
             check_rooms=0,
         )
@@ -212,32 +212,32 @@ class TinyRun:
 
     def _ppo(self, arm: str) -> dict[str, Any]:
         """PPO from the fine-tuned model or from the form, evaluated now and then; goes on from its last checkpoint."""
-        config, mode, file = self.config, ARMS[arm], self.folder / f"ppo-{arm}.json"
-        kept = _kept(file, self.ppo_stamp) or {"curve": {}, "spent_cpu_s": 0.0}
-        place = self.folder / f"ppo-{arm}"
-        if place.is_dir() and kept["curve"]:
+        config, mode = self.config, ARMS[arm]
+        file, place = self.folder / f"ppo-{arm}.json", self.folder / f"ppo-{arm}"
+        kept = _kept(file, self.ppo_stamp)
+        if kept is not None and place.is_dir():
+            curve, before = kept["curve"], kept["spent_cpu_s"]
             learner = TextPPO.load(place, env=text_env(config.text, 1).game)
         else:
-            kept = {"curve": {}, "spent_cpu_s": 0.0}
+            shutil.rmtree(place, ignore_errors=True)  # of another configuration
+            curve, before = {}, 0.0
             learner = self._new_learner("sft" if arm == "spa" else "form", mode)
         began = process_time()
+
+        def spent() -> dict[str, float]:
+            return {"spent_cpu_s": round(before + process_time() - began, 1)}
+
         while True:
-            point = str(learner.iteration)
-            if learner.iteration % config.eval_every == 0 and point not in kept["curve"]:
-                kept["curve"][point] = self._evaluated(learner.model, mode)
-                kept["curve"][point]["spent_cpu_s"] = round(kept["spent_cpu_s"] + process_time() - began, 1)
-                self.note(f"seed {self.seed}, {arm}, iteration {point}: {summary_line(kept['curve'][point])}")
-                _write(file, kept | {"complete": False, "stamp": self.ppo_stamp})
+            point, until_eval = str(learner.iteration), config.eval_every - learner.iteration % config.eval_every
+            if until_eval == config.eval_every and point not in curve:
+                curve[point] = self._evaluated(learner.model, mode) | spent()
+                self.note(f"seed {self.seed}, {arm}, iteration {point}: {summary_line(curve[point])}")
             if learner.iteration >= config.iterations:
-                break
-            ahead = min(
-                SAVE_EVERY,
-                config.iterations - learner.iteration,
-                config.eval_every - learner.iteration % config.eval_every,
-            )
+                return {"curve": curve} | spent()
+            _write(file, {"curve": curve, "complete": False, "stamp": self.ppo_stamp} | spent())
+            ahead = min(SAVE_EVERY, config.iterations - learner.iteration, until_eval)
             learner.learn(learner.num_timesteps + ahead * learner.config.episodes, reset_num_timesteps=False)
             learner.save(place)
-        return {"curve": kept["curve"], "spent_cpu_s": round(kept["spent_cpu_s"] + process_time() - began, 1)}
 
     def _new_learner(self, start: str, mode: str) -> TextPPO:
         config = self.config
@@ -250,7 +250,7 @@ class TinyRun:
             group_size=config.group_size,
             iterations=config.iterations,
             train_rooms=config.train_rooms,
-            max_new_tokens=config.new_tokens,
+            max_new_tokens=self.training.reply_tokens,
             val_every=0,
             collapse_every=0,
             device="cpu",
@@ -262,10 +262,9 @@ class TinyRun:
 
     def _evaluated(self, model: LanguageModel, mode: str) -> dict[str, Any]:
         """Pass@1 and Pass@k on all, seen and unseen rooms, and figures of the replies."""
-        how = eval_config(self.config, mode)
+        how = eval_config(self.config, mode, self.training.reply_tokens)
         player, env = play(model, self.config.text, how)
-        rooms = env.room_hashes[:: env.group_size]
-        seen = np.isin(rooms, self.seen)
+        seen = np.isin(env.room_hashes[:: env.group_size], self.training.hashes)
         env.close()
         return {**_scores(player.rates, self.config.samples, seen), **player.figures}
 
@@ -274,41 +273,55 @@ def new_model(config: TinyConfig, seed: int, hidden: int = 96, layers: int = 3, 
     """The small model, with the words of the game."""
     env = text_env(config.text, 1)
     env.close()
-    return make_small_model("words", hidden, layers, heads, seed, game=env.game)
+    largest = max(LEAST_NUMBERS, env.preset.actions_per_episode)
+    return make_small_model("words", hidden, layers, heads, seed, game=env.game, largest=largest)
 
 
-def eval_config(config: TinyConfig, mode: str) -> EvalConfig:
+def eval_config(config: TinyConfig, mode: str, reply_tokens: int) -> EvalConfig:
     """How models are evaluated: RAGEN's validation seeds, temperature 1."""
     return EvalConfig(
         rooms=config.rooms,
         samples=config.samples,
         k=(1, config.samples),
         prompt_mode=mode,
-        max_new_tokens=config.new_tokens,
+        max_new_tokens=reply_tokens,
         seeds="ragen",
         split=None,
     )
 
 
-def training_rooms(config: TinyConfig) -> NDArray[np.uint64]:
-    """Hashes of all rooms of stages 1 and 3."""
-    env = text_env(config.text, 1)
-    rooms = env.game.rooms
-    if rooms is None:
-        raise OptionError(f"{config.env} has no rooms; choose a game that has, such as Sokoban-v0")
+class TrainingRooms(NamedTuple):
+    """The rooms of stages 1 and 3."""
+
+    hashes: NDArray[np.uint64]
+    """Of all rooms, each once."""
+    reply_tokens: int
+    """Most tokens of a reply: two states, as long as the longest of a room, with tags and moves, and some to spare."""
+
+
+def training_rooms(config: TinyConfig) -> TrainingRooms:
+    """The rooms from which data are generated and in which PPO plays.
+
+    Raises:
+        OptionError: the game has no rooms, or no texts of single words.
+    """
     count = max(config.train_rooms, config.batches * config.groups)
-    drawn = rooms.draw(np.arange(RAGEN_TRAIN, RAGEN_TRAIN + count), None)
+    env = text_env(config.text, count, seeds="ragen")
+    env.reset()
+    states = codec_of(env.game).write(env.engine.state, range(count), 0, env.belief_style)
     env.close()
-    return np.unique(np.asarray(rooms.hashes(drawn), np.uint64))
+    longest = max(len(state.split()) for state in states)
+    return TrainingRooms(np.unique(env.room_hashes), 2 * longest + SPARE_TOKENS)
 
 
 def tiny_anchors(config: TinyConfig) -> dict[str, Any]:
     """Random play and the optimum on the rooms of the evaluation."""
+    training = training_rooms(config)
     env = text_env(config.text, config.rooms, seeds="ragen", split="valid")
     env.reset()
-    seen = np.isin(env.room_hashes, training_rooms(config))
+    seen = np.isin(env.room_hashes, training.hashes)
     env.close()
-    anchors = anchor_scores(config.text, eval_config(config, "base"))
+    anchors = anchor_scores(config.text, eval_config(config, "base", training.reply_tokens))
     return {
         "rooms": len(seen),
         "unseen_rooms": int((~seen).sum()),

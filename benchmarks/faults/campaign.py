@@ -21,7 +21,7 @@ from ludory.benchmarks.harness.machine import origin
 from ludory.benchmarks.harness.result_file import write_result
 from ludory.errors import LudoryError, OptionError
 
-from . import damaged_files, kills, places, processes
+from . import clusters, damaged_files, kills, places, processes
 from .commands import Commands
 from .findings import KINDS, Case, FaultTally, Place, total
 
@@ -35,6 +35,7 @@ PARTS: dict[str, Callable[[], Mapping[str, Case]]] = {
     "together": places.together,
     "fork": processes.forks,
     "cache": processes.compiled_code,
+    "cluster": clusters.cases,
 }
 """Part of the campaign -> its cases by name."""
 

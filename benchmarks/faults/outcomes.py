@@ -16,7 +16,7 @@ from ludory.checkpoints.checkpoint import read_checkpoint
 
 from .findings import Items
 
-TIMES = ("wall_time", "seconds", "sha256", "date", "commit", "machine", "load", "created", "time")
+TIMES = ("wall_time", "seconds", "sha256", "date", "commit", "machine", "load", "created", "time", "cpu_s")
 """Names of fields with times, durations or places, or with hashes of those."""
 
 

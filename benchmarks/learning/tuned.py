@@ -142,7 +142,9 @@ def _row(algorithm: str, entry: TunedSettings, lines: list[dict[str, Any]]) -> d
         "baseline": entry.baseline,
         "scores": [line["agent"][0] for line in lines],
         "score_stderrs": [line["agent"][1] for line in lines],
-        "baseline_score": lines[0]["baseline"],
+        "baseline_score": [
+            float(np.mean(column)) for column in zip(*(line["baseline"] for line in lines), strict=True)
+        ],
         "games": lines[0]["games"],
         "seeds": [line["seed"] for line in lines],
         "lead": lead,
@@ -180,7 +182,7 @@ def _write_scores(rows: list[dict[str, Any]], options: TunedOptions) -> None:
                 round(row["baseline_score"][1], 4),
                 games=row["games"],
                 seeds=tuple(row["seeds"]),
-                cpu_minutes=round(row["cpu_minutes"], 2),
+                cpu_minutes=round(row["cpu_minutes"], 3),
                 machine=found["machine"]["name"],
                 commit=found["commit"],
             )

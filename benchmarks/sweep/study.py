@@ -33,6 +33,8 @@ from .space import Dimension, dimensions, shown, typed
 
 JOURNAL, SETTING, REPORT = "journal.log", "sweep.json", "report.html"
 """Files of a sweep's folder."""
+SHORTEST = 0.5
+"""Smallest number of CPU-minutes that tuned settings state."""
 STARTUP = 8
 """Trials with random settings at the start."""
 
@@ -184,7 +186,7 @@ class Sweep:
         used = dataclasses.replace(self.config, **best.settings)
         names = [one.name for one in dataclasses.fields(own) if one.name not in ("seed", "device")]
         changed = {name: getattr(used, name) for name in names if getattr(used, name) != getattr(own, name)}
-        minutes = math.ceil(20 * best.cpu_seconds / 60) / 10  # twice the time, for slower machines
+        minutes = max(SHORTEST, math.ceil(20 * best.cpu_seconds / 60) / 10)  # twice the time, for slower machines
         return TunedSettings(
             self.setting.env,
             self.setting.baseline,

@@ -15,15 +15,14 @@ from typing import Annotated, Any
 import numpy as np
 from tyro.conf import arg
 
+from ludory.algorithms.world_model.scripted import text_env
 from ludory.algorithms.world_model.tiny import ABLATIONS, ARMS, TinyConfig, TinyRun, tiny_anchors
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count, Natural
 from ludory.benchmarks.harness.terminal import Shown, table
 from ludory.charts.curves import line_chart
 
-CONVENTION = (
-    "Pass@k at temperature 1 within 5 turns and 10 actions; RAGEN's validation seeds; standard errors over seeds"
-)
+SOKOBAN = "Sokoban-v0"
 LIMITS = (
     "a model from scratch on compact texts; the prompt that asks for states is kept in PPO; penalty and KL differ from the paper's; "
     "few seeds, settings chosen on seed 1; direct PPO is not given more iterations for the CPU time of fine-tuning"
@@ -35,42 +34,57 @@ class SpaTinyOptions:
     """Options of `ludory bench spa-tiny`."""
 
     fast: Annotated[bool, arg(help_behavior_hint="")] = False
-    """All stages in less than three minutes, with one seed; nothing is learnt that one could show."""
+    """All stages in less than three minutes, with one seed and sizes of its own; nothing is learnt that one could show."""
     seeds: tuple[Natural, ...] = (2, 3, 4)
     """A run of all arms each; settings were chosen on seed 1."""
-    env: str = "Sokoban-v0"
-    """Id of the game."""
+    env: str = SOKOBAN
+    """Id of a game with rooms and texts of single words, such as FrozenLakeFirm-v0 or Sudoku4-v0."""
     success_rate: float | None = None
-    """Of a frozen lake."""
+    """Chance that a move on a lake goes where it was meant to, with --env FrozenLakeAny-v0."""
     arms: tuple[str, ...] = tuple(ARMS)
-    """Arms of PPO."""
+    """Which models PPO trains: "direct" without states, "control" with states but without fine-tuning, "spa" after fine-tuning."""
     ablations: tuple[str, ...] = ABLATIONS
-    """Other masks of fine-tuning."""
-    iterations: Count = 60
-    """Of PPO."""
+    """Masks of fine-tuning to compare with the paper's."""
+    form_steps: Count = 400
+    """Gradient steps in which the model learns the form of replies."""
+    batches: Count = 8
+    """Batches of play from which fine-tuning learns."""
+    groups: Count = 64
+    """Rooms of a batch of play, and of an iteration of PPO; 8 episodes in each."""
     epochs: Count = 15
-    """Of fine-tuning."""
-    out: Path = Path("runs/spa-tiny")
-    """Folder for models, data and result."""
+    """Passes of fine-tuning over the replies."""
+    iterations: Count = 60
+    """Iterations of PPO."""
+    eval_every: Count = 20
+    """Iterations between evaluations."""
+    rooms: Count = 128
+    """Rooms of an evaluation."""
+    out: Path | None = None
+    """Folder for models, data and result; default: runs/spa-tiny, with the game's id if it is not Sokoban."""
 
 
 @benchmark("spa-tiny", resumes=True)
 def run(options: SpaTinyOptions) -> Result:
     """All parts of all seeds."""
     chosen = {} if options.success_rate is None else {"success_rate": options.success_rate}
-    config = TinyConfig(
-        env=options.env,
-        options=chosen,
-        arms=options.arms,
-        ablations=options.ablations,
-        iterations=options.iterations,
-        epochs=options.epochs,
-    )
+    config = TinyConfig(options=chosen, **{name: getattr(options, name) for name in _SIZES})
     seeds: Sequence[int] = options.seeds
     if options.fast:
         config, seeds = config.fast(), seeds[:1]
-    runs = [TinyRun(config, seed, options.out / f"seed{seed}", _say).run() for seed in seeds]
-    return Result(options.out / "spa-tiny.json", report_of(config, runs), shown, chart)
+    name = result_name(config)
+    out = options.out or Path("runs") / name
+    runs = [TinyRun(config, seed, out / f"seed{seed}", _say).run() for seed in seeds]
+    return Result(out / f"{name}.json", report_of(config, runs), shown, chart)
+
+
+_SIZES = ("env", "arms", "ablations", "form_steps", "batches", "groups", "epochs", "iterations", "eval_every", "rooms")
+"""Options that are fields of `TinyConfig`."""
+
+
+def result_name(config: TinyConfig) -> str:
+    """Name of the result file: "spa-tiny" for Sokoban, with the id and the options of any other game."""
+    options = [f"{name}-{value}" for name, value in config.options.items()]
+    return "-".join(["spa-tiny", *([config.env, *options] if config.env != SOKOBAN else [])])
 
 
 def _say(line: str) -> None:
@@ -82,7 +96,7 @@ def report_of(config: TinyConfig, runs: Sequence[Mapping[str, Any]]) -> dict[str
     arms = {arm: _arm(config, [one[arm]["curve"] for one in runs]) for arm in config.arms}
     return {
         "config": asdict(config),
-        "convention": CONVENTION,
+        "convention": _convention(config),
         "limits": LIMITS,
         "seeds": [one["seed"] for one in runs],
         "anchors": tiny_anchors(config),
@@ -91,6 +105,15 @@ def report_of(config: TinyConfig, runs: Sequence[Mapping[str, Any]]) -> dict[str
         "masks": {name: _masks([one[name] for one in runs]) for name in _fine_tuned(config)},
         "runs": list(runs),
     }
+
+
+def _convention(config: TinyConfig) -> str:
+    env = text_env(config.text, 1)
+    env.close()
+    return (
+        f"Pass@k at temperature 1 within {env.preset.turns} turns and {env.most_actions} actions; RAGEN's validation seeds; "
+        "standard errors over seeds"
+    )
 
 
 def _fine_tuned(config: TinyConfig) -> list[str]:
@@ -180,7 +203,7 @@ def shown(report: Mapping[str, Any]) -> Iterable[Shown]:
         )
     seeds = ", ".join(map(str, report["seeds"]))
     yield table(
-        f"{report['config']['env']}: {anchors['rooms']} rooms, {anchors['unseen_rooms']} unseen; seeds {seeds}",
+        f"{game_of(report)}: {anchors['rooms']} rooms, {anchors['unseen_rooms']} unseen; seeds {seeds}",
         columns,
         rows,
     )
@@ -201,6 +224,12 @@ def shown(report: Mapping[str, Any]) -> Iterable[Shown]:
         yield f"iteration {point}: SPA - direct PPO on unseen rooms {_percent(one['mean'])} points (seeds: {each})"
     yield report["convention"]
     yield f"Limits: {report['limits']}."
+
+
+def game_of(report: Mapping[str, Any]) -> str:
+    """Id and options of the game of a result."""
+    config = report["config"]
+    return ", ".join([config["env"], *(f"{name} {value}" for name, value in config["options"].items())])
 
 
 def _pair(scores: Mapping[str, Any], samples: int, part: str = "") -> str:
@@ -224,4 +253,6 @@ def chart(report: Mapping[str, Any]) -> str:
     for name in ("random", "optimum"):
         level = 100 * (report["anchors"][name]["pass@1_unseen"][0] or 0)
         lines[name] = [(0, level), (last, level)]
-    return line_chart("Self-play fine-tuning before PPO", "iterations of PPO", "Pass@1 on unseen rooms, %", lines)
+    return line_chart(
+        f"Self-play fine-tuning before PPO, {game_of(report)}", "iterations of PPO", "Pass@1 on unseen rooms, %", lines
+    )

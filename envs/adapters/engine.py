@@ -22,8 +22,8 @@ from .spaces import Actions
 
 ENGINE_OPTIONS = {**POOL_OPTIONS, "workers": None}
 """Options of the engine with their defaults; workers=None uses `default_workers`."""
-WORTH_A_WORKER = 2e-3
-"""Worker processes are used if one step of all environments takes at least so many seconds. Waking them takes about a tenth of that."""
+WORTH_A_WORKER = 5e-3
+"""Worker processes are used if one step of all environments takes at least so many seconds. Starting them takes seconds, waking them 0.2 ms."""
 NO_LIMIT = 2**31 - 1
 """`longest_game` of an environment without a step limit."""
 

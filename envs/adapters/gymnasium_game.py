@@ -27,8 +27,8 @@ from .spaces import Actions, Observations
 
 MASK = "action_mask"
 """Key of the legal actions in an `info` or an observation."""
-TRIED_STEPS = 64
-"""Number of steps that are played to measure the time of a step."""
+TRIED_STEPS, TRIED_SECONDS = 64, 1.0
+"""Largest number of steps that are played to measure the time of a step, and the time after which no further one is begun."""
 
 
 class GymnasiumEnvironment(AdaptedEnvironment):
@@ -204,13 +204,17 @@ def _limit(env: gymnasium.Env[Any, Any]) -> int:
 
 
 def _seconds_per_step(env: gymnasium.Env[Any, Any]) -> float:
-    """Wall-clock time of a step under random actions."""
-    _, info = env.reset(seed=0)
+    """Median wall-clock time of a step under random actions: a first step is often slow."""
     env.action_space.seed(0)
-    if info.get(MASK) is not None or env.has_wrapper_attr("action_masks"):
-        return 0.0  # random actions may be illegal
-    started, steps, over = perf_counter(), 0, False
-    while not over and steps < TRIED_STEPS:
+    times: list[float] = []
+    over = True
+    while len(times) < TRIED_STEPS and sum(times) < TRIED_SECONDS:
+        if over:
+            _, info = env.reset(seed=0)
+            if info.get(MASK) is not None or env.has_wrapper_attr("action_masks"):
+                return 0.0  # random actions may be illegal
+        started = perf_counter()
         *_, terminated, truncated, _ = env.step(env.action_space.sample())
-        steps, over = steps + 1, terminated or truncated
-    return (perf_counter() - started) / steps
+        times.append(perf_counter() - started)
+        over = terminated or truncated
+    return float(np.median(times))

@@ -130,10 +130,32 @@ def parse_sentence(text: str) -> dict[str, NDArray[Any]]:
     return found
 
 
+def write_compact(state: State, rows: Sequence[int], seat: int | None = None) -> list[str]:
+    """One word per cell, row by row."""
+    codes = on_host(state.codes)[np.asarray(rows, np.int64)]
+    return [
+        " ".join(str(value) if value else BLANK for value in cells) for cells in codes.reshape(len(codes), -1).tolist()
+    ]
+
+
+def parse_compact(text: str) -> dict[str, NDArray[Any]]:
+    """`codes` int8 [N, N] of one word per cell.
+
+    Raises:
+        ValueError: names what cannot be read.
+    """
+    cells = text.split(" ")
+    size = math.isqrt(len(cells))
+    if size not in RULES or size * size != len(cells):
+        raise ValueError(f"line 1: got {len(cells)} words, must be 16 or 81, one per cell")
+    return {"codes": np.array([_value(cell, size, 1) for cell in cells], np.int8).reshape(size, size)}
+
+
 STYLES: dict[str, tuple[Callable[[State, Sequence[int], int | None], list[str]], Callable[[str], dict[str, Any]]]] = {
     "grid": (write_grid, parse_grid),
     "row": (write_row, parse_row),
     "sentence": (write_sentence, parse_sentence),
+    "compact": (write_compact, parse_compact),
 }
 """Writer and parser of each style."""
 

@@ -15,7 +15,7 @@ from ludory.envs.seats.opponents import Others
 from ludory.errors import NotResetError, OptionError, SnapshotError
 
 from .presets import CHANGEABLE, TextPreset, preset_of, task_of_tag
-from .prompts import Message, TextPrompts, checked_style
+from .prompts import Message, TextPrompts, checked_style, codec_of
 from .records import TextTurn, TurnRecord, plain_record, record_of
 from .reply import Action, PromptMode, Verdict, parse_reply
 from .text_games import Executed, TextGames
@@ -46,7 +46,7 @@ class TextEnv:
         seeds: "ragen": RAGEN's seeds, 10000 and on, or with split="valid" always 123 and on, without regard to splits by hash.
         prompt_mode: "base", "world_model" (thoughts hold the state and the expected next state) or "no_think".
         style: how states are written; None: the game's first style.
-        belief_style: how states are written in records, and in the example of "world_model"; None: as in prompts (compact: `places`).
+        belief_style: how states are written in records, and in the example of "world_model"; None: as in prompts (compact: `places`, where the game has it).
         history, turns, actions_per_turn, actions_per_episode, format_penalty, penalty_at, system, separator, reply_tokens: instead of the preset's.
         strict: execute nothing of a reply that is not in order.
         opened: whoever shows the prompts appends `<think>` to them, so replies start inside the thought.
@@ -83,11 +83,9 @@ class TextEnv:
         self.preset: TextPreset = chosen.changed({name: options.pop(name, None) for name in CHANGEABLE})
         self.preset_name, self.prompt_mode, self.strict, self.opened = preset, prompt_mode, strict, opened
         self.game = make_game(game, **options)
-        compact = self.preset.compact
-        self.style = checked_style(self.game, style or ("compact" if compact else None))
-        self.belief_style = checked_style(
-            self.game, belief_style or ("places" if compact else self.style), "belief_style"
-        )
+        self.style = checked_style(self.game, style or ("compact" if self.preset.compact else None))
+        own = "places" if self.preset.compact and "places" in codec_of(self.game).styles else self.style
+        self.belief_style = checked_style(self.game, belief_style or own, "belief_style")
         self._prompts = TextPrompts(self.game, self.preset, prompt_mode, self.style, self.belief_style)
         self._games = TextGames(self.game, num_episodes, group_size, seed, split, seeds, seat, opponents)
         self._decode = _remembering(self._games.codec.decode)

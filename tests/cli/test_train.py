@@ -17,7 +17,7 @@ from ludory.checkpoints.checkpoint import read_header
 from ludory.cli import main
 
 SMALL = ["--num-envs", "16", "--n-steps", "8", "--batch-size", "64", "--hidden", "16"]
-TINY = ["train", "ppo", "--env", "HanabiTiny2P-v0"]
+TINY = ["train", "ppo", "--env", "HanabiTiny2P-v0", "--untuned"]
 
 
 def test_trains_and_says_where_the_model_is(tmp_path, capsys):

@@ -1,5 +1,7 @@
 """Environments of Gymnasium, PettingZoo and Stable-Baselines3 are games like any other."""
 
+import time
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -432,9 +434,20 @@ def test_a_png_is_read_back_as_it_was():
     assert np.array_equal(np.asarray(image.open(io.BytesIO(png(frame)))), frame)
 
 
+class SlowStart(Target):
+    """Its first step takes longer than all others together, as where a file is read or code is compiled."""
+
+    def step(self, action):
+        if self.render_mode is None:
+            self.render_mode = "ansi"
+            time.sleep(0.1)
+        return super().step(action)
+
+
 def test_cheap_environments_are_played_in_this_process():
     assert default_workers(64, 1e-5) == 0
     assert default_workers(2, 1.0) == 0
+    assert ludory.make_game(f"gymnasium:{__name__}:SlowStart").engine.seconds < 1e-3, "the first step does not count"
 
 
 def test_an_environment_keeps_the_contract_also_where_nothing_can_draw_it(capsys):

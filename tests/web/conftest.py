@@ -12,6 +12,7 @@ pytest.importorskip("starlette", reason='the server needs pip install "ludory[we
 from starlette.testclient import TestClient
 
 from ludory.web.app import WebSettings, make_app
+from ludory.web.pages import starting
 
 HOME = "http://127.0.0.1:8042"
 
@@ -26,7 +27,8 @@ def settings(tmp_path: Path) -> WebSettings:
 
 
 @pytest.fixture
-def client(settings: WebSettings) -> Iterator[TestClient]:
-    """A browser at the application; `client.app.state.ludory` are its surroundings."""
+def client(settings: WebSettings, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    """A browser at the application, which waits while games are compiled; `client.app.state.ludory` are its surroundings."""
+    monkeypatch.setattr(starting, "PATIENCE", 120.0)
     with TestClient(make_app(settings), base_url=HOME, headers={"origin": HOME}) as browser:
         yield browser

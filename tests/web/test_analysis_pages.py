@@ -10,7 +10,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from ludory.agents.make import make_agent
-from ludory.data.replay import record_replay, replay_json
+from ludory.cli import main
+from ludory.data.replay import record_replay, replay_json, write_replay
+from ludory.web import recorded
+from ludory.web.app import WebSettings
+
+from .analysis.test_values import lost_five
 
 PASTED = {"game": "TicTacToe-v0", "seed": "0", "options": "", "moves": "0 3 1 4 8 5"}
 
@@ -147,23 +152,74 @@ def test_agents_are_watched_while_they_play(client: TestClient) -> None:
     assert client.get("/watch/player.js").headers["content-type"].startswith("text/javascript")
 
 
+DUEL = {"game": "TicTacToe-v0", "first": "mcts(simulations=30)", "second": "random", "seed": "1"}
+
+
 def test_two_agents_are_compared_as_their_games_come_in(client: TestClient) -> None:
-    address = "?game=TicTacToe-v0&first=mcts(simulations=30)&second=random&seed=1"
-    with client.stream("GET", f"/arena/live{address}") as stream:
+    address = client.post("/arena", data=DUEL, follow_redirects=False).headers["location"]
+    assert re.fullmatch(r"/arena/d-[0-9a-f]{16}", address)
+    assert client.post("/arena", data=DUEL, follow_redirects=False).headers["location"] == address
+    with client.stream("GET", f"{address}/live") as stream:
         events = [line for line in stream.iter_lines() if line.startswith("event")]
     assert events[-1] == "event: done"
-    found = client.get(f"/arena{address}&json=").json()
-    assert found["decided"]
-    assert "is better" in client.get(f"/arena{address}").text
+    assert client.get(f"{address}?json").json()["decided"]
+    page = client.get(address).text
+    assert "is better" in page
+    assert 'value="mcts(simulations=30)"' in page
+    assert 'value="mcts"' in client.get("/arena?first=mcts").text
 
 
 @pytest.mark.parametrize(
-    "query",
-    [
-        "game=x&first=random&second=mcts",
-        "game=TicTacToe-v0&first=random&second=random",
-        "game=TicTacToe-v0&first=a&second=b&seed=x",
-    ],
+    "change", [{"game": "x"}, {"first": "random"}, {"second": "b"}, {"seed": "x"}, {"first": "human"}]
 )
-def test_duels_that_cannot_be_fought_are_answered_in_words(client: TestClient, query: str) -> None:
-    assert 400 <= client.get(f"/arena?{query}").status_code < 500
+def test_duels_that_cannot_be_fought_are_answered_in_words(client: TestClient, change: dict[str, str]) -> None:
+    answer = client.post("/arena", data=DUEL | change)
+    assert 400 <= answer.status_code < 500
+    assert "Traceback" not in answer.text
+
+
+@pytest.mark.parametrize("id", ["d-0123456789abcdef", "x", "s-0123456789abcdef", "..%2fpasted%2fs-0"])
+def test_unknown_duels_are_not_found(client: TestClient, id: str) -> None:
+    assert client.get(f"/arena/{id}").status_code == 404
+    assert client.get(f"/arena/{id}/live").status_code == 404
+
+
+def test_the_move_that_cost_a_recorded_game_is_shown_with_the_figures_of_the_command_line(
+    client: TestClient, settings: WebSettings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bots = [make_agent("hanabi/smartbot", "Hanabi2P-v0")] * 2
+    lost, number = lost_five(record_replay("Hanabi2P-v0", bots, seed=3))
+    assert settings.data is not None
+    file = settings.data / "lost" / "game.json"
+    file.parent.mkdir()
+    write_replay(file, lost)
+    key = next(iter(recorded.find_recordings(settings.data)))
+    page = f"/analyse/g-{key}-0"
+    assert client.get(page).status_code == 200
+    with client.stream("GET", f"{page}/graph/live") as stream:
+        assert [line for line in stream.iter_lines() if line.startswith("event")][-1] == "event: done"
+    shown = client.get(f"{page}/graph?json").json()
+    assert main(["analyse", str(file), "--json"]) == 0
+    assert shown == json.loads(capsys.readouterr().out) | {"problem": ""}
+    worst = max(shown["decisions"], key=lambda one: one["loss"])
+    assert worst["number"] == number
+    assert worst["mistake"]
+    told = re.search(
+        rf'move={number}">-{worst["loss"]:.2g} points: seat {worst["seat"]} (.*?)</a>', client.get(f"{page}/graph").text
+    )
+    assert told is not None
+    assert told[1].endswith(" 5")
+
+    values = {"rollouts": 0}
+    with client.stream("GET", f"{page}/values/live?move={number}") as stream:
+        for line in stream.iter_lines():
+            if line == "event: changed":
+                values = client.get(f"{page}?move={number}&json").json()["position"]["values"]
+            if values["rollouts"] > 3000:
+                break
+    assert main(["analyse", str(file), "--move", str(number), "--rollouts", str(values["rollouts"]), "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)["values"]
+    figures = ("action", "value", "stderr", "played")
+    assert [[one[name] for name in figures] for one in values["moves"]] == [
+        [one[name] for name in figures] for one in printed["moves"]
+    ]

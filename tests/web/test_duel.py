@@ -13,7 +13,7 @@ from ludory.errors import OptionError
 from ludory.plugins.spec import short_name
 from ludory.web.duel import NO_GAMES, DuelQuestion, check_duel, duel_chart, duel_page, joined, next_pairs
 
-DUEL = DuelQuestion("TicTacToe-v0", (), "mcts(simulations=50)", "random", 1)
+DUEL = DuelQuestion("TicTacToe-v0", "mcts(simulations=50)", "random", 1)
 
 
 def test_a_duel_stops_when_one_is_surely_better() -> None:

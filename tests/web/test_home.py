@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from typing import Any
+
 import pytest
 from starlette.testclient import TestClient
 
+from ludory.errors import OptionError
+from ludory.web.pages import starting
 from ludory.web.pages.choices import families
 
 
@@ -57,3 +63,39 @@ def test_what_cannot_be_started_is_said(client: TestClient, changed: dict[str, s
     answer = client.post("/tables", data=form)
     assert answer.status_code == 400
     assert words in answer.text
+
+
+def test_a_table_that_takes_long_to_make_is_waited_for_on_a_page_of_its_own(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled, tables = threading.Event(), client.app.state.ludory.tables  # type: ignore[attr-defined]
+    start = tables.start
+
+    def slow(*asked: Any) -> Any:
+        compiled.wait(60)
+        if asked[2] == 13:
+            raise OptionError("no game has the seed 13")
+        return start(*asked)
+
+    monkeypatch.setattr(tables, "start", slow)
+    monkeypatch.setattr(starting, "PATIENCE", 0.01)
+    form = {"game": "TicTacToe-v0", "seat0": "human", "seat1": "random"}
+    pages = [
+        client.post("/tables", data=form | {"seed": seed}, follow_redirects=False).headers["location"]
+        for seed in ("1", "13")
+    ]
+    for page in pages:
+        assert "opens by itself" in client.get(page).text
+        assert client.get(page, headers={"hx-request": "true"}).status_code == 204
+    compiled.set()
+    while (answer := client.get(pages[1], headers={"hx-request": "true"})).status_code == 204:
+        time.sleep(0.01)
+    assert answer.headers["hx-redirect"] == pages[1]
+    wrong = client.get(pages[1])
+    assert wrong.status_code == 400
+    assert "no game has the seed 13" in wrong.text
+    while (answer := client.get(pages[0], follow_redirects=False)).status_code == 200:
+        time.sleep(0.01)
+    assert answer.headers["location"].startswith("/table/")
+    assert "Your turn" in client.get(answer.headers["location"]).text
+    assert client.get("/starting/0123456789abcdef").status_code == 404

@@ -134,7 +134,7 @@ class LeagueState(Reducer):
 
     def _on_assigned(self, match: int, home: str, away: str, **_: Any) -> None:
         self.open_matches[match] = home, away
-        self.next_match = match + 1
+        self.next_match = max(self.next_match, match + 1)
 
     def _on_result(self, match: int, outcome: str, source: str = "training", counted: bool = True, **_: Any) -> None:
         home, away = self.open_matches.pop(match)

@@ -38,7 +38,7 @@ def status(argv: list[str]) -> int:
     chosen = parse(_Status, argv, "cluster status")
     from rich.table import Table
 
-    from ludory.cluster.ray_workers import machines
+    from ludory.cluster.connection import machines
 
     found, dashboard = machines(chosen.address)
     cores = sum(one.cores for one in found if one.up)

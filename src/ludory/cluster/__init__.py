@@ -1,6 +1,6 @@
 """Where the parts of a job run: in this process, or on the machines of a Ray cluster. Nothing else in Ludory knows of Ray."""
 
 from .placement import PlacedOn
-from .workers import Actor, InProcess, Pending, Workers
+from .workers import Actor, InProcess, Lent, Pending, Workers
 
-__all__ = ["Actor", "InProcess", "Pending", "PlacedOn", "Workers"]
+__all__ = ["Actor", "InProcess", "Lent", "Pending", "PlacedOn", "Workers"]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import cloudpickle
 
-from ludory.errors import LostWorkerError, PluginError
+from ludory.errors import LostWorkerError
 
+from .connection import connected
 from .failure import LostWork, lost_with, own_error
-from .placement import AUTO, LOCAL
+from .placement import LOCAL
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -20,12 +21,9 @@ R = TypeVar("R")
 LOG = logging.getLogger("ludory.cluster")
 AHEAD = 2
 """Tasks that are handed out for each core, so that none waits for its next one."""
-OBJECT_STORE = 256 << 20
-"""Bytes of the object store of a cluster that is started here."""
 PATIENCE = 15.0
 """Seconds without a free machine after which the log says so."""
 ONE_THREAD = ("LUDORY_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-INSTALL = 'Ray is not installed; type: pip install "ludory[ray]"'
 
 
 class RayWorkers:
@@ -109,6 +107,14 @@ class RayWorkers:
         """As `Workers.share`: in the object store of this machine, copied to others when they need it."""
         return self._ray.put(value)
 
+    def start(self, function: Callable[[T], Any], task: T) -> RayPending:
+        """As `Workers.start`."""
+        return RayPending(self._ray, self._run.remote(cloudpickle.dumps(function), task))
+
+    def lend(self, value: Any) -> RayLent:
+        """As `Workers.lend`: in the object store of this machine."""
+        return RayLent(self._ray.put(value))
+
     def actor(self, make: Callable[..., object], *args: Any) -> RayActor:
         """As `Workers.actor`; it takes a core for itself."""
         return RayActor(self._ray, self._host.remote(cloudpickle.dumps(make), *args))
@@ -149,12 +155,29 @@ class RayPending:
                 raise LostWorkerError(f"a worker is gone: {str(error).strip().splitlines()[0]}") from error
             raise own_error(error) from None
 
+    def cancel(self) -> None:
+        """As `Pending.cancel`."""
+        self._ray.cancel(self.ref, force=True)
+
+
+class RayLent:
+    """As `Lent`."""
+
+    def __init__(self, ref: Any) -> None:
+        self._ref = ref
+
+    def get(self) -> Any:
+        """As `Lent.get`."""
+        import ray
+
+        return ray.get(self._ref)
+
 
 class Host:
     """Holds an object in a worker, and calls its methods."""
 
     def __init__(self, make: bytes, *args: Any) -> None:
-        _one_thread()
+        one_thread_each()
         self._held = cloudpickle.loads(make)(*args)
 
     def call(self, method: str, *args: Any) -> Any:
@@ -164,77 +187,11 @@ class Host:
 
 def _run(function: bytes, task: Any) -> Any:
     """Run a task in a worker."""
-    _one_thread()
+    one_thread_each()
     return cloudpickle.loads(function)(task)
 
 
-def _one_thread() -> None:
+def one_thread_each() -> None:
     """One thread a worker: the cluster has one worker a core. Called before the libraries are imported that read it."""
     for name in ONE_THREAD:
         os.environ[name] = "1"
-
-
-def connected(address: str, cores: int | None = None) -> tuple[Any, bool]:
-    """The module `ray`, connected to the cluster at `address`, and whether that was done here and not before.
-
-    Raises:
-        PluginError: Ray is not installed.
-        LostWorkerError: there is no such cluster.
-    """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
-        import ray
-    except ImportError as error:
-        raise PluginError(INSTALL) from error
-    if ray.is_initialized():
-        return ray, False
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "namespace": "ludory"}
-    try:
-        if address == LOCAL:
-            ray.init(address=LOCAL, num_cpus=cores, include_dashboard=False, object_store_memory=OBJECT_STORE, **quiet)
-        else:
-            ray.init(address=address, **quiet)
-    except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-        cure = (
-            "start one on this machine with `ray start --head`, or leave --address out"
-            if address == AUTO
-            else "see that `ray start --head --port=PORT` runs there, and that this machine reaches it"
-        )
-        raise LostWorkerError(
-            f"no Ray cluster at {address!r} ({str(error).strip().splitlines()[0]}); {cure}"
-        ) from error
-    return ray, True
-
-
-class ClusterMachine(NamedTuple):
-    """A machine of a cluster."""
-
-    host: str
-    up: bool
-    cores: float
-    memory_gb: float
-
-
-def machines(address: str) -> tuple[list[ClusterMachine], str]:
-    """The machines of the cluster at `address`, also those that are gone, and the address of its dashboard ("" if there is none).
-
-    Raises:
-        PluginError: Ray is not installed.
-        LostWorkerError: there is no such cluster.
-    """
-    ray, ours = connected(address)
-    try:
-        found = [
-            ClusterMachine(
-                node["NodeManagerHostname"],
-                node["Alive"],
-                node["Resources"].get("CPU", 0.0),
-                node["Resources"].get("memory", 0.0) / 1e9,
-            )
-            for node in ray.nodes()
-        ]
-        return found, str(getattr(ray._private.worker.global_worker.node, "webui_url", "") or "")
-    finally:
-        if ours:
-            ray.shutdown()

@@ -20,6 +20,16 @@ class Pending(Protocol):
             Exception: what the method raised.
         """
 
+    def cancel(self) -> None:
+        """Drop the call and its result; one that runs may be ended on the way."""
+
+
+class Lent(Protocol):
+    """A value that may be part of what is sent to workers, without being sent with it each time."""
+
+    def get(self) -> Any:
+        """The value, also at a worker."""
+
 
 class Actor(Protocol):
     """An object that lives with a worker. Its calls run one after another, in the order in which they were made."""
@@ -55,6 +65,12 @@ class Workers(Protocol):
     def share(self, value: T) -> Any:
         """Store a value once for many calls; pass what is returned in its place."""
 
+    def start(self, function: Callable[[T], Any], task: T) -> Pending:
+        """Start `function(task)` alone; a lost worker is told, and it is for the caller to start again."""
+
+    def lend(self, value: Any) -> Lent:
+        """As `share`, for values of which a task may need a few: it fetches those that it asks for."""
+
     def actor(self, make: Callable[..., object], *args: Any) -> Actor:
         """The object that `make(*args)` returns, at one of the workers."""
 
@@ -78,6 +94,14 @@ class InProcess:
         """As `Workers.share`: the value itself."""
         return value
 
+    def start(self, function: Callable[[T], Any], task: T) -> Pending:
+        """As `Workers.start`: the function runs at once."""
+        return _Done(function, (task,))
+
+    def lend(self, value: Any) -> Lent:
+        """As `Workers.lend`."""
+        return _Own(value)
+
     def actor(self, make: Callable[..., object], *args: Any) -> Actor:
         """As `Workers.actor`."""
         return _OwnActor(make(*args))
@@ -85,6 +109,17 @@ class InProcess:
     def first(self, pending: Sequence[Pending]) -> int:
         """As `Workers.first`: calls are done when they were made."""
         return 0
+
+
+class _Own:
+    """A value of this process."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def get(self) -> Any:
+        """As `Lent.get`."""
+        return self._value
 
 
 class _OwnActor:
@@ -118,3 +153,7 @@ class _Done(Generic[R]):
         if self._error is not None:
             raise self._error
         return self._value  # type: ignore[return-value]  # set where no error is
+
+    def cancel(self) -> None:
+        """As `Pending.cancel`."""
+        self._value = self._error = None

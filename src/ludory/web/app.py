@@ -25,12 +25,13 @@ from starlette.routing import Route, Router
 from ludory.errors import LudoryError, UnknownIdError
 from ludory.visible import visible
 
+from .pages.starting import StartingTable
 from .players import PlayerPool
 from .safety import HEADERS, TOKEN_COOKIE, Safety, TooLargeError, read_form, same_secret
 from .slices import Refinements, SlicePool
 from .tables import Tables
 
-PAGES = ("home", "table")
+PAGES = ("home", "table", "starting")
 """Modules of `ludory.web.pages`, each with `routes`, that the server starts with."""
 LATE_PAGES = ("runs", "league", "games", "texas42", "analyse", "watch", "arena")
 """Modules that are imported when the first of their pages is asked for, or while nobody asks for anything."""
@@ -78,6 +79,8 @@ class Surroundings:
         """Agents in worker processes."""
         self.tables = Tables(settings.tables, self.players)
         """All tables."""
+        self.starting: dict[str, StartingTable] = {}
+        """Tables whose games are being compiled."""
         self.slices = SlicePool()
         """Processes for evaluations and other long work."""
         self.analysis = SlicePool(seconds=300.0)

@@ -27,7 +27,6 @@ class DuelQuestion(NamedTuple):
     """Who plays what."""
 
     game: str
-    options: tuple[tuple[str, Any], ...]
     first: str
     second: str
     seed: int
@@ -62,7 +61,7 @@ def check_duel(question: DuelQuestion) -> None:
         OptionError: an agent does not play the game, or both are the same.
         UnknownIdError: there is no such game or agent.
     """
-    game = make_game(question.game, **dict(question.options))
+    game = make_game(question.game)
     if question.first == question.second:
         raise OptionError(f"both agents are {question.first}: choose two that differ")
     for name in (question.first, question.second):
@@ -77,7 +76,7 @@ def play_pairs(question: DuelQuestion, first_pair: int, count: int) -> tuple[tup
     A pair is the same game played by each agent, or the same deal with the seats exchanged, see `paired_scores`.
     """
     started = time.monotonic()
-    game = make_game(question.game, **dict(question.options))
+    game = make_game(question.game)
     own, other = paired_scores(question.first, question.second, game, count, question.seed, first_pair)
     return tuple(zip(own.tolist(), other.tolist(), strict=True)), time.monotonic() - started
 
@@ -99,7 +98,7 @@ def joined(answer: DuelAnswer, found: tuple[tuple[tuple[float, float], ...], flo
 def duel_page(question: DuelQuestion, answer: DuelAnswer) -> dict[str, Any]:
     """What the page shows, as JSON values."""
     lead, scores = answer.lead, np.array(answer.scores).reshape(-1, 2)
-    pairs, games = len(scores), make_game(question.game, **dict(question.options)).facts
+    pairs, games = len(scores), make_game(question.game).facts
     together = games.reward == "shared" or games.players == 1
     found: dict[str, Any] = {
         "game": question.game,

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ludory.errors import DataError, UnknownIdError
+
+from .kept import KeptTexts
 
 if TYPE_CHECKING:
     from ludory.data.replay import Replay
 
     from .app import Surroundings
 
-MOST_KEPT = 500
-"""Pasted games that are kept; the oldest go first."""
 MOST_MOVES = 5_000
 """Longest game that pages show."""
-_ID = re.compile(r"s-[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,41 +36,10 @@ class OpenedGame:
         return asked if self.limited_to is None else self.limited_to
 
 
-class KeptGames:
-    """Pasted games as replay files in a folder, named by their content.
-
-    Args:
-        folder: created with the first game.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def add(self, replay: Replay) -> str:
-        """Keep a game; returns its id."""
-        from ludory.data.replay import replay_json, write_replay
-
-        id = f"s-{hashlib.sha256(replay_json(replay).encode()).hexdigest()[:16]}"
-        self._folder.mkdir(parents=True, exist_ok=True)
-        write_replay(self._folder / f"{id}.json", replay)
-        kept = sorted(self._folder.glob("s-*.json"), key=lambda file: file.stat().st_mtime)
-        for file in kept[:-MOST_KEPT]:
-            with suppress(OSError):
-                file.unlink()
-        return id
-
-    def get(self, id: str) -> Replay:
-        """The game of an id.
-
-        Raises:
-            UnknownIdError: there is none.
-        """
-        from ludory.data.replay import read_replay
-
-        file = self._folder / f"{id}.json"
-        if not _ID.fullmatch(id) or not file.is_file():
-            raise UnknownIdError("There is no such game. Paste its replay on the page of the analysis once more.")
-        return read_replay(file)
+def pasted_games(around: Surroundings) -> KeptTexts:
+    """Pasted games, as the texts of replay files."""
+    missing = "There is no such game. Paste its replay on the page of the analysis once more."
+    return KeptTexts(around.settings.tables / "pasted", "s", missing)
 
 
 def open_game(around: Surroundings, id: str, own_seats: Any) -> OpenedGame:
@@ -94,7 +58,9 @@ def open_game(around: Surroundings, id: str, own_seats: Any) -> OpenedGame:
     if kind == "t":
         opened = _opened_table(around, id, own_seats)
     elif kind == "s":
-        opened = OpenedGame(id, KeptGames(around.settings.tables / "pasted").get(id), None, False, "")
+        from ludory.data.replay import read_replay
+
+        opened = OpenedGame(id, read_replay(pasted_games(around).file(id)), None, False, "")
     elif kind == "g":
         from .recorded import find_game
 

@@ -84,6 +84,14 @@ class TablePosition:
         for seat, action in moves:
             self.play(seat, action)
 
+    def play_first_legal(self) -> None:
+        """Play the first legal move."""
+        if self.game.facts.simultaneous:
+            return self.play(ALL_SEATS, self.joint_action({}))
+        seat = self.deciding()[0]
+        first = tuple(head[0].value for head in self.legal(seat))
+        self.play(seat, first if len(first) > 1 else first[0])
+
     def words(self, view: int | None) -> list[str]:
         """All moves in words, as the seat `view` knows them."""
         return self._words.get(view, self._words[None])

@@ -31,6 +31,7 @@ MOVES = "#moves button[value]:not([disabled])"
 IMAGES_LOADED = (
     """[...document.images].every(image => image.complete || image.getBoundingClientRect().top > innerHeight)"""
 )
+DUEL = "game=TicTacToe-v0&first=mcts&second=random&seed=1"
 HAND = "6-6,6-5,6-4,6-2,5-5,1-1,0-0"
 
 
@@ -43,6 +44,8 @@ class Screenshot(NamedTuple):
     """Scheme and size of its pictures in the manual."""
     play: int = 0
     """Moves to make by buttons of the page, which leads from the setup of a game to a table in the middle of it."""
+    press: str = ""
+    """Button that leads to the page."""
     ready: str = ""
     """What the page shows when it has something to show."""
 
@@ -62,7 +65,7 @@ PAGES = (
     Screenshot("run", "/runs/hanabi/ppo-seed1", (("dark", "wide"),)),
     Screenshot("league", "/league/league", (("light", "wide"),)),
     Screenshot("texas42-hand", f"/texas42/hand?tiles={HAND}", (("light", "wide"), ("dark", "narrow"))),
-    Screenshot("arena", "/arena?game=TicTacToe-v0&first=mcts&second=random&seed=1", ready="#duel .chart"),
+    Screenshot("arena", f"/arena?{DUEL}", press="button.main", ready="#duel .chart"),
 )
 
 
@@ -183,6 +186,8 @@ def _take_one(browser: Any, address: str, shot: Screenshot, scheme: str, size: s
     answer = page.goto(address)
     if answer is not None and answer.status >= 400:
         raise OutputError(f"{address} answers {answer.status}: {page.inner_text('main').strip()[:200]}")
+    if shot.press:
+        page.click(shot.press)
     if shot.play:
         page.click("form.setup button.main")
         for number in range(shot.play):

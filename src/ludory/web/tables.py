@@ -9,7 +9,7 @@ import re
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotDoneError
 from contextlib import suppress
@@ -34,6 +34,8 @@ MOST_POSITIONS = 64
 """Tables whose engine is kept between two requests."""
 MOST_LOOPS = 8
 """Tables at which agents may be moving at once."""
+MOST_STARTS = 4
+"""Tables that are made at once; the first one of a game compiles it."""
 _ID = re.compile(r"[0-9a-f]{12}")
 
 
@@ -120,6 +122,9 @@ class Tables:
         self._positions: OrderedDict[str, TablePosition] = OrderedDict()
         self._lock = threading.RLock()
         self._loops = ThreadPoolExecutor(MOST_LOOPS, "agents")
+        self._starts = ThreadPoolExecutor(MOST_STARTS, "tables")
+        self._compiled = set[str]()
+        """Games whose moves were compiled, or are being."""
         self._read_folder()
 
     def _read_folder(self) -> None:
@@ -174,7 +179,14 @@ class Tables:
         if table.humans and person:
             self.sit(table, table.humans[0], person)
         self.let_agents_move(table)
+        if len(table.humans) and game not in self._compiled:
+            self._compiled.add(game)
+            self._starts.submit(_compile_moves, table)  # while the person looks at the board
         return table
+
+    def in_background(self, start: Callable[[], GameTable]) -> Future[GameTable]:
+        """What `start` will return; it runs in another thread."""
+        return self._starts.submit(start)
 
     def sit(self, table: GameTable, seat: int, person: str) -> None:
         """Let whoever has the secret `person` play in `seat`."""
@@ -396,8 +408,9 @@ class Tables:
             table.version += 1
 
     def close(self) -> None:
-        """Start no more moves of agents."""
-        self._loops.shutdown(wait=False, cancel_futures=True)
+        """Start no more tables and no more moves of agents."""
+        for threads in (self._loops, self._starts):
+            threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _as_heads(action: Any) -> tuple[int, ...]:
@@ -406,6 +419,15 @@ def _as_heads(action: Any) -> tuple[int, ...]:
 
 def _changed(seats: tuple[TableSeat, ...], seat: int, **changes: Any) -> tuple[TableSeat, ...]:
     return tuple(replace(held, **changes) if number == seat else held for number, held in enumerate(seats))
+
+
+def _compile_moves(table: GameTable) -> None:
+    """Play a move of the game elsewhere, so that the person's first one does not wait for the compiler."""
+    from .position import TablePosition
+
+    position = TablePosition(table.game, table.options, table.seed)
+    if position.game.engine is None and not position.over:
+        position.play_first_legal()
 
 
 def _undo(table: GameTable, seat: int, count: int) -> None:

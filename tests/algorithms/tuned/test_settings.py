@@ -20,6 +20,7 @@ from ludory.algorithms.tuned.settings import (
 from ludory.envs.make import make_game
 from ludory.errors import DataError, OptionError
 from ludory.plugins import agents, algorithms
+from ludory.plugins.spec import parse_spec
 
 ENTRIES = [(name, entry) for name in tuned_algorithms() for entry in tuned_games(name).values()]
 STAGED = TunedSettings(
@@ -39,7 +40,7 @@ STAGED = TunedSettings(
 @pytest.mark.parametrize(("name", "entry"), ENTRIES, ids=[f"{name} {entry.game}" for name, entry in ENTRIES])
 def test_an_entry_names_what_exists(name, entry):
     kind = algorithms.load(name)
-    assert agents.get(entry.baseline)
+    assert agents.get(parse_spec(entry.baseline).name)
     for stage in entry.parts:
         assert make_game(entry.game, **{**entry.options, **stage.options})
         assert kind.config_class(**{**entry.settings, **stage.settings})

@@ -274,6 +274,7 @@ def test_each_style_is_written_as_specified():
         "grid": ". 1 | 3 4\n. 4 | . 2\n---------\n. . | . 1\n1 2 | 4 3",
         "row": row,
         "sentence": f"{row}\n{blanks}",
+        "compact": ". 1 3 4 . 4 . 2 . . . 1 1 2 4 3",
     }
 
 
@@ -298,6 +299,8 @@ def test_texts_invert(size, seed, blanks, style):
         ("row", "| . 1 3 4 | . 4 . 2", "line 1"),
         ("row", "| . 1 3 4 | . 4 . 2 | . . . 1 | 1 2 4", "row 4 has 3 cells"),
         ("sentence", "| . 1 3 4 | . 4 . 2 | . . . 1 | 1 2 4 3\nNo positions are empty.", "must be 'Empty"),
+        ("compact", ". 1 3 4 . 4", "got 6 words, must be 16 or 81"),
+        ("compact", ". 1 3 4 . 4 . 2 . . . 1 1 2 4 5", "symbol .5."),
     ],
 )
 def test_texts_of_no_state_are_refused_with_the_reason(style, text, message):

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from faults.cluster.conftest import Killer, TwoNodes
 
 import ludory
 from ludory.agents.evaluation.cross_play import cross_play
 from ludory.agents.evaluation.record import record
 from ludory.cli import main
+from ludory.cluster.placement import PlacedOn
+from ludory.cluster.two_nodes import Killer, TwoNodes
 from ludory.cluster.workers import InProcess, Workers
 
 GAME = "HanabiTiny2P-v0"
@@ -92,3 +95,40 @@ def test_the_commands_take_ray(two_nodes: TwoNodes, tmp_path: Path, capsys: pyte
         folder = tmp_path / ("there" if more else "here")
         assert main(["record", *AGENTS, "--game", GAME, "--games", "20", "--out", str(folder), *more]) == 0
     assert files(tmp_path / "here") == files(tmp_path / "there")
+
+
+@pytest.fixture
+def placed_at_workers(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--ray means these workers."""
+
+    @contextmanager
+    def opened(placed: PlacedOn) -> Iterator[Workers | None]:
+        yield workers if placed.ray else None
+
+    monkeypatch.setattr(PlacedOn, "open", opened)
+
+
+@pytest.mark.usefixtures("placed_at_workers")
+def test_files_of_texas42_are_the_same_byte_for_byte(tmp_path: Path) -> None:
+    """Also when some were there before."""
+    command = ["texas42", "eq", "--seeds", "0-3", "--n-samples", "4", "--enumerate-below", "5"]
+    assert main([*command, "--out", str(tmp_path / "here")]) == 0
+    assert main([*command, "--out", str(tmp_path / "there"), "--limit", "1", "--ray"]) == 0
+    assert len(files(tmp_path / "there")) == 1
+    assert main([*command, "--out", str(tmp_path / "there"), "--ray"]) == 0
+    assert files(tmp_path / "here") == files(tmp_path / "there")
+
+
+@pytest.mark.usefixtures("placed_at_workers")
+def test_a_flywheel_searches_at_workers_as_in_one_process(tmp_path: Path) -> None:
+    command = (
+        f"flywheel run --env {GAME} --blueprint hanabi/piers --search sparta({{blueprint}},rollouts=20) --learner bc --policy "
+        "mlp(hidden=(8,)) --learner-option num_epochs=1 --learner-option split_ratio=(1,0,0) --games 6 --eval-games 10 --turns 1"
+    ).split()
+    for place, more in (("here", []), ("there", ["--ray"])):
+        assert main([*command, "--out", str(tmp_path / place), *more]) == 0
+    here, there = (files(tmp_path / place) for place in ("here", "there"))
+    assert [name for name in here if name.endswith(".parquet")]
+    assert {name: part for name, part in here.items() if name.endswith(".parquet")} == {
+        name: part for name, part in there.items() if name.endswith(".parquet")
+    }

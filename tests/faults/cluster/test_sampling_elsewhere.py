@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from faults.cluster.conftest import Killer, TwoNodes
 
 import ludory
 from ludory.cli import main
+from ludory.cluster.two_nodes import Killer, TwoNodes
 from ludory.cluster.workers import InProcess, Workers
 from ludory.errors import OptionError
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from faults.cluster import parts
-from faults.cluster.conftest import Killer, TwoNodes
 
 from ludory.cli import main
+from ludory.cluster.connection import check_answers
 from ludory.cluster.failure import LostWork
 from ludory.cluster.placement import PlacedOn
+from ludory.cluster.two_nodes import Killer, TwoNodes
 from ludory.cluster.workers import InProcess, Workers
 from ludory.errors import LostWorkerError, OptionError
 
@@ -83,6 +89,34 @@ def test_tasks_of_killed_workers_are_made_again(two_nodes: TwoNodes) -> None:
 def test_a_wrong_address_is_refused(address: str) -> None:
     with pytest.raises(OptionError, match="must be local, auto or HOST:PORT"):
         PlacedOn(ray=True, address=address)
+
+
+def test_an_address_at_which_no_cluster_answers_is_refused_soon() -> None:
+    """Ray itself says nothing for 40 s."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        head = f"127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(ConnectionError, match=r"did not answer within 0\.2 s"):
+            check_answers(head, seconds=0.2)
+    with pytest.raises(ConnectionError, match=r"127.0.0.1:1 cannot be reached \(Connection refused\)"):
+        check_answers("127.0.0.1:1")
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as other:
+        answering = threading.Thread(target=other.handle_request)
+        answering.start()
+        with pytest.raises(ConnectionError, match="is no Ray cluster"):
+            check_answers(f"127.0.0.1:{other.server_port}")
+        answering.join()
+
+
+def test_the_error_says_what_was_tried_and_what_to_type(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found: Any = SimpleNamespace(is_initialized=lambda: False)
+    monkeypatch.setattr("ludory.cluster.connection.ray_module", lambda name="ray": found)
+    assert main(["cluster", "status", "--address", "127.0.0.1:1"]) != 0
+    said = capsys.readouterr().err
+    assert "no Ray cluster at '127.0.0.1:1'" in said
+    assert "Connection refused" in said
+    assert "ray start --head --port=PORT" in said
 
 
 def test_an_address_without_ray_is_a_mistake() -> None:

@@ -44,8 +44,8 @@ def chromium() -> Iterator[Any]:
 class Server:
     """`ludory serve` in a process of its own."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, environment: dict[str, str] | None = None) -> None:
+        self.folder, self.environment = folder, environment
         self.start()
 
     def start(self) -> None:
@@ -53,7 +53,7 @@ class Server:
         for name in ("runs", "data", "tables"):
             (self.folder / name).mkdir(exist_ok=True)
             command += [f"--{name}", str(self.folder / name)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=self.environment)
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().split()[-1].rstrip("/")
 

@@ -33,11 +33,11 @@ def test_the_board_is_read_by_keyboard_and_mouse(study: Any) -> None:
     study.wait_for_selector("#values #try-2")
     study.wait_for_selector("#values tr:first-child #try-2")  # the winning move is the best
     study.wait_for_selector("#values tr.played:has-text('played')")
-    study.wait_for_selector("#graph .mistakes a")
+    study.wait_for_selector("#graph .mistakes a[href*='move=4']")
     study.keyboard.press("Home")
     study.wait_for_selector(".turn:has-text('Start')")
-    study.wait_for_selector("#graph .mistakes a")
-    study.click("#graph .mistakes a")
+    study.wait_for_selector("#graph .mistakes a[href*='move=4']")
+    study.click("#graph .mistakes a[href*='move=4']")
     study.wait_for_selector(".turn:has-text('After move 4 of 6')")
     study.click("#picture [data-action='2'], #picture [data-action='0:2']")
     study.wait_for_selector(".variation")
@@ -80,7 +80,10 @@ def test_axe_finds_nothing_serious(server: Any, open_page: Callable[..., Any], s
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="`make test-web` installs axe").Axe()
     page = open_page(color_scheme=scheme, bypass_csp=True)  # axe is a script that the page does not know
     address = study.url.split("?")[0]
-    duel = f"{server.address}/arena?game=TicTacToe-v0&first=mcts(simulations=30)&second=random&seed=1"
+    page.goto(f"{server.address}/arena?game=TicTacToe-v0&first=mcts(simulations=30)&second=random&seed=1")
+    page.click("button.main")
+    page.wait_for_url("**/arena/d-*")
+    duel = page.url
     for url, ready in (
         (f"{address}?move=4", "#values table"),
         (address.replace("/analyse/", "/watch/"), "#moves li"),

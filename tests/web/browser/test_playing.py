@@ -1,4 +1,4 @@
-"""Games played in a real browser: by the mouse in the picture only, by keys only, by two persons, and across a killed server."""
+"""Tables in a real browser: headings and arrow keys, two persons, a killed server, what axe and narrow screens say."""
 
 from __future__ import annotations
 
@@ -9,68 +9,7 @@ from typing import Any
 import pytest
 
 from .conftest import Server
-
-OVER = "The game is over."
-OpenPage = Callable[[], Any]
-
-
-def start(page: Any, server: Server, game: str, *seats: str, seed: int = 3) -> None:
-    """Set up a game on the first page."""
-    page.goto(f"{server.address}/?game={game}&seed={seed}", wait_until="domcontentloaded")
-    for number, name in enumerate(seats):
-        page.fill(f"#seat{number}", name)
-    page.click("form.setup button.main")
-    page.wait_for_selector("#board")
-
-
-def state(page: Any) -> str:
-    """Whose turn it is, once no agent thinks."""
-    page.locator("[role=status]", has_not_text="think").wait_for()
-    text: str = page.inner_text("[role=status]")
-    return text
-
-
-def version(page: Any) -> str:
-    text: str = page.get_attribute("#board", "hx-get").rpartition("version=")[2]
-    return text
-
-
-def after(page: Any, act: Callable[[], None]) -> None:
-    """Do something that changes the table, and wait for it."""
-    before = version(page)
-    act()
-    page.locator(f'#board:not([hx-get$="version={before}"])').wait_for()
-
-
-def click_in_picture(page: Any) -> None:
-    """Click the last element of the picture that can be clicked; if it stands for several moves, take the first."""
-    page.locator("#picture [data-action]").last.click()
-    menu = page.locator(".menu button")
-    if menu.count():
-        menu.first.click()
-
-
-@pytest.mark.parametrize(
-    ("game", "seats"),
-    [
-        ("TicTacToe-v0", ("human", "random")),
-        ("ConnectFour-v0", ("human", "random")),
-        ("Hanabi2P-v0", ("human", "hanabi/iggi")),
-        ("Texas42-v0", ("human", "random", "random", "random")),
-        ("LeducPoker-v0", ("human", "random")),
-        ("Sudoku4-v0", ("human",)),
-    ],
-)
-def test_a_game_is_played_by_clicking_in_the_picture(
-    open_page: OpenPage, server: Server, game: str, seats: tuple[str, ...]
-) -> None:
-    page = open_page()
-    start(page, server, game, *seats)
-    for _ in range(100):
-        if state(page) == OVER:
-            break
-        after(page, lambda: click_in_picture(page))
-    assert state(page) == OVER
+from .table_page import OVER, OpenPage, after, click_in_picture, play, start, state
 
 
 def test_the_arena_is_played_by_headings_and_buttons_in_the_picture(open_page: OpenPage, server: Server) -> None:
@@ -85,23 +24,6 @@ def test_the_arena_is_played_by_headings_and_buttons_in_the_picture(open_page: O
             assert page.locator("input[name=head4]:checked").get_attribute("value") == "1"
         after(page, lambda: page.locator('#picture [data-action="send"]').click())
     assert page.locator("#log li").count() >= 3
-
-
-def test_a_game_is_played_by_keys_only(open_page: OpenPage, server: Server) -> None:
-    page = open_page()
-    start(page, server, "Hanabi2P-v0", "human", "hanabi/iggi")
-    for number in range(100):
-        if state(page) == OVER:
-            break
-        if number % 2:
-            after(page, lambda: page.keyboard.press("1"))  # the first legal move
-        else:  # walk to a button with the arrow keys
-            page.keyboard.press("ArrowRight")
-            after(page, lambda: page.keyboard.press("Enter"))
-    assert state(page) == OVER
-    after(page, lambda: page.keyboard.press("Backspace"))
-    assert "Your turn" in state(page)
-    assert "1 times" in page.inner_text("#board")
 
 
 def test_arrow_keys_walk_in_a_world_of_directions(open_page: OpenPage, server: Server) -> None:
@@ -147,11 +69,7 @@ def test_a_killed_server_loses_nothing(open_page: OpenPage, tmp_path: Any) -> No
         server.start()
         page.goto(server.address + address)
         assert page.inner_html("#picture") == picture
-        for _ in range(50):
-            if state(page) == OVER:
-                break
-            after(page, lambda: click_in_picture(page))
-        assert state(page) == OVER
+        play(page, lambda: click_in_picture(page))
     finally:
         server.kill()
 

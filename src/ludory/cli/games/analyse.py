@@ -131,7 +131,7 @@ def _number(value: float | None) -> str:
 
 def _show_game(chosen: _Options, replay: Replay) -> None:
     from ludory.cli.common.showing import games_bar
-    from ludory.web.analysis.review import ROLLOUTS, as_json, mistakes, review
+    from ludory.web.analysis.review import ROLLOUTS, game_report, mistakes, review
 
     rollouts = ROLLOUTS if chosen.rollouts is None else chosen.rollouts
     judged: list[JudgedMove] = []
@@ -141,8 +141,7 @@ def _show_game(chosen: _Options, replay: Replay) -> None:
             advance(1)
     worst = mistakes(judged)
     if chosen.json:
-        moves = [as_json(one) for one in judged]
-        print(json.dumps({"game": replay.game, "rollouts": rollouts, "decisions": moves}, indent=2))
+        print(json.dumps(game_report(replay.game, rollouts, judged), indent=2))
         return
     print(visible(repr(replay)))
     print(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,6 +18,7 @@ from ludory.cli.common.options import (
     FolderArgument,
     GameOptions,
     Maybe,
+    Placed,
     common_fields,
     count,
     learner_options,
@@ -27,6 +30,7 @@ from ludory.errors import OptionError
 from .report import tell_what_is_missing
 
 if TYPE_CHECKING:
+    from ludory.algorithms.league.crew import LeaguePlace
     from ludory.algorithms.league.run import League
 
 
@@ -46,7 +50,29 @@ def _three(option: str, kind: type[int] | type[float]) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Run(GameOptions):
+class _LeaguePlaced(Placed):
+    """Options of leagues whose turns can run on other machines."""
+
+    deterministic: Flag = False
+    """With --ray: one turn at a time, as without it, so that the log is the same. Otherwise all learners learn at once."""
+
+    @contextmanager
+    def league_place(self) -> Iterator[LeaguePlace]:
+        """Where learners and evaluations run.
+
+        Raises:
+            OptionError: --deterministic without --ray.
+        """
+        from ludory.algorithms.league.crew import LeaguePlace
+
+        if self.deterministic and not self.ray:
+            raise OptionError("--deterministic: without --ray every league is; add --ray, or leave it out")
+        with self.placement.open() as workers:
+            yield LeaguePlace(workers, workers is None or self.deterministic)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Run(_LeaguePlaced, GameOptions):
     """Train several players from one supervised policy, each against the others.
 
     Options behind -- belong to the learner of all players: ludory league run ... -- --n-steps 32 --learning-rate 1e-4
@@ -100,8 +126,6 @@ class _Run(GameOptions):
     """Algorithm of all learners, such as ppo."""
     seed: int = 0
     """Seed of everything."""
-    backend: Literal["local"] = "local"
-    """Where learners run: all in this process."""
 
 
 def run(argv: list[str]) -> int:
@@ -129,11 +153,12 @@ def run(argv: list[str]) -> int:
         snapshots=SnapshotRules(rules=chosen.rules, strength=chosen.strength),
         learner_options=learner_options("ludory league run", chosen.learner, behind),
     )
-    return _train(start_league(config, chosen.out))
+    with chosen.league_place() as place:
+        return _train(start_league(config, chosen.out, place))
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Resume:
+class _Resume(_LeaguePlaced):
     """Go on with a league that was stopped or killed, or that has a larger budget now.
 
     Example: ludory league resume runs/league --budget 1e7
@@ -150,7 +175,9 @@ def resume(argv: list[str]) -> int:
     chosen = parse(_Resume, argv, "league resume")
     from ludory.algorithms.league.run import resume_league
 
-    return _train(resume_league(chosen.folder, **(parse_budget(chosen.budget) if chosen.budget else {})))
+    budget = parse_budget(chosen.budget) if chosen.budget else {}
+    with chosen.league_place() as place:
+        return _train(resume_league(chosen.folder, place, **budget))
 
 
 def parse_budget(text: str) -> dict[str, Any]:

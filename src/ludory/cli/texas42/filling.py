@@ -6,10 +6,11 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice, tee
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from ludory.cli.common.options import Count, Flag, Folder, Maybe
+from ludory.cli.common.options import Count, Flag, Folder, Maybe, Placed
 from ludory.errors import OptionError
 
 from .words import Seeds
@@ -17,6 +18,7 @@ from .words import Seeds
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ludory.cluster.workers import Workers
     from ludory.data.formats.texas42.jobs import FileName, Name
 
 _NUMBER = re.compile(r"[a-z]+_(\d{8})")
@@ -41,6 +43,7 @@ class FillOptions:
         check: Callable[[Path, Name], None],
         make: Callable[[Path, Name], int],
         unit: str,
+        workers: Workers | None = None,
     ) -> int:
         """Write the files that are missing, showing each; returns the exit code.
 
@@ -51,11 +54,15 @@ class FillOptions:
             check: raises DataError for a file that is damaged or of another job.
             make: writes a file and returns the number of its rows.
             unit: what rows are called.
+            workers: who makes the files, which are written here; None: this process.
         """
         from ludory.algorithms.running.interrupt import exit_code, stop_on_interrupt
-        from ludory.data.formats.texas42.jobs import fill
+        from ludory.data.formats.texas42.jobs import fill, made_by, missing
 
         rows, started = 0, monotonic()
+        if workers is not None:
+            wanted, ahead = tee(wanted)
+            make = made_by(workers, islice(missing(self.out, ahead, check, replace=self.replace), self.limit), make)
 
         def counted(file: Path, name: Name) -> None:
             nonlocal rows
@@ -86,7 +93,7 @@ class FillOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeedOptions(FillOptions):
+class SeedOptions(Placed, FillOptions):
     """Options of a job that writes files by seed."""
 
     seeds: Maybe[Seeds] = None
@@ -126,7 +133,8 @@ class SeedOptions(FillOptions):
         """Fill the folder; in a dry run, show what is missing, taking files for `bytes_each` where there are none yet."""
         if self.dry_run:
             return self._show_missing(wanted, check, bytes_each)
-        return self.fill(wanted, check, make, unit)
+        with self.placement.open() as workers:
+            return self.fill(wanted, check, make, unit, workers)
 
     def _show_missing(self, wanted: Iterable[Name], check: Callable[[Path, Name], None], bytes_each: float) -> int:
         """What is missing in each split, and about how big it will be."""

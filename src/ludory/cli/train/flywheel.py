@@ -19,16 +19,21 @@ from ludory.cli.common.options import (
     FolderArgument,
     GameOptions,
     Maybe,
+    Placed,
     common_fields,
     parse_options,
 )
 from ludory.cli.common.parser import parse, run_job
 from ludory.cli.common.showing import games_bar
+from ludory.cluster.placement import PlacedOn
+from ludory.errors import OptionError
 from ludory.visible import visible
 
 if TYPE_CHECKING:
     from ludory.algorithms.flywheel.turns import Turns, TurnsState
 
+HERE = PlacedOn()
+"""This process."""
 JOBS = {
     "run": ("train.flywheel:begin", "begin: search from a blueprint, learn from it, compare, promote what is better"),
     "resume": ("train.flywheel:resume", "go on with a flywheel that was stopped or killed"),
@@ -52,7 +57,7 @@ class FlywheelSteps:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Run(FlywheelSteps, GameOptions):
+class _Run(Placed, FlywheelSteps, GameOptions):
     """Begin a flywheel: search from a blueprint, learn from it, compare, and begin again with the better player.
 
     Example: ludory flywheel run --env Hanabi2P-v0 --blueprint hanabi/smartbot --games 500 --out runs/flywheel
@@ -99,7 +104,7 @@ def begin(argv: list[str]) -> int:
     if chosen.dry_run:
         print(FlywheelState(config, config.blueprint).plan(chosen.out))
         return 0
-    return run_turns(start_flywheel(config, chosen.out), chosen.once)
+    return run_turns(start_flywheel(config, chosen.out), chosen.once, chosen.placement)
 
 
 def resume(argv: list[str]) -> int:
@@ -120,7 +125,7 @@ def _classes() -> tuple[type[TurnsState], type[Turns[Any]]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Resume(FlywheelSteps):
+class _Resume(Placed, FlywheelSteps):
     """Go on with a flywheel that was stopped or killed.
 
     Example: ludory flywheel resume runs/flywheel
@@ -156,7 +161,7 @@ def resume_turns(command: str, argv: list[str], classes: Classes) -> int:
     if chosen.dry_run:
         print(state.read(chosen.folder).plan(chosen.folder))
         return 0
-    return run_turns(kind.resume(chosen.folder, chosen.turns), chosen.once)
+    return run_turns(kind.resume(chosen.folder, chosen.turns), chosen.once, chosen.placement)
 
 
 def show_turns(command: str, argv: list[str], classes: Classes) -> int:
@@ -172,9 +177,17 @@ def show_turns(command: str, argv: list[str], classes: Classes) -> int:
     return 0
 
 
-def run_turns(flywheel: Turns[Any], once: bool) -> int:
-    """Run a flywheel, showing what is done; returns the exit code."""
+def run_turns(flywheel: Turns[Any], once: bool, placement: PlacedOn = HERE) -> int:
+    """Run a flywheel, showing what is done; returns the exit code.
+
+    Raises:
+        OptionError: the flywheel cannot search on a cluster.
+    """
     from ludory.algorithms.running.interrupt import exit_code, stop_on_interrupt
+
+    if placement.ray and not flywheel.searches_elsewhere:
+        flywheel.release()
+        raise OptionError(f"--ray: `{flywheel.state.command}` runs in one process; leave it out")
 
     def on_step(flywheel: Turns[Any]) -> None:
         state = flywheel.state
@@ -188,7 +201,7 @@ def run_turns(flywheel: Turns[Any], once: bool) -> int:
 
     if not flywheel.state.finished:
         print(flywheel.state.plan(flywheel.folder), file=sys.stderr, flush=True)
-    with flywheel, stop_on_interrupt(flywheel.stop) as received:
+    with flywheel, placement.open() as flywheel.workers, stop_on_interrupt(flywheel.stop) as received:
         whole = flywheel.run(once, on_step, bar if sys.stderr.isatty() else None)
     state = flywheel.state
     again = "" if state.finished else f"; `{state.command} resume {flywheel.folder}` goes on"

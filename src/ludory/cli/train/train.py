@@ -230,12 +230,8 @@ def _tuned(chosen: _Options, rest: list[str]) -> tuple[Any, TunedSettings | None
     if chosen.untuned or chosen.env is None or chosen.data is not None:
         return kind, None
     tuned = tuned_for(kind.id, games.get(chosen.env).id)
-    ruled_out = [name for name in ("--init-from", "--preset") if any(word.split("=")[0] == name for word in rest)]
-    ruled_out += ["--policy"] if chosen.policy != "auto" else []
-    if tuned and ruled_out:
-        print(f"{chosen.algorithm} for {tuned.game}: no tuned settings with {ruled_out[0]}", file=sys.stderr)
-        return kind, None
-    return kind, tuned
+    ruled_out = any(word.split("=")[0] in ("--init-from", "--preset") for word in rest) or chosen.policy != "auto"
+    return kind, None if ruled_out else tuned
 
 
 def _stages(chosen: _Options, rest: list[str], kind: Any, tuned: TunedSettings | None) -> list[PlannedStage]:
@@ -321,13 +317,16 @@ def _model(
 def _say_settings(chosen: _Options, kind: Any, stage: PlannedStage, tuned: TunedSettings | None, first: bool) -> None:
     """Say which settings a new model takes, where they are not the algorithm's own, and who plays."""
     from ludory.algorithms.config import said_seats
+    from ludory.algorithms.tuned.settings import tuned_for
 
     game, config, lines = stage.game, stage.config, []
     if tuned and first:
         lines.append(f"tuned settings ({tuned.says()}); --untuned leaves them out")
         if tuned.reached:
             lines.append(f"they reached {tuned.reached.says(tuned.baseline)}")
-    elif not tuned and (suited := kind.suited_to(game)):
+    elif first and not tuned and not chosen.untuned and chosen.data is None and tuned_for(kind.id, game):
+        lines.append("no tuned settings, because --policy, --init-from or --preset is given")
+    if not tuned and (suited := kind.suited_to(game)):
         lines.append(", ".join(f"{name}={config[name]}" for name in suited))
     if stage.reduced:
         changed = ", ".join(f"{name}={config[name]}" for name in stage.reduced)

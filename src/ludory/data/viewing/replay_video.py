@@ -58,5 +58,7 @@ def check_replay_video(file: str | Path, game: Game, speed: float | None = None,
     """Check the arguments of `replay_video` and that the packages it needs are installed, before a game is played."""
     if width is not None and not 16 <= width <= 4096:
         raise OptionError(f"width={width!r}: must be 16 to 4096 pixels")
+    check_video(
+        file, game.pace if speed is None else speed
+    )  # first: the extra that it names for .mp4 has all that is needed
     check_rasteriser()
-    check_video(file, game.pace if speed is None else speed)

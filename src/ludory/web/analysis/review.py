@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -170,8 +170,12 @@ def mistakes(judged: list[JudgedMove], most: int = 5) -> list[JudgedMove]:
     return sorted((one for one in judged if one.mistake), key=lambda one: -one.loss)[:most]
 
 
-def as_json(judged: JudgedMove) -> dict[str, Any]:
-    """A decision as JSON values; infinite numbers become null."""
+def game_report(game: str, rollouts: int, judged: Iterable[JudgedMove]) -> dict[str, Any]:
+    """The judged decisions of a game as JSON values; infinite numbers become null."""
+    return {"game": game, "rollouts": rollouts, "decisions": [_as_json(one) for one in judged]}
+
+
+def _as_json(judged: JudgedMove) -> dict[str, Any]:
     return {name: _number(value) for name, value in judged._asdict().items()} | {"mistake": judged.mistake}
 
 

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from ludory.errors import DataError, OptionError
-from ludory.web.opened import KeptGames, OpenedGame, open_game
+from ludory.web.opened import OpenedGame, open_game, pasted_games
 from ludory.web.safety import with_form
 from ludory.web.slices import Refinement, event_stream
 
@@ -256,10 +256,16 @@ def values(request: Request) -> Response:
 
 
 def graph(request: Request) -> Response:
-    """The part of the page with the graph."""
+    """The part of the page with the graph; `?json` has the judged game so far alone."""
+    from ludory.web.analysis.review import game_report
+
     study = _study(request)
+    found = _review_of(request, study)
+    if "json" in request.query_params:
+        report = game_report(study.replay.game, study.review_question().rollouts, found.value.judged)
+        return JSONResponse(report | {"problem": found.problem})
     page: Response = request.app.state.ludory.render(
-        request, "_graph.html", study=study, **_graph_context(study, _review_of(request, study))
+        request, "_graph.html", study=study, **_graph_context(study, found)
     )
     return page
 
@@ -290,9 +296,11 @@ def start(request: Request) -> Response:
 
 def paste(request: Request, form: dict[str, str]) -> Response:
     """Keep the pasted game and open it."""
+    from ludory.data.replay import replay_json
+
     replay = _pasted_replay(form) if form.get("replay", "").strip() else _pasted_moves(form)
-    kept = KeptGames(request.app.state.ludory.settings.tables / "pasted")
-    return RedirectResponse(f"/analyse/{kept.add(replay)}", 303)
+    id = pasted_games(request.app.state.ludory).add(replay_json(replay))
+    return RedirectResponse(f"/analyse/{id}", 303)
 
 
 def _pasted_replay(form: dict[str, str]) -> Any:

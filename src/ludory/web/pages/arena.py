@@ -1,9 +1,10 @@
-"""`/arena`: two agents side by side, compared until one is surely better."""
+"""`/arena` and `/arena/<id>`: two agents side by side, compared until one is surely better."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
 
 from anyio.to_thread import run_sync
 from starlette.requests import Request
@@ -11,25 +12,42 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from ludory.errors import OptionError
+from ludory.web.kept import KeptTexts
+from ludory.web.safety import with_form
 from ludory.web.slices import Refinement, event_stream
 
 from .choices import read_agent
 
 MOST_SEED = 10**9
+FIELDS = ("game", "first", "second", "seed")
+DEFAULTS = {"game": "Hanabi2P-v0", "first": "hanabi/smartbot", "second": "hanabi/piers", "seed": "0"}
 
 
-def _question(request: Request) -> Any:
-    """The duel of the address; None where it names no agents."""
+def _kept(request: Request) -> KeptTexts:
+    missing = "There is no such duel. Choose two agents and compare them once more."
+    return KeptTexts(request.app.state.ludory.settings.tables / "duels", "d", missing)
+
+
+def _question(request: Request, typed: Mapping[str, str]) -> Any:
+    """The duel that was typed into the form.
+
+    Raises:
+        OptionError: a field has a value that is not allowed.
+        UnknownIdError: there is no such agent.
+    """
     from ludory.web.duel import DuelQuestion
 
-    query, runs = request.query_params, request.app.state.ludory.settings.runs
-    if "first" not in query:
-        return None
-    seed = query.get("seed", "0") or "0"
+    runs, seed = request.app.state.ludory.settings.runs, typed["seed"] or "0"
     if not (seed.isascii() and seed.isdecimal() and int(seed[:10]) <= MOST_SEED):
         raise OptionError(f"seed={seed[:20]!r}: must be a number from 0 to {MOST_SEED}")
-    first, second = (read_agent(query.get(name, "").strip()[:300], runs) for name in ("first", "second"))
-    return DuelQuestion(query.get("game", "")[:200], (), first, second, int(seed))
+    first, second = (read_agent(typed[name], runs) for name in ("first", "second"))
+    return DuelQuestion(typed["game"], first, second, int(seed))
+
+
+def _duel(request: Request) -> tuple[Any, dict[str, str]]:
+    """The duel of the address, and what was typed for it."""
+    typed = json.loads(_kept(request).file(request.path_params["id"]).read_text(encoding="utf-8"))
+    return _question(request, typed), typed
 
 
 def _refined(request: Request, question: Any) -> Refinement:
@@ -43,29 +61,41 @@ def _refined(request: Request, question: Any) -> Refinement:
     return asked
 
 
+def start(request: Request) -> Response:
+    """The page to choose two agents; the address may name them."""
+    typed = DEFAULTS | {name: request.query_params[name] for name in FIELDS if name in request.query_params}
+    page: Response = request.app.state.ludory.render(request, "arena.html", question=None, typed=typed, **_choices())
+    return page
+
+
+def begin(request: Request, form: dict[str, str]) -> Response:
+    """Keep the duel, and lead to its page."""
+    from ludory.web.duel import check_duel
+
+    typed = {name: form.get(name, "").strip()[:300] for name in FIELDS}
+    check_duel(_question(request, typed))
+    return RedirectResponse(f"/arena/{_kept(request).add(json.dumps(typed))}", 303)
+
+
 def duel(request: Request) -> Response:
-    """The page; `?json` has the data alone."""
-    around, question = request.app.state.ludory, _question(request)
-    if question is None:
-        page: Response = around.render(request, "arena.html", question=None, **_choices())
-        return page
+    """The page of a duel; `?json` has the data alone."""
     from ludory.web.duel import duel_chart, duel_page
 
+    around, (question, typed) = request.app.state.ludory, _duel(request)
     found = _refined(request, question)
     content = duel_page(question, found.value)
     if "json" in request.query_params:
         return JSONResponse(content | {"problem": found.problem})
-    shown = {key: request.query_params.get(key, "") for key in ("game", "first", "second", "seed")}
-    page = around.render(
+    page: Response = around.render(
         request,
         "arena.html",
         question=question,
         page=content,
-        typed=shown,
+        typed=typed,
         chart=duel_chart(found.value, f"Lead of {content['agents'][0]}"),
         problem=found.problem,
         working=not found.finished,
-        live=f"/arena/live?{urlencode(shown)}",
+        live=f"/arena/{request.path_params['id']}/live",
         **_choices(),
     )
     return page
@@ -79,10 +109,13 @@ def _choices() -> dict[str, Any]:
 
 async def live(request: Request) -> Response:
     """Events while games are played, which goes on while someone reads them."""
-    found = await run_sync(lambda: (question := _question(request)) and _refined(request, question))
-    if found is None:
-        return RedirectResponse("/arena")
+    found = await run_sync(lambda: _refined(request, _duel(request)[0]))
     return event_stream(request, found.follow(request.app.state.ludory.slices))
 
 
-routes = [Route("/arena", duel), Route("/arena/live", live)]
+routes = [
+    Route("/arena", start),
+    Route("/arena", with_form(begin), methods=["POST"]),
+    Route("/arena/{id}", duel),
+    Route("/arena/{id}/live", live),
+]

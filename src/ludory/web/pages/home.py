@@ -5,10 +5,10 @@ from __future__ import annotations
 import secrets
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from ludory.errors import LudoryError, OptionError
@@ -25,6 +25,7 @@ from .choices import (
     read_agent,
     read_game_options,
 )
+from .starting import open_when_ready
 
 if TYPE_CHECKING:
     from ludory.web.app import Surroundings
@@ -93,8 +94,14 @@ def start(request: Request, form: dict[str, str]) -> Response:
     """Start a table from the form, and lead to it."""
     around: Surroundings = request.app.state.ludory
     person = request.cookies.get(PERSON_COOKIE) or secrets.token_urlsafe(18)
-    table = table_of_form(around, form, person)
-    return known_person(RedirectResponse(f"/table/{table.id}", 303), person)
+    asked = question_of_form(around, form)
+
+    def table() -> GameTable:
+        made = around.tables.start(*asked, person)
+        around.tables.settle(made, 0.5)
+        return made
+
+    return known_person(open_when_ready(request, asked.game, table, lambda made: f"/table/{made.id}"), person)
 
 
 def known_person(response: Response, person: str) -> Response:
@@ -103,8 +110,17 @@ def known_person(response: Response, person: str) -> Response:
     return response
 
 
-def table_of_form(around: Any, texts: dict[str, str], person: str) -> GameTable:
-    """Start the table that the form of the first page describes.
+class TableQuestion(NamedTuple):
+    """What the form of the first page asks for; arguments of `Tables.start`."""
+
+    game: str
+    options: dict[str, Any]
+    seed: int
+    agents: list[str]
+
+
+def question_of_form(around: Any, texts: dict[str, str]) -> TableQuestion:
+    """Read the form of the first page.
 
     Raises:
         OptionError: a field has a value that is not allowed.
@@ -116,9 +132,7 @@ def table_of_form(around: Any, texts: dict[str, str], person: str) -> GameTable:
     options = read_game_options({key[len(prefix) :]: text for key, text in texts.items() if key.startswith(prefix)})
     players = make_game(game, **options).facts.players
     seats = [_agent(texts, number, around) for number in range(players)]
-    table: GameTable = around.tables.start(game, options, read_seed(texts.get("seed", "")), seats, person)
-    around.tables.settle(table, 0.5)
-    return table
+    return TableQuestion(game, options, read_seed(texts.get("seed", "")), seats)
 
 
 def _agent(texts: dict[str, str], seat: int, around: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ludory.errors import DataError, OptionError
@@ -17,6 +17,7 @@ from ludory.web.safety import with_form
 
 from .analyse import opened_game
 from .choices import read_agent
+from .starting import open_when_ready
 
 MOST_SEED = 10**9
 MOST_PICTURES = 2_000
@@ -54,8 +55,12 @@ def let_play(request: Request, form: dict[str, str]) -> Response:
         )
     for name in set(names):
         make_agent(name, game)
-    table = around.tables.start(game.id, {}, int(seed), names * (players // len(names)))
-    return RedirectResponse(f"/watch/t-{table.id}", 303)
+    return open_when_ready(
+        request,
+        game.id,
+        lambda: around.tables.start(game.id, {}, int(seed), names * (players // len(names))),
+        lambda table: f"/watch/t-{table.id}",
+    )
 
 
 def watch(request: Request) -> Response:

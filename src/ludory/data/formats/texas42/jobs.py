@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import tee
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple, Protocol, TypeVar
 
-from ludory.atomic import remove_temporaries
+from ludory.atomic import atomic_file, remove_temporaries
 from ludory.claims import claimed
+from ludory.cluster.workers import Workers
 from ludory.errors import DataError
 from ludory.written import WrittenFiles
 
@@ -36,15 +40,51 @@ class Filled(NamedTuple):
     """Files that another process is making."""
 
 
-def missing(folder: str | Path, wanted: Iterable[Name], check: Callable[[Path, Name], None]) -> Iterator[Name]:
-    """Yield the names without a file, in order.
+def missing(
+    folder: str | Path, wanted: Iterable[Name], check: Callable[[Path, Name], None], *, replace: bool = False
+) -> Iterator[Name]:
+    """Yield the names without a file, in order; with `replace` also those whose files `check` refuses.
 
     Raises:
         DataError: a file exists but is damaged or not what its name says.
     """
     for name in wanted:
-        if not _is_there(Path(folder) / name.path, name, check, replace=False):
+        if not _is_there(Path(folder) / name.path, name, check, replace):
             yield name
+
+
+def made_by(workers: Workers, names: Iterable[Name], make: Callable[[Path, Name], int]) -> Callable[[Path, Name], int]:
+    """A `make` that writes what workers return: they make the files of `names` ahead, and keep none.
+
+    A worker that is lost leaves nothing behind, no file is visible before it is whole, and the machines need no common folder.
+
+    Args:
+        workers: who makes the files.
+        names: in the order in which they will be asked for; some may be left out.
+        make: writes a file and returns the number of its rows; sent to the workers.
+    """
+    asked, sent = tee(names)
+    made = zip(asked, workers.map(partial(_made_elsewhere, make), sent), strict=True)
+
+    def write(file: Path, name: Name) -> int:
+        found = next((one for other, one in made if other == name), None)
+        if found is None:  # passed by already: another process was making it, and has died
+            return make(file, name)
+        content, rows = found
+        with atomic_file(file) as handle:
+            handle.write(content)
+        return rows
+
+    return write
+
+
+def _made_elsewhere(make: Callable[[Path, Name], int], name: Name) -> tuple[bytes, int]:
+    """The bytes of a file and the number of its rows, from a worker."""
+    with TemporaryDirectory(prefix="ludory-texas42-") as folder:
+        file = Path(folder) / name.path
+        file.parent.mkdir(parents=True)
+        rows = make(file, name)
+        return file.read_bytes(), rows
 
 
 def fill(

@@ -1,0 +1,59 @@
+"""`ludory spa tiny`: the same command for all three puzzles, with random play and the optimum in its table."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+
+from ludory.algorithms.world_model import tiny
+from ludory.benchmarks.text_games.spa_tiny import result_name, run
+from ludory.errors import OptionError
+
+pytest.importorskip("transformers")
+SIZES = "--seeds 1 --ablations states --arms direct spa --batches 1 --groups 4 --epochs 1 --iterations 1 --eval-every 1 --rooms 4"
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """A smaller model, which has not learnt the form of replies, and data of random moves."""
+    model, generate = tiny.new_model, tiny.generate
+    monkeypatch.setattr(tiny, "new_model", lambda config, seed: model(config, seed, hidden=16, layers=1, heads=2))
+    monkeypatch.setattr(tiny, "learn_form", lambda *arguments, **named: 0.0)
+    monkeypatch.setattr(
+        tiny,
+        "generate",
+        lambda model, text, how, out: generate(model, text, replace(how, policy="random"), out),
+    )
+
+
+@pytest.mark.parametrize(
+    ("game", "name", "certain", "budget"),
+    [
+        ("FrozenLakeAny-v0 --success-rate 0.8", "spa-tiny-FrozenLakeAny-v0-success_rate-0.8", False, 10),
+        ("Sudoku4-v0", "spa-tiny-Sudoku4-v0", True, 25),
+    ],
+)
+def test_lakes_and_sudoku_run_as_sokoban_does(small, game, name, certain, budget, tmp_path, capsys):
+    assert run([*f"--env {game} {SIZES} --out".split(), str(tmp_path)]) == 0
+    report = json.loads((tmp_path / f"{name}.json").read_text())
+    assert set(report["arms"]) == {"direct", "spa"}
+    assert set(report["masks"]) == {"sft", "sft-states"}
+    random, optimum = (report["anchors"][name]["pass@1"][0] for name in ("random", "optimum"))
+    assert random < optimum
+    assert (optimum == 1.0) == certain, "ice that slips can defeat anybody"
+    assert f"5 turns and {budget} actions" in report["convention"]
+    printed = capsys.readouterr().out
+    assert all(word in printed for word in (game.split()[0], "random", "optimum", "4 rooms", "SPA - direct PPO"))
+    ElementTree.fromstring((tmp_path / f"{name}.svg").read_text())
+
+
+def test_the_result_of_sokoban_has_the_short_name():
+    assert result_name(tiny.TinyConfig()) == "spa-tiny"
+
+
+def test_games_without_texts_of_words_are_refused():
+    with pytest.raises(OptionError, match="compact"):
+        tiny.training_rooms(tiny.TinyConfig(env="Hanabi2P-v0"))
