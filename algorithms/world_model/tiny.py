@@ -160,7 +160,7 @@ class TinyRun:
         file, stamp = self.folder / f"{name}.json", stamp or self.stamp
         kept = _kept(file, stamp)
         if kept is not None and kept.get("complete"):
-            return kept
+            return {key: value for key, value in kept.items() if key not in ("complete", "stamp")}
         began = process_time()
         found = make()
         found = {"cpu_s": round(process_time() - began, 1)} | found
