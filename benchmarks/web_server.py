@@ -101,6 +101,7 @@ class _Client:
     def __init__(self, address: str) -> None:
         self._connection = HTTPConnection(address, timeout=300)
         self._headers = {"origin": f"http://{address}"}
+        self._location = ""
 
     def get(self, path: str) -> str:
         return self._asked("GET", path, "", {})
