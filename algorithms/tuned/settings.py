@@ -102,14 +102,7 @@ class TunedSettings:
 
     def says(self) -> str:
         """The settings in a line."""
-        return settings_line({**self.options, **self.settings})
-
-
-def settings_line(settings: Mapping[str, Any]) -> str:
-    """Settings in a line, as Python's arguments are typed."""
-    return ", ".join(
-        f"{name}={value!r}" if isinstance(value, str) else f"{name}={value}" for name, value in settings.items()
-    )
+        return ", ".join(f"{name}={value!r}" for name, value in {**self.options, **self.settings}.items())
 
 
 @cache

@@ -8,6 +8,7 @@ learns to win by PPO (3). Beside it: PPO without any states ("direct"), PPO with
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -159,7 +160,7 @@ class TinyRun:
         file, stamp = self.folder / f"{name}.json", stamp or self.stamp
         kept = _kept(file, stamp)
         if kept is not None and kept.get("complete"):
-            return kept
+            return {key: value for key, value in kept.items() if key not in ("complete", "stamp")}
         began = process_time()
         found = make()
         found = {"cpu_s": round(process_time() - began, 1)} | found
@@ -211,32 +212,32 @@ class TinyRun:
 
     def _ppo(self, arm: str) -> dict[str, Any]:
         """PPO from the fine-tuned model or from the form, evaluated now and then; goes on from its last checkpoint."""
-        config, mode, file = self.config, ARMS[arm], self.folder / f"ppo-{arm}.json"
-        kept = _kept(file, self.ppo_stamp) or {"curve": {}, "spent_cpu_s": 0.0}
-        place = self.folder / f"ppo-{arm}"
-        if place.is_dir() and kept["curve"]:
+        config, mode = self.config, ARMS[arm]
+        file, place = self.folder / f"ppo-{arm}.json", self.folder / f"ppo-{arm}"
+        kept = _kept(file, self.ppo_stamp)
+        if kept is not None and place.is_dir():
+            curve, before = kept["curve"], kept["spent_cpu_s"]
             learner = TextPPO.load(place, env=text_env(config.text, 1).game)
         else:
-            kept = {"curve": {}, "spent_cpu_s": 0.0}
+            shutil.rmtree(place, ignore_errors=True)  # of another configuration
+            curve, before = {}, 0.0
             learner = self._new_learner("sft" if arm == "spa" else "form", mode)
         began = process_time()
+
+        def spent() -> dict[str, float]:
+            return {"spent_cpu_s": round(before + process_time() - began, 1)}
+
         while True:
-            point = str(learner.iteration)
-            if learner.iteration % config.eval_every == 0 and point not in kept["curve"]:
-                kept["curve"][point] = self._evaluated(learner.model, mode)
-                kept["curve"][point]["spent_cpu_s"] = round(kept["spent_cpu_s"] + process_time() - began, 1)
-                self.note(f"seed {self.seed}, {arm}, iteration {point}: {summary_line(kept['curve'][point])}")
-                _write(file, kept | {"complete": False, "stamp": self.ppo_stamp})
+            point, until_eval = str(learner.iteration), config.eval_every - learner.iteration % config.eval_every
+            if until_eval == config.eval_every and point not in curve:
+                curve[point] = self._evaluated(learner.model, mode) | spent()
+                self.note(f"seed {self.seed}, {arm}, iteration {point}: {summary_line(curve[point])}")
             if learner.iteration >= config.iterations:
-                break
-            ahead = min(
-                SAVE_EVERY,
-                config.iterations - learner.iteration,
-                config.eval_every - learner.iteration % config.eval_every,
-            )
+                return {"curve": curve} | spent()
+            _write(file, {"curve": curve, "complete": False, "stamp": self.ppo_stamp} | spent())
+            ahead = min(SAVE_EVERY, config.iterations - learner.iteration, until_eval)
             learner.learn(learner.num_timesteps + ahead * learner.config.episodes, reset_num_timesteps=False)
             learner.save(place)
-        return {"curve": kept["curve"], "spent_cpu_s": round(kept["spent_cpu_s"] + process_time() - began, 1)}
 
     def _new_learner(self, start: str, mode: str) -> TextPPO:
         config = self.config
@@ -276,7 +277,7 @@ def new_model(config: TinyConfig, seed: int, hidden: int = 96, layers: int = 3, 
     return make_small_model("words", hidden, layers, heads, seed, game=env.game, largest=largest)
 
 
-def eval_config(config: TinyConfig, mode: str, reply_tokens: int = SPARE_TOKENS) -> EvalConfig:
+def eval_config(config: TinyConfig, mode: str, reply_tokens: int) -> EvalConfig:
     """How models are evaluated: RAGEN's validation seeds, temperature 1."""
     return EvalConfig(
         rooms=config.rooms,
@@ -315,11 +316,12 @@ def training_rooms(config: TinyConfig) -> TrainingRooms:
 
 def tiny_anchors(config: TinyConfig) -> dict[str, Any]:
     """Random play and the optimum on the rooms of the evaluation."""
+    training = training_rooms(config)
     env = text_env(config.text, config.rooms, seeds="ragen", split="valid")
     env.reset()
-    seen = np.isin(env.room_hashes, training_rooms(config).hashes)
+    seen = np.isin(env.room_hashes, training.hashes)
     env.close()
-    anchors = anchor_scores(config.text, eval_config(config, "base"))
+    anchors = anchor_scores(config.text, eval_config(config, "base", training.reply_tokens))
     return {
         "rooms": len(seen),
         "unseen_rooms": int((~seen).sum()),

@@ -180,13 +180,12 @@ JOBS = {
     "spa ppo": Job(
         f"spa ppo {_TEXT} --settings tiny --set iterations=6 --set groups=2 --out ppo",
         lambda folder: [
-            item
-            for name in ("model", "value_head", "optimizer")
-            for item in outcomes.tensors(folder / "ppo" / f"{name}.safetensors")
+            item for file in sorted((folder / "ppo").glob("*.safetensors")) for item in outcomes.tensors(file)
         ],
     ),
     "spa tiny": Job(
-        "spa tiny --fast --seeds 3 --arms spa --out tiny",
+        "spa tiny --seeds 3 --arms spa --ablations --form-steps 60 --batches 2 --groups 8 --epochs 2 --iterations 4 --eval-every 2 "
+        "--rooms 4 --out tiny",
         lambda folder: [
             *outcomes.json_file(folder / "tiny" / "spa-tiny.json"),
             *outcomes.tensors(folder / "tiny" / "seed3" / "ppo-spa" / "model.safetensors"),

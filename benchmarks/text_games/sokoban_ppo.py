@@ -41,9 +41,9 @@ BAR, MINUTES = 0.9, 30.0
 class SokobanPPOOptions:
     """Options of `ludory bench sokoban-ppo`."""
 
-    timesteps: Count = 6_000_000
+    timesteps: Count = 5_000_000
     """Moves of the training."""
-    games: Count = 2000
+    games: Count = 1000
     """Of each evaluation."""
     seed: Natural = 1
     """Of the training; evaluations have a seed of their own."""

@@ -34,17 +34,17 @@ class SpaTinyOptions:
     """Options of `ludory bench spa-tiny`."""
 
     fast: Annotated[bool, arg(help_behavior_hint="")] = False
-    """All stages in less than three minutes, with one seed; nothing is learnt that one could show."""
+    """All stages in less than three minutes, with one seed and sizes of its own; nothing is learnt that one could show."""
     seeds: tuple[Natural, ...] = (2, 3, 4)
     """A run of all arms each; settings were chosen on seed 1."""
     env: str = SOKOBAN
     """Id of a game with rooms and texts of single words, such as FrozenLakeFirm-v0 or Sudoku4-v0."""
     success_rate: float | None = None
-    """Of a frozen lake."""
+    """Chance that a move on a lake goes where it was meant to, with --env FrozenLakeAny-v0."""
     arms: tuple[str, ...] = tuple(ARMS)
-    """Arms of PPO."""
+    """Which models PPO trains: "direct" without states, "control" with states but without fine-tuning, "spa" after fine-tuning."""
     ablations: tuple[str, ...] = ABLATIONS
-    """Other masks of fine-tuning."""
+    """Masks of fine-tuning to compare with the paper's."""
     form_steps: Count = 400
     """Gradient steps in which the model learns the form of replies."""
     batches: Count = 8
@@ -52,9 +52,9 @@ class SpaTinyOptions:
     groups: Count = 64
     """Rooms of a batch of play, and of an iteration of PPO; 8 episodes in each."""
     epochs: Count = 15
-    """Of fine-tuning."""
+    """Passes of fine-tuning over the replies."""
     iterations: Count = 60
-    """Of PPO."""
+    """Iterations of PPO."""
     eval_every: Count = 20
     """Iterations between evaluations."""
     rooms: Count = 128

@@ -13,7 +13,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from ludory import make_agent, make_game, plugins
-from ludory.algorithms.tuned.settings import TunedSettings, settings_line, tuned_algorithms, tuned_games
+from ludory.algorithms.tuned.settings import TunedSettings, tuned_algorithms, tuned_games
 from ludory.data.replay import frames, record_replay
 from ludory.envs.game import Game
 from ludory.envs.pictures import plain, text_picture
@@ -180,19 +180,23 @@ class Tuned(MarkdownDirective):
         found = [(name, entry) for name, entry in entries if {name, entry.game} & set(self.arguments)]
         if not found:
             raise self.error(f"no tuned settings of {', '.join(self.arguments)}")
-        header = ("algorithm and game", "settings that differ from the defaults", "timesteps", "score and baseline")
+        header = ("algorithm and game", "score and baseline", "timesteps", "settings that differ from the defaults")
         return table(header, (_tuned_row(name, entry) for name, entry in found))
 
 
 def _tuned_row(algorithm: str, entry: TunedSettings) -> tuple[str, str, str, str]:
-    stages = [f"{stage.name}: `{settings_line({**stage.options, **stage.settings})}`" for stage in entry.stages]
-    settings = "; ".join([f"`{entry.says()}`", *stages])
+    stages = [f"{stage.name}: {_assigned({**stage.options, **stage.settings})}" for stage in entry.stages]
     return (
         f"`{algorithm}`, `{entry.game}`",
-        settings,
-        f"{entry.timesteps:,}",
         entry.reached.says(f"`{entry.baseline}`") if entry.reached else "not measured yet",
+        f"{entry.timesteps:,}",
+        "; ".join([_assigned({**entry.options, **entry.settings}), *stages]),
     )
+
+
+def _assigned(settings: Mapping[str, Any]) -> str:
+    """Each setting is code of its own, so that lines can break between them."""
+    return ", ".join(code(f"{name}={value!r}") for name, value in settings.items())
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

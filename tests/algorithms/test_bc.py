@@ -273,7 +273,7 @@ def command(data, file, *more):
 
 def test_a_killed_run_goes_on_from_its_last_checkpoint_to_the_same_numbers(tiny, tmp_path):
     file = tmp_path / "killed.ludory"
-    long = command(tiny, file, "--num-epochs", "6", "--save-every", "0.05")
+    long = command(tiny, file, "--num-epochs", "3", "--save-every", "0.05")
     process = subprocess.Popen([sys.executable, "-m", "ludory", *long], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 90
     while not (file.exists() and read_header(file)["num_timesteps"] > 0) and time.monotonic() < deadline:
@@ -284,7 +284,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint_to_the_same_numbers(tiny,
     killed = read_header(file)
     assert 0 < killed["num_timesteps"] < killed["total_timesteps"]
     assert main([*long, "--resume"]) == 0
-    assert main(command(tiny, tmp_path / "whole.ludory", "--num-epochs", "6")) == 0
+    assert main(command(tiny, tmp_path / "whole.ludory", "--num-epochs", "3")) == 0
     resumed, whole = BC.load(file), BC.load(tmp_path / "whole.ludory")
     assert equal(resumed, whole)
     assert resumed.num_timesteps == whole.num_timesteps

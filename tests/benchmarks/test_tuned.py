@@ -33,6 +33,11 @@ def test_every_entry_was_measured_and_beats_its_baseline_in_its_time(name, entry
     assert entry.reached.seeds == tuple(row["seeds"])
 
 
+@pytest.mark.parametrize("algorithm", ["ppo", "vtrace"])
+def test_eight_games_have_tuned_settings_of_three_seeds(algorithm):
+    assert sum(len(entry.reached.seeds) >= 3 for entry in tuned_games(algorithm).values()) >= 8
+
+
 def test_a_row_is_measured_kept_and_written(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(tuned, "tuned_games", lambda algorithm: {KUHN.game: KUHN})
     monkeypatch.setattr("ludory.algorithms.tuned.settings.tuned_games", lambda algorithm: {KUHN.game: KUHN})

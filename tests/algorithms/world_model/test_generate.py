@@ -13,7 +13,7 @@ from ludory.algorithms.world_model import files
 from ludory.algorithms.world_model import generate as module
 from ludory.algorithms.world_model.config import GenerateConfig, TextConfig
 from ludory.algorithms.world_model.generate import generate, held_out, why_dropped
-from ludory.algorithms.world_model.tiny import TinyConfig, new_model
+from ludory.algorithms.world_model.tiny import TinyConfig, new_model, training_rooms
 from ludory.errors import DataError, OptionError, OutputError
 
 pytest.importorskip("transformers")
@@ -164,13 +164,16 @@ def test_the_split_is_by_room_alone():
     assert 0.15 < groups.mean() < 0.25
 
 
-@pytest.mark.parametrize("game", ["FrozenLakeFirm-v0"])
-def test_compact_texts_of_lakes_fit_the_small_model(game, tmp_path):
+@pytest.mark.parametrize("game", ["FrozenLakeFirm-v0", "Sudoku4-v0"])
+def test_words_and_lengths_of_the_small_model_fit_other_games(game, tmp_path):
     sizes = TinyConfig(env=game)
+    model = new_model(sizes, 0, hidden=16, layers=1, heads=2)
     config = GenerateConfig(policy="solver", batches=1, groups=8, group_size=1, split=None)
-    assert generate(new_model(sizes, 0), sizes.text, config, tmp_path / "data").counts["success"] == 1
-    (ids,) = columns(tmp_path / "data" / files.TRAIN, "input_ids")
-    assert max(map(len, ids)) <= 128
+    assert generate(model, sizes.text, config, tmp_path / "data").counts["success"] == 1
+    ids, spans = columns(tmp_path / "data" / files.TRAIN, "input_ids", "spans")
+    assert model.tokenizer.unk_token_id not in {token for row in ids for token in row}
+    assert max(map(len, ids)) < model.longest
+    assert max((np.array(row) > 0).sum() for row in spans) < training_rooms(sizes).reply_tokens
 
 
 def test_a_solver_plays_the_games_that_have_one(model, tmp_path):

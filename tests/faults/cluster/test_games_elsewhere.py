@@ -77,9 +77,9 @@ def test_a_recording_goes_on_where_it_stopped(workers: Workers, tmp_path: Path) 
 def test_kills_of_workers_and_nodes_lose_nothing(two_nodes: TwoNodes, tmp_path: Path) -> None:
     """No file but whole ones is ever visible, and in the end there are those of one process."""
     agent = "sparta(hanabi/iggi, rollouts=4000)"
-    record(agent, GAME, 480, tmp_path / "here", seed=5, shard_games=40)
-    with Killer(two_nodes, seed=2, pause=0.6, most=6, node_share=0.3) as killer:
-        record(agent, GAME, 480, tmp_path / "there", seed=5, shard_games=40, workers=two_nodes.workers)
+    record(agent, GAME, 320, tmp_path / "here", seed=5, shard_games=40)
+    with Killer(two_nodes, seed=2, pause=0.6, most=4, node_share=0.3) as killer:
+        record(agent, GAME, 320, tmp_path / "there", seed=5, shard_games=40, workers=two_nodes.workers)
     assert killer.kills
     assert files(tmp_path / "here") == files(tmp_path / "there")
 

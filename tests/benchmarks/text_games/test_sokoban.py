@@ -1,4 +1,4 @@
-"""`ludory bench sokoban`, as short as it can be."""
+"""`ludory bench sokoban` and `sokoban-ppo`, as short as they can be."""
 
 from __future__ import annotations
 
@@ -15,3 +15,14 @@ def test_rates_and_stored_figures_are_written(tmp_path, capsys):
     assert report["per_cpu_second"]["rules"]["bar"] == 50_000_000
     assert all(found["problem"] == "no --peer-python" for found in report["peers"].values())
     assert "stored" in capsys.readouterr().out
+
+
+def test_ppo_is_scored_beside_random_moves_and_the_solver(tmp_path, capsys):
+    command = ["bench", "sokoban-ppo", "--timesteps", "2000", "--games", "20", "--out", str(tmp_path)]
+    assert main(command) == 0
+    report = json.loads((tmp_path / "sokoban-ppo.json").read_text())
+    assert report["unseen"]["optimum"]["success"] == [1.0, 0.0]
+    assert 0 < report["unseen"]["random"]["success"][0] < 1
+    assert set(report["seen"]) == {"ppo"}
+    assert (tmp_path / "Sokoban-v0.ludory").exists()
+    assert "not reached" in capsys.readouterr().out
