@@ -12,6 +12,7 @@ import pytest
 from ludory.agents.make import make_agent
 from ludory.data.replay import record_replay, write_replay
 from ludory.envs.make import make_game
+from ludory.web.league_view import league_page
 
 HEADER = "time/total_timesteps,time/elapsed,rollout/ep_rew_mean\n"
 LEAGUE = Path(__file__).parents[2] / "golden" / "old_files" / "league"
@@ -34,7 +35,31 @@ def test_a_run_is_followed_without_loading_its_page_again(server: Any, open_page
         handle.write("600,6,9.25\n")
     page.wait_for_selector("#facts :text('9.250')")
     page.wait_for_selector("#facts :text('600')")
-    page.wait_for_function("document.querySelector('#curves').innerHTML.includes('at 600')")
+    for _ in range(200):
+        if "at 600" in page.inner_html("#curves"):
+            break
+        page.wait_for_timeout(50)
+    assert "at 600" in page.inner_html("#curves")
+    assert page.evaluate("window.sameDocument")
+
+
+def test_a_league_is_followed_while_it_is_written(server: Any, open_page: Callable[[], Any]) -> None:
+    folder = shutil.copytree(LEAGUE, server.folder / "runs" / "followed-league")
+    events, head = folder / "events.jsonl", folder / "head.json"
+    lines, whole_head = events.read_text().splitlines(keepends=True), head.read_text()
+    events.write_text("".join(lines[: len(lines) // 2]))
+    head.unlink()
+    page = open_page()
+    page.goto(f"{server.address}/league/followed-league")
+    page.evaluate("window.sameDocument = true")
+    begun = league_page(server.folder / "runs", "followed-league")["done"]
+    page.wait_for_selector(f"dd:text('{begun:,} of ')")
+    with events.open("a") as handle:
+        handle.writelines(lines[len(lines) // 2 :])
+    head.write_text(whole_head)
+    ended = league_page(server.folder / "runs", "followed-league")["done"]
+    assert ended > begun
+    page.wait_for_selector(f"dd:text('{ended:,} of ')")
     assert page.evaluate("window.sameDocument")
 
 

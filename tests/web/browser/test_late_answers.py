@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import pytest
@@ -26,6 +27,9 @@ LATE = """(() => {
 """Requests of the page leave it after `window.delays` milliseconds, taken in turn."""
 
 
+SEEDS = count(1)
+
+
 def delay(page: Any, *milliseconds: int) -> None:
     page.evaluate(f"window.delays = {list(milliseconds)}")
 
@@ -42,6 +46,7 @@ def study(server: Server, late_page: Any) -> Any:
     """A pasted game of six moves, at its start."""
     late_page.goto(f"{server.address}/analyse")
     late_page.fill("input[name=game]", "TicTacToe-v0")
+    late_page.fill("input[name=seed]", str(next(SEEDS)))  # a game of its own, whose values nobody has asked for
     late_page.fill("textarea[name=moves]", "0 3 1 4 8 5")
     late_page.click("form:has(textarea[name=moves]) button")
     late_page.wait_for_selector(".turn:has-text('After move 6 of 6')")
@@ -51,11 +56,10 @@ def study(server: Server, late_page: Any) -> Any:
 
 
 def shows_move(page: Any, number: int) -> None:
-    """The board, and nothing but one board, is at this move, and so is the address, also a second later."""
-    for _ in range(2):
-        page.wait_for_selector(f".turn:has-text('After move {number} of 6')")
-        page.wait_for_url(f"**move={number}")
-        page.wait_for_timeout(500)
+    """The board, and nothing but one board, is at this move, and so is the address, also half a second later."""
+    page.wait_for_selector(f".turn:has-text('After move {number} of 6')")
+    page.wait_for_url(f"**move={number}")
+    page.wait_for_timeout(600)
     assert page.locator("#board").count() == 1
     assert f"After move {number} of 6" in page.inner_text(".turn")
     assert page.url.endswith(f"move={number}")
