@@ -13,6 +13,7 @@ from ludory.atomic import atomic_file
 from ludory.benchmarks.arena.league import exploitability, percent
 from ludory.benchmarks.texas42.speed import rows as speed_rows
 from ludory.benchmarks.text_games.spa_tiny import SOKOBAN, game_of
+from ludory.benchmarks.web_server import web_figures
 
 START, END = "<!-- results:", "<!-- end of results -->"
 
@@ -386,6 +387,7 @@ TABLES = (
         _text_games_rows,
     ),
     ResultsTable("Texas 42 | measured | goal | machine, date", ("texas42-*.json",), _texas42_rows),
+    ResultsTable("`ludory serve` | median | 95 % | goal | machine, date", ("web.json",), web_figures),
 )
 
 

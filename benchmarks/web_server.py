@@ -203,18 +203,23 @@ def _p95(seconds: list[float]) -> float:
     return quantiles(seconds, n=20)[-1]
 
 
-def _shown(report: Mapping[str, Any]) -> Iterator[Shown]:
+def web_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Of each measurement its name, the median, the 95 % quantile and the bar."""
+
     def row(name: str, typical: float, most: float, bar: float, unit: str) -> tuple[str, ...]:
         return name, f"{typical:,.0f} {unit}", f"{most:,.0f} {unit}", f"{bar:,.0f} {unit}"
 
     start, alone, many = report["start_seconds"], report["click_seconds"], report["many_click_seconds"]
-    rows = [
-        row("start to first page", 1000 * start, 1000 * start, 1000 * BARS["start"], "ms"),
-        row("click to new board", 1000 * median(alone), 1000 * _p95(alone), 1000 * BARS["click"], "ms"),
-        row(f"the same, {report['tables']} tables", 1000 * median(many), 1000 * _p95(many), 1000 * BARS["many"], "ms"),
-        row(f"memory, {report['open_tables']} tables", report["memory_mb"], report["memory_mb"], BARS["memory"], "MB"),
-    ]
-    yield table(f"ludory serve, {report['game']} with {report['agent']}", ("", "median", "95 %", "bar"), rows)
+    yield row("start to first page", 1000 * start, 1000 * start, 1000 * BARS["start"], "ms")
+    yield row("click to new board", 1000 * median(alone), 1000 * _p95(alone), 1000 * BARS["click"], "ms")
+    yield row(f"the same, {report['tables']} tables", 1000 * median(many), 1000 * _p95(many), 1000 * BARS["many"], "ms")
+    yield row(f"memory, {report['open_tables']} tables", report["memory_mb"], report["memory_mb"], BARS["memory"], "MB")
+
+
+def _shown(report: Mapping[str, Any]) -> Iterator[Shown]:
+    yield table(
+        f"ludory serve, {report['game']} with {report['agent']}", ("", "median", "95 %", "bar"), [*web_figures(report)]
+    )
     yield (
         f"Processor: {report['start_processor_seconds']:.2f} s to the first page, {1000 * report['click_processor_seconds']:.1f} ms a click; "
         f"load of the machine before: {report['machine']['load']}"

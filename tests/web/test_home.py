@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import threading
 import time
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from ludory.cli.games.serve import listen
 from ludory.errors import OptionError
 from ludory.web.pages import starting
 from ludory.web.pages.choices import families
@@ -99,3 +102,23 @@ def test_a_table_that_takes_long_to_make_is_waited_for_on_a_page_of_its_own(
     assert answer.headers["location"].startswith("/table/")
     assert "Your turn" in client.get(answer.headers["location"]).text
     assert client.get("/starting/0123456789abcdef").status_code == 404
+
+
+def test_small_answers_are_sent_at_once() -> None:
+    async def accepted() -> bool:
+        delays: asyncio.Queue[bool] = asyncio.Queue()
+
+        async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            one: socket.socket = writer.get_extra_info("socket")
+            delays.put_nowait(one.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 0)
+            writer.close()
+
+        with listen("127.0.0.1", 0) as listening:
+            server = await asyncio.start_server(answer, sock=listening)
+            _, writer = await asyncio.open_connection(*listening.getsockname())
+            writer.close()
+            found = await delays.get()
+            server.close()
+            return found
+
+    assert not asyncio.run(accepted()), "a body would wait 40 ms for the acknowledgement of its head"
