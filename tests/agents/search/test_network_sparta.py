@@ -19,6 +19,7 @@ from ludory.agents.neural import NeuralAgent
 from ludory.agents.search.blueprint import engine_of, make_blueprint
 from ludory.agents.search.network_blueprint import NetworkBlueprint
 from ludory.agents.search.sparta import Sparta, make
+from ludory.algorithms.ppo import PPO
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 
@@ -149,7 +150,7 @@ def test_a_network_is_searched_over_in_games_that_show_something_else(tmp_path, 
     """The moves are those of the same search in the game that the network was trained with."""
     learnt = make_game("HanabiTiny2P-v0", observation="tactical")
     file = tmp_path / "net.ludory"
-    model = ludory.PPO("mlp(hidden=(8,))", learnt, num_envs=2, n_steps=4, batch_size=8, n_epochs=1, seed=1)
+    model = PPO("mlp(hidden=(8,))", learnt, num_envs=2, n_steps=4, batch_size=8, n_epochs=1, seed=1)
     model.save(file)
     agents = [f"sparta({str(file)!r}, rollouts=60)", str(file)]
     there = evaluate(agents, learnt, games=6, seed=3)
