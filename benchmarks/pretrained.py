@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -45,6 +45,8 @@ class PretrainedRecipe:
     algorithm: str = "ppo"
     also: tuple[str, ...] = ()
     """More rivals to score it with."""
+    scored_in: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the games of the score that differ from the training's."""
     exact: bool = False
     """Also compute the exploitability, where a game's tree is small."""
 
@@ -79,6 +81,23 @@ _HANABI = TunedSettings(
     ),
 )
 
+_SOKOBAN = TunedSettings(
+    game="Sokoban-v0",
+    options={"split": "train"},
+    baseline="sokoban/solver",
+    timesteps=1_500_000,
+    cpu_minutes=3,
+    settings={
+        "hidden": (384, 256),
+        "gamma": 0.97,
+        "learning_rate": 1e-3,
+        "final_learning_rate": 1e-4,
+        "ent_coef": 0.02,
+        "final_ent_coef": 0.001,
+        "normalize_values": True,
+    },
+)
+
 
 def _cfr(game: str, iterations: int) -> PretrainedRecipe:
     """An equilibrium as a table, which is better than any network where the whole tree fits into memory."""
@@ -107,21 +126,19 @@ RECIPES: dict[str, PretrainedRecipe] = {
         "ConnectFour-v0",
         "mcts(simulations=25)",
         "random",
-        timesteps=12_000_000,
-        num_envs=512,
+        timesteps=3_000_000,
         hidden=(256, 128),
-        learning_rate=1e-3,
-        final_learning_rate=5e-5,
-        batch_size=2048,
-        n_epochs=2,
-        ent_coef=0.02,
-        final_ent_coef=0.005,
+        learning_rate=7.8e-4,
+        ent_coef=0.03,
+        final_ent_coef=0.015,
+        symmetry_augmentation=True,
     ),
     "tic_tac_toe/ppo": _tuned("TicTacToe-v0", "mcts(simulations=100)", "random", timesteps=1_500_000),
     "kuhn/cfr": _cfr("KuhnPoker-v0", 2000),
     "leduc/cfr": _cfr("LeducPoker-v0", 2000),
-    "frozen_lake/ppo": _tuned("FrozenLakeFirm-v0", "frozen_lake/optimum", "random", timesteps=2_000_000),
-    "texas42/ppo": _tuned("Texas42Play-v0", "random", "texas42/quick", timesteps=4_000_000),
+    "sokoban/ppo": PretrainedRecipe(_SOKOBAN, also=("random",), scored_in={"split": "test"}),
+    "frozen_lake/ppo": _tuned("FrozenLakeFirm-v0", "frozen_lake/optimum", "random", timesteps=1_000_000),
+    "texas42/ppo": _tuned("Texas42Play-v0", "random", "texas42/quick", timesteps=600_000),
 }
 
 
@@ -162,7 +179,7 @@ def run(options: PretrainedOptions) -> Result:
         model, command = options.checkpoint, str(options.made_by)
     file = weights_file(options.agent, options.out)
     pack(model, file)
-    game = make_game(recipe.settings.game, **recipe.settings.options)
+    game = make_game(recipe.settings.game, **{**recipe.settings.options, **recipe.scored_in})
     agent = load_pretrained(game, options.agent, file)
     first, *more = (score_with(agent, rival, game, options.games, options.deals) for rival in recipe.rivals)
     card = {

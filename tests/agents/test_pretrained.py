@@ -39,7 +39,7 @@ def test_every_agent_has_weights_a_card_an_id_and_a_recipe():
 def test_an_agent_reaches_the_scores_of_its_card(agent):
     card = read_card(agent)
     assert card is not None
-    game = make_game(card.game)  # as a user makes it, without the observation of the training
+    game = make_game(card.game, **RECIPES[agent].scored_in)  # without the observation of the training
     assert tuple(score.rival for score in (card.score, *card.more_scores)) == RECIPES[agent].rivals
     for score in (card.score, *card.more_scores):
         found = score_with(agent, score.rival, game, SLOW.get(score.rival, QUICK), seed=77)
