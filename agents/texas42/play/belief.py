@@ -14,8 +14,8 @@ from ludory.envs.game import Game, State
 from ludory.envs.texas42.worlds import Worlds
 
 from .choice import Question
+from .fast_policy import WEIGHTS, QuickPolicyWeights
 from .play_outs import play_out_rows, weigh_rows
-from .tile_features import FEATURES
 
 
 class Trust(NamedTuple):
@@ -41,27 +41,29 @@ class WorldPlay:
         state: a state on the CPU that contains the game.
         row: index of the game in it.
         me: the seat that knows its own hand.
+        weights: of the policy by which all others play.
     """
 
-    def __init__(self, game: Game, state: State, row: int, me: int) -> None:
+    def __init__(self, game: Game, state: State, row: int, me: int, weights: QuickPolicyWeights = WEIGHTS) -> None:
         origin = new_records(game.fields, 1).view(np.recarray)
         for name in game.fields:
             origin[name][0] = getattr(state, name)[row]
         scratch = origin.copy()
         as_bytes = (part.view(np.ndarray).view(np.uint8).reshape(-1) for part in (origin, scratch))
         self._work = origin, scratch, *as_bytes
-        self._me, self._x = me, np.zeros(max(FEATURES, CUES), np.int32)
+        self._me, self._x = me, np.zeros(max(weights.room, CUES), np.int32)
+        self._policy, self._trumps = weights.of_tiles, weights.trumps
 
     def log_likelihoods(self, worlds: NDArray[np.int32], trust: Trust = AS_BELIEVED) -> NDArray[np.float64]:
         """(n,) log-likelihood of the declaration and of all plays of the others in worlds (n, 3), hands in turn order."""
         logs = np.zeros(len(worlds))
-        weigh_rows(*self._work, worlds, self._me, *trust, self._x, logs, 0, len(worlds))
+        weigh_rows(*self._work, worlds, self._me, *trust, *self._policy, self._trumps, self._x, logs, 0, len(worlds))
         return logs
 
     def made_after(self, worlds: NDArray[np.int32], tiles: NDArray[np.int64], key: int) -> NDArray[np.bool_]:
         """(n, tiles) whether the contract is made if each tile is played in each world and all seats then play the quick policy."""
         made = np.zeros((len(worlds), len(tiles)), np.bool_)
-        play_out_rows(*self._work, worlds, self._me, tiles, key, self._x, made, 0, len(worlds))
+        play_out_rows(*self._work, worlds, self._me, tiles, key, *self._policy, self._x, made, 0, len(worlds))
         return made
 
 

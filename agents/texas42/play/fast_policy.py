@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludory.agents.agent import BotKernels, KernelAgent
+from ludory.agents.texas42.bidding.hand_cues import CUES
 from ludory.envs.chance import mix
 from ludory.envs.game import Game
 from ludory.envs.kernels import kernel
@@ -23,6 +24,7 @@ from ludory.envs.texas42.bits import size
 from ludory.envs.texas42.state import BID_30, DECLARE, DECLARE_0, FIXED, FORMAT, PASS, PLAY_0, PLAYING
 from ludory.envs.texas42.tiles import CALLED, FOLLOW
 from ludory.envs.texas42.trick import playable, suit_led
+from ludory.errors import CheckpointError
 
 from .pimc import check_texas42
 from .tile_features import FEATURES, describe_tile
@@ -44,30 +46,60 @@ class QuickPolicyWeights(NamedTuple):
     trumps: NDArray[np.int32]
     """[CUES of `hand_cues.py`]: logit weights of a hand's declaration, / SCALE."""
 
+    @property
+    def of_tiles(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        """Hidden [FEATURES, units], bias and output, as kernels take them."""
+        return np.ascontiguousarray(self.hidden.T), self.bias, self.output
+
+    @property
+    def room(self) -> int:
+        """Length of a kernel's working memory."""
+        return FEATURES + len(self.bias)
+
 
 def read_weights(file: Path = FILE) -> QuickPolicyWeights:
-    """The weights in a file."""
-    return QuickPolicyWeights(
-        *(np.array(json.loads(file.read_text())[name], np.int32) for name in QuickPolicyWeights._fields)
-    )
+    """The weights in a file.
+
+    Raises:
+        CheckpointError: it cannot be read, or is not one that `ludory texas42 quick` wrote.
+    """
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        weights = QuickPolicyWeights(*(np.array(found[name], np.int32) for name in QuickPolicyWeights._fields))
+        units = weights.bias.shape[0]
+        shapes = (units, FEATURES), (units,), (units,), (CUES,)
+        if tuple(part.shape for part in weights) != shapes:
+            raise ValueError(f"arrays of shapes {[part.shape for part in weights]}, not {list(shapes)}")
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        raise CheckpointError(
+            f"{file}: not the weights of a quick policy ({error}); give a file that `ludory texas42 quick` wrote"
+        ) from error
+    return weights
 
 
-_HIDDEN, _BIAS, _OUTPUT, TRUMPS = read_weights()
+WEIGHTS = read_weights()
+"""Those that come with Ludory."""
+_HIDDEN, _BIAS, _OUTPUT = WEIGHTS.of_tiles
 _NOISE = np.array([-np.log(-np.log((k + 0.5) / 4096)) * SCALE**2 for k in range(4096)], np.int64)
 """Quantiles of the Gumbel distribution: the argmax of logits plus such noise is a sample from their softmax."""
 
 
 @kernel
-def tile_logit(state, i, seat, tile, x):
-    """Logit of a tile, times SCALE**2. x [FEATURES] is working memory."""
+def tile_logit(state, i, seat, tile, hidden, bias, output, x):
+    """Logit of a tile, times SCALE**2. x [FEATURES + units] is working memory."""
     describe_tile(state, i, seat, tile, x)
+    units = bias.shape[0]
+    for unit in range(units):
+        x[FEATURES + unit] = bias[unit]
+    for k in range(FEATURES):
+        value = x[k]
+        if value != 0:
+            for unit in range(units):  # side by side in memory, so that compilers add several at once
+                x[FEATURES + unit] += hidden[k, unit] * value
     total = 0
-    for unit in range(_HIDDEN.shape[0]):
-        value = int(_BIAS[unit])
-        for k in range(FEATURES):
-            value += int(_HIDDEN[unit, k]) * int(x[k])
-        if value > 0:
-            total += int(_OUTPUT[unit]) * value
+    for unit in range(units):
+        if x[FEATURES + unit] > 0:
+            total += int(output[unit]) * int(x[FEATURES + unit])
     return total
 
 
@@ -78,8 +110,8 @@ def tiles_to_play(state, i, seat):
 
 
 @kernel
-def draw_tile(state, i, seat, key, x):
-    """A tile drawn from the policy; key: 64 bits, other ones for other games. x [FEATURES] is working memory."""
+def draw_tile(state, i, seat, key, hidden, bias, output, x):
+    """A tile drawn from the policy of these weights; key: 64 bits, other ones for other games. x [FEATURES + units] is working memory."""
     moves = tiles_to_play(state, i, seat)
     best, chosen, plays = 0, -1, int(state.plays[i])
     for tile in range(28):
@@ -87,7 +119,9 @@ def draw_tile(state, i, seat, key, x):
             continue
         if moves == 1 << tile:
             return tile
-        logit = tile_logit(state, i, seat, tile, x) + int(_NOISE[(mix(key, 32 * plays + tile) >> 20) & 4095])
+        logit = tile_logit(state, i, seat, tile, hidden, bias, output, x) + int(
+            _NOISE[(mix(key, 32 * plays + tile) >> 20) & 4095]
+        )
         if chosen < 0 or logit > best:
             best, chosen = logit, tile
     return chosen
@@ -108,11 +142,11 @@ def bid_simply(state, i, seat):
 
 @kernel
 def choose_quick(state, i, seat, memory):
-    """A bid, a declaration or a tile; memory: key of two numbers, then room for the features."""
+    """A bid, a declaration or a tile; memory: key of two numbers, then working memory."""
     if int(state.phase[i]) != PLAYING:
         return bid_simply(state, i, seat)
     key = (int(memory[0]) << 32) ^ (int(memory[1]) & 0xFFFFFFFF)
-    tile = draw_tile(state, i, seat, key, memory[2:])
+    tile = draw_tile(state, i, seat, key, _HIDDEN, _BIAS, _OUTPUT, memory[2:])
     return tile if int(state.setup[i, FORMAT]) == FIXED else PLAY_0 + tile
 
 
@@ -123,4 +157,4 @@ def make(game: Game, seed: int | None = None) -> KernelAgent:
         OptionError: the game is not Texas 42.
     """
     check_texas42("texas42/quick", game)
-    return KernelAgent("texas42/quick", BotKernels(choose_quick, memory_size=2 + FEATURES, draws=True), seed=seed)
+    return KernelAgent("texas42/quick", BotKernels(choose_quick, memory_size=2 + WEIGHTS.room, draws=True), seed=seed)

@@ -2,7 +2,7 @@
 
 `origin` and `scratch` are records of the game (see `KernelEngine.records`), the game itself and working memory of one thread,
 `origin_bytes` and `scratch_bytes` the same as uint8 [size]. worlds int32 [n, 3]: hands of the seats after `me` in turn order.
-x int32 [FEATURES] is working memory.
+hidden, bias, output, trumps are the policy's weights; x int32 [FEATURES + units] is working memory.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
@@ -16,7 +16,7 @@ from ludory.envs.texas42.rules import clear_play, finish_trick, outcome, play_ti
 from ludory.envs.texas42.state import MADE, NOT_OVER, PLAIN
 from ludory.envs.texas42.tiles import DOUBLES, FOLLOW_ME, STRAIGHT
 
-from .fast_policy import SCALE, TRUMPS, draw_tile, tile_logit, tiles_to_play
+from .fast_policy import SCALE, draw_tile, tile_logit, tiles_to_play
 from .tile_features import describe_tile
 
 
@@ -48,29 +48,30 @@ def points_before(origin, scratch, origin_bytes, scratch_bytes):
 
 
 @cached_batch_kernel
-def chance_of(scratch, seat, tile, tau, slip, x):
+def chance_of(scratch, seat, tile, tau, slip, hidden, bias, output, x):
     """Logarithm of the policy's probability of a tile, made softer by `tau`; with probability `slip` it plays anything."""
     moves = tiles_to_play(scratch, 0, seat)
     if moves & (moves - 1) == 0:
         return 0.0
-    played = tile_logit(scratch, 0, seat, tile, x)
+    played = tile_logit(scratch, 0, seat, tile, hidden, bias, output, x)
     total, number = 0.0, 0
     for other in range(28):
         if (moves >> other) & 1:
-            total += math.exp((tile_logit(scratch, 0, seat, other, x) - played) / (tau * SCALE * SCALE))
+            logit = tile_logit(scratch, 0, seat, other, hidden, bias, output, x)
+            total += math.exp((logit - played) / (tau * SCALE * SCALE))
             number += 1
     return math.log((1 - slip) / total + slip / number)
 
 
 @cached_batch_kernel
-def declaration_chance(hand, decl, tau, x):
+def declaration_chance(hand, decl, tau, trumps, x):
     """Logarithm of the chance that a hand declares `decl`, of straight 42."""
     total, own = 0.0, 0.0
     for other in STRAIGHT:
         describe_declaration(hand, other, x)
         score = 0
         for k in range(CUES):
-            score += int(TRUMPS[k]) * int(x[k])
+            score += int(trumps[k]) * int(x[k])
         total += math.exp(score / (tau * SCALE))
         if other == decl:
             own = score / (tau * SCALE)
@@ -78,7 +79,25 @@ def declaration_chance(hand, decl, tau, x):
 
 
 @cached_batch_kernel
-def weigh_rows(origin, scratch, origin_bytes, scratch_bytes, worlds, me, bid_tau, tau, slip, x, logs, start, stop):
+def weigh_rows(
+    origin,
+    scratch,
+    origin_bytes,
+    scratch_bytes,
+    worlds,
+    me,
+    bid_tau,
+    tau,
+    slip,
+    hidden,
+    bias,
+    output,
+    trumps,
+    x,
+    logs,
+    start,
+    stop,
+):
     """logs[k]: logarithm of how likely world k makes the declaration (left out if bid_tau is 0) and the plays of the others."""
     decl, declarer = int(origin.decl[0]), int(origin.bidder[0])
     if int(origin.kind[0]) != PLAIN:
@@ -88,7 +107,7 @@ def weigh_rows(origin, scratch, origin_bytes, scratch_bytes, worlds, me, bid_tau
         put_world(origin_bytes, scratch_bytes, origin, scratch, worlds, k, me)
         total = 0.0
         if bid_tau > 0 and declarer != me and (decl <= DOUBLES or decl == FOLLOW_ME):
-            total += declaration_chance(int(scratch.dealt[0, declarer]), decl, bid_tau, x)
+            total += declaration_chance(int(scratch.dealt[0, declarer]), decl, bid_tau, trumps, x)
         clear_play(scratch, 0)
         scratch.points[0, 0], scratch.points[0, 1] = first_0, first_1
         for ply in range(int(origin.plays[0])):
@@ -96,19 +115,19 @@ def weigh_rows(origin, scratch, origin_bytes, scratch_bytes, worlds, me, bid_tau
             if int(scratch.trick_len[0]) == 0:
                 scratch.leader[0] = seat
             if seat != me:
-                total += chance_of(scratch, seat, tile, tau, slip, x)
+                total += chance_of(scratch, seat, tile, tau, slip, hidden, bias, output, x)
             if play_tile(scratch, 0, seat, tile):
                 finish_trick(scratch, 0)
         logs[k] = total
 
 
 @cached_batch_kernel
-def play_on(scratch, key, x):
+def play_on(scratch, key, hidden, bias, output, x):
     """Play the game to where its contract is decided; returns the result."""
     result = NOT_OVER
     while result == NOT_OVER:
         seat = int(scratch.to_move[0])
-        tile = draw_tile(scratch, 0, seat, key, x)
+        tile = draw_tile(scratch, 0, seat, key, hidden, bias, output, x)
         if play_tile(scratch, 0, seat, tile):
             finish_trick(scratch, 0)
             result = outcome(scratch, 0)
@@ -116,7 +135,9 @@ def play_on(scratch, key, x):
 
 
 @cached_batch_kernel
-def play_out_rows(origin, scratch, origin_bytes, scratch_bytes, worlds, me, tiles, key, x, made, start, stop):
+def play_out_rows(
+    origin, scratch, origin_bytes, scratch_bytes, worlds, me, tiles, key, hidden, bias, output, x, made, start, stop
+):
     """made[k, a]: 1 if the contract is made when tiles[a] is played in world k and everybody plays the quick policy then."""
     for k in range(start, stop):
         for a in range(tiles.shape[0]):
@@ -126,7 +147,7 @@ def play_out_rows(origin, scratch, origin_bytes, scratch_bytes, worlds, me, tile
                 finish_trick(scratch, 0)
                 result = outcome(scratch, 0)
             if result == NOT_OVER:
-                result = play_on(scratch, mix(key, k), x)
+                result = play_on(scratch, mix(key, k), hidden, bias, output, x)
             made[k, a] = result == MADE
 
 

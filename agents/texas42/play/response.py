@@ -8,6 +8,7 @@ much.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ludory.errors import OptionError
 
 from .belief import Trust, WorldPlay, believed_worlds
 from .choice import Question, best_by_points, tiles_with_most
+from .fast_policy import WEIGHTS, read_weights
 from .pimc import PimcAgent
 
 
@@ -33,6 +35,7 @@ class ResponseAgent(PimcAgent):
         solved: number of these worlds that are solved with open hands.
         share: weight of the open hands against the hands played out, 0..1.
         declared: treat the declaration as the bidder's choice; False where it was given.
+        policy: file of the weights of the quick policy that it responds to, made by `ludory texas42 quick`; None: those of `texas42/quick`.
         seed: of the draws.
     """
 
@@ -46,6 +49,7 @@ class ResponseAgent(PimcAgent):
         solved: int = 10,
         share: float = 0.25,
         declared: bool = True,
+        policy: str | None = None,
         seed: int = 0,
     ) -> None:
         super().__init__(game, seed=seed)
@@ -57,6 +61,7 @@ class ResponseAgent(PimcAgent):
         if not isinstance(declared, bool):
             raise OptionError(f"declared={declared!r}: must be True or False")
         self.worlds, self.candidates, self.solved, self.share = worlds, candidates, solved, share
+        self.weights = WEIGHTS if policy is None else read_weights(Path(policy))
         self.trust = Trust() if declared else Trust(declaration=0.0)
 
     def _tiles(self, state: State, rows: Sequence[int], questions: Sequence[Question]) -> list[int]:
@@ -67,7 +72,7 @@ class ResponseAgent(PimcAgent):
         legal = question.legal
         if not question.for_points:
             return super()._tiles(state, [row], [question])[0]
-        play, tiles = WorldPlay(self.game, state, row, question.seat), np.array(tiles_of(legal), np.int64)
+        play, tiles = WorldPlay(self.game, state, row, question.seat, self.weights), np.array(tiles_of(legal), np.int64)
         worlds, _ = believed_worlds(play, question, self.candidates, self.worlds, self.trust)
         chance = np.zeros(28)
         if self.share < 1:

@@ -1,1 +1,1 @@
-"""The quick policy of Texas 42: decisions of PIMC, and a small network fitted to them."""
+"""The quick policy of Texas 42: decisions of a player, and a small network fitted to them."""

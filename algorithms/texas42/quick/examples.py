@@ -1,34 +1,38 @@
-"""What PIMC plays in contracts, as examples: the features of the tiles that could be played, and which one was."""
+"""What a player does in contracts, as examples: the features of the tiles that could be played, and which one was."""
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.agents.agent import Agent
+from ludory.agents.make import make_agent
 from ludory.agents.texas42.bidding.contracts import hands_of, standard_contracts
-from ludory.agents.texas42.play.choice import Averager
 from ludory.agents.texas42.play.play_outs import describe_rows
-from ludory.agents.texas42.play.rollout import choose_tiles
 from ludory.agents.texas42.play.tile_features import FEATURES
-from ludory.agents.texas42.solver.solver import Solver
 from ludory.atomic import atomic_file
 from ludory.envs.chance import hash_rows
 from ludory.envs.engine.kernel_engine import KernelEngine
+from ludory.envs.engine.protocol import Array, Engine
+from ludory.envs.seats.player import Memory
+from ludory.envs.seats.table import Table
 from ludory.envs.texas42 import make_play
-from ludory.envs.texas42.tiles import TILES
 from ludory.errors import DataError
-from ludory.reading import read_npz
+from ludory.reading import read_json, read_npz
 
 CHUNK, STREAM = 100, 1000
 """Deals of a file; the stream of deals, which the strength benchmark does not use."""
 MOST = 7
 """Tiles of a hand."""
+PLAYER = "texas42/pimc"
+"""Whose play the weights that come with Ludory imitate."""
 
 
 class Examples(NamedTuple):
@@ -48,22 +52,46 @@ class Examples(NamedTuple):
     """(h,) what it declared."""
 
 
-def play_examples(first: int, count: int, worlds: int = 10) -> Examples:
-    """Play the contracts first, first + 1, ... with PIMC in all seats, up to where each is decided."""
+def play_examples(first: int, count: int, player: str = PLAYER) -> Examples:
+    """Play the contracts first, first + 1, ... with `player` in all seats, up to where each is decided."""
     contracts = standard_contracts(first, count, STREAM)
-    engine = KernelEngine(make_play(reward="make", early_stop=True), count, seed=0)
-    engine.reset(options=contracts.options)
-    averager, parts = Averager(Solver(), worlds), []
-    while not engine.over.all():
-        masks, ply = engine.legal(), int(engine.state.plays.max())
-        actions, free = choose_tiles(averager, engine, hash_rows(STREAM, (first + np.arange(count)) * TILES + ply))
-        features = np.zeros((len(free), MOST, FEATURES), np.int8)
-        describe_rows(engine.records, free, np.asarray(engine.to_move)[free], masks[free], features)
-        before = np.array([masks[k, : actions[k]].sum() for k in free], np.int8)
-        parts.append((features, masks[free].sum(axis=1).astype(np.int8), before, (first + free).astype(np.int32)))
-        engine.step(actions)
-    features, number, chosen, deal = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    game = make_play(reward="make", early_stop=True)
+    watched = _Watched(make_agent(player, game))
+    watched.seed(int(hash_rows(STREAM, first)))
+    table = Table(KernelEngine(game, count, seed=0), [watched] * game.facts.players)
+    table.start(options=contracts.options)
+    table.run()
+    features, number, chosen, rows = (np.concatenate(columns) for columns in zip(*watched.parts, strict=True))
+    deal = (first + rows).astype(np.int32)
     return Examples(features, number, chosen, deal, hands_of(contracts.deals)[:, 0], contracts.decls.astype(np.int8))
+
+
+class _Watched(Agent):
+    """Another agent; keeps the features of the tiles that it could play, their number, the place of the one played, and the game."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self.parts: list[tuple[NDArray[Any], ...]] = []
+
+    def seed(self, seed: int) -> None:
+        self._agent.seed(seed)
+
+    def initial_memory(self, rows: int) -> Memory:
+        return self._agent.initial_memory(rows)
+
+    def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        actions = self._agent.choose(engine, seat, rows, memory)
+        masks = engine.legal()
+        asked = np.flatnonzero(masks[rows].sum(axis=1) > 1)
+        free, played = rows[asked], actions[asked]
+        features = np.zeros((len(free), MOST, FEATURES), np.int8)
+        describe_rows(engine.records, free, np.full(len(free), seat), masks[free], features)
+        before = np.array([masks[k, :tile].sum() for k, tile in zip(free, played, strict=True)], np.int8)
+        self.parts.append((features, masks[free].sum(axis=1).astype(np.int8), before, free))
+        return actions
+
+    def notice(self, engine: Engine, seat: int, rows: Array, actions: Array, memory: Memory) -> None:
+        self._agent.notice(engine, seat, rows, actions, memory)
 
 
 def _read(file: Path) -> Examples:
@@ -81,12 +109,27 @@ def _read(file: Path) -> Examples:
     return found
 
 
-def gather_examples(folder: Path, hands: int, done: Callable[[int], None] | None = None) -> Examples:
-    """Examples of at least so many hands, from the files in `folder`; those that are missing are played first, one file after another."""
+def gather_examples(
+    folder: Path, hands: int, player: str = PLAYER, done: Callable[[int], None] | None = None
+) -> Examples:
+    """Examples of at least so many hands, from the files in `folder`; those that are missing are played first, one file after another.
+
+    Raises:
+        DataError: the files are of another player, or damaged.
+    """
+    told, kept = {"player": player}, folder / "player.json"
+    if not kept.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic_file(kept, "w") as handle:
+            json.dump(told, handle)
+    elif (found := read_json(kept)) != told:
+        raise DataError(
+            f"{folder} holds what {found.get('player')!r} played, not {player!r}: give another folder with --out"
+        )
     files = [folder / f"deals_{first:08d}.npz" for first in range(0, hands, CHUNK)]
     for k, file in enumerate(files):
         if not file.exists():
-            found = play_examples(k * CHUNK, CHUNK)
+            found = play_examples(k * CHUNK, CHUNK, player)
             with atomic_file(file) as handle:
                 np.savez_compressed(handle, **found._asdict())
         if done:

@@ -11,7 +11,7 @@ from ludory.agents.texas42.bidding.contracts import hands_of, standard_contracts
 from ludory.agents.texas42.bidding.hand_cues import features_of
 from ludory.agents.texas42.play.belief import AS_BELIEVED, Trust, WorldPlay, believed_worlds
 from ludory.agents.texas42.play.choice import question_of
-from ludory.agents.texas42.play.fast_policy import SCALE, TRUMPS, read_weights
+from ludory.agents.texas42.play.fast_policy import SCALE, WEIGHTS, read_weights
 from ludory.agents.texas42.play.play_outs import describe_rows
 from ludory.agents.texas42.play.tile_features import FEATURE_NAMES, FEATURES
 from ludory.agents.texas42.solver.solver import Solver, positions
@@ -113,7 +113,7 @@ def test_how_likely_a_declaration_is(play):
     hands = hands_of(contract.deals)[0]
     seen = WorldPlay(play, engine.state, 0, 1)
     logs = seen.log_likelihoods(np.array([[hands[2], hands[3], hands[0]]], np.int32))
-    scores = features_of(int(hands[0])) @ TRUMPS / SCALE
+    scores = features_of(int(hands[0])) @ WEIGHTS.trumps / SCALE
     expected = scores[STRAIGHT.index(int(contract.decls[0]))] - np.log(np.exp(scores).sum())
     assert logs[0] == pytest.approx(expected)
     assert seen.log_likelihoods(np.array([[hands[2], hands[3], hands[0]]], np.int32), Trust(declaration=0.0))[0] == 0
@@ -140,7 +140,8 @@ def test_beliefs_find_the_true_hands(midway):
 def test_hands_are_played_out_by_the_rules(midway):
     """In one world the outcomes of a tile are those of games played to their end: sure where all tiles are forced."""
     late = midway.clone()
-    agent, memory = make_agent("texas42/quick(seed=1)", midway.game), np.zeros((GAMES, 2 + FEATURES), np.int32)
+    agent = make_agent("texas42/quick(seed=1)", midway.game)
+    memory = agent.initial_memory(GAMES)
     while int(late.state.plays[0]) < 24:
         actions = np.zeros(GAMES, np.int64)
         for seat in range(4):

@@ -1,4 +1,4 @@
-"""`ludory texas42 calibrate | quick`: let texas42/pimc play with hidden hands, and fit small models to what it does."""
+"""`ludory texas42 calibrate | quick`: let players play with hidden hands, and fit small models to what they do."""
 
 from __future__ import annotations
 
@@ -63,13 +63,15 @@ def calibrate(argv: list[str]) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class _Quick:
-    """Fit the quick policy, a small network, to what PIMC plays.
+    """Fit the quick policy, a small network, to what a player plays.
 
-    Example: ludory texas42 quick --hands 4000
+    Example: ludory texas42 quick --player texas42/response --hands 4000
     """
 
     hands: int = 4000
-    """Contracts that PIMC plays, 100 or more."""
+    """Contracts that are played, 100 or more."""
+    player: str = "texas42/pimc"
+    """Agent in all seats."""
     units: int = 32
     """Units of the hidden layer."""
     epochs: int = 12
@@ -96,7 +98,9 @@ def quick(argv: list[str]) -> int:
         check_count(f"--{name}", getattr(options, name), least)
     with Progress(transient=True, console=Console(stderr=True)) as progress:
         bar = progress.add_task("hands", total=options.hands)
-        examples = gather_examples(options.out, options.hands, lambda n: progress.update(bar, completed=n))
+        examples = gather_examples(
+            options.out, options.hands, options.player, lambda n: progress.update(bar, completed=n)
+        )
     found = fit(examples, options.units, options.epochs, options.seed)
     target = options.out / "quick_policy.json"
     write_weights(target, found.weights)
@@ -104,6 +108,7 @@ def quick(argv: list[str]) -> int:
     print(f"  tiles         loss {found.loss:.3f} (any tile: {found.uniform_loss:.3f}), accuracy {found.accuracy:.1%}")
     print(f"  declarations  loss {found.declaration_loss:.3f} (any: 2.197), accuracy {found.declaration_accuracy:.1%}")
     print(
-        f"weights in {target}; `texas42/quick` goes on with those that come with Ludory: its source has them in {FILE.name}"
+        f"weights in {target}; try: texas42/response(policy={str(target)!r}); "
+        f"`texas42/quick` goes on with those that come with Ludory: its source has them in {FILE.name}"
     )
     return 0

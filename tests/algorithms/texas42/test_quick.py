@@ -1,0 +1,117 @@
+"""Quick policies of Texas 42: what a player does as examples, the network fitted to it, and the player that responds to it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ludory.agents.make import make_agent
+from ludory.agents.texas42.bidding.contracts import standard_contracts
+from ludory.agents.texas42.play import fast_policy
+from ludory.agents.texas42.play.fast_policy import FILE, WEIGHTS, read_weights
+from ludory.algorithms.texas42.quick import examples
+from ludory.algorithms.texas42.quick.examples import gather_examples, play_examples
+from ludory.algorithms.texas42.quick.fit import fit, write_weights
+from ludory.envs.make import make_engine, make_game
+from ludory.errors import CheckpointError, DataError
+
+PLAYER = "texas42/quick(seed=3)"
+
+
+@pytest.fixture(scope="module")
+def played():
+    return play_examples(0, 40, PLAYER)
+
+
+@pytest.fixture(scope="module")
+def game():
+    return make_game("Texas42Play-v0", reward="make")
+
+
+def test_examples_are_decisions_with_a_choice(played):
+    assert (played.number > 1).all()
+    assert (played.chosen < played.number).all()
+    assert played.features.shape[1:] == (examples.MOST, fast_policy.FEATURES)
+    assert set(np.unique(played.deal)) <= set(range(40))
+    assert len(played.hand) == len(played.decl) == 40
+    beyond = np.arange(examples.MOST) >= played.number[:, None]
+    assert (played.features[beyond] == 0).all()
+
+
+def test_examples_of_another_player_are_others(played):
+    other = play_examples(0, 40, "texas42/pimc(worlds=2)")
+    assert (other.hand == played.hand).all()
+    assert not np.array_equal(other.chosen, played.chosen)
+
+
+def test_a_fit_tells_better_than_chance_what_is_played():
+    """The quick policy draws its tiles, so it cannot be told for sure."""
+    many = play_examples(100, 120, PLAYER)
+    found = fit(many, units=16, epochs=30)
+    assert found.loss < 0.9 * found.uniform_loss
+    assert found.weights.hidden.shape == (16, fast_policy.FEATURES)
+
+
+def test_a_folder_is_of_one_player(tmp_path, monkeypatch):
+    monkeypatch.setattr(examples, "CHUNK", 10)
+    first = gather_examples(tmp_path, 20, PLAYER)
+    again = gather_examples(tmp_path, 10, PLAYER)
+    assert (again.chosen == first.chosen[: len(again.chosen)]).all()
+    with pytest.raises(DataError, match="texas42/quick"):
+        gather_examples(tmp_path, 10, "texas42/pimc")
+    (tmp_path / "deals_00000010.npz").write_bytes(b"torn")
+    with pytest.raises(DataError, match="delete it"):
+        gather_examples(tmp_path, 20, PLAYER)
+
+
+def test_the_player_responds_to_the_policy_that_it_is_given(game, tmp_path):
+    engine = _midway(game)
+    spec = "texas42/response(worlds=30, candidates=60, solved=1, share=0.0{})"
+    same = tmp_path / "same.json"
+    write_weights(same, WEIGHTS)
+    assert (_tiles(game, engine, spec.format(f", policy={str(same)!r}")) == _tiles(game, engine, spec.format(""))).all()
+    worst = tmp_path / "worst.json"
+    write_weights(worst, WEIGHTS._replace(output=-8 * WEIGHTS.output, trumps=-8 * WEIGHTS.trumps))
+    assert (
+        _tiles(game, engine, spec.format(f", policy={str(worst)!r}")) != _tiles(game, engine, spec.format(""))
+    ).any()
+
+
+def test_other_numbers_of_units_play(game, tmp_path):
+    small = tmp_path / "small.json"
+    write_weights(small, WEIGHTS._replace(hidden=WEIGHTS.hidden[:5], bias=WEIGHTS.bias[:5], output=WEIGHTS.output[:5]))
+    engine = _midway(game)
+    tiles = _tiles(game, engine, f"texas42/response(worlds=10, candidates=20, solved=1, policy={str(small)!r})")
+    assert engine.legal()[np.arange(len(tiles)), tiles].all()
+
+
+def _midway(game):
+    engine = make_engine(game, num_games=8, seed=1)
+    engine.reset(options=standard_contracts(60, 8, seed=9).options)
+    return engine
+
+
+def _tiles(game, engine, spec):
+    agent, tiles = make_agent(spec, game), np.zeros(engine.num_games, np.int64)
+    for seat in range(4):
+        rows = np.flatnonzero(engine.to_move == seat)
+        if len(rows):
+            tiles[rows] = agent.choose(engine, seat, rows, None)
+    return tiles
+
+
+@pytest.mark.parametrize("harm", ["absent", "no json", "a part is missing", "units differ"])
+def test_refused_weights(game, tmp_path, harm):
+    file, parts = tmp_path / "weights.json", json.loads(FILE.read_text())
+    if harm == "no json":
+        file.write_text("weights")
+    elif harm == "a part is missing":
+        file.write_text(json.dumps({name: part for name, part in parts.items() if name != "bias"}))
+    elif harm == "units differ":
+        file.write_text(json.dumps(parts | {"bias": parts["bias"][:-1]}))
+    with pytest.raises(CheckpointError, match="ludory texas42 quick"):
+        read_weights(file)
+    with pytest.raises(CheckpointError, match="ludory texas42 quick"):
+        make_agent(f"texas42/response(policy={str(file)!r})", game)
