@@ -81,23 +81,6 @@ _HANABI = TunedSettings(
     ),
 )
 
-_SOKOBAN = TunedSettings(
-    game="Sokoban-v0",
-    options={"split": "train"},
-    baseline="sokoban/solver",
-    timesteps=1_500_000,
-    cpu_minutes=3,
-    settings={
-        "hidden": (384, 256),
-        "gamma": 0.97,
-        "learning_rate": 1e-3,
-        "final_learning_rate": 1e-4,
-        "ent_coef": 0.02,
-        "final_ent_coef": 0.001,
-        "normalize_values": True,
-    },
-)
-
 
 def _cfr(game: str, iterations: int) -> PretrainedRecipe:
     """An equilibrium as a table, which is better than any network where the whole tree fits into memory."""
@@ -136,9 +119,7 @@ RECIPES: dict[str, PretrainedRecipe] = {
     "tic_tac_toe/ppo": _tuned("TicTacToe-v0", "mcts(simulations=100)", "random", timesteps=1_500_000),
     "kuhn/cfr": _cfr("KuhnPoker-v0", 2000),
     "leduc/cfr": _cfr("LeducPoker-v0", 2000),
-    "sokoban/ppo": PretrainedRecipe(_SOKOBAN, also=("random",), scored_in={"split": "test"}),
     "frozen_lake/ppo": _tuned("FrozenLakeFirm-v0", "frozen_lake/optimum", "random", timesteps=1_000_000),
-    "texas42/ppo": _tuned("Texas42Play-v0", "random", "texas42/quick", timesteps=600_000),
 }
 
 

@@ -180,7 +180,6 @@ AGENTS = (
         "ludory.agents.puzzles.sokoban_solver:SokobanSolver",
         "Sokoban: plans with the fewest pushes, and among those the fewest actions (max_states=)",
     ),
-    Entry("sokoban/ppo", _PRETRAINED, "Sokoban with one box: a network trained by PPO", {"agent": "sokoban/ppo"}),
     Entry(
         "frozen_lake/optimum",
         "ludory.agents.puzzles.lake_optimum:LakeOptimum",
@@ -203,7 +202,6 @@ AGENTS = (
         f"{_POKEMON_BOTS}PokeEnvAgent",
         "Pokémon: a player of poke-env on backend='server', as in pokemon/poke-env(SimpleHeuristicsPlayer)",
     ),
-    Entry("texas42/ppo", _PRETRAINED, "Texas 42 play: a network trained by self-play", {"agent": "texas42/ppo"}),
     Entry("texas42/seer", "ludory.agents.texas42.bots:SeerAgent", "Texas 42 ceiling: sees all hands, plays exactly"),
 )
 
