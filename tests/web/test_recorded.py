@@ -17,7 +17,8 @@ from ludory.cli import main
 from ludory.data.header import header_from_json
 from ludory.data.replay import frames, record_replay, write_replay
 from ludory.data.shards import shard_file, write_table
-from ludory.data.viewing.recorded_games import GameFilter, list_games, replay_of
+from ludory.data.viewing.game_rows import GameFilter
+from ludory.data.viewing.recorded_games import list_games, replay_of
 from ludory.envs.make import make_game
 from ludory.errors import OptionError, ReplayError, UnknownIdError
 from ludory.web import recorded

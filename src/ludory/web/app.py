@@ -225,9 +225,10 @@ async def _take_token(request: Request) -> Response:
 def refused(around: Surroundings, request: Request, status: int, words: str) -> HTMLResponse:
     """The page of an error; `words` say what to do."""
     wants_token = status == 401
+    words = visible(words, keep="\n")
     if request.headers.get("hx-request") == "true":  # htmx shows it in the page that asked
-        return around.render(request, "problem.html", status, words=visible(words))
-    return around.render(request, "error.html", status, status=status, words=visible(words), wants_token=wants_token)
+        return around.render(request, "problem.html", status, words=words)
+    return around.render(request, "error.html", status, status=status, words=words, wants_token=wants_token)
 
 
 def _refusal(around: Surroundings) -> Any:

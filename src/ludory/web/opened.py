@@ -1,4 +1,7 @@
-"""Games that pages open by an id: tables `t-...`, recorded games `g-...`, and pasted ones `s-...`, which are kept in files."""
+"""Games that pages open by an id: tables `t-...`, recorded games `g-...`, and pasted ones `s-...`, which are kept in files.
+
+Logs of battles `b-...` have no positions to open; `/watch` draws them from their lines.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ludory.errors import DataError, UnknownIdError
+from ludory.visible import visible
 
 from .kept import KeptTexts
 
@@ -65,6 +69,11 @@ def open_game(around: Surroundings, id: str, own_seats: Any) -> OpenedGame:
         from .recorded import find_game
 
         opened = OpenedGame(id, find_game(around.settings, id), None, False, "/games")
+    elif kind == "b":
+        raise DataError(
+            "A log of a battle can be watched, not analysed: it does not say what else was possible. "
+            f"Its page is /watch/{visible(id)[:40]}."
+        )
     else:
         raise UnknownIdError("There is no such game. Tables and recorded games have links to their analysis.")
     if len(opened.replay.moves) > MOST_MOVES:

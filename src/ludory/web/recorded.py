@@ -1,4 +1,4 @@
-"""Recorded games below a folder: sets of `ludory record` and replays, their tables, and any game by its id."""
+"""Recorded games below a folder: sets of `ludory record`, replays and logs of battles, their tables, and any game by its id."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ludory.data.replay import Replay
-from ludory.data.shards import MANIFEST, read_manifest
-from ludory.data.viewing.recorded_games import GameFilter, is_replay, list_games, replay_of
-from ludory.errors import DataError, OptionError, UnknownIdError
+from ludory.data.shards import read_manifest
+from ludory.data.viewing.game_rows import GameFilter, Kind
+from ludory.data.viewing.recorded_battles import BattleLog, battle_log
+from ludory.data.viewing.recorded_games import kinds_of, list_games, replay_of
+from ludory.errors import DataError, OptionError, PluginError, UnknownIdError
 
 from .folders import short_key, walk
 
 PAGE = 50
 """Games of a page."""
-_ID = re.compile(r"g-([0-9a-f]{10})-(\d{1,9})")
+MOST_SEEN = 1000
+"""Replays or battles of a folder whose games are named."""
+_ID = re.compile(r"[gb]-([0-9a-f]{10})-(\d{1,9})")
+WITH_SIMULATOR = "Pokemon"
+"""Beginning of the ids of games that a simulator plays."""
 
 
 class HasData(Protocol):
@@ -28,28 +34,26 @@ class HasData(Protocol):
 
 
 class RecordedFolder(NamedTuple):
-    """A set of recorded games, or a folder with replays."""
+    """A set of recorded games, or a folder with replays or logs of battles."""
 
     key: str
     """Stands for the folder in addresses."""
     name: str
     """Path below the folder of recorded games."""
     folder: Path
-    kind: str
-    """set or replays"""
+    kind: Kind
     changed: float
 
 
 def find_recordings(top: Path | None) -> dict[str, RecordedFolder]:
-    """The sets and folders of replays below a folder by their keys, the newest first."""
+    """What a folder has below it by keys, the newest first; a folder with replays and logs of battles stands there twice."""
     found = []
     for folder in walk(top):
         name = folder.key or folder.path.name
         newest = max((known.st_mtime for known in folder.files.values()), default=0.0)
-        if MANIFEST in folder.files:
-            found.append(RecordedFolder(short_key(folder.key), name, folder.path, "set", newest))
-        elif any(file.endswith(".json") and is_replay(folder.path / file) for file in folder.files):
-            found.append(RecordedFolder(short_key(folder.key), name, folder.path, "replays", newest))
+        for kind in kinds_of(folder.path) if folder.files else ():
+            key = short_key(f"{folder.key}/*battles" if kind == "battles" else folder.key)
+            found.append(RecordedFolder(key, name, folder.path, kind, newest))
     return {one.key: one for one in sorted(found, key=lambda one: (-one.changed, one.name))}
 
 
@@ -72,17 +76,35 @@ def find_game(settings: HasData, id: str) -> Replay:
         UnknownIdError: there is no such game.
         DataError, ReplayError: its set cannot be read, or the game does not go as recorded.
     """
+    found, row = _find(settings, id)
+    return replay_of(found.folder, row)
+
+
+def find_battle(settings: HasData, id: str) -> BattleLog:
+    """The log of an id `b-<folder>-<row>`.
+
+    Raises:
+        UnknownIdError: there is no such battle.
+    """
+    found, row = _find(settings, id)
+    return battle_log(found.folder, row)
+
+
+def _find(settings: HasData, id: str) -> tuple[RecordedFolder, int]:
+    """Folder and row of an id."""
     match = _ID.fullmatch(id)
-    if match is None:
-        raise UnknownIdError(f"no recorded game {id!r}; /games lists all that there are")
-    return replay_of(find_recording(settings.data, match[1]).folder, int(match[2]))
+    if match is not None:
+        found = find_recording(settings.data, match[1])
+        if (found.kind == "battles") == id.startswith("b"):
+            return found, int(match[2])
+    raise UnknownIdError(f"no recorded game {id!r}; /games lists all that there are")
 
 
 def describe(one: RecordedFolder) -> dict[str, Any]:
     """One row of the list of folders; a set that cannot be read says why in `problem`."""
     known: dict[str, Any] = {"key": one.key, "name": one.name, "kind": one.kind, "changed": one.changed}
-    if one.kind == "replays":
-        page = list_games(one.folder, count=1)
+    if one.kind != "set":
+        page = list_games(one.folder, count=MOST_SEEN, kind=one.kind)
         games = sorted({row.game for row in page.rows})
         agents = page.rows[0].agents if page.rows else ()
         return known | {"games": page.total, "game": ", ".join(games), "agents": list(agents), "problem": None}
@@ -114,8 +136,8 @@ def games_page(top: Path | None, key: str, chosen: GameFilter, page: int = 1) ->
         OptionError: the filter does not fit the game, or there is no such page.
     """
     found = find_recording(top, key)
-    listed = list_games(found.folder, chosen, PAGE * (max(page, 1) - 1), PAGE)
-    pages = max(1, -(-listed.found // PAGE))
+    listed = list_games(found.folder, chosen, PAGE * (max(page, 1) - 1), PAGE, found.kind)
+    pages, letter = max(1, -(-listed.found // PAGE)), "b" if found.kind == "battles" else "g"
     if not 1 <= page <= pages:
         raise OptionError(f"page={page}: there are the pages 1 to {pages}")
     return {
@@ -124,5 +146,19 @@ def games_page(top: Path | None, key: str, chosen: GameFilter, page: int = 1) ->
         "total": listed.total,
         "page": page,
         "pages": pages,
-        "rows": [row._asdict() | {"id": f"g-{key}-{row.row}"} for row in listed.rows],
+        "needs": what_is_missing(found),
+        "rows": [row._asdict() | {"id": f"{letter}-{key}-{row.row}"} for row in listed.rows],
     }
+
+
+def what_is_missing(one: RecordedFolder) -> str:
+    """What to type before games of a set can be played again; "" if nothing is missing."""
+    if one.kind != "set" or not read_manifest(one.folder).header.game.startswith(WITH_SIMULATOR):
+        return ""
+    from ludory.envs.pokemon.backends.install import needed
+
+    try:
+        needed()
+    except PluginError as error:
+        return str(error)
+    return ""

@@ -47,13 +47,13 @@ def _seat(text: str) -> int | None:
 class _Options(GameOptions):
     """Watch agents play a game, or a recorded one.
 
-    The games of a folder of `ludory record` are listed, with --row one of them is shown.
+    The games of a folder of `ludory record`, and logs of Pokémon battles, are listed, with --row one of them is shown.
 
     Example: ludory watch Hanabi2P-v0 hanabi/iggi --html game.html
     """
 
     game: Positional[str]
-    """Id of a game, a replay file (.json), or a folder of recorded games."""
+    """Id of a game, a replay file (.json), a folder of recorded games, or a file or folder with logs of Pokémon battles."""
     agents: Annotated[tuple[str, ...], Positional, arg(metavar="AGENT...", help_behavior_hint="")] = ()
     """One agent for all seats, or one for each seat; none for a replay."""
     seed: Maybe[int] = None
@@ -87,7 +87,7 @@ class _Options(GameOptions):
 def run(argv: list[str]) -> int:
     """Show a game move by move; with --html, --gif, --mp4 or --svg, write that instead and say where it is."""
     chosen = parse(_Options, argv, "watch")
-    if Path(chosen.game).is_dir():
+    if Path(chosen.game).is_dir() or _is_battle_file(chosen.game):
         _watch_folder(chosen)
         return 0
     if chosen.row is not None or chosen.json:
@@ -101,11 +101,24 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def _watch_folder(chosen: _Options) -> None:
-    from ludory.data.viewing.recorded_games import MOST_GAMES, list_games, replay_of
+def _is_battle_file(name: str) -> bool:
+    """Whether it is a file with logs of battles; ids of games are no files."""
+    if not Path(name).is_file():
+        return False
+    from ludory.data.viewing.recorded_battles import is_battle_file
 
+    return is_battle_file(name)
+
+
+def _watch_folder(chosen: _Options) -> None:
+    from ludory.data.viewing.recorded_games import MOST_GAMES, kinds_of, list_games, replay_of
+
+    battles = kinds_of(chosen.game) == ["battles"]
     if chosen.row is not None:
-        _watch_replay(chosen, replay_of(chosen.game, chosen.row))
+        if battles:
+            _watch_battle(chosen, chosen.row)
+        else:
+            _watch_replay(chosen, replay_of(chosen.game, chosen.row))
         return
     page = list_games(chosen.game, count=MOST_GAMES if chosen.json else LISTED)
     if chosen.json:
@@ -115,11 +128,35 @@ def _watch_folder(chosen: _Options) -> None:
     for row in page.rows:
         score = ", ".join(f"{value:g}" for value in row.returns)
         print(
-            f"  row {row.row}: {visible(row.game)}, {row.moves} moves, returns {score}{'' if row.finished else ', left'}"
+            f"  row {row.row}: {visible(row.game)}, {row.moves} {'turns' if battles else 'moves'}, returns {score}{'' if row.finished else ', left'}"
         )
     if page.total > len(page.rows):
         print(f"  and {page.total - len(page.rows):,} more; --json lists all")
     print(f"Watch one with `ludory watch {visible(chosen.game)} --row N`")
+
+
+def _watch_battle(chosen: _Options, row: int) -> None:
+    """A log of a battle, drawn from its lines: as a page, or as text here."""
+    from ludory.data.viewing.battle_page import battle_content, battle_texts
+    from ludory.data.viewing.recorded_battles import battle_log
+    from ludory.data.viewing.replay_page import filled_page
+    from ludory.envs.pictures import show
+
+    if chosen.agents or chosen.option or chosen.seed is not None:
+        raise OptionError(f"{chosen.game} is recorded: it already has its agents, seed and options; leave these out")
+    others = {"--gif": chosen.gif, "--mp4": chosen.mp4, "--svg": chosen.svg, "--replay": chosen.replay}
+    if any(others.values()):
+        given = ", ".join(name for name, value in others.items() if value)
+        raise OptionError(f"{given}: a log of a battle is shown here, or as a page with --html FILE")
+    log = battle_log(chosen.game, row)
+    if chosen.html:
+        write_text(chosen.html, filled_page(battle_content(log)))
+        print(f"The page is in {chosen.html}; open it in a browser")
+        return
+    delay = chosen.delay if chosen.delay is not None else DELAY if sys.stdout.isatty() else 0.0
+    for words, picture in battle_texts(log):
+        show(f"{CLEAR if sys.stdout.isatty() else ''}-- {visible(words)}\n\n{picture}\n")
+        time.sleep(delay)
 
 
 def _watch_replay(chosen: _Options, replay: Replay) -> None:

@@ -1,11 +1,11 @@
-"""Recorded games one by one: a table of the games of a set or of a folder of replays, and any of them as a replay."""
+"""Recorded games one by one: a table of the games of a set, of a folder of replays or of logs of battles, and any game as a replay."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,55 +20,13 @@ from ludory.data.shards import MANIFEST, open_shard, read_manifest, shard_file, 
 from ludory.envs.make import make_engine, make_game
 from ludory.errors import DataError, IllegalActionError, OptionError, ReplayError, UnknownIdError
 
+from .game_rows import GameFilter, GamePage, GameRow, Kind, kept_rows
+from .recorded_battles import battle_files, battle_rows
+
 MOST_GAMES, MOST_REPLAYS = 200_000, 1000
 """Games of a set, and replays of a folder, that are listed."""
 TOLERANCE = 1e-3
 """Largest difference of a return, computed again, from the recorded one, which is rounded to float32."""
-Sort = Literal["row", "score", "length"]
-
-
-class GameRow(NamedTuple):
-    """One recorded game."""
-
-    row: int
-    """Its place in the set, or in the list of the folder's replays."""
-    name: str
-    """Id of the game in the set, or name of the replay's file."""
-    game: str
-    agents: tuple[str, ...]
-    """By seat; empty if unknown."""
-    returns: tuple[float, ...]
-    """By seat."""
-    moves: int
-    """Moves of a game in turns, steps of a game in which all move at once."""
-    finished: bool
-
-
-class GameFilter(NamedTuple):
-    """Which games to list, and in which order."""
-
-    agent: str = ""
-    """Part of the name of an agent, in any seat."""
-    seat: int = 0
-    """Whose return is the score."""
-    low: float | None = None
-    """Least score."""
-    high: float | None = None
-    """Largest score."""
-    shortest: int | None = None
-    longest: int | None = None
-    sort: Sort = "row"
-    descending: bool = False
-
-
-class GamePage(NamedTuple):
-    """Some of the games that a filter keeps."""
-
-    rows: list[GameRow]
-    found: int
-    """Games that the filter keeps."""
-    total: int
-    """Games of the set."""
 
 
 class RecordedGames(NamedTuple):
@@ -102,18 +60,36 @@ def is_replay(file: str | Path) -> bool:
         return False
 
 
-def list_games(folder: str | Path, chosen: GameFilter | None = None, first: int = 0, count: int = 50) -> GamePage:
-    """The games of a set, or of a folder of replays, that a filter keeps: `count` of them from `first` on.
+def kinds_of(place: str | Path) -> list[Kind]:
+    """What lies directly in a folder, or what a file is: a set of recorded games, or replays and logs of battles."""
+    if is_recording(place):
+        return ["set"]
+    found: list[Kind] = ["replays"] if any(map(is_replay, Path(place).glob("*.json"))) else []
+    return [*found, "battles"] if battle_files(place) else found
+
+
+def list_games(
+    place: str | Path, chosen: GameFilter | None = None, first: int = 0, count: int = 50, kind: Kind | None = None
+) -> GamePage:
+    """The recorded games of a folder that a filter keeps: `count` of them from `first` on.
+
+    Args:
+        place: a set, a folder with replays, or a folder or file with logs of battles.
+        chosen: the filter; None keeps all.
+        first: number of games left out at the beginning.
+        count: most games of the page.
+        kind: what to list of a folder that has both replays and logs; None: the replays, if there are any.
 
     Raises:
         DataError: the set cannot be read.
         OptionError: the filter names a seat that the game does not have.
     """
-    chosen = chosen or GameFilter()
-    if not is_recording(folder):
-        kept, total = _kept_replays(folder, chosen)
-        return GamePage(kept[first : first + count], len(kept), total)
-    table = game_table(folder)
+    chosen, kind = chosen or GameFilter(), kind or next(iter(kinds_of(place)), "replays")
+    if kind != "set":
+        rows = battle_rows(place) if kind == "battles" else _replay_rows(place)
+        kept = kept_rows(rows, chosen)
+        return GamePage(kept[first : first + count], len(kept), len(rows))
+    table = game_table(place)
     order = _kept_games(table, chosen)
     return GamePage([_row(table, int(k)) for k in order[first : first + count]], len(order), len(table.games))
 
@@ -142,27 +118,12 @@ def _row(table: RecordedGames, k: int) -> GameRow:
     return GameRow(k, str(table.games[k]), table.header.game, table.header.agents, returns, *made)
 
 
-def _kept_replays(folder: str | Path, chosen: GameFilter) -> tuple[list[GameRow], int]:
-    """Replays that the filter keeps, in its order, and the number of all."""
-    rows = [
+def _replay_rows(folder: str | Path) -> list[GameRow]:
+    return [
         GameRow(k, file.name, replay.game, replay.agents, replay.returns, len(replay.moves), replay.finished)
         for k, file in enumerate(replay_files(folder))
         if (replay := _replay(file))
     ]
-    kept = [
-        one
-        for one in rows
-        if chosen.seat < len(one.returns)
-        and _within(one.returns[chosen.seat], chosen.low, chosen.high)
-        and _within(one.moves, chosen.shortest, chosen.longest)
-        and any(chosen.agent.lower() in name.lower() for name in one.agents)
-    ]
-    keys = {"row": lambda one: one.row, "score": lambda one: one.returns[chosen.seat], "length": lambda one: one.moves}
-    return sorted(kept, key=keys[chosen.sort], reverse=chosen.descending), len(rows)
-
-
-def _within(value: float, low: float | None, high: float | None) -> bool:
-    return (low is None or value >= low) and (high is None or value <= high)
 
 
 def replay_files(folder: str | Path) -> list[Path]:

@@ -90,14 +90,22 @@ def replay_content(
 def filled_page(content: dict[str, Any]) -> str:
     """The page to step through pictures; content: JSON values as in `replay_html`."""
     data = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")  # no text may end the script element
-    page = resources.files(__package__).joinpath("replay.html").read_text(encoding="utf-8")
-    page = page.replace("{{style}}", page_style()).replace("{{player}}", player_script())
-    return page.replace(PLACEHOLDER, data)
+    page = _file("replay.html").replace("{{style}}", page_style()).replace("{{body}}", player_markup())
+    return page.replace("{{player}}", player_script()).replace(PLACEHOLDER, data)
+
+
+def player_markup() -> str:
+    """The elements that the script fills, as HTML: picture, buttons, moves."""
+    return _file("player.html")
 
 
 def player_script() -> str:
     """The script that steps through the positions."""
-    return resources.files(__package__).joinpath("player.js").read_text(encoding="utf-8")
+    return _file("player.js")
+
+
+def _file(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def framed_page(page: str, height: int = 720) -> str:

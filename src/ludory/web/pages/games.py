@@ -14,7 +14,7 @@ from ludory.errors import OptionError
 from .runs import age
 
 if TYPE_CHECKING:
-    from ludory.data.viewing.recorded_games import GameFilter
+    from ludory.data.viewing.game_rows import GameFilter
 
 SORTS = (("row", "as recorded"), ("score", "score"), ("length", "length"))
 
@@ -61,7 +61,7 @@ def read_filter(query: Any) -> GameFilter:
     Raises:
         OptionError: a field is no number, or the order is unknown.
     """
-    from ludory.data.viewing.recorded_games import GameFilter
+    from ludory.data.viewing.game_rows import GameFilter
 
     sort = query.get("sort", "row")
     if sort not in dict(SORTS):

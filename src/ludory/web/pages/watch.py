@@ -20,6 +20,7 @@ from .choices import read_agent
 from .starting import open_when_ready
 
 MOST_SEED = 10**9
+BACK = ("/games", "Recorded games")
 MOST_PICTURES = 2_000
 """Pictures of a page; of longer games it shows only the view of everything."""
 
@@ -64,12 +65,28 @@ def let_play(request: Request, form: dict[str, str]) -> Response:
 
 
 def watch(request: Request) -> Response:
-    """The page."""
-    opened = opened_game(request)
-    content = _content(opened)
+    """The page of a game, or of a log of a battle."""
+    from ludory.data.viewing.replay_page import player_markup
+
+    if request.path_params["id"].startswith("b-"):
+        content, links = _battle(request), [BACK]
+    else:
+        opened = opened_game(request)
+        content, links = _content(opened), [(f"/analyse/{opened.id}", "Analyse")]
+        if opened.address:
+            links.append((opened.address, "The table") if opened.id.startswith("t-") else BACK)
     data = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")  # no text may end the script element
-    page: Response = request.app.state.ludory.render(request, "watch.html", opened=opened, content=content, data=data)
+    page: Response = request.app.state.ludory.render(
+        request, "watch.html", content=content, links=links, player=player_markup(), data=data
+    )
     return page
+
+
+def _battle(request: Request) -> dict[str, Any]:
+    from ludory.data.viewing.battle_page import battle_content
+    from ludory.web.recorded import find_battle
+
+    return battle_content(find_battle(request.app.state.ludory.settings, request.path_params["id"]))
 
 
 def positions(request: Request) -> Response:
