@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,14 @@ def _cfr(game: str, iterations: int) -> PretrainedRecipe:
     return PretrainedRecipe(TunedSettings(game, "random", iterations, 1, {}), "cfr", exact=True)
 
 
-def _tuned(game: str, rival: str, *also: str, timesteps: int = 0, **settings: Any) -> PretrainedRecipe:
+def _tuned(
+    game: str,
+    rival: str,
+    *also: str,
+    timesteps: int = 0,
+    options: Mapping[str, Any] = MappingProxyType({}),
+    **settings: Any,
+) -> PretrainedRecipe:
     """PPO with the tuned settings of a game and changes to them.
 
     Args:
@@ -95,11 +103,19 @@ def _tuned(game: str, rival: str, *also: str, timesteps: int = 0, **settings: An
         rival: of the card's score.
         *also: more rivals.
         timesteps: of the training; 0: as tuned.
+        options: of the game, beside tuned ones.
         **settings: fields of the config that differ.
     """
     tuned = tuned_games("ppo")[game]
-    changed = {"settings": {**tuned.settings, **settings}, "timesteps": timesteps or tuned.timesteps, "reached": None}
-    return PretrainedRecipe(replace(tuned, baseline=rival, **changed), also=also)
+    changed = replace(
+        tuned,
+        baseline=rival,
+        timesteps=timesteps or tuned.timesteps,
+        options={**tuned.options, **options},
+        settings={**tuned.settings, **settings},
+        reached=None,
+    )
+    return PretrainedRecipe(changed, also=also)
 
 
 RECIPES: dict[str, PretrainedRecipe] = {
@@ -119,6 +135,10 @@ RECIPES: dict[str, PretrainedRecipe] = {
     "tic_tac_toe/ppo": _tuned("TicTacToe-v0", "mcts(simulations=100)", "random", timesteps=1_500_000),
     "kuhn/cfr": _cfr("KuhnPoker-v0", 2000),
     "leduc/cfr": _cfr("LeducPoker-v0", 2000),
+    "sokoban/ppo": replace(
+        _tuned("Sokoban-v0", "sokoban/solver", "random", options={"split": "train"}, timesteps=1_000_000),
+        scored_in={"split": "test"},
+    ),
     "frozen_lake/ppo": _tuned("FrozenLakeFirm-v0", "frozen_lake/optimum", "random", timesteps=1_000_000),
 }
 
