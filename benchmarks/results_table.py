@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ludory.atomic import atomic_file
 from ludory.benchmarks.arena.league import exploitability, percent
+from ludory.benchmarks.hanabi.cross_play import with_others
 from ludory.benchmarks.texas42.speed import rows as speed_rows
 from ludory.benchmarks.text_games.spa_tiny import SOKOBAN, game_of
 from ludory.benchmarks.web_server import web_figures
@@ -59,8 +60,14 @@ def _cores_rows(report: Report) -> Rows:
 
 
 def _learning_rows(report: Report) -> Rows:
-    evaluation = report["evaluation"]
-    agent, ahead = evaluation["agent"], evaluation["ahead"]
+    for clone in report.get("clones", ()):
+        trained = (
+            f"{clone['decisions'] / 1e6:.0f} M decisions of `{report['bot']}`, {clone['cpu_seconds'] / 60:.0f} CPU-min"
+        )
+        told = f"`{report['policy']}`, {report['observation']}, {trained}"
+        yield _learnt(report, "bc --stream", clone["seed"], clone["evaluation"], told)
+    if "clones" in report:
+        return
     if report["benchmark"] == "hanabi-bc":
         name, accuracy = "bc", report["held_out"]["accuracy"]
         trained = f"{report['games']:,} games of `{report['bot']}`, held-out accuracy {accuracy:.1%}"
@@ -68,17 +75,40 @@ def _learning_rows(report: Report) -> Rows:
         minutes = sum(stage["minutes"] for stage in report["stages"])
         steps = sum(stage["timesteps"] for stage in report["stages"])
         seen = report.get("observation", "card_knowledge")
-        name, trained = f"ppo, {seen}", f"{minutes:.0f} min, {steps / 1e6:.0f} M decisions"
+        start = "from a clone, " if report.get("init_from") else ""
+        name, trained = f"ppo, {seen}", f"{start}{minutes:.0f} CPU-min, {steps / 1e6:.0f} M decisions"
+    yield _learnt(report, name, report["seed"], report["evaluation"], trained)
+
+
+def _learnt(report: Report, name: str, seed: int, evaluation: Report, trained: str) -> tuple[str, ...]:
+    agent, ahead = evaluation["agent"], evaluation["ahead"]
+    beside = next(key for key in evaluation if "/" in key)
     games = f"({evaluation['games']} games, decks {evaluation['decks_seed']})"
-    yield (
-        f"`{name}`, seed {report['seed']}, {report['benchmark']}",
+    return (
+        f"`{name}`, seed {seed}, {report['benchmark']}",
         f"`{report['game']}`",
         f"{agent['mean']:.2f} +- {agent['stderr']:.2f} {games}",
         f"{agent['bomb']:.1%}",
         f"{agent['perfect']:.1%}",
-        f"{ahead['mean']:+.2f} +- {ahead['stderr']:.2f}",
+        f"{ahead['mean']:+.2f} +- {ahead['stderr']:.2f} to `{beside}`",
         trained,
     )
+
+
+def _cross_play_rows(report: Report) -> Rows:
+    scores = report["scores"]
+    for name in report["agents"]:
+        others = [other for other in report["agents"] if other != name]
+        worst = min(others, key=lambda other: scores[name][other]["mean"] + scores[other][name]["mean"])
+        low = (scores[name][worst]["mean"] + scores[worst][name]["mean"]) / 2
+        own = scores[name][name]
+        yield (
+            f"`{name}`",
+            f"{own['mean']:.2f} ± {own['stderr']:.2f}",
+            f"{with_others(scores, name):.2f}",
+            f"{low:.2f} with `{worst}`",
+            f"{report['games']:,} games of each pair, decks {report['decks_seed']}",
+        )
 
 
 def _tuned_rows(report: Report) -> Rows:
@@ -348,9 +378,14 @@ TABLES = (
     ResultsTable("what | Ludory | peer | ratio | machine", ("throughput.json",), _throughput_rows),
     ResultsTable("two cores | 1 thread | 2 threads | ratio | goal | machine, date", ("cores.json",), _cores_rows),
     ResultsTable(
-        "agent | game | score | bomb | perfect | beside `hanabi/iggi` on the same decks | trained | machine, date",
-        ("hanabi-bc-Hanabi*.json", "hanabi-ppo-Hanabi*.json"),
+        "agent | game | score | bomb | perfect | beside a bot on the same decks | trained | machine, date",
+        ("hanabi-bc-Hanabi*.json", "hanabi-stream-*.json", "hanabi-ppo-Hanabi*.json"),
         _learning_rows,
+    ),
+    ResultsTable(
+        "cross-play at Hanabi | with copies of itself | with the others, mean | worst of them | games | machine, date",
+        ("hanabi-cross-play*.json",),
+        _cross_play_rows,
     ),
     ResultsTable(
         "tuned settings | game | mean return ± standard error | beside the baseline | CPU-minutes of one training, and stated | machine, date",
@@ -421,7 +456,7 @@ def _in_short(report: Report, row: Sequence[str]) -> tuple[str, str, str]:
         return f"steps per second, {section}", ours, f"{theirs} ({ratio})"
     if "evaluation" in report:
         name, game, score, *_, ahead, trained = row
-        return f"{name}, {game}, {trained}", score, f"{ahead} to `hanabi/iggi` on the same decks"
+        return f"{name}, {game}, {trained}", score, f"{ahead} on the same decks"
     if "rows" in report:
         who, game, score, ahead, minutes = row
         return f"tuned settings, {who}, {game}, CPU-minutes {minutes}", score, ahead

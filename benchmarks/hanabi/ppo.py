@@ -54,6 +54,12 @@ POLICIES = {"cpu": "mlp", "cuda": "gru(hidden=(512,), memory_size=512)"}
 FINE = {"learning_rate": 3e-4}
 """Changes of the last stage."""
 RIVAL = "hanabi/iggi"
+_FILES = ("init_from", "teacher")
+"""Settings that name a file of one machine."""
+PUBLISHED = {
+    "Hanabi2P-v0": (("IPPO, 1e10 steps [2103.01955]", 24.00), ("IPPO with RNN, 1e10 steps [2511.22581]", 24.48))
+}
+"""What others report of learning without search, with arXiv numbers; drawn into the chart."""
 CURVE_DECKS = 5_000_011
 """Seed of the decks of curves, unlike those of the last evaluation."""
 
@@ -180,13 +186,14 @@ def _seed(options: HanabiPPOOptions, seed: int) -> dict[str, Any]:
             "timesteps_per_second": round(end["timesteps"] / end["seconds"]),
             "options": stage.rules | seen,
             "policy": policy,
-            "settings": settings | stage.changes,
+            "settings": {name: value for name, value in (settings | stage.changes).items() if name not in _FILES},
         }
         for stage, end in zip(plan, done, strict=True)
     ]
     return {
         "game": options.game,
         "observation": options.observation,
+        "init_from": options.init_from.name if options.init_from else None,
         "seed": seed,
         "stages": parts,
         "curve": _joined(curve.points, [stage.name for stage in plan]),
@@ -238,14 +245,18 @@ def _curve_lines(report: Mapping[str, Any]) -> Iterator[str]:
 def chart(report: Mapping[str, Any]) -> str:
     """Scores over decisions and over minutes, a line for each seed."""
     every = [point for curve in report["curves"] for point in curve]
-    upwards = linear_axis("score", 0, max(25.0, *(point["mean"] for point in every)), 6)
+    published = PUBLISHED.get(report["game"], ())
+    highest = max([25.0, *(point["mean"] for point in every)])
+    upwards = linear_axis("score", max(0.0, min(point["mean"] for point in every) // 1 - 1), highest, 6)
     plots = []
     for name, title, unit in (("decisions", "decisions (millions)", 1e6), ("minutes", "CPU minutes of training", 1)):
-        across = linear_axis(title, 0, max(point[name] / unit for point in every), 6, widen=False)
+        longest = max(point[name] / unit for point in every)
+        across = linear_axis(title, 0, longest, 6, widen=False)
         series = [
             Series(f"seed {seed}", [_point(point, point[name] / unit) for point in curve])
             for seed, curve in zip(report["seeds"], report["curves"], strict=True)
         ]
+        series += [Series(who, [Point(x, score, score, score) for x in (0.0, longest)]) for who, score in published]
         plots.append(Plot(across, upwards, series))
     caption = [
         "a bomb scores 0; greedy moves, one network in all seats; bars are 95 % intervals over decks",

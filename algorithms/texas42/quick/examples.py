@@ -80,6 +80,7 @@ class _Watched(Agent):
         return self._agent.initial_memory(rows)
 
     def choose(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
+        assert isinstance(engine, KernelEngine)
         actions = self._agent.choose(engine, seat, rows, memory)
         masks = engine.legal()
         asked = np.flatnonzero(masks[rows].sum(axis=1) > 1)

@@ -1,0 +1,103 @@
+"""Let Hanabi agents play with each other, every pair on the same decks: a team player is worth more than its score with copies of itself.
+
+An agent that learnt with copies of itself has made its partners' conventions its own. What it is worth beside others is in its row and
+its column, outside the diagonal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from ludory.agents.evaluation.cross_play import cross_play
+from ludory.benchmarks.harness.benchmark import Result, benchmark
+from ludory.benchmarks.harness.options import Count, Natural
+from ludory.charts.heat_map import Cell, heat_map
+from ludory.errors import OptionError
+
+BEST_SCORE = 25
+"""Of the full game, for the colours of the chart."""
+
+
+@dataclass(frozen=True, slots=True)
+class HanabiCrossPlayOptions:
+    """Options of `ludory bench hanabi-cross-play`."""
+
+    game: str = "Hanabi2P-v0"
+    """Id of a Hanabi."""
+    agents: tuple[str, ...] = ("hanabi/iggi", "hanabi/piers", "hanabi/smartbot", "hanabi/ppo")
+    """Agents or checkpoints, each as SPEC or as NAME=SPEC."""
+    games: Count = 2000
+    """Of each ordered pair: the first sits in seat 0."""
+    decks: Natural = 6_000_047
+    """Seed of the decks, on which nothing was trained and no setting was chosen."""
+    out: Path = Path("runs/hanabi-cross-play.json")
+    """JSON file of the result; the chart lies beside it."""
+
+
+@benchmark("hanabi-cross-play")
+def run(options: HanabiCrossPlayOptions) -> Result:
+    """Play all ordered pairs.
+
+    Raises:
+        OptionError: fewer than two agents, or two of the same name.
+    """
+    named = dict(_named(one) for one in options.agents)
+    if len(named) < max(2, len(options.agents)):
+        raise OptionError(
+            f"--agents {' '.join(options.agents)}: give two or more of different names, or tell them apart with NAME=SPEC"
+        )
+    names = list(named)
+    found = cross_play(list(named.values()), options.game, games=options.games, seed=options.decks).estimates()
+    scores = {
+        row: {
+            column: {"mean": float(cell.mean), "stderr": float(cell.stderr)}
+            for column, cell in zip(names, line, strict=True)
+        }
+        for row, line in zip(names, found, strict=True)
+    }
+    report = {
+        "game": options.game,
+        "games": options.games,
+        "decks_seed": options.decks,
+        "convention": "a bomb scores 0; greedy moves; the row's agent sits in seat 0",
+        "agents": names,
+        "scores": scores,
+    }
+    return Result(options.out, report, _shown, chart)
+
+
+def _named(text: str) -> tuple[str, str]:
+    """Name and spec; by default a checkpoint is called by its file, another agent by its spec."""
+    head, sign, spec = text.partition("=")
+    if sign and "(" not in head:
+        return head, spec
+    return (Path(text).stem if Path(text).exists() else text), text
+
+
+def with_others(scores: Mapping[str, Mapping[str, Mapping[str, float]]], name: str) -> float:
+    """Mean score of an agent beside each of the others, in both seats."""
+    return mean(mean((scores[name][other]["mean"], scores[other][name]["mean"])) for other in scores if other != name)
+
+
+def _shown(report: Mapping[str, Any]) -> Iterator[Any]:
+    names, scores = report["agents"], report["scores"]
+    yield f"{report['game']}: {report['games']:,} games of each pair, decks {report['decks_seed']}"
+    for name in names:
+        line = "  ".join(f"{scores[name][other]['mean']:5.2f}" for other in names)
+        yield f"{name:24} {line}   with others {with_others(scores, name):5.2f}"
+
+
+def chart(report: Mapping[str, Any]) -> str:
+    """The scores of all pairs."""
+    scores = report["scores"]
+
+    def cell(home: str, away: str) -> Cell:
+        one = scores[home][away]
+        tip = f"{home} in seat 0, {away} in seat 1: {one['mean']:.2f} +- {one['stderr']:.2f}"
+        return Cell(one["mean"] / BEST_SCORE, tip, words=f"{one['mean']:.1f}")
+
+    return heat_map(f"{report['game']}: score of each pair", report["agents"], cell)

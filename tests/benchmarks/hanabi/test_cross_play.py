@@ -1,0 +1,35 @@
+"""`ludory bench hanabi-cross-play` on a small Hanabi."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ludory.agents.evaluation.evaluate import evaluate
+from ludory.benchmarks.hanabi.cross_play import run, with_others
+from ludory.errors import OptionError
+
+SMALL = ["--game", "HanabiTiny2P-v0", "--games", "60", "--decks", "5"]
+
+
+def test_every_pair_is_played_on_the_same_decks(tmp_path, capsys) -> None:
+    file = tmp_path / "pairs.json"
+    assert run([*SMALL, "--agents", "hanabi/iggi", "lucky=random(seed=1)", "--out", str(file)]) == 0
+    report = json.loads(file.read_text())
+    assert report["agents"] == ["hanabi/iggi", "lucky"]
+    scores = report["scores"]
+    alone = evaluate(["hanabi/iggi"], "HanabiTiny2P-v0", games=60, seed=5)
+    mixed = evaluate(["hanabi/iggi", "random(seed=1)"], "HanabiTiny2P-v0", games=60, seed=5)
+    assert scores["hanabi/iggi"]["hanabi/iggi"]["mean"] == pytest.approx(float(alone.mean))
+    assert scores["hanabi/iggi"]["lucky"]["mean"] == pytest.approx(float(mixed.mean))
+    beside = (scores["hanabi/iggi"]["lucky"]["mean"] + scores["lucky"]["hanabi/iggi"]["mean"]) / 2
+    assert with_others(scores, "lucky") == with_others(scores, "hanabi/iggi") == pytest.approx(beside)
+    assert file.with_suffix(".svg").read_text().count("lucky") >= 2
+    assert f"with others {beside:5.2f}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("agents", [["random"], ["random", "random"]])
+def test_agents_are_told_apart(agents) -> None:
+    with pytest.raises(OptionError, match="NAME=SPEC"):
+        run([*SMALL, "--agents", *agents])
