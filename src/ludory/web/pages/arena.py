@@ -17,6 +17,7 @@ from ludory.web.safety import with_form
 from ludory.web.slices import Refinement, event_stream
 
 from .choices import read_agent
+from .starting import answer_when_ready, when_ready
 
 MOST_SEED = 10**9
 FIELDS = ("game", "first", "second", "seed")
@@ -73,8 +74,12 @@ def begin(request: Request, form: dict[str, str]) -> Response:
     from ludory.web.duel import check_duel
 
     typed = {name: form.get(name, "").strip()[:300] for name in FIELDS}
-    check_duel(_question(request, typed))
-    return RedirectResponse(f"/arena/{_kept(request).add(json.dumps(typed))}", 303)
+
+    def kept() -> Response:
+        check_duel(_question(request, typed))
+        return RedirectResponse(f"/arena/{_kept(request).add(json.dumps(typed))}", 303)
+
+    return answer_when_ready(request, typed["game"], kept)
 
 
 def duel(request: Request) -> Response:
@@ -116,6 +121,6 @@ async def live(request: Request) -> Response:
 routes = [
     Route("/arena", start),
     Route("/arena", with_form(begin), methods=["POST"]),
-    Route("/arena/{id}", duel),
+    Route("/arena/{id}", when_ready(duel)),
     Route("/arena/{id}/live", live),
 ]

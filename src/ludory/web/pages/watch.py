@@ -17,7 +17,7 @@ from ludory.web.safety import with_form
 
 from .analyse import opened_game
 from .choices import read_agent
-from .starting import open_when_ready
+from .starting import open_when_ready, when_ready
 
 MOST_SEED = 10**9
 BACK = ("/games", "Recorded games")
@@ -122,6 +122,6 @@ routes = [
     Route("/watch", start),
     Route("/watch", with_form(let_play), methods=["POST"]),
     Route("/watch/player.js", player),
-    Route("/watch/{id}", watch),
+    Route("/watch/{id}", when_ready(watch)),
     Route("/watch/{id}/positions", positions),
 ]
