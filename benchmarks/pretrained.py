@@ -48,6 +48,8 @@ class PretrainedRecipe:
     """More rivals to score it with."""
     scored_in: Mapping[str, Any] = field(default_factory=dict)
     """Options of the games of the score that differ from the training's."""
+    draws: bool = False
+    """The network draws its actions unless told otherwise: the most probable ones can run in circles."""
     exact: bool = False
     """Also compute the exploitability, where a game's tree is small."""
 
@@ -138,6 +140,7 @@ RECIPES: dict[str, PretrainedRecipe] = {
     "sokoban/ppo": replace(
         _tuned("Sokoban-v0", "sokoban/solver", "random", options={"split": "train"}, timesteps=1_000_000),
         scored_in={"split": "test"},
+        draws=True,
     ),
     "frozen_lake/ppo": _tuned("FrozenLakeFirm-v0", "frozen_lake/optimum", "random", timesteps=1_000_000),
 }
@@ -181,12 +184,13 @@ def run(options: PretrainedOptions) -> Result:
     file = weights_file(options.agent, options.out)
     pack(model, file)
     game = make_game(recipe.settings.game, **{**recipe.settings.options, **recipe.scored_in})
-    agent = load_pretrained(game, options.agent, file)
+    agent = load_pretrained(game, options.agent, file, False if recipe.draws else None)
     first, *more = (score_with(agent, rival, game, options.games, options.deals) for rival in recipe.rivals)
     card = {
         "agent": options.agent,
         "command": command,
         **_described(file),
+        "draws": recipe.draws,
         "score": first,
         "more_scores": more,
         "exploitability": exploitability(agent, game).exploitability if recipe.exact else None,
