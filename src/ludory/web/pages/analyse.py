@@ -20,7 +20,6 @@ from .choices import read_agent
 from .starting import answer_when_ready, when_ready
 from .table import own_seats
 
-MOST_SEED = 2**63 - 1
 GRAPH_MISTAKES = 5
 MOST_ASKED = 4
 """Further agents that are asked for advice."""

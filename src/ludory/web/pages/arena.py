@@ -11,15 +11,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from ludory.errors import OptionError
 from ludory.web.kept import KeptTexts
 from ludory.web.safety import with_form
 from ludory.web.slices import Refinement, event_stream
 
-from .choices import read_agent
+from .choices import read_agent, read_seed
 from .starting import answer_when_ready, when_ready
 
-MOST_SEED = 10**9
 FIELDS = ("game", "first", "second", "seed")
 DEFAULTS = {"game": "Hanabi2P-v0", "first": "hanabi/smartbot", "second": "hanabi/piers", "seed": "0"}
 
@@ -38,11 +36,9 @@ def _question(request: Request, typed: Mapping[str, str]) -> Any:
     """
     from ludory.web.duel import DuelQuestion
 
-    runs, seed = request.app.state.ludory.settings.runs, typed["seed"] or "0"
-    if not (seed.isascii() and seed.isdecimal() and int(seed[:10]) <= MOST_SEED):
-        raise OptionError(f"seed={seed[:20]!r}: must be a number from 0 to {MOST_SEED}")
+    runs = request.app.state.ludory.settings.runs
     first, second = (read_agent(typed[name], runs) for name in ("first", "second"))
-    return DuelQuestion(typed["game"], first, second, int(seed))
+    return DuelQuestion(typed["game"], first, second, read_seed(typed["seed"] or "0"))
 
 
 def _duel(request: Request) -> tuple[Any, dict[str, str]]:

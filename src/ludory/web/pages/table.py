@@ -12,11 +12,11 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ludory.errors import OptionError
-from ludory.web.pages.choices import read_agent
+from ludory.web.pages.choices import MOST_SEED, read_agent
 from ludory.web.safety import same_secret, with_form
 from ludory.web.tables import GameTable
 
-from .home import MOST_SEED, PERSON_COOKIE, known_person
+from .home import PERSON_COOKIE, known_person
 from .starting import when_ready
 
 if TYPE_CHECKING:
