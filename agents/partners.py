@@ -7,6 +7,8 @@ DEFAULT_PARTNERS = {
     "Arena": "arena/rusher",
     "Tic-tac-toe": "mcts",
     "Connect Four": "mcts",
+    "Kuhn poker": "kuhn/cfr",
+    "Leduc poker": "leduc/cfr",
     "Texas 42 play": "texas42/pimc",
     "Texas 42": "texas42/bidder",
     "pokemon": "pokemon/simple-heuristics",

@@ -5,82 +5,145 @@ The same command makes the same agent again. Weights are rounded to 16 bits befo
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import torch
 
+from ludory.agents.agent import Agent
 from ludory.agents.evaluation.evaluate import evaluate
-from ludory.agents.evaluation.evaluation_result import EvaluationResult, paired_difference
-from ludory.agents.make import make_agent
+from ludory.agents.evaluation.evaluation_result import estimate
+from ludory.agents.evaluation.exploitability import exploitability
+from ludory.agents.pretrained.agent import load_pretrained
 from ludory.agents.pretrained.cards import FOLDER, card_file, weights_file
+from ludory.algorithms.cfr import CFR
 from ludory.algorithms.learner import Learner
 from ludory.algorithms.make import load, make_algorithm
 from ludory.algorithms.running.interrupt import raise_interrupt
 from ludory.algorithms.running.train_to_file import train_to_file
+from ludory.algorithms.tuned.settings import TrainingStage, TunedSettings, tuned_games
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count, Natural
 from ludory.checkpoints.checkpoint import read_checkpoint, read_header, write_checkpoint
+from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
-
-
-@dataclass(frozen=True, slots=True)
-class RecipeStage:
-    """A part of a training, which starts from the network of the part before it."""
-
-    name: str
-    timesteps: int
-    config: Mapping[str, Any]
-    """Options of the algorithm that differ from the recipe's."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of the game that differ from the recipe's."""
+from ludory.plugins import algorithms
 
 
 @dataclass(frozen=True, slots=True)
 class PretrainedRecipe:
     """How an agent that ships is trained and scored."""
 
-    game: str
-    options: Mapping[str, Any]
-    """Options of the game, such as the observation."""
-    algorithm: str
-    policy: str
-    config: Mapping[str, Any]
-    stages: tuple[RecipeStage, ...]
-    rival: str
-    """Agent scored beside it, on the same deals."""
-    others: str | None = None
-    """Agent in the other seats while either of them is scored; None: copies of the scored agent."""
+    settings: TunedSettings
+    """Game, network, settings and stages of the training; its baseline is the rival of the card's score."""
+    algorithm: str = "ppo"
+    also: tuple[str, ...] = ()
+    """More rivals to score it with."""
+    scored_in: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the games of the score that differ from the training's."""
+    draws: bool = False
+    """The network draws its actions unless told otherwise: the most probable ones can run in circles."""
+    exact: bool = False
+    """Also compute the exploitability, where a game's tree is small."""
+
+    @property
+    def rivals(self) -> tuple[str, ...]:
+        """The agents that it is scored with; the card's score first."""
+        return (self.settings.baseline, *self.also)
 
 
 # A bomb costs all points, and a beginner's games nearly all end with one. Playing cards is learnt first where a bomb keeps them.
-_HANABI = PretrainedRecipe(
+_HANABI = TunedSettings(
     game="Hanabi2P-v0",
     options={"observation": "tactical"},
-    algorithm="ppo",
+    baseline="hanabi/iggi",
+    timesteps=27_000_000,
+    cpu_minutes=20,
     policy="mlp",
-    config={"num_envs": 1024, "n_steps": 32, "batch_size": 4096, "n_epochs": 2, "gamma": 0.999, "hidden": (192, 128)},
+    settings={"num_envs": 1024, "n_steps": 32, "batch_size": 4096, "n_epochs": 2, "gamma": 0.999, "hidden": (192, 128)},
     stages=(
-        RecipeStage(
+        TrainingStage(
             "keep",
-            13_000_000,
-            {"learning_rate": 1e-3, "final_learning_rate": 5e-4, "ent_coef": 0.02, "final_ent_coef": 0.01},
+            13 / 27,
             {"bomb": "keep"},
+            {"learning_rate": 1e-3, "final_learning_rate": 5e-4, "ent_coef": 0.02, "final_ent_coef": 0.01},
         ),
-        RecipeStage(
+        TrainingStage(
             "zero",
-            14_000_000,
+            14 / 27,
+            {},
             {"learning_rate": 8e-4, "final_learning_rate": 5e-5, "ent_coef": 0.01, "final_ent_coef": 0.001},
         ),
     ),
-    rival="hanabi/iggi",
 )
 
-RECIPES: dict[str, PretrainedRecipe] = {"hanabi/ppo": _HANABI}
+
+def _cfr(game: str, iterations: int) -> PretrainedRecipe:
+    """An equilibrium as a table, which is better than any network where the whole tree fits into memory."""
+    return PretrainedRecipe(TunedSettings(game, "random", iterations, 1, {}), "cfr", exact=True)
+
+
+def _tuned(
+    game: str,
+    rival: str,
+    *also: str,
+    timesteps: int = 0,
+    options: Mapping[str, Any] = MappingProxyType({}),
+    **settings: Any,
+) -> PretrainedRecipe:
+    """PPO with the tuned settings of a game and changes to them.
+
+    Args:
+        game: id.
+        rival: of the card's score.
+        *also: more rivals.
+        timesteps: of the training; 0: as tuned.
+        options: of the game, beside tuned ones.
+        **settings: fields of the config that differ.
+    """
+    tuned = tuned_games("ppo")[game]
+    changed = replace(
+        tuned,
+        baseline=rival,
+        timesteps=timesteps or tuned.timesteps,
+        options={**tuned.options, **options},
+        settings={**tuned.settings, **settings},
+        reached=None,
+    )
+    return PretrainedRecipe(changed, also=also)
+
+
+RECIPES: dict[str, PretrainedRecipe] = {
+    "hanabi/ppo": PretrainedRecipe(_HANABI),
+    "hanabi_tiny/ppo": _tuned("HanabiTiny2P-v0", "hanabi/smartbot", timesteps=1_000_000),
+    "connect_four/ppo": _tuned(
+        "ConnectFour-v0",
+        "mcts(simulations=25)",
+        "random",
+        timesteps=3_000_000,
+        hidden=(256, 128),
+        learning_rate=7.8e-4,
+        ent_coef=0.03,
+        final_ent_coef=0.015,
+        symmetry_augmentation=True,
+    ),
+    "tic_tac_toe/ppo": _tuned("TicTacToe-v0", "mcts(simulations=100)", "random", timesteps=1_500_000),
+    "kuhn/cfr": _cfr("KuhnPoker-v0", 2000),
+    "leduc/cfr": _cfr("LeducPoker-v0", 2000),
+    "sokoban/ppo": replace(
+        _tuned("Sokoban-v0", "sokoban/solver", "random", options={"split": "train"}, timesteps=1_000_000),
+        scored_in={"split": "test"},
+        draws=True,
+    ),
+    "frozen_lake/ppo": _tuned("FrozenLakeFirm-v0", "frozen_lake/optimum", "random", timesteps=1_000_000),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +183,17 @@ def run(options: PretrainedOptions) -> Result:
         model, command = options.checkpoint, str(options.made_by)
     file = weights_file(options.agent, options.out)
     pack(model, file)
+    game = make_game(recipe.settings.game, **{**recipe.settings.options, **recipe.scored_in})
+    agent = load_pretrained(game, options.agent, file, False if recipe.draws else None)
+    first, *more = (score_with(agent, rival, game, options.games, options.deals) for rival in recipe.rivals)
     card = {
         "agent": options.agent,
         "command": command,
         **_described(file),
-        "score": _scores(recipe, file, options),
+        "draws": recipe.draws,
+        "score": first,
+        "more_scores": more,
+        "exploitability": exploitability(agent, game).exploitability if recipe.exact else None,
         "size": file.stat().st_size,
     }
     return Result(card_file(options.agent, options.out), card, _shown)
@@ -133,40 +202,50 @@ def run(options: PretrainedOptions) -> Result:
 def _train(recipe: PretrainedRecipe, options: PretrainedOptions) -> Path:
     """The file of the last stage's model; finished stages are not trained again."""
     before: Path | None = None
-    for stage in recipe.stages:
+    for stage in recipe.settings.parts:
         file = options.work / f"{options.agent.replace('/', '-')}-seed{options.seed}-{stage.name}.ludory"
         model = _stage_model(recipe, stage, options.seed, before, file)
-        if received := train_to_file(model, stage.timesteps, file, progress_bar=True):
+        if received := train_to_file(model, round(recipe.settings.timesteps * stage.share), file, progress_bar=True):
             raise_interrupt(received)
         before = file
     assert before is not None
     return before
 
 
-def _stage_model(recipe: PretrainedRecipe, stage: RecipeStage, seed: int, before: Path | None, file: Path) -> Learner:
+def _stage_model(recipe: PretrainedRecipe, stage: TrainingStage, seed: int, before: Path | None, file: Path) -> Learner:
     """A new model, or that of `file`.
 
     Raises:
         OptionError: `file` was trained with other settings.
     """
-    game = make_game(recipe.game, **{**recipe.options, **stage.options})
-    config = {**recipe.config, **stage.config, "seed": seed}
-    new = make_algorithm(recipe.algorithm, game, recipe.policy, **config, init_from=before and str(before))
+    settings = recipe.settings
+    game = make_game(settings.game, **{**settings.options, **stage.options})
+    config = {**settings.settings, **stage.settings}
+    if "seed" in {field.name for field in dataclasses.fields(algorithms.load(recipe.algorithm).config_class)}:
+        config |= {"seed": seed, "init_from": before and str(before)}
+    new = make_algorithm(recipe.algorithm, game, settings.policy, **config)
     if not file.exists():
         return new
     kept = load(file)
-    if replace(kept.config, init_from=None) != replace(new.config, init_from=None):
+    if _compared(kept.config) != _compared(new.config):
         raise OptionError(f"{file}: trained with other settings; remove it, or give another folder with --work")
     return kept
 
 
+def _compared(config: Any) -> dict[str, Any]:
+    return {**dataclasses.asdict(config), "init_from": None}
+
+
 def pack(model: Path, file: Path) -> None:
-    """Write the network of a trained model, with its weights rounded to 16-bit floats.
+    """Write the network or the table of a trained model, rounded to 16-bit floats.
 
     Raises:
         CheckpointError: `model` is unreadable.
         OutputError: the place cannot be written to.
     """
+    if "sums" in read_checkpoint(model).tensors:
+        _pack_table(model, file)
+        return
     with TemporaryDirectory() as folder:
         alone = Path(folder) / file.name
         load(model).save_policy(alone)
@@ -176,44 +255,73 @@ def pack(model: Path, file: Path) -> None:
     write_checkpoint(file, header, halves)
 
 
+def _pack_table(model: Path, file: Path) -> None:
+    """The tables of CFR, each row scaled to at most 1; a row says the same at any scale."""
+    header, tensors = read_checkpoint(model)
+    most = tensors["regrets"].abs().amax(dim=1, keepdim=True)
+    regrets = (tensors["regrets"] / most.where(most > 0, 1)).half()
+    average = torch.from_numpy(CFR.load(model).average).half()
+    write_checkpoint(file, header, tensors | {"regrets": regrets, "sums": average})
+
+
 def _described(file: Path) -> dict[str, Any]:
     header = read_header(file)
     return {
         "game": header["env"]["id"],
         "options": header["env"]["options"],
         "algorithm": header["algorithm"],
-        "policy": header["policy"],
+        "policy": header.get("policy"),
         "config": header["config"],
         "timesteps_of_last_stage": header["num_timesteps"],
-        "seed": header["config"]["seed"],
     }
 
 
-def _scores(recipe: PretrainedRecipe, file: Path, options: PretrainedOptions) -> dict[str, Any]:
-    """Mean returns of the agent and of its rival, each in all seats or with the same others."""
-    game = make_game(recipe.game, **recipe.options)
-    agent = load(file).as_agent()
+def score_with(agent: str | Agent, rival: str, game: Game, games: int, seed: int) -> dict[str, Any]:
+    """Mean returns of an agent and of a rival, and the agent's lead, paired by deal.
 
-    def returns(one: Any) -> EvaluationResult:
-        seats = [one] if recipe.others is None else [one, *[recipe.others] * (game.facts.players - 1)]
-        return evaluate(seats, game, games=options.games, seed=options.deals, rotate=recipe.others is not None)
+    Under a shared reward and in games of one seat each plays all seats of the same deals. Otherwise they play each other: every deal once
+    with the agent as either team, and `by_seat` has the agent's mean return as each of them.
 
-    ours, its = returns(agent), returns(make_agent(recipe.rival, game))
-    ahead = paired_difference(ours, its)
-    figures = {
+    Args:
+        agent: to score.
+        rival: agent in the other team, or on the same deals.
+        game: of one team, or of two.
+        games: number of deals.
+        seed: of the deals.
+    """
+    facts = game.facts
+    teams = facts.teams or tuple(range(facts.players))
+    against = facts.reward != "shared" and facts.players > 1
+    if against:
+        firsts = [teams.index(team) for team in dict.fromkeys(teams)]
+        turns = [
+            evaluate([agent if team == teams[first] else rival for team in teams], game, games, seed).returns
+            for first in firsts
+        ]
+        own = np.stack([returns[:, first] for returns, first in zip(turns, firsts, strict=True)])
+        its = np.stack([returns[:, first] for returns, first in zip(turns, reversed(firsts), strict=True)])
+    else:
+        own, its = (evaluate([one], game, games, seed).returns[:, 0][None] for one in (agent, rival))
+    ours, theirs, ahead = (estimate(values.mean(axis=0)) for values in (own, its, own - its))
+    return {
+        "rival": rival,
+        "against": against,
+        "games": games,
+        "deals_seed": seed,
         "mean": ours.mean,
         "stderr": ours.stderr,
-        "rival_mean": its.mean,
-        "rival_stderr": its.stderr,
+        "rival_mean": theirs.mean,
+        "rival_stderr": theirs.stderr,
         "ahead_mean": ahead.mean,
         "ahead_stderr": ahead.stderr,
+        "by_seat": own.mean(axis=1).tolist(),
     }
-    described = {"games": options.games, "deals_seed": options.deals, "others": recipe.others, "rival": recipe.rival}
-    return described | {name: float(np.ravel(value)[0]) for name, value in figures.items()}  # of the first seat
 
 
 def _shown(report: Mapping[str, Any]) -> Iterator[str]:
-    score = report["score"]
-    yield f"{report['agent']:16} {score['mean']:8.3f} +- {score['stderr']:.3f}  ({score['games']:,} games)"
-    yield f"{score['rival']:16} {score['rival_mean']:8.3f} +- {score['rival_stderr']:.3f}"
-    yield f"{'ahead':16} {score['ahead_mean']:+8.3f} +- {score['ahead_stderr']:.3f}  on the same deals"
+    for score in (report["score"], *report["more_scores"]):
+        yield f"{report['agent']:16} {score['mean']:8.3f} ± {score['stderr']:.3f}  ({score['games']:,} deals; by seat {score['by_seat']})"
+        yield f"{score['rival']:16} {score['rival_mean']:8.3f} ± {score['rival_stderr']:.3f}"
+        yield f"{'ahead':16} {score['ahead_mean']:+8.3f} ± {score['ahead_stderr']:.3f}  on the same deals"
+    if report["exploitability"] is not None:
+        yield f"exploitability {report['exploitability']:.2g}"

@@ -17,7 +17,7 @@ _POKEMON_BOTS = "ludory.agents.pokemon.bots:"
 _FROZEN_LAKE = "ludory.envs.frozen_lake:make_game"
 _SUDOKU = "ludory.envs.sudoku:make_game"
 _BENCH = "ludory.benchmarks."
-_PRETRAINED = "ludory.agents.pretrained.agent:PretrainedAgent"
+_PRETRAINED = "ludory.agents.pretrained.agent:make"
 _STYLE = "ludory.agents.arena.bots:make_style"
 _TINY = {"colors": 2, "ranks": 2, "hand_size": 2, "max_information_tokens": 8, "max_life_tokens": 3}
 
@@ -134,6 +134,7 @@ AGENTS = (
     Entry("hanabi/iggi", f"{_HANABI_BOTS}iggi", "Hanabi rule bot: IGGI"),
     Entry("hanabi/piers", f"{_HANABI_BOTS}piers", "Hanabi rule bot: Piers"),
     Entry("hanabi/ppo", _PRETRAINED, "Hanabi for 2: a network trained by PPO", {"agent": "hanabi/ppo"}),
+    Entry("hanabi_tiny/ppo", _PRETRAINED, "tiny Hanabi for 2: a network trained by PPO", {"agent": "hanabi_tiny/ppo"}),
     Entry("hanabi/smartbot", f"{_HANABI_BOTS}smartbot", "Hanabi rule bot: conventions and memory"),
     Entry("sparta", "ludory.agents.search.sparta:make", "search over a rule bot, as in sparta(hanabi/smartbot)"),
     Entry("hanabi/cheatbot", f"{_HANABI_BOTS}cheatbot", "Hanabi ceiling: sees its own hand"),
@@ -144,6 +145,12 @@ AGENTS = (
     Entry("arena/looter", _STYLE, "arena style: lives on crates", {"style": "looter"}),
     Entry("arena/miner", _STYLE, "arena style: gives way, leaves mines", {"style": "miner"}),
     Entry("arena/zone", _STYLE, "arena style: holds the middle", {"style": "zone"}),
+    Entry(
+        "connect_four/ppo", _PRETRAINED, "Connect Four: a network trained by self-play", {"agent": "connect_four/ppo"}
+    ),
+    Entry("tic_tac_toe/ppo", _PRETRAINED, "tic-tac-toe: a network trained by self-play", {"agent": "tic_tac_toe/ppo"}),
+    Entry("kuhn/cfr", _PRETRAINED, "Kuhn poker: an equilibrium, as a table", {"agent": "kuhn/cfr"}),
+    Entry("leduc/cfr", _PRETRAINED, "Leduc poker: an equilibrium, as a table", {"agent": "leduc/cfr"}),
     Entry(
         "texas42/pimc",
         "ludory.agents.texas42.play.pimc:PimcAgent",
@@ -173,10 +180,14 @@ AGENTS = (
         "ludory.agents.puzzles.sokoban_solver:SokobanSolver",
         "Sokoban: plans with the fewest pushes, and among those the fewest actions (max_states=)",
     ),
+    Entry("sokoban/ppo", _PRETRAINED, "Sokoban with one box: a network trained by PPO", {"agent": "sokoban/ppo"}),
     Entry(
         "frozen_lake/optimum",
         "ludory.agents.puzzles.lake_optimum:LakeOptimum",
         "FrozenLake optimum: exact value iteration over the actions left (horizon=)",
+    ),
+    Entry(
+        "frozen_lake/ppo", _PRETRAINED, "FrozenLake on firm ice: a network trained by PPO", {"agent": "frozen_lake/ppo"}
     ),
     Entry("sudoku/solver", "ludory.agents.puzzles.sudoku_solver:SudokuSolver", "Sudoku: fills the solution"),
     Entry("pokemon/random", f"{_POKEMON_BOTS}RandomBot", "Pokémon: uniform over legal actions (gimmick_rate=, seed=)"),

@@ -1,17 +1,56 @@
-"""`PretrainedAgent`: plays by the weights that ship with Ludory, also in games that show its seat another observation."""
+"""`make`: agents by what ships with Ludory, a network or a table; `PretrainedAgent` sees a game as its network was trained."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
+from ludory.agents.agent import Agent
 from ludory.agents.networks.build import policy_of
 from ludory.agents.neural import NeuralAgent, seen_game
+from ludory.agents.tabular import TabularAgent
 from ludory.checkpoints.checkpoint import read_checkpoint
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 
-from .cards import weights_file
+from .cards import read_card, weights_file
+
+
+def make(game: Game, agent: str, deterministic: bool | None = None, seed: int = 0) -> Agent:
+    """The agent that ships under an id.
+
+    Args:
+        game: to play.
+        agent: id of the agent.
+        deterministic: play the most probable action, the lowest id on ties; else draw. None: as the agent was scored, which is the
+            most probable action of most networks, and a draw of an equilibrium.
+        seed: of the draws.
+
+    Raises:
+        OptionError: the agent was trained for another game, or for other rules.
+    """
+    card = read_card(agent)
+    if deterministic is None and card is not None and card.draws:
+        deterministic = False
+    return load_pretrained(game, agent, weights_file(agent), deterministic, seed)
+
+
+def load_pretrained(
+    game: Game, agent: str, file: Path, deterministic: bool | None = None, seed: int = 0
+) -> PretrainedAgent | TabularAgent:
+    """As `make`, from any file of weights or of CFR's tables."""
+    header, tensors = read_checkpoint(file)
+    if "sums" not in tensors:
+        return PretrainedAgent(game, agent, header, tensors, deterministic is not False, seed)
+    _seen_by(game, agent, header)
+    arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+    sums = arrays["sums"].astype("float64")
+    table = sums / sums.sum(axis=1, keepdims=True)
+    return TabularAgent(arrays["seats"], arrays["observations"], table, agent, bool(deterministic), seed)
 
 
 class PretrainedAgent(NeuralAgent):
@@ -23,6 +62,8 @@ class PretrainedAgent(NeuralAgent):
     Args:
         game: to play.
         agent: id of the agent.
+        header: of its file.
+        tensors: of its file.
         deterministic: play the most probable action, the lowest id on ties; else sample.
         seed: of the draws.
 
@@ -30,16 +71,32 @@ class PretrainedAgent(NeuralAgent):
         OptionError: the agent was trained for another game, or for other rules.
     """
 
-    def __init__(self, game: Game, agent: str, deterministic: bool = True, seed: int = 0) -> None:
-        file = weights_file(agent)
-        header, tensors = read_checkpoint(file)
-        learnt = make_game(header["env"]["id"], **header["env"]["options"])
-        seen = seen_game(game, learnt) if game.facts.name == learnt.facts.name else None
-        if seen is None:
-            given: dict[str, Any] = {**game.options}
-            raise OptionError(
-                f"agent {agent!r} plays {learnt.id}; got {game.id or game.name}{f' with {given}' if given else ''}: "
-                f"give the agent of another game (`ludory list agents`), or train one: ludory train ppo --env {game.id or '...'}"
-            )
+    def __init__(
+        self,
+        game: Game,
+        agent: str,
+        header: Mapping[str, Any],
+        tensors: Mapping[str, Tensor],
+        deterministic: bool = True,
+        seed: int = 0,
+    ) -> None:
+        seen = _seen_by(game, agent, header)
         policy = policy_of(agent, header, tensors, seen)
         super().__init__(policy, agent, deterministic, seed, None if seen is game else seen)
+
+
+def _seen_by(game: Game, agent: str, header: Mapping[str, Any]) -> Game:
+    """`game` with the observation that the agent was trained with.
+
+    Raises:
+        OptionError: the agent was trained for another game, or for other rules.
+    """
+    learnt = make_game(header["env"]["id"], **header["env"]["options"])
+    seen = seen_game(game, learnt) if game.facts.name == learnt.facts.name else None
+    if seen is None:
+        given: dict[str, Any] = {**game.options}
+        raise OptionError(
+            f"agent {agent!r} plays {learnt.id}; got {game.id or game.name}{f' with {given}' if given else ''}: "
+            f"give the agent of another game (`ludory list agents`), or train one: ludory train ppo --env {game.id or '...'}"
+        )
+    return seen

@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parent
 
 
 class PretrainedScore(NamedTuple):
-    """Mean return of an agent with its standard error; and that of a rule bot on the same deals."""
+    """Mean return of an agent with its standard error; and that of a rival on the same deals."""
 
     mean: float
     stderr: float
@@ -20,6 +20,8 @@ class PretrainedScore(NamedTuple):
     rival: str
     rival_mean: float
     rival_stderr: float
+    against: bool = False
+    """Whether they played each other, every deal with each of them in each seat."""
 
 
 class PretrainedCard(NamedTuple):
@@ -32,13 +34,30 @@ class PretrainedCard(NamedTuple):
     score: PretrainedScore
     size: int
     """Of the weights in bytes."""
+    more_scores: tuple[PretrainedScore, ...] = ()
+    """With other rivals."""
+    draws: bool = False
+    """Whether the network draws its actions unless told otherwise."""
+    exploitability: float | None = None
+    """Exact; None: not computed."""
 
     def __str__(self) -> str:
-        score = self.score
-        return (
-            f"{score.mean:.2f} +- {score.stderr:.2f} over {score.games:,} games of {self.game} "
-            f"({score.rival}: {score.rival_mean:.2f}), {self.size / 1000:.0f} kB"
+        score, others = self.score, (self.score, *self.more_scores)
+        return ", ".join(
+            [
+                f"{score.mean:.2f} ± {score.stderr:.2f} over {score.games:,} {'deals' if score.against else 'games'} of {self.game} "
+                f"({'; '.join(_beside(one, score.mean) for one in others)})",
+                *([] if self.exploitability is None else [f"exploitability {self.exploitability:.1g}"]),
+                f"{self.size / 1000:.0f} kB",
+            ]
         )
+
+
+def _beside(score: PretrainedScore, first: float) -> str:
+    """A rival and, if it sat at the same table, the agent's return against it where that is not stated already."""
+    if not score.against:
+        return f"{score.rival}: {score.rival_mean:.2f}"
+    return f"against {score.rival}" + ("" if score.mean == first else f": {score.mean:.2f}")
 
 
 def weights_file(agent: str, folder: Path = FOLDER) -> Path:
@@ -74,8 +93,11 @@ def read_card_file(file: Path) -> PretrainedCard:
     """
     try:
         found: dict[str, Any] = read_json(file)
-        score = PretrainedScore(**{name: found["score"][name] for name in PretrainedScore._fields})
-        own = {name: found[name] for name in PretrainedCard._fields if name != "score"}
-        return PretrainedCard(score=score, **own)
+        first, *more = (
+            PretrainedScore(**{name: score[name] for name in PretrainedScore._fields if name in score})
+            for score in (found["score"], *found.get("more_scores", ()))
+        )
+        own = {name: found[name] for name in PretrainedCard._fields if name in found and "score" not in name}
+        return PretrainedCard(score=first, more_scores=tuple(more), **own)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{file}: not the card of a pretrained agent, or damaged ({error!r})") from error

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -25,9 +26,12 @@ from ludory.agents.language.small_model import make_small_model
 from ludory.algorithms.text_ppo.config import PRESETS
 from ludory.algorithms.text_ppo.text_ppo import TextPPO
 from ludory.atomic import atomic_file
+from ludory.envs.game import Game
+from ludory.envs.make import make_game
 from ludory.envs.text.prompts import codec_of
-from ludory.errors import OptionError
+from ludory.errors import LudoryError, OptionError
 from ludory.limits import PositiveFloat, PositiveInt, check_limits
+from ludory.plugins import games
 from ludory.reading import read_json
 
 from .config import EvalConfig, GenerateConfig, SFTConfig, TextConfig
@@ -102,6 +106,11 @@ class TinyConfig:
         for mask in self.ablations:
             if mask not in ABLATIONS:
                 raise OptionError(f"ablations: no mask is called {mask!r}; must be among {', '.join(ABLATIONS)}")
+        if not _has_compact_rooms(make_game(self.env, **self.options)):
+            raise OptionError(
+                f"env={self.env!r}: needs a game with rooms and short texts (the style compact); choose one of "
+                + ", ".join(_suitable_games())
+            )
 
     @property
     def text(self) -> TextConfig:
@@ -123,6 +132,20 @@ class TinyConfig:
             rooms=32,
             samples=4,
         )
+
+
+def _has_compact_rooms(game: Game) -> bool:
+    return game.rooms is not None and game.codec is not None and "compact" in game.codec.styles
+
+
+def _suitable_games() -> list[str]:
+    """Ids of the games that can be used; those that cannot be made without options are left out."""
+    found = []
+    for id in games.ids():
+        with suppress(LudoryError):
+            if _has_compact_rooms(make_game(id)):
+                found.append(id)
+    return found
 
 
 class TinyRun:

@@ -13,6 +13,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from ludory import make_agent, make_game, plugins
+from ludory.agents.pretrained.cards import PretrainedCard, pretrained_agents, read_card
 from ludory.algorithms.tuned.settings import TunedSettings, tuned_algorithms, tuned_games
 from ludory.data.replay import frames, record_replay
 from ludory.envs.game import Game
@@ -184,6 +185,25 @@ class Tuned(MarkdownDirective):
         return table(header, (_tuned_row(name, entry) for name, entry in found))
 
 
+class Pretrained(MarkdownDirective):
+    """`{pretrained}`: the agents that ship, with their scores and the commands that made them."""
+
+    def markdown(self) -> str:
+        """A row for each card."""
+        cards = [card for name in pretrained_agents() if (card := read_card(name))]
+        return table(("agent", "game", "score", "made by"), map(_card_row, cards))
+
+
+def _card_row(card: PretrainedCard) -> tuple[str, str, str, str]:
+    scores = [
+        f"{one.mean:.2f} ± {one.stderr:.2f} "
+        + (f"against {code(one.rival)}" if one.against else f"({code(one.rival)}: {one.rival_mean:.2f})")
+        for one in (card.score, *card.more_scores)
+    ]
+    exact = [] if card.exploitability is None else [f"exploitability {card.exploitability:.1g}"]
+    return code(card.agent), code(card.game), "; ".join(scores + exact), code(card.command)
+
+
 def _tuned_row(algorithm: str, entry: TunedSettings) -> tuple[str, str, str, str]:
     stages = [f"{stage.name}: {_assigned({**stage.options, **stage.settings})}" for stage in entry.stages]
     return (
@@ -210,6 +230,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         "picture": Picture,
         "baselines": Baselines,
         "tuned": Tuned,
+        "pretrained": Pretrained,
     }
     for name, kind in kinds.items():
         app.add_directive(name, kind)

@@ -159,3 +159,12 @@ def test_a_folder_is_copied_until_the_command_is_stopped(run: Path, tmp_path: Pa
 def test_wrong_urls_are_refused(wrong: str, error: type[LudoryError], said: str, tmp_path: Path) -> None:
     with pytest.raises(error, match=said):
         fetch(wrong, tmp_path / "copy")
+
+
+def test_a_missing_folder_is_said_before_the_store_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def contacted(url: str) -> None:
+        raise AssertionError(f"{url} was contacted")
+
+    monkeypatch.setattr("ludory.data.storage.Store", contacted)
+    with pytest.raises(OptionError, match=r"missing: no such file or folder; .* `ludory storage push FOLDER s3://a/b`"):
+        store(tmp_path / "missing", "s3://a/b")

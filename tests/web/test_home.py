@@ -101,6 +101,7 @@ def test_a_table_that_takes_long_to_make_is_waited_for_on_a_page_of_its_own(
     while (answer := client.get(pages[0], follow_redirects=False)).status_code == 200:
         time.sleep(0.01)
     assert answer.headers["location"].startswith("/table/")
+    monkeypatch.setattr(starting, "PATIENCE", 60.0)
     assert "Your turn" in client.get(answer.headers["location"]).text
     assert client.get("/starting/0123456789abcdef").status_code == 404
 

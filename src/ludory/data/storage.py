@@ -180,9 +180,12 @@ def store(place: str | Path, url: str) -> Stored:
         PluginError: a package is missing.
         OutputError: the store cannot be written to, or the folder did not stay unchanged long enough.
     """
-    source, target = Path(place), Store(url)
-    if not source.exists():
-        raise OptionError(f"{source}: no such file or folder; name one that a job of Ludory wrote")
+    source = Path(place)
+    if not source.exists():  # before the store is asked for anything
+        raise OptionError(
+            f"{source}: no such file or folder; name one that a job of Ludory wrote: `ludory storage push FOLDER {url}`"
+        )
+    target = Store(url)
     before, there, sent = target.files(), target.sizes(), 0
     for _ in range(TRIES):
         seen, found = _listing(source), dict[str, _StoredFile]()

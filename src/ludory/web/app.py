@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -25,7 +26,7 @@ from starlette.routing import Route, Router
 from ludory.errors import LudoryError, UnknownIdError
 from ludory.visible import visible
 
-from .pages.starting import StartingTable
+from .pages.starting import StartingPage
 from .players import PlayerPool
 from .safety import HEADERS, TOKEN_COOKIE, Safety, TooLargeError, read_form, same_secret
 from .slices import Refinements, SlicePool
@@ -45,6 +46,8 @@ NAVIGATION = (
     ("/texas42/hand", "Texas 42 bids"),
 )
 """Address and name of the pages in the header."""
+MOST_WAITING = 24
+"""Pages that are made at once."""
 KINDS = {"css": "text/css", "js": "text/javascript", "txt": "text/plain", "svg": "image/svg+xml"}
 
 
@@ -79,8 +82,9 @@ class Surroundings:
         """Agents in worker processes."""
         self.tables = Tables(settings.tables, self.players)
         """All tables."""
-        self.starting: dict[str, StartingTable] = {}
-        """Tables whose games are being compiled."""
+        self.starting: dict[str, StartingPage] = {}
+        """Pages whose games are being compiled."""
+        self._pages = ThreadPoolExecutor(MOST_WAITING, "pages")
         self.slices = SlicePool()
         """Processes for evaluations and other long work."""
         self.analysis = SlicePool(seconds=300.0)
@@ -117,9 +121,14 @@ class Surroundings:
         self.players.warm_up()
         _late_pages()
 
+    def in_background(self, answer: Callable[[], Response]) -> Future[Response]:
+        """What `answer` will return; it runs in another thread."""
+        return self._pages.submit(answer)
+
     def close(self) -> None:
         """Stop the workers."""
         self.closing = True
+        self._pages.shutdown(wait=False, cancel_futures=True)
         self.tables.close()
         self.players.close()
         self.slices.close()

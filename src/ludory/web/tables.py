@@ -9,7 +9,7 @@ import re
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotDoneError
 from contextlib import suppress
@@ -183,10 +183,6 @@ class Tables:
             self._compiled.add(game)
             self._starts.submit(_compile_moves, table)  # while the person looks at the board
         return table
-
-    def in_background(self, start: Callable[[], GameTable]) -> Future[GameTable]:
-        """What `start` will return; it runs in another thread."""
-        return self._starts.submit(start)
 
     def sit(self, table: GameTable, seat: int, person: str) -> None:
         """Let whoever has the secret `person` play in `seat`."""

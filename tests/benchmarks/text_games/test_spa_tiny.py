@@ -55,5 +55,5 @@ def test_the_result_of_sokoban_has_the_short_name():
 
 
 def test_games_without_texts_of_words_are_refused():
-    with pytest.raises(OptionError, match="compact"):
+    with pytest.raises(OptionError, match=r"compact\); choose one of .*Sudoku4-v0, .*Sokoban-v0"):
         tiny.training_rooms(tiny.TinyConfig(env="Hanabi2P-v0"))

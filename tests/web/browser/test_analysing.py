@@ -67,7 +67,7 @@ def test_agents_are_watched_and_paused(server: Any, open_page: Callable[..., Any
     page.wait_for_selector("#status:has-text('Move 0 of')")
     page.keyboard.press("ArrowRight")
     page.wait_for_selector("#status:has-text('Move 1 of')")
-    page.select_option("#speed", "10")
+    page.select_option("#speed", "2")
     page.click("#play")
     page.wait_for_selector("#status:has-text('Move 3 of')")
     page.click("#play")

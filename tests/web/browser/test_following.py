@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -60,6 +62,52 @@ def test_a_league_is_followed_while_it_is_written(server: Any, open_page: Callab
     ended = league_page(server.folder / "runs", "followed-league")["done"]
     assert ended > begun
     page.wait_for_selector(f"dd:text('{ended:,} of ')")
+    assert page.evaluate("window.sameDocument")
+
+
+LEARNING = """
+import sys, time
+from pathlib import Path
+import ludory
+folder, go, slices = Path(sys.argv[1]), Path(sys.argv[2]), []
+def wait(*_):
+    slices.append(1)
+    while len(slices) == 4 and not go.exists():
+        time.sleep(0.05)
+    return True
+options = {"unit": 400, "slice_steps": 200, "games_per_match": 4, "evaluation_games": 4, "anchors": ("random",), "seed": 5}
+learner = {"learner": "ppo", "learner_options": {"num_envs": 16, "n_steps": 8, "batch_size": 64}}
+league = ludory.make_algorithm("league", env="KuhnPoker-v0", policy="mlp(hidden=(16,))", folder=folder, **options, **learner)
+league.learn(2000, callback=wait)
+"""
+"""A small league in a process of its own, which waits in the middle until somebody has opened its page."""
+
+
+def test_a_league_that_learns_is_followed_to_its_end(server: Any, open_page: Callable[[], Any]) -> None:
+    """What the page shows at the end, without being loaded again, is what the log holds."""
+    top, go = server.folder / "runs", server.folder / "go-on"
+    league = subprocess.Popen([sys.executable, "-c", LEARNING, str(top / "learning"), str(go)])
+    try:
+        page = open_page()
+        while "/league/learning" not in page.content():
+            assert league.poll() is None
+            page.goto(f"{server.address}/runs")
+            page.wait_for_timeout(500)
+        page.goto(f"{server.address}/league/learning")
+        page.wait_for_selector("section[aria-label=Players] tbody tr")
+        page.evaluate("window.sameDocument = true")
+        before = page.locator("section[aria-label=Players] tbody tr").count()
+        go.touch()
+        assert league.wait(90) == 0
+    finally:
+        league.kill()
+    page.wait_for_selector("dd:has-text('finished')")
+    ended = league_page(top, "learning")
+    page.wait_for_selector(f"dd:text('{ended['done']:,} of {ended['budget']:,}')")
+    rows = page.locator("section[aria-label=Players] tbody tr").all()
+    shown = {row.locator("th").inner_text(): row.locator("td").all_inner_texts()[5] for row in rows}
+    assert shown == {one["id"]: f"{one['games']:,}" for one in ended["players"]}
+    assert len(shown) > before
     assert page.evaluate("window.sameDocument")
 
 

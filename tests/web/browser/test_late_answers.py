@@ -21,7 +21,7 @@ LATE = """(() => {
   XMLHttpRequest.prototype.abort = function () {
     if (!this.waits) return abort.call(this);
     clearTimeout(this.waits);
-    this.onabort();  // as for a request that is on its way
+    this.onabort?.();  // as for a request that is on its way
   };
 })()"""
 """Requests of the page leave it after `window.delays` milliseconds, taken in turn."""
@@ -73,6 +73,45 @@ def test_steps_faster_than_the_server_are_all_counted(study: Any) -> None:
     for key in ("Home", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
         study.keyboard.press(key)
     shows_move(study, 2)
+
+
+def test_back_pressed_fast_leads_to_the_position_of_the_address(study: Any) -> None:
+    """Back six times, and Forward, while answers come late and out of order: the board is where the address is."""
+    for number in range(1, 7):
+        study.keyboard.press("ArrowRight")
+        study.wait_for_url(f"**move={number}")
+        study.wait_for_selector(f".turn:has-text('After move {number} of 6')")
+    delay(study, 500, 50, 300, 0)
+    for _ in range(4):
+        study.evaluate("history.back()")
+    shows_move(study, 2)
+    for _ in range(2):
+        study.evaluate("history.forward()")
+    shows_move(study, 4)
+    study.evaluate("history.back()")
+    study.keyboard.press("End")
+    shows_move(study, 6)
+
+
+def test_back_and_forward_at_a_table(server: Server, late_page: Any) -> None:
+    """Moves are no pages: Back leaves the table, however many were played, and Forward shows it as it is now."""
+    late_page.goto(f"{server.address}/?game=Sokoban-v0&seed=3")
+    late_page.fill("#seat0", "human")
+    late_page.click("form.setup button.main")
+    late_page.wait_for_selector("#moves")
+    table = late_page.url
+    delay(late_page, 150, 0)
+    for key in ("ArrowUp", "ArrowLeft", "ArrowDown"):
+        late_page.keyboard.press(key)
+    late_page.wait_for_selector("#log li:nth-child(3)")
+    for _ in range(3):
+        late_page.go_back()
+        late_page.wait_for_selector("form.setup")
+        late_page.go_forward()
+        late_page.wait_for_url(table)
+        late_page.wait_for_selector("#log li:nth-child(3)")
+    assert late_page.locator("#log li").count() == 3
+    assert late_page.locator("#board").count() == 1
 
 
 def test_the_last_of_many_clicks_is_what_is_shown(study: Any) -> None:

@@ -54,4 +54,6 @@ def baseline_of(game: Game) -> str:
     from ludory.agents.partners import DEFAULT_PARTNERS
 
     found = DEFAULT_PARTNERS.get(game.facts.name, "random")
-    return "mcts(simulations=100)" if found == "mcts" else found  # hundreds of games should take seconds
+    if found == "mcts":
+        return "mcts(simulations=100)"  # hundreds of games should take seconds
+    return "random" if found.endswith("/cfr") else found  # nobody beats an equilibrium

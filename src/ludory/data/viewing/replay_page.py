@@ -89,9 +89,13 @@ def replay_content(
 
 def filled_page(content: dict[str, Any]) -> str:
     """The page to step through pictures; content: JSON values as in `replay_html`."""
-    data = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")  # no text may end the script element
     page = _file("replay.html").replace("{{style}}", page_style()).replace("{{body}}", player_markup())
-    return page.replace("{{player}}", player_script()).replace(PLACEHOLDER, data)
+    return page.replace("{{player}}", player_script()).replace(PLACEHOLDER, script_json(content))
+
+
+def script_json(content: dict[str, Any]) -> str:
+    """JSON for a script element, which no text in it can end."""
+    return json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def player_markup() -> str:

@@ -17,9 +17,9 @@ from ludory.web.safety import with_form
 from ludory.web.slices import Refinement, event_stream
 
 from .choices import read_agent
+from .starting import answer_when_ready, when_ready
 from .table import own_seats
 
-MOST_SEED = 2**63 - 1
 GRAPH_MISTAKES = 5
 MOST_ASKED = 4
 """Further agents that are asked for advice."""
@@ -298,9 +298,12 @@ def paste(request: Request, form: dict[str, str]) -> Response:
     """Keep the pasted game and open it."""
     from ludory.data.replay import replay_json
 
-    replay = _pasted_replay(form) if form.get("replay", "").strip() else _pasted_moves(form)
-    id = pasted_games(request.app.state.ludory).add(replay_json(replay))
-    return RedirectResponse(f"/analyse/{id}", 303)
+    def opened() -> Response:
+        replay = _pasted_replay(form) if form.get("replay", "").strip() else _pasted_moves(form)
+        id = pasted_games(request.app.state.ludory).add(replay_json(replay))
+        return RedirectResponse(f"/analyse/{id}", 303)
+
+    return answer_when_ready(request, "The pasted game", opened)
 
 
 def _pasted_replay(form: dict[str, str]) -> Any:
@@ -334,7 +337,7 @@ def _pasted_moves(form: dict[str, str]) -> Any:
 routes = [
     Route("/analyse", start),
     Route("/analyse", with_form(paste), methods=["POST"]),
-    Route("/analyse/{id}", board),
+    Route("/analyse/{id}", when_ready(board)),
     Route("/analyse/{id}/values", values),
     Route("/analyse/{id}/values/live", live_values),
     Route("/analyse/{id}/graph", graph),

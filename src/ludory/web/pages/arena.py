@@ -11,14 +11,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from ludory.errors import OptionError
 from ludory.web.kept import KeptTexts
 from ludory.web.safety import with_form
 from ludory.web.slices import Refinement, event_stream
 
-from .choices import read_agent
+from .choices import read_agent, read_seed
+from .starting import answer_when_ready, when_ready
 
-MOST_SEED = 10**9
 FIELDS = ("game", "first", "second", "seed")
 DEFAULTS = {"game": "Hanabi2P-v0", "first": "hanabi/smartbot", "second": "hanabi/piers", "seed": "0"}
 
@@ -37,11 +36,9 @@ def _question(request: Request, typed: Mapping[str, str]) -> Any:
     """
     from ludory.web.duel import DuelQuestion
 
-    runs, seed = request.app.state.ludory.settings.runs, typed["seed"] or "0"
-    if not (seed.isascii() and seed.isdecimal() and int(seed[:10]) <= MOST_SEED):
-        raise OptionError(f"seed={seed[:20]!r}: must be a number from 0 to {MOST_SEED}")
+    runs = request.app.state.ludory.settings.runs
     first, second = (read_agent(typed[name], runs) for name in ("first", "second"))
-    return DuelQuestion(typed["game"], first, second, int(seed))
+    return DuelQuestion(typed["game"], first, second, read_seed(typed["seed"] or "0"))
 
 
 def _duel(request: Request) -> tuple[Any, dict[str, str]]:
@@ -73,8 +70,12 @@ def begin(request: Request, form: dict[str, str]) -> Response:
     from ludory.web.duel import check_duel
 
     typed = {name: form.get(name, "").strip()[:300] for name in FIELDS}
-    check_duel(_question(request, typed))
-    return RedirectResponse(f"/arena/{_kept(request).add(json.dumps(typed))}", 303)
+
+    def kept() -> Response:
+        check_duel(_question(request, typed))
+        return RedirectResponse(f"/arena/{_kept(request).add(json.dumps(typed))}", 303)
+
+    return answer_when_ready(request, typed["game"], kept)
 
 
 def duel(request: Request) -> Response:
@@ -116,6 +117,6 @@ async def live(request: Request) -> Response:
 routes = [
     Route("/arena", start),
     Route("/arena", with_form(begin), methods=["POST"]),
-    Route("/arena/{id}", duel),
+    Route("/arena/{id}", when_ready(duel)),
     Route("/arena/{id}/live", live),
 ]

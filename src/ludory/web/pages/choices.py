@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ MOST_NUMBER = 100_000
 """Largest number in an option: sizes beyond it would take all memory."""
 MOST_TEXT = 300
 MOST_CHECKPOINTS = 200
+MOST_SEED = (1 << 31) - 1
 NOT_HERE = ("human", "language")
 """Agents that need a terminal, or a model's files."""
 _WORD = re.compile(r"[A-Za-z0-9_.+-]{1,64}")
@@ -187,3 +189,17 @@ def checked_value(name: str, value: Any) -> Any:
     raise OptionError(
         f"{name}={str(value)[:60]!r} cannot be used here: give a number up to {MOST_NUMBER}, a word, true, false or an agent's name"
     )
+
+
+def read_seed(text: str) -> int:
+    """The seed that was typed; a fresh one for "".
+
+    Raises:
+        OptionError: it is not a number from 0 to 2147483647.
+    """
+    text = text.strip()
+    if not text:
+        return secrets.randbits(31)
+    if not (text.isascii() and text.isdecimal() and len(text) < 11 and int(text) <= MOST_SEED):
+        raise OptionError(f"seed {text[:30]!r}: must be a whole number from 0 to {MOST_SEED}, or empty for a surprise")
+    return int(text)

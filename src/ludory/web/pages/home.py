@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ludory.errors import LudoryError, OptionError
+from ludory.errors import LudoryError
 from ludory.web.safety import with_form
 from ludory.web.tables import GameTable
 
@@ -24,6 +24,7 @@ from .choices import (
     known_game,
     read_agent,
     read_game_options,
+    read_seed,
 )
 from .starting import open_when_ready
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 PERSON_COOKIE = "ludory_person"
 """Secret by which a browser is known again at its tables."""
-MOST_SEED = (1 << 31) - 1
 HUMAN = "human"
 
 
@@ -146,20 +146,6 @@ def _agent(texts: dict[str, str], seat: int, around: Any) -> str:
     if typed and "(" not in text:
         text += f"({', '.join(f'{key}={value.strip()}' for key, value in typed.items() if key.isidentifier())})"
     return read_agent(text, around.settings.runs)
-
-
-def read_seed(text: str) -> int:
-    """The seed that was typed; a fresh one for "".
-
-    Raises:
-        OptionError: it is not a number from 0 to 2147483647.
-    """
-    text = text.strip()
-    if not text:
-        return secrets.randbits(31)
-    if not (text.isascii() and text.isdecimal() and len(text) < 11 and int(text) <= MOST_SEED):
-        raise OptionError(f"seed {text[:30]!r}: must be a whole number from 0 to {MOST_SEED}, or empty for a surprise")
-    return int(text)
 
 
 def picture(request: Request) -> Response:

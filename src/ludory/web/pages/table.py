@@ -12,11 +12,12 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ludory.errors import OptionError
-from ludory.web.pages.choices import read_agent
+from ludory.web.pages.choices import MOST_SEED, read_agent
 from ludory.web.safety import same_secret, with_form
 from ludory.web.tables import GameTable
 
-from .home import MOST_SEED, PERSON_COOKIE, known_person
+from .home import PERSON_COOKIE, known_person
+from .starting import when_ready
 
 if TYPE_CHECKING:
     from ludory.web.app import Surroundings
@@ -278,7 +279,7 @@ def picture(request: Request) -> Response:
 
 
 routes = [
-    Route("/table/{id}", show),
+    Route("/table/{id}", when_ready(show)),
     Route("/table/{id}/board", board),
     Route("/table/{id}/move", with_form(move), methods=["POST"]),
     Route("/table/{id}/back", with_form(take_back), methods=["POST"]),

@@ -13,6 +13,8 @@ from starlette.routing import Route
 
 from ludory.web.slices import Refinement, event_stream
 
+from .starting import when_ready
+
 # Bidding compiles kernels, so functions import it: a server starts without it.
 
 SHOWN = [[high * (high + 1) // 2 + low for low in range(high + 1)] for high in range(6, -1, -1)]
@@ -115,7 +117,7 @@ def poster(request: Request) -> Response:
 
 
 routes = [
-    Route("/texas42/hand", texas42_hand),
+    Route("/texas42/hand", when_ready(texas42_hand)),
     Route("/texas42/poster.svg", poster),
     Route("/live/texas42", live),
 ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import secrets
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -16,10 +14,9 @@ from ludory.web.opened import OpenedGame
 from ludory.web.safety import with_form
 
 from .analyse import opened_game
-from .choices import read_agent
-from .starting import open_when_ready
+from .choices import read_agent, read_seed
+from .starting import open_when_ready, when_ready
 
-MOST_SEED = 10**9
 BACK = ("/games", "Recorded games")
 MOST_PICTURES = 2_000
 """Pictures of a page; of longer games it shows only the view of everything."""
@@ -43,9 +40,7 @@ def let_play(request: Request, form: dict[str, str]) -> Response:
 
     around = request.app.state.ludory
     game = make_game(form.get("game", "").strip()[:200])
-    seed = form.get("seed", "").strip() or str(secrets.randbelow(MOST_SEED))
-    if not (seed.isascii() and seed.isdecimal() and int(seed[:10]) <= MOST_SEED):
-        raise OptionError(f"seed={seed[:20]!r}: must be a number from 0 to {MOST_SEED}")
+    seed = read_seed(form.get("seed", ""))
     names = [
         read_agent(name.strip(), around.settings.runs) for name in form.get("agents", "").split(";") if name.strip()
     ]
@@ -59,14 +54,14 @@ def let_play(request: Request, form: dict[str, str]) -> Response:
     return open_when_ready(
         request,
         game.id,
-        lambda: around.tables.start(game.id, {}, int(seed), names * (players // len(names))),
+        lambda: around.tables.start(game.id, {}, seed, names * (players // len(names))),
         lambda table: f"/watch/t-{table.id}",
     )
 
 
 def watch(request: Request) -> Response:
     """The page of a game, or of a log of a battle."""
-    from ludory.data.viewing.replay_page import player_markup
+    from ludory.data.viewing.replay_page import player_markup, script_json
 
     if request.path_params["id"].startswith("b-"):
         content, links = _battle(request), [BACK]
@@ -75,9 +70,8 @@ def watch(request: Request) -> Response:
         content, links = _content(opened), [(f"/analyse/{opened.id}", "Analyse")]
         if opened.address:
             links.append((opened.address, "The table") if opened.id.startswith("t-") else BACK)
-    data = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")  # no text may end the script element
     page: Response = request.app.state.ludory.render(
-        request, "watch.html", content=content, links=links, player=player_markup(), data=data
+        request, "watch.html", content=content, links=links, player=player_markup(), data=script_json(content)
     )
     return page
 
@@ -122,6 +116,6 @@ routes = [
     Route("/watch", start),
     Route("/watch", with_form(let_play), methods=["POST"]),
     Route("/watch/player.js", player),
-    Route("/watch/{id}", watch),
+    Route("/watch/{id}", when_ready(watch)),
     Route("/watch/{id}/positions", positions),
 ]

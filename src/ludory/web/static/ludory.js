@@ -162,11 +162,18 @@
   const inGame = target => target.matches(".study");
   const numberIn = address => Number(address.searchParams.get("move"));
   async function go(address) {
+    onHistory({ detail: {} });
     if (going) { next = address; return; }
     going = address;
     await htmx.ajax("GET", address, { source: "#board", target: "#board", select: "#board", swap: "outerHTML show:none", push: "true" }).catch(() => {});
     [address, going, next] = [next, null, null];
     if (address) go(address);
+  }
+  // Back and Forward fetch the page of the address; where they are pressed faster than it comes, the last one counts.
+  let restoring = null;
+  function onHistory({ detail }) {
+    if (restoring) restoring.abort();
+    restoring = detail.xhr;
   }
   function onLink(event) {
     const { elt, target, path } = event.detail, by = { ArrowLeft: -1, ArrowRight: 1 }[elt.dataset.key];
@@ -195,6 +202,7 @@
   }
   document.addEventListener("htmx:afterSettle", settle);
   document.addEventListener("htmx:confirm", onLink);
+  document.addEventListener("htmx:historyCacheMiss", onHistory);
   document.addEventListener("htmx:responseError", () => { typed.length = 0; });
   document.addEventListener("pointerdown", event => hold(event.button === 0), true);
   for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, () => hold(false), true);
