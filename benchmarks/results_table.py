@@ -429,7 +429,7 @@ TABLES = (
 TEN_RESULTS = (
     ("throughput.json", (0, 2, 4, 6)),
     ("tuned-Hanabi2P-v0.json", (0,)),
-    ("hanabi-ppo-Hanabi2P-v0-seed1.json", (0,)),
+    ("hanabi-ppo-Hanabi2P-v0-tactical-seed1.json", (0,)),
     ("hanabi-bc-Hanabi2P-v0-seed1.json", (0,)),
     ("hanabi-search-curve.json", (-1,)),
     ("sokoban.json", (0,)),
