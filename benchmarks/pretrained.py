@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,8 @@ class PretrainedRecipe:
     """More rivals to score it with."""
     scored_in: Mapping[str, Any] = field(default_factory=dict)
     """Options of the games of the score that differ from the training's."""
+    draws: bool = False
+    """The network draws its actions unless told otherwise: the most probable ones can run in circles."""
     exact: bool = False
     """Also compute the exploitability, where a game's tree is small."""
 
@@ -87,7 +90,14 @@ def _cfr(game: str, iterations: int) -> PretrainedRecipe:
     return PretrainedRecipe(TunedSettings(game, "random", iterations, 1, {}), "cfr", exact=True)
 
 
-def _tuned(game: str, rival: str, *also: str, timesteps: int = 0, **settings: Any) -> PretrainedRecipe:
+def _tuned(
+    game: str,
+    rival: str,
+    *also: str,
+    timesteps: int = 0,
+    options: Mapping[str, Any] = MappingProxyType({}),
+    **settings: Any,
+) -> PretrainedRecipe:
     """PPO with the tuned settings of a game and changes to them.
 
     Args:
@@ -95,11 +105,19 @@ def _tuned(game: str, rival: str, *also: str, timesteps: int = 0, **settings: An
         rival: of the card's score.
         *also: more rivals.
         timesteps: of the training; 0: as tuned.
+        options: of the game, beside tuned ones.
         **settings: fields of the config that differ.
     """
     tuned = tuned_games("ppo")[game]
-    changed = {"settings": {**tuned.settings, **settings}, "timesteps": timesteps or tuned.timesteps, "reached": None}
-    return PretrainedRecipe(replace(tuned, baseline=rival, **changed), also=also)
+    changed = replace(
+        tuned,
+        baseline=rival,
+        timesteps=timesteps or tuned.timesteps,
+        options={**tuned.options, **options},
+        settings={**tuned.settings, **settings},
+        reached=None,
+    )
+    return PretrainedRecipe(changed, also=also)
 
 
 RECIPES: dict[str, PretrainedRecipe] = {
@@ -119,6 +137,11 @@ RECIPES: dict[str, PretrainedRecipe] = {
     "tic_tac_toe/ppo": _tuned("TicTacToe-v0", "mcts(simulations=100)", "random", timesteps=1_500_000),
     "kuhn/cfr": _cfr("KuhnPoker-v0", 2000),
     "leduc/cfr": _cfr("LeducPoker-v0", 2000),
+    "sokoban/ppo": replace(
+        _tuned("Sokoban-v0", "sokoban/solver", "random", options={"split": "train"}, timesteps=1_000_000),
+        scored_in={"split": "test"},
+        draws=True,
+    ),
     "frozen_lake/ppo": _tuned("FrozenLakeFirm-v0", "frozen_lake/optimum", "random", timesteps=1_000_000),
 }
 
@@ -161,12 +184,13 @@ def run(options: PretrainedOptions) -> Result:
     file = weights_file(options.agent, options.out)
     pack(model, file)
     game = make_game(recipe.settings.game, **{**recipe.settings.options, **recipe.scored_in})
-    agent = load_pretrained(game, options.agent, file)
+    agent = load_pretrained(game, options.agent, file, False if recipe.draws else None)
     first, *more = (score_with(agent, rival, game, options.games, options.deals) for rival in recipe.rivals)
     card = {
         "agent": options.agent,
         "command": command,
         **_described(file),
+        "draws": recipe.draws,
         "score": first,
         "more_scores": more,
         "exploitability": exploitability(agent, game).exploitability if recipe.exact else None,

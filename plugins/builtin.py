@@ -180,6 +180,7 @@ AGENTS = (
         "ludory.agents.puzzles.sokoban_solver:SokobanSolver",
         "Sokoban: plans with the fewest pushes, and among those the fewest actions (max_states=)",
     ),
+    Entry("sokoban/ppo", _PRETRAINED, "Sokoban with one box: a network trained by PPO", {"agent": "sokoban/ppo"}),
     Entry(
         "frozen_lake/optimum",
         "ludory.agents.puzzles.lake_optimum:LakeOptimum",

@@ -17,7 +17,7 @@ from ludory.envs.game import Game
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 
-from .cards import weights_file
+from .cards import read_card, weights_file
 
 
 def make(game: Game, agent: str, deterministic: bool | None = None, seed: int = 0) -> Agent:
@@ -26,13 +26,16 @@ def make(game: Game, agent: str, deterministic: bool | None = None, seed: int = 
     Args:
         game: to play.
         agent: id of the agent.
-        deterministic: play the most probable action, the lowest id on ties; else draw. None: a network plays the most probable one,
-            an equilibrium draws, as it must.
+        deterministic: play the most probable action, the lowest id on ties; else draw. None: as the agent was scored, which is the
+            most probable action of most networks, and a draw of an equilibrium.
         seed: of the draws.
 
     Raises:
         OptionError: the agent was trained for another game, or for other rules.
     """
+    card = read_card(agent)
+    if deterministic is None and card is not None and card.draws:
+        deterministic = False
     return load_pretrained(game, agent, weights_file(agent), deterministic, seed)
 
 

@@ -36,6 +36,8 @@ class PretrainedCard(NamedTuple):
     """Of the weights in bytes."""
     more_scores: tuple[PretrainedScore, ...] = ()
     """With other rivals."""
+    draws: bool = False
+    """Whether the network draws its actions unless told otherwise."""
     exploitability: float | None = None
     """Exact; None: not computed."""
 

@@ -50,7 +50,8 @@ def test_an_agent_reaches_the_scores_of_its_card(agent):
 @pytest.mark.parametrize("agent", sorted(RECIPES))
 def test_an_agent_plays_every_seat_the_same_whatever_the_game_shows(agent):
     settings = RECIPES[agent].settings
-    plain, seen = make_game(settings.game), make_game(settings.game, **settings.options)
+    shown = {name: value for name, value in settings.options.items() if name == "observation"}
+    plain, seen = make_game(settings.game), make_game(settings.game, **shown)
     for seat in range(plain.facts.players):
         seats = ["random(seed=1)"] * plain.facts.players
         seats[seat] = agent
@@ -75,6 +76,17 @@ def test_an_equilibrium_draws_its_actions_unless_told_otherwise():
     assert isinstance(fixed, TabularAgent)
     assert not drawing.deterministic
     assert fixed.deterministic
+
+
+def test_a_network_draws_where_its_card_says_so():
+    card = read_card("sokoban/ppo")
+    assert card is not None
+    assert card.draws
+    rooms = make_game("Sokoban-v0", split="test")
+    drawing, fixed = (
+        evaluate(f"sokoban/ppo{how}", rooms, games=200, seed=3).returns for how in ("", "(deterministic=True)")
+    )
+    assert drawing.mean() > fixed.mean()
 
 
 def test_a_packed_table_is_a_checkpoint_of_cfr_with_the_same_strategy(tmp_path):
