@@ -168,5 +168,6 @@ def seen_game(game: Game, learnt: Game) -> Game | None:
         return None
     found = seen.facts
     fits = (found.observation, found.heads, found.box) == (its.observation, its.heads, its.box)
-    same_rules = (found.name, found.players, seen.fields) == (its.name, ours.players, game.fields)
-    return seen if fits and same_rules and not found.privileged_observation else None
+    same_rules = (found.name, found.players) == (its.name, ours.players)
+    has_all = all(game.fields.get(name) == field for name, field in seen.fields.items())  # it may remember more
+    return seen if fits and same_rules and has_all and not found.privileged_observation else None

@@ -122,7 +122,7 @@ def make_blueprint(agent: Agent, game: Game, searcher: str, device: str = "cpu")
         from .network_blueprint import NetworkBlueprint
 
         if isinstance(agent, NeuralAgent) and agent.deterministic:
-            return NetworkBlueprint(agent, game, searcher)
+            return NetworkBlueprint(agent, agent.sees or game, searcher)
     raise OptionError(
         f"{searcher} searches with a rule bot such as hanabi/smartbot or a trained network in every seat, one that is "
         f"deterministic; got {agent.name}"

@@ -30,6 +30,8 @@ class HanabiCrossPlayOptions:
     """Id of a Hanabi."""
     agents: tuple[str, ...] = ("hanabi/iggi", "hanabi/piers", "hanabi/smartbot", "hanabi/ppo")
     """Agents or checkpoints, each as SPEC or as NAME=SPEC."""
+    observation: str = "card_knowledge"
+    """Of the game; networks look by the one that they were trained with, for which "conventions" must be given if one of them needs it."""
     games: Count = 2000
     """Of each ordered pair: the first sits in seat 0."""
     decks: Natural = 6_000_047
@@ -51,7 +53,8 @@ def run(options: HanabiCrossPlayOptions) -> Result:
             f"--agents {' '.join(options.agents)}: give two or more of different names, or tell them apart with NAME=SPEC"
         )
     names = list(named)
-    found = cross_play(list(named.values()), options.game, games=options.games, seed=options.decks).estimates()
+    seen = {"observation": options.observation}
+    found = cross_play(list(named.values()), options.game, games=options.games, seed=options.decks, **seen).estimates()
     scores = {
         row: {
             column: {"mean": float(cell.mean), "stderr": float(cell.stderr)}

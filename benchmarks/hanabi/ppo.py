@@ -84,6 +84,10 @@ class HanabiPPOOptions:
     """Checkpoint to start from, such as a clone of a bot; none: from scratch."""
     kl_coef: float = 0.0
     """Weight of the KL to that checkpoint at the start; it goes to 0 within the first stage."""
+    learning_rate: float | None = None
+    """At the start of the first stage; none: that of training from scratch, which soon undoes what a clone has learnt."""
+    ent_coef: float | None = None
+    """Weight of the entropy at the start of every stage; none: that of training from scratch."""
     device: Literal["cpu", "cuda"] = "cpu"
     """Where games and network live."""
     policy: str | None = None
@@ -157,6 +161,9 @@ def _seed(options: HanabiPPOOptions, seed: int) -> dict[str, Any]:
     start = options.out / f"{options.name}-seed{seed}"
     plan, settings = stages(options), CUDA_SETTINGS if options.device == "cuda" else SETTINGS
     settings = settings | ({"symmetry_augmentation": True} if options.symmetry else {})
+    settings = settings | {
+        name: value for name in ("learning_rate", "ent_coef") if (value := getattr(options, name)) is not None
+    }
     policy = options.policy or POLICIES[options.device]
     told = {"stages": [stage._asdict() for stage in plan], "settings": settings, "policy": policy}
     check_setting(start.with_name(f"{start.name}-setting.json"), told | {"minutes": options.minutes})

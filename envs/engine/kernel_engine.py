@@ -284,12 +284,13 @@ class KernelEngine(EngineBase):
         """The same games, not a copy, under the observations of `game`; only to look at, until this engine loads other games.
 
         Args:
-            game: a variant that differs in its observation only.
+            game: a variant that differs in its observation only, or remembers less than these games for it.
 
         Raises:
-            OptionError: its state has other fields.
+            OptionError: its state has fields that these games lack.
         """
-        if (game.fields, game.facts.players) != (self.game.fields, self.facts.players):
+        own = self.game.fields
+        if game.facts.players != self.facts.players or any(own.get(name) != one for name, one in game.fields.items()):
             raise OptionError(
                 f"{game.name}: its state has other fields than that of {self.game.name}; both must be one game"
             )

@@ -30,6 +30,8 @@ from .pimc import check_texas42
 from .tile_features import FEATURES, describe_tile
 
 FILE = Path(__file__).with_name("quick_policy.json")
+LEVELS = FILE, FILE.with_name("quick_policy_2.json")
+"""Weights of policies that imitate PIMC, and `texas42/response` to the policy before."""
 SCALE = 256
 """Weights are stored as integers, multiplied by this."""
 

@@ -19,7 +19,7 @@ from ludory.errors import OptionError
 
 from .belief import Trust, WorldPlay, believed_worlds
 from .choice import Question, best_by_points, tiles_with_most
-from .fast_policy import WEIGHTS, read_weights
+from .fast_policy import LEVELS, read_weights
 from .pimc import PimcAgent
 
 
@@ -35,7 +35,8 @@ class ResponseAgent(PimcAgent):
         solved: number of these worlds that are solved with open hands.
         share: weight of the open hands against the hands played out, 0..1.
         declared: treat the declaration as the bidder's choice; False where it was given.
-        policy: file of the weights of the quick policy that it responds to, made by `ludory texas42 quick`; None: those of `texas42/quick`.
+        level: 1 responds to `texas42/quick`, which imitates PIMC; 2 to a quick policy that imitates level 1.
+        policy: file of the weights of the quick policy that it responds to, made by `ludory texas42 quick`; None: those of `level`.
         seed: of the draws.
     """
 
@@ -49,6 +50,7 @@ class ResponseAgent(PimcAgent):
         solved: int = 10,
         share: float = 0.25,
         declared: bool = True,
+        level: int = 1,
         policy: str | None = None,
         seed: int = 0,
     ) -> None:
@@ -61,7 +63,8 @@ class ResponseAgent(PimcAgent):
         if not isinstance(declared, bool):
             raise OptionError(f"declared={declared!r}: must be True or False")
         self.worlds, self.candidates, self.solved, self.share = worlds, candidates, solved, share
-        self.weights = WEIGHTS if policy is None else read_weights(Path(policy))
+        check_range("level", level, 1, len(LEVELS))
+        self.weights = read_weights(LEVELS[level - 1] if policy is None else Path(policy))
         self.trust = Trust() if declared else Trust(declaration=0.0)
 
     def _tiles(self, state: State, rows: Sequence[int], questions: Sequence[Question]) -> list[int]:

@@ -19,6 +19,7 @@ from ludory.agents.neural import NeuralAgent
 from ludory.agents.search.blueprint import engine_of, make_blueprint
 from ludory.agents.search.network_blueprint import NetworkBlueprint
 from ludory.agents.search.sparta import Sparta, make
+from ludory.algorithms.ppo import PPO
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 
@@ -142,3 +143,16 @@ def test_players_that_draw_their_moves_and_joint_search_are_refused():
     agent.deterministic = False
     with pytest.raises(OptionError, match="one that is deterministic"):
         Sparta(TINY, agent)
+
+
+@pytest.mark.parametrize("observation", ["card_knowledge", "conventions"])
+def test_a_network_is_searched_over_in_games_that_show_something_else(tmp_path, observation):
+    """The moves are those of the same search in the game that the network was trained with."""
+    learnt = make_game("HanabiTiny2P-v0", observation="tactical")
+    file = tmp_path / "net.ludory"
+    model = PPO("mlp(hidden=(8,))", learnt, num_envs=2, n_steps=4, batch_size=8, n_epochs=1, seed=1)
+    model.save(file)
+    agents = [f"sparta({str(file)!r}, rollouts=60)", str(file)]
+    there = evaluate(agents, learnt, games=6, seed=3)
+    here = evaluate(agents, make_game("HanabiTiny2P-v0", observation=observation), games=6, seed=3)
+    assert (here.returns == there.returns).all()
