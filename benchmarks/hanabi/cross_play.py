@@ -53,8 +53,10 @@ def run(options: HanabiCrossPlayOptions) -> Result:
             f"--agents {' '.join(options.agents)}: give two or more of different names, or tell them apart with NAME=SPEC"
         )
     names = list(named)
-    seen = {"observation": options.observation}
-    found = cross_play(list(named.values()), options.game, games=options.games, seed=options.decks, **seen).estimates()
+    played = cross_play(
+        list(named.values()), options.game, games=options.games, seed=options.decks, observation=options.observation
+    )
+    found = played.estimates()
     scores = {
         row: {
             column: {"mean": float(cell.mean), "stderr": float(cell.stderr)}
