@@ -63,24 +63,26 @@ class PretrainedRecipe:
 _HANABI = TunedSettings(
     game="Hanabi2P-v0",
     options={"observation": "tactical"},
-    baseline="hanabi/iggi",
-    timesteps=27_000_000,
-    cpu_minutes=20,
+    baseline="hanabi/smartbot",
+    timesteps=134_000_000,
+    cpu_minutes=65,
     policy="mlp",
-    settings={"num_envs": 1024, "n_steps": 32, "batch_size": 4096, "n_epochs": 2, "gamma": 0.999, "hidden": (192, 128)},
+    settings={
+        "num_envs": 1024,
+        "n_steps": 32,
+        "batch_size": 4096,
+        "n_epochs": 2,
+        "gamma": 0.999,
+        "hidden": (256, 256),
+        "learning_rate": 1e-3,
+        "final_learning_rate": 2e-4,
+        "ent_coef": 0.02,
+        "final_ent_coef": 0.002,
+    },
     stages=(
-        TrainingStage(
-            "keep",
-            13 / 27,
-            {"bomb": "keep"},
-            {"learning_rate": 1e-3, "final_learning_rate": 5e-4, "ent_coef": 0.02, "final_ent_coef": 0.01},
-        ),
-        TrainingStage(
-            "zero",
-            14 / 27,
-            {},
-            {"learning_rate": 8e-4, "final_learning_rate": 5e-5, "ent_coef": 0.01, "final_ent_coef": 0.001},
-        ),
+        TrainingStage("keep", 0.5, {"bomb": "keep"}, {}),
+        TrainingStage("zero", 0.3, {}, {}),
+        TrainingStage("fine", 0.2, {}, {"learning_rate": 3e-4}),
     ),
 )
 
@@ -121,7 +123,7 @@ def _tuned(
 
 
 RECIPES: dict[str, PretrainedRecipe] = {
-    "hanabi/ppo": PretrainedRecipe(_HANABI),
+    "hanabi/ppo": PretrainedRecipe(_HANABI, also=("hanabi/iggi",)),
     "hanabi_tiny/ppo": _tuned("HanabiTiny2P-v0", "hanabi/smartbot", timesteps=1_000_000),
     "connect_four/ppo": _tuned(
         "ConnectFour-v0",
@@ -320,7 +322,9 @@ def score_with(agent: str | Agent, rival: str, game: Game, games: int, seed: int
 
 def _shown(report: Mapping[str, Any]) -> Iterator[str]:
     for score in (report["score"], *report["more_scores"]):
-        yield f"{report['agent']:16} {score['mean']:8.3f} ± {score['stderr']:.3f}  ({score['games']:,} deals; by seat {score['by_seat']})"
+        seats = ", ".join(f"{mean:+.3f}" for mean in score["by_seat"])
+        told = f"{score['games']:,} deals" + (f"; by seat {seats}" if len(score["by_seat"]) > 1 else "")
+        yield f"{report['agent']:16} {score['mean']:8.3f} ± {score['stderr']:.3f}  ({told})"
         yield f"{score['rival']:16} {score['rival_mean']:8.3f} ± {score['rival_stderr']:.3f}"
         yield f"{'ahead':16} {score['ahead_mean']:+8.3f} ± {score['ahead_stderr']:.3f}  on the same deals"
     if report["exploitability"] is not None:

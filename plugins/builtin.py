@@ -302,6 +302,7 @@ BENCHMARKS = (
     Entry("hanabi-distill", f"{_BENCH}hanabi.distill:run", "what a search teaches a network, round by round"),
     Entry("hanabi-search", f"{_BENCH}hanabi.search:run", "search over a Hanabi bot, on the same decks"),
     Entry("hanabi-cross-play", f"{_BENCH}hanabi.cross_play:run", "every pair of Hanabi agents, on the same decks"),
+    Entry("hanabi-ablation", f"{_BENCH}hanabi.ablation:run", "clones of a Hanabi bot without parts of the observation"),
     Entry("hanabi-belief", f"{_BENCH}hanabi.belief:run", "whether beliefs about hands come true as often as said"),
     Entry("learner", f"{_BENCH}learning.learner_speed:run", "targets and steps of a learner, beside other libraries'"),
     Entry("learning", f"{_BENCH}learning.learning:run", "learning curves of algorithms, over several seeds"),

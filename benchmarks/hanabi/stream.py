@@ -91,7 +91,7 @@ def _clone(options: HanabiStreamOptions, file: Path, seed: int) -> dict[str, Any
             "num_epochs": options.epochs,
         }
         model = BC(options.policy, make_game(options.game, **seen), seed=seed, **more, **SETTINGS)
-    spent = _trained(model, file)
+    spent = trained_seconds(model, file)
     return {
         "seed": seed,
         "cpu_seconds": round(spent, 1),
@@ -100,7 +100,7 @@ def _clone(options: HanabiStreamOptions, file: Path, seed: int) -> dict[str, Any
     }
 
 
-def _trained(model: BC, file: Path) -> float:
+def trained_seconds(model: BC, file: Path) -> float:
     """Train a model to its end; returns the CPU seconds of all commands that did so."""
     clock = file.with_suffix(".cpu.json")
     before, began = (float(read_json(clock)["seconds"]) if clock.exists() else 0.0), process_time()

@@ -188,6 +188,8 @@ class Tuned(MarkdownDirective):
 class Pretrained(MarkdownDirective):
     """`{pretrained}`: the agents that ship, with their scores and the commands that made them."""
 
+    required_arguments = 0
+
     def markdown(self) -> str:
         """A row for each card."""
         cards = [card for name in pretrained_agents() if (card := read_card(name))]
