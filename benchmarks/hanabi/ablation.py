@@ -70,7 +70,7 @@ def run(options: HanabiAblationOptions) -> Result:
     """Clone and score without each set of segments.
 
     Raises:
-        OptionError: a segment that the observation lacks.
+        OptionError: a segment that the observation lacks, or a network that none can be hidden from.
     """
     game = make_game(options.game, observation=options.observation)
     known = [segment.name for segment in game.facts.observation.segments]
@@ -133,9 +133,16 @@ def _row(options: HanabiAblationOptions, hidden: str, bot: EvaluationResult) -> 
 
 
 def hide(model: BC, names: list[str]) -> None:
-    """Keep the weights of segments at 0, so that the network does not see them."""
-    encoder = model.policy.encoder
-    assert isinstance(encoder, torch.nn.Linear), f"{model.policy} has no first layer over single bits"
+    """Keep the weights of segments at 0, so that the network does not see them.
+
+    Raises:
+        OptionError: the network has no first layer over the bits of the observation.
+    """
+    encoder = getattr(model.policy, "encoder", None)
+    if not isinstance(encoder, torch.nn.Linear):
+        raise OptionError(
+            "--policy: must have a first layer over the bits of the observation; try 'mlp(hidden=(256,256))'"
+        )
     weight = encoder.weight
     seen = np.ones(weight.shape[1], bool)
     for segment in model.game.facts.observation.segments:

@@ -85,7 +85,7 @@ class HanabiPPOOptions:
     kl_coef: float = 0.0
     """Weight of the KL to that checkpoint at the start; it goes to 0 within the first stage."""
     learning_rate: float | None = None
-    """At the start of the first stage; none: that of training from scratch, which soon undoes what a clone has learnt."""
+    """At the start of every stage but the last; none: that of training from scratch, which soon undoes what a clone has learnt."""
     ent_coef: float | None = None
     """Weight of the entropy at the start of every stage; none: that of training from scratch."""
     device: Literal["cpu", "cuda"] = "cpu"

@@ -266,7 +266,10 @@ class HandRange:
                     return None
                 if tried >= MOST_TRIED:
                     break
-            worlds = _worlds(now, hash_rows(key, np.arange(tried, tried + max(2 * (count - found), tried, 16))))
+            more = max(
+                2 * (count - found), min(tried, MOST_TRIED - tried), 16
+            )  # a network is asked in ever larger batches
+            worlds = _worlds(now, hash_rows(key, np.arange(tried, tried + more)))
             self.blueprint.bound(TEMPLATE, worlds).redeal_worlds(worlds, self.seat, 0, len(worlds))
             after = self._replay(self.pending, own_hands(worlds, self.seat))
             parts.append(Draw(worlds[after >= 0], self._found[after[after >= 0]]))

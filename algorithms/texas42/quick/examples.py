@@ -117,8 +117,10 @@ def gather_examples(
 
     Raises:
         DataError: the files are of another player, or damaged.
+        OptionError: there is no such player, or it plays another game.
     """
     told, kept = {"player": player}, folder / "player.json"
+    make_agent(player, make_play())  # fails before anything is written
     if not kept.exists():
         folder.mkdir(parents=True, exist_ok=True)
         with atomic_file(kept, "w") as handle:

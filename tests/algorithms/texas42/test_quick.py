@@ -15,7 +15,7 @@ from ludory.algorithms.texas42.quick import examples
 from ludory.algorithms.texas42.quick.examples import gather_examples, play_examples
 from ludory.algorithms.texas42.quick.fit import fit, write_weights
 from ludory.envs.make import make_engine, make_game
-from ludory.errors import CheckpointError, DataError
+from ludory.errors import CheckpointError, DataError, UnknownIdError
 
 PLAYER = "texas42/quick(seed=3)"
 
@@ -61,6 +61,9 @@ def test_a_folder_is_of_one_player(tmp_path, monkeypatch):
     assert (again.chosen == first.chosen[: len(again.chosen)]).all()
     with pytest.raises(DataError, match="texas42/quick"):
         gather_examples(tmp_path, 10, "texas42/pimc")
+    with pytest.raises(UnknownIdError, match="texas42/nobody"):
+        gather_examples(tmp_path / "new", 10, "texas42/nobody")
+    assert not (tmp_path / "new").exists()
     (tmp_path / "deals_00000010.npz").write_bytes(b"torn")
     with pytest.raises(DataError, match="delete it"):
         gather_examples(tmp_path, 20, PLAYER)
