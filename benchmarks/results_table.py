@@ -150,10 +150,14 @@ def _clones_rows(report: Report) -> Rows:
     yield f"`bc` on {report['games']:,} games of the style, seed {report['seed']}, {duels:,} duels", scores
 
 
+SEARCHERS = {"single": "one seat", "joint": "both seats", "independent": "both seats, each as if the other did not,"}
+"""Who searches, by the contender of `ludory bench hanabi-search`."""
+
+
 def _search_rows(report: Report) -> Rows:
     for one in report["contenders"]:
         if gain := one["gain"]:
-            who = "both seats" if one["contender"] == "joint" else "one seat"
+            who = SEARCHERS[one["contender"]]
             yield (
                 f"{who} over `{report['blueprint']}`, {one['decks']} decks of seed {report['decks_seed']}",
                 f"{one['budget']:,}",

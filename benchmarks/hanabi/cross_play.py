@@ -16,10 +16,8 @@ from ludory.agents.evaluation.cross_play import cross_play
 from ludory.benchmarks.harness.benchmark import Result, benchmark
 from ludory.benchmarks.harness.options import Count, Natural
 from ludory.charts.heat_map import Cell, heat_map
+from ludory.envs.make import make_game
 from ludory.errors import OptionError
-
-BEST_SCORE = 25
-"""Of the full game, for the colours of the chart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +98,11 @@ def chart(report: Mapping[str, Any]) -> str:
     """The scores of all pairs."""
     scores = report["scores"]
 
+    best = make_game(report["game"]).facts.max_return
+
     def cell(home: str, away: str) -> Cell:
         one = scores[home][away]
         tip = f"{home} in seat 0, {away} in seat 1: {one['mean']:.2f} +- {one['stderr']:.2f}"
-        return Cell(one["mean"] / BEST_SCORE, tip, words=f"{one['mean']:.1f}")
+        return Cell(one["mean"] / best, tip, words=f"{one['mean']:.1f}")
 
     return heat_map(f"{report['game']}: score of each pair", report["agents"], cell)

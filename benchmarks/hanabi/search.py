@@ -32,12 +32,15 @@ class HanabiSearchOptions:
     """Id of a Hanabi."""
     blueprint: str = "hanabi/smartbot"
     """Bot or checkpoint to search over."""
+    observation: str = "card_knowledge"
+    """Of the game; networks look by the one that they were trained with, for which "conventions" must be given if it is that."""
     decks: TwoOrMore = 500
     """How many, the same for all."""
     budget: tuple[Count, ...] = (10_000,)
     """Rollouts a decision."""
-    contenders: tuple[Literal["single", "joint"], ...] = ("single",)
-    """Who searches; joint takes many times as long: see range_max in docs/jobs/search.md."""
+    contenders: tuple[Literal["single", "joint", "independent"], ...] = ("single",)
+    """Who searches; joint takes many times as long: see range_max in docs/jobs/search.md. independent: both seats, each as if the
+    other did not (unsound=True)."""
     options: str = ""
     """Further arguments of sparta, e.g. 'threshold=0.1, errors=0'."""
     seed: int = 2_000_003
@@ -59,9 +62,10 @@ def run(options: HanabiSearchOptions) -> Result:
         DataError: the folder holds results of other settings.
     """
     more = f", {options.options}" if options.options else ""
-    setting = SearchSetting(options.game, options.blueprint, options.seed, more)
+    setting = SearchSetting(options.game, options.blueprint, options.seed, more, options.observation)
+    game = make_game(options.game, observation=options.observation)
     for contender in options.contenders:
-        make_agent(spec(setting, contender, 1), make_game(options.game))  # fails before anything is written
+        make_agent(spec(setting, contender, 1), game)  # fails before anything is written
     check_setting(options.out / "setting.json", setting._asdict())
     tasks = [DeckTask(ALONE, 0, deck) for deck in range(options.decks)]
     tasks += [DeckTask(c, b, deck) for deck in range(options.decks) for b in options.budget for c in options.contenders]

@@ -14,7 +14,7 @@ from ludory.envs.game import Game
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.seats.table import Table
 
-SINGLE, JOINT, ALONE = "single", "joint", "blueprint"
+SINGLE, JOINT, INDEPENDENT, ALONE = "single", "joint", "independent", "blueprint"
 SEARCHER = 1
 """Seat that searches when only one does."""
 
@@ -35,12 +35,14 @@ class SearchSetting(NamedTuple):
     decks_seed: int
     options: str
     """Further arguments of `sparta`, each after a comma."""
+    observation: str = "card_knowledge"
+    """Of the game."""
 
 
 def spec(setting: SearchSetting, contender: str, budget: int) -> str:
     """The searching agent by name."""
-    joint = ", joint=True" if contender == JOINT else ""
-    return f"sparta({setting.blueprint}, rollouts={budget}{joint}{setting.options})"
+    both = {JOINT: ", joint=True", INDEPENDENT: ", unsound=True"}.get(contender, "")
+    return f"sparta({setting.blueprint}, rollouts={budget}{both}{setting.options})"
 
 
 def play_deck(setting: SearchSetting, task: DeckTask) -> dict[str, Any]:
@@ -76,11 +78,11 @@ def play_deck(setting: SearchSetting, task: DeckTask) -> dict[str, Any]:
 
 @cache
 def _seated(setting: SearchSetting, contender: str, budget: int) -> tuple[Game, list[Agent]]:
-    game = make_game(setting.game)
+    game = make_game(setting.game, observation=setting.observation)
     bot = make_agent(setting.blueprint, game)
     if contender == ALONE:
         return game, [bot] * game.facts.players
     searcher = make_agent(spec(setting, contender, budget), game)
-    if contender == JOINT:
+    if contender in (JOINT, INDEPENDENT):
         return game, [searcher] * game.facts.players
     return game, [searcher if seat == SEARCHER else bot for seat in range(game.facts.players)]

@@ -13,9 +13,13 @@ from ludory.benchmarks.harness.terminal import Shown, table
 from ludory.charts.axes import linear_axis, log_axis
 from ludory.charts.curves import Plot, Point, Series, interval_plot
 
-from .search_deck import ALONE, JOINT, SINGLE
+from .search_deck import ALONE, INDEPENDENT, JOINT, SINGLE
 
-TITLES = {SINGLE: "one seat searches", JOINT: "both seats search"}
+TITLES = {
+    SINGLE: "one seat searches",
+    JOINT: "both seats search together",
+    INDEPENDENT: "both, each as if the other did not",
+}
 
 
 def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -27,9 +31,8 @@ def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     found = [_figures(key, by_deck, alone) for key, by_deck in sorted(groups.items(), key=lambda item: item[0])]
     for one in found:
         rival = groups.get((SINGLE, one["budget"]))
-        one["over_single"] = (
-            _ahead(groups[JOINT, one["budget"]], rival) if one["contender"] == JOINT and rival else None
-        )
+        ours = groups[one["contender"], one["budget"]]
+        one["over_single"] = _ahead(ours, rival) if rival and one["contender"] != SINGLE else None
     return found
 
 
@@ -68,14 +71,14 @@ def _estimate(values: Sequence[float]) -> dict[str, float | None]:
 
 
 def shown(report: Mapping[str, Any]) -> Iterator[Shown]:
-    """A row for every contender and budget, and how far joint search is ahead."""
+    """A row for every contender and budget, and how far searches in both seats are ahead."""
     columns = ("", "rollouts", "score", "gain", "95 %", "bombs", "perfect", "changed", "CPU-s a game")
     title = f"{report['game']}, {report['blueprint']}, {report['decks']} decks; a bomb scores 0"
     yield table(title, columns, map(_cells, report["contenders"]))
     for one in report["contenders"]:
         if ahead := one["over_single"]:
             yield (
-                f"joint over single at {one['budget']:,} rollouts: {ahead['mean']:+.2f} ± {ahead['stderr']:.2f}, "
+                f"{one['contender']} over single at {one['budget']:,} rollouts: {ahead['mean']:+.2f} ± {ahead['stderr']:.2f}, "
                 f"95 % {ahead['low']:+.2f} .. {ahead['high']:+.2f}"
             )
 

@@ -72,12 +72,17 @@ def test_play_goes_on_when_node_is_killed_at_any_time(records: Path) -> None:
         end = time.monotonic() + 120
         while alive(pid) or not engine.truncated.any():
             assert time.monotonic() < end
-            engine.reset(np.flatnonzero(engine.over))
+            begun = engine.over.copy()
+            engine.reset(np.flatnonzero(begun))
+            if engine.truncated.any():  # it was dead already: the games that were to begin do so elsewhere
+                break
+            begun[:] = False
             engine.step(chosen(engine, draw))
             if engine.truncated.any():
                 break
         killer.join()
-        assert engine.truncated[~engine.terminated].all()
+        assert engine.truncated[~engine.terminated & ~begun].all()
+        assert not engine.over[begun].any()
         assert not engine.rewards[engine.truncated].any()
         text = str(engine.pool.last_error)
         assert re.search(r"gen1randombattle, game \d, battle seed gen5,\w{16}: the simulator's process died", text), (
@@ -91,6 +96,23 @@ def test_play_goes_on_when_node_is_killed_at_any_time(records: Path) -> None:
     engine.close()
     assert gone(sorted(known))
     assert len(known) == REPEATS + 1
+
+
+def test_games_that_begin_at_a_dead_child_begin_at_the_next_one() -> None:
+    """The others, which ran in it, end truncated."""
+    engine, draw = engine_of(4, workers=0, on_crash="restart"), np.random.default_rng(3)
+    while not engine.over.any():
+        engine.step(chosen(engine, draw))
+    over, (pid,) = engine.over.copy(), engine.pids()
+    os.kill(pid, signal.SIGKILL)
+    assert gone([pid])
+    engine.reset(np.flatnonzero(over))
+    assert not engine.over[over].any()
+    assert engine.truncated[~over].all()
+    engine.reset(np.flatnonzero(engine.over))
+    engine.step(chosen(engine, draw))
+    assert not engine.truncated.any()
+    engine.close()
 
 
 @pytest.mark.parametrize("observation", ["none", "entity"])

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Generic, TypeVar
 
 import cloudpickle
 
@@ -20,10 +23,23 @@ R = TypeVar("R")
 
 LOG = logging.getLogger("ludory.cluster")
 AHEAD = 2
-"""Tasks that are handed out for each core, so that none waits for its next one."""
+"""Bundles of tasks that are handed out for each core, so that none waits for its next one."""
+BUNDLE_SECONDS = 0.2
+"""Tasks that take less are sent several at once, so that messages cost little beside them."""
+MOST_BUNDLED = 1000
+"""Tasks that are sent at once at most."""
 PATIENCE = 15.0
 """Seconds without a free machine after which the log says so."""
 ONE_THREAD = ("LUDORY_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+@dataclass(frozen=True, slots=True)
+class _Bundle(Generic[T]):
+    """Tasks that are sent together."""
+
+    first: int
+    """Number of its first task."""
+    tasks: list[T]
 
 
 class RayWorkers:
@@ -40,7 +56,8 @@ class RayWorkers:
 
     def __init__(self, address: str = LOCAL, cores: int | None = None) -> None:
         self._ray, self._ours = connected(address, cores)
-        self._run = self._ray.remote(num_cpus=1, max_retries=0, scheduling_strategy="SPREAD")(_run)
+        once = self._ray.remote(num_cpus=1, max_retries=0, scheduling_strategy="SPREAD")
+        self._run, self._alone = once(_run), once(_run_alone)
         self._host = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD")(
             Host
         )
@@ -56,21 +73,28 @@ class RayWorkers:
             self._ray.shutdown()
 
     def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        """As `Workers.map`; about `AHEAD` tasks a core are handed out, results that come early wait for their turn."""
+        """As `Workers.map`; about `AHEAD` bundles a core are handed out, results that come early wait for their turn.
+
+        A task that takes less than `BUNDLE_SECONDS` is sent together with the ones after it: each message costs some milliseconds.
+        """
         blob = self._ray.put(cloudpickle.dumps(function))
-        left, losses = enumerate(tasks), LostWork("task")
-        running: dict[Any, tuple[int, T]] = {}
+        left, losses = iter(tasks), LostWork("task")
+        running: dict[Any, _Bundle[T]] = {}
         done: dict[int, R] = {}
         failed: dict[int, BaseException] = {}  # raised in the order of the tasks, as in one process
-        following, exhausted = 0, False
+        following, handed_out, size, exhausted = 0, 0, 1, False
+
+        def send(bundle: _Bundle[T]) -> None:
+            running[self._run.remote(blob, bundle.tasks)] = bundle
+
         try:
             while True:
-                while not exhausted and len(running) + len(done) < AHEAD * self.count + 2 and not failed:
-                    one = next(left, None)
-                    if one is None:
-                        exhausted = True
-                    else:
-                        running[self._run.remote(blob, one[1])] = one
+                while not exhausted and handed_out - following < (AHEAD * self.count + 2) * size and not failed:
+                    bundle = _Bundle(handed_out, list(islice(left, size)))
+                    handed_out += len(bundle.tasks)
+                    exhausted = len(bundle.tasks) < size
+                    if bundle.tasks:
+                        send(bundle)
                 while following in done:
                     yield done.pop(following)
                     following += 1
@@ -81,15 +105,22 @@ class RayWorkers:
                         return
                     continue
                 for ref in self._finished(list(running)):
-                    number, task = running.pop(ref)
+                    bundle = running.pop(ref)
                     try:
-                        done[number] = self._ray.get(ref)
+                        results, seconds = self._ray.get(ref)
                     except Exception as error:
-                        if not lost_with(error):
-                            failed[number] = own_error(error)
-                            continue
-                        losses.add(number, error)
-                        running[self._run.remote(blob, task)] = number, task
+                        if lost_with(error):
+                            losses.add(bundle.first, error)
+                            for number, task in enumerate(bundle.tasks, bundle.first):  # which of them loses workers?
+                                send(_Bundle(number, [task]))
+                        else:
+                            failed[bundle.first] = own_error(error)
+                        continue
+                    done.update(enumerate(results, bundle.first))
+                    if len(results) < len(bundle.tasks):  # the next one fails, and does so again alone
+                        send(_Bundle(bundle.first + len(results), bundle.tasks[len(results) :]))
+                    fitting = int(BUNDLE_SECONDS * len(results) / max(seconds, 1e-6))
+                    size = max(1, min(2 * size, fitting, MOST_BUNDLED))
         finally:
             for ref in running:
                 self._ray.cancel(ref, force=True)
@@ -109,7 +140,7 @@ class RayWorkers:
 
     def start(self, function: Callable[[T], Any], task: T) -> RayPending:
         """As `Workers.start`."""
-        return RayPending(self._ray, self._run.remote(cloudpickle.dumps(function), task))
+        return RayPending(self._ray, self._alone.remote(cloudpickle.dumps(function), task))
 
     def lend(self, value: Any) -> RayLent:
         """As `Workers.lend`: in the object store of this machine."""
@@ -185,8 +216,26 @@ class Host:
         return getattr(self._held, method)(*args)
 
 
-def _run(function: bytes, task: Any) -> Any:
-    """Run a task in a worker."""
+def _run(function: bytes, tasks: Sequence[Any]) -> tuple[list[Any], float]:
+    """Run a bundle in a worker, up to a task that fails; returns results and seconds.
+
+    Raises:
+        Exception: what the first task raised.
+    """
+    one_thread_each()
+    run, results, started = cloudpickle.loads(function), [], time.perf_counter()
+    for task in tasks:
+        try:
+            results.append(run(task))
+        except Exception:
+            if not results:
+                raise
+            break
+    return results, time.perf_counter() - started
+
+
+def _run_alone(function: bytes, task: Any) -> Any:
+    """Run one task in a worker; returns its result."""
     one_thread_each()
     return cloudpickle.loads(function)(task)
 

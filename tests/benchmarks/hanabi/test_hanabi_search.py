@@ -7,11 +7,12 @@ import json
 import numpy as np
 import pytest
 
+from ludory.algorithms.ppo import PPO
 from ludory.benchmarks.hanabi.belief import BINS, EXACT, HINTS, BeliefTally, measure
 from ludory.benchmarks.hanabi.search import RESULTS, run
 from ludory.benchmarks.hanabi.search_report import summary
 from ludory.envs.make import make_game
-from ludory.errors import DataError, OptionError
+from ludory.errors import CheckpointError, DataError, OptionError
 
 
 def test_a_run_goes_on_where_it_was_and_a_cut_line_is_played_again(tmp_path, capsys):
@@ -43,6 +44,18 @@ def test_a_run_goes_on_where_it_was_and_a_cut_line_is_played_again(tmp_path, cap
         run(["--decks=0", f"--out={tmp_path}"])
 
 
+def test_a_network_that_needs_more_of_the_game_is_searched_over_in_that_game(tmp_path):
+    network = tmp_path / "network.ludory"
+    PPO("mlp(hidden=(8,))", make_game("HanabiTiny2P-v0", observation="conventions"), num_envs=2, seed=1).save(network)
+    command = ["--game=HanabiTiny2P-v0", f"--blueprint={network}", "--decks=2", "--budget=20"]
+    with pytest.raises(CheckpointError, match="conventions"):
+        run([*command, f"--out={tmp_path / 'canonical'}"])
+    assert run([*command, "--observation=conventions", f"--out={tmp_path / 'found'}"]) == 0
+    report = json.loads((tmp_path / "found" / "hanabi-search-run.json").read_text())
+    assert report["observation"] == "conventions"
+    assert report["contenders"][1]["searches"] > 0
+
+
 def line(contender, budget, deck, score):
     rest = dict.fromkeys(("stacks", "moves", "cpu_seconds", "rollouts", "searches", "changed"), 1)
     return {"contender": contender, "budget": budget, "deck": deck, "score": score, "end": "deck", **rest}
@@ -58,6 +71,15 @@ def test_gains_are_deck_by_deck():
     found = summary([*searched, *both, *alone])
     assert [one["contender"] for one in found if one["over_single"]] == ["joint"]
     assert found[1]["over_single"]["mean"] == pytest.approx(1)
+
+
+def test_both_seats_search_each_as_if_the_other_did_not(tmp_path, capsys):
+    command = ["--game=HanabiTiny2P-v0", "--blueprint=hanabi/piers", "--decks=3", "--budget=20", f"--out={tmp_path}"]
+    assert run([*command, "--contenders", "single", "independent"]) == 0
+    _, both, one = json.loads((tmp_path / "hanabi-search-run.json").read_text())["contenders"]
+    assert both["contender"] == "independent"
+    assert both["searches"] > 1.5 * one["searches"]
+    assert "independent over single at 20 rollouts" in capsys.readouterr().out
 
 
 def test_a_tally_sets_what_was_said_beside_what_came():

@@ -41,3 +41,17 @@ class Counter:
 
     def die(self) -> None:
         os.kill(os.getpid(), 9)
+
+
+def refuse_from_30(number: int) -> int:
+    """A task of which some fail."""
+    if number >= 30:
+        raise OptionError(f"{number}: not today")
+    return number
+
+
+def die_at_50(number: int) -> int:
+    """A task of which one ends its worker."""
+    if number == 50:
+        die(number)
+    return number

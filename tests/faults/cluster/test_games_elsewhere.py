@@ -21,6 +21,7 @@ from ludory.cluster.workers import InProcess, Workers
 
 GAME = "HanabiTiny2P-v0"
 AGENTS = ("random", "hanabi/iggi")
+GOLDEN = Path(__file__).parents[2] / "golden" / "pokemon"
 
 
 @pytest.fixture(params=["in process", "ray"])
@@ -117,6 +118,20 @@ def test_files_of_texas42_are_the_same_byte_for_byte(tmp_path: Path) -> None:
     assert len(files(tmp_path / "there")) == 1
     assert main([*command, "--out", str(tmp_path / "there"), "--ray"]) == 0
     assert files(tmp_path / "here") == files(tmp_path / "there")
+
+
+@pytest.mark.usefixtures("placed_at_workers")
+@pytest.mark.parametrize("labels", ["log", "auto"])
+def test_battles_are_converted_as_in_one_process(tmp_path: Path, labels: str) -> None:
+    """With auto they are also played again, by the simulators of the workers, where it is installed."""
+    logs = [str(GOLDEN / "sim_dev.jsonl.gz"), "--format", "gen1randombattle"]
+    for place, more in (("here", []), ("there", ["--ray"])):
+        (tmp_path / place).mkdir()
+        out = str(tmp_path / place / "battles.jsonl")
+        assert main(["pokemon", "convert", *logs, "-o", out, "--labels", labels, *more]) == 0
+    assert files(tmp_path / "here") == files(tmp_path / "there")
+    assert len(files(tmp_path / "here")) == 2
+    assert all(files(tmp_path / "here").values()), "battles of this format, and others that are refused"
 
 
 @pytest.mark.usefixtures("placed_at_workers")

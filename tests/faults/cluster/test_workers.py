@@ -43,7 +43,7 @@ def test_no_more_tasks_are_taken_than_are_needed_soon(workers: Workers) -> None:
             taken.append(number)
             yield number
 
-    results = workers.map(parts.square, tasks())
+    results = workers.map(parts.slow_square, tasks())
     assert next(iter(results)) == 0
     assert len(taken) < 20
 
@@ -51,6 +51,29 @@ def test_no_more_tasks_are_taken_than_are_needed_soon(workers: Workers) -> None:
 def test_an_error_of_a_task_is_raised_as_it_was(workers: Workers) -> None:
     with pytest.raises(OptionError, match="0: not today"):
         list(workers.map(parts.refuse, range(3)))
+
+
+def test_results_before_an_error_are_kept(workers: Workers) -> None:
+    results = workers.map(parts.refuse_from_30, range(60))
+    assert [next(results) for _ in range(30)] == list(range(30))
+    with pytest.raises(OptionError, match="30: not today"):
+        next(results)
+
+
+def test_short_tasks_are_sent_together(ray_workers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent, remote = [], ray_workers._run.remote
+
+    def counted(function: Any, tasks: Any) -> Any:
+        sent.append(list(tasks))
+        return remote(function, tasks)
+
+    monkeypatch.setattr(ray_workers, "_run", SimpleNamespace(remote=counted))
+    assert list(ray_workers.map(parts.square, range(400))) == [number**2 for number in range(400)]
+    assert [task for bundle in sent for task in bundle] == list(range(400)), "each is sent once, in order"
+    assert len(sent) < 100
+    sent.clear()
+    assert list(ray_workers.map(parts.slow_square, range(6))) == [number**2 for number in range(6)]
+    assert len(sent) == 6, "long ones go alone, for which the cores take turns"
 
 
 def test_an_actor_keeps_its_state_between_calls(workers: Workers) -> None:
@@ -77,6 +100,8 @@ def test_a_task_that_kills_its_workers_ends_the_job_with_advice(
     monkeypatch.setattr("ludory.cluster.ray_workers.LostWork", lambda what: LostWork(what, most=2))
     with pytest.raises(LostWorkerError, match=r"task 0 lost 2 workers one after another.*smaller parts"):
         list(ray_workers.map(parts.die, [1]))
+    with pytest.raises(LostWorkerError, match="task 50 lost 2 workers"):  # those that were sent with it are not blamed
+        list(ray_workers.map(parts.die_at_50, range(100)))
 
 
 def test_tasks_of_killed_workers_are_made_again(two_nodes: TwoNodes) -> None:

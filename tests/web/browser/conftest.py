@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 REQUIRED = os.environ.get("LUDORY_REQUIRE_BROWSER") == "1"
-KNOWN = ("status of 40", "net::ERR", "[object Event]", "htmx:afterRequest", "htmx:sendAbort")
-"""Complaints of a console about what tests do on purpose: refused and superseded requests, streams of a killed server."""
+KNOWN = ("status of 40", "net::ERR", "[object Event]", "htmx:afterRequest", "htmx:sendAbort", "htmx:sendError")
+"""Complaints of a console about what tests do on purpose: requests that are refused, superseded or left behind with their
+page, streams of a killed server."""
 SYSTEM_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from ludory.cli.common.options import Flag, Maybe, Paths
+from ludory.cli.common.options import Flag, Maybe, Paths, Placed
 from ludory.cli.common.parser import parse
 from ludory.errors import OptionError
 from ludory.visible import visible
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Options:
+class _Options(Placed):
     """Write one trajectory per side of every battle, and the rejected battles with their reasons to OUT.rejected.jsonl.
 
     Takes replays as JSON, server logs, saved replay pages and battles with their input logs, one per line or per file, also as gzip.
@@ -80,8 +80,8 @@ def convert(argv: list[str]) -> int:
                 raise OptionError(f"{found}{_line_of(found)}")
             rejected.append(found)
 
-    with _worker(chosen.labels) as worker:
-        trajectories = each_trajectory(converted(files, how, worker), note)
+    with _worker(chosen.labels) as worker, chosen.placement.open() as workers:
+        trajectories = each_trajectory(converted(files, how, worker, workers), note)
         if chosen.schema == "seed":
             trajectories = _observed(trajectories)
         count = write_trajectories(chosen.out, trajectories, chosen.schema)

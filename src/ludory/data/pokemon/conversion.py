@@ -6,9 +6,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from ludory.cluster.workers import Workers
 from ludory.envs.pokemon.backends.sim import SimWorker
 from ludory.envs.pokemon.formats import Gimmick
 from ludory.envs.pokemon.vocab import to_id
@@ -89,7 +91,7 @@ class Tally:
 
 
 def converted(
-    paths: Iterable[str | Path], how: Conversion, worker: SimWorker | None = None
+    paths: Iterable[str | Path], how: Conversion, worker: SimWorker | None = None, workers: Workers | None = None
 ) -> Iterator[ConvertedBattle | Rejection]:
     """Yield every battle of the files in order, as trajectories or as a rejection with its reason.
 
@@ -97,6 +99,7 @@ def converted(
         paths: files of all kinds that `read_battles` takes.
         how: options.
         worker: that plays battles again; None: labels come from the logs.
+        workers: who make the trajectories, with simulators of their own if `worker` is given; None: this process.
 
     Raises:
         OptionError: `labels="input-log"` without a worker.
@@ -104,6 +107,13 @@ def converted(
     """
     if how.labels == "input-log" and worker is None:
         raise OptionError("labels='input-log' needs the simulator: type `ludory pokemon install`, or take labels='log'")
+    wanted = _wanted(paths, how)
+    if workers is None:
+        return map(partial(_converted, how=how, worker=worker), wanted)
+    return workers.map(partial(_converted_elsewhere, how=how, simulated=worker is not None), wanted)
+
+
+def _wanted(paths: Iterable[str | Path], how: Conversion) -> Iterator[RecordedBattle | Rejection]:
     seen: dict[str, str] = {}
     for path in paths:
         for battle in read_battles(path):
@@ -113,9 +123,9 @@ def converted(
             try:
                 _check_new(battle, seen)
                 _check_wanted(battle, how)
-                yield _converted(battle, how, worker)
+                yield battle
             except RejectedBattleError as error:
-                yield Rejection(error.name, error.detail, battle.id, battle.place)
+                yield _rejection(battle, error)
 
 
 def _check_new(battle: RecordedBattle, seen: dict[str, str]) -> None:
@@ -135,7 +145,34 @@ def _check_wanted(battle: RecordedBattle, how: Conversion) -> None:
         raise reject("low_rating", f"rated {battle.rating}, asked for {how.min_rating}")
 
 
-def _converted(battle: RecordedBattle, how: Conversion, worker: SimWorker | None) -> ConvertedBattle:
+def _converted(
+    battle: RecordedBattle | Rejection, how: Conversion, worker: SimWorker | None
+) -> ConvertedBattle | Rejection:
+    if isinstance(battle, Rejection):
+        return battle
+    try:
+        return _labelled(battle, how, worker)
+    except RejectedBattleError as error:
+        return _rejection(battle, error)
+
+
+def _converted_elsewhere(
+    battle: RecordedBattle | Rejection, how: Conversion, simulated: bool
+) -> ConvertedBattle | Rejection:
+    return _converted(battle, how, _own_worker() if simulated else None)
+
+
+@cache
+def _own_worker() -> SimWorker:
+    """The simulator of this process, which ends with it."""
+    return SimWorker()
+
+
+def _rejection(battle: RecordedBattle, error: RejectedBattleError) -> Rejection:
+    return Rejection(error.name, error.detail, battle.id, battle.place)
+
+
+def _labelled(battle: RecordedBattle, how: Conversion, worker: SimWorker | None) -> ConvertedBattle:
     mismatch = ""
     if how.labels != "log" and worker is not None and battle.input_log:
         try:
