@@ -193,8 +193,14 @@ class Algorithm(Learner):
             Share(game, self.policy_spec, config, start, stop, self._teacher_file)
             for start, stop in shares_of(config.num_envs, samplers)
         ]
+        self.release_samplers()
         self.sampler = SpreadSampler(self.sampler, workers, shares, self.samples_in == "lockstep")
         return self
+
+    def release_samplers(self) -> None:
+        """Free the workers of `sample_at`; the games go on in this process."""
+        if isinstance(self.sampler, SpreadSampler):
+            self.sampler = self.sampler.close()
 
     @property
     def step_timesteps(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import gc
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -113,10 +113,13 @@ class LanguageModel:
         """
         return self._writer.write(ids)
 
-    def write(self, folder: str | Path) -> None:
-        """Write weights (safetensors), configuration and tokenizer into an existing folder, as transformers does."""
+    def write(self, folder: str | Path, weights: Mapping[str, torch.Tensor] | None = None) -> None:
+        """Write weights (safetensors), configuration and tokenizer into an existing folder, as transformers does.
+
+        weights: to write instead of the model's own, by name.
+        """
         with no_progress_bars():
-            self.model.save_pretrained(folder)
+            self.model.save_pretrained(folder, **({} if weights is None else {"state_dict": unshared(weights)}))
             self.tokenizer.save_pretrained(folder)
 
     def save(self, folder: str | Path) -> None:
@@ -134,6 +137,18 @@ class LanguageModel:
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+
+
+def unshared(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Without second names of the same memory, which safetensors refuses; loading ties them again."""
+    seen: set[tuple[int, tuple[int, ...]]] = set()
+    kept = {}
+    for name, tensor in weights.items():
+        place = (tensor.data_ptr(), tuple(tensor.shape))
+        if place not in seen:
+            seen.add(place)
+            kept[name] = tensor
+    return kept
 
 
 def load_language_model(

@@ -192,13 +192,14 @@ class SpreadSampler(Sampler):
             self.engine.load_fields(fields, check=False)
             self._inner.restore(_tensors(_joined([state for _, state in self._games])))
 
-    def close(self) -> None:
-        """Copy the games into this process, and free the workers."""
+    def close(self) -> Sampler:
+        """Copy the games into this process, and free the workers; returns the sampler that plays them here."""
         self.settle()
         for actor in self._actors:
             if actor is not None:
                 actor.close()
         self._actors, self._games, self._waiting = [None] * len(self._shares), [], {}
+        return self._inner
 
     @property
     def last_step(self) -> dict[str, Any]:

@@ -179,7 +179,7 @@ class TokenBatch:
 
 
 def batch_of_episodes(episodes: Sequence[Any], env: Any, keep_records: bool = True) -> TokenBatch:
-    """Join the `TokenEpisode`s of a finished `TextEnv`.
+    """Join the `TokenEpisode`s of a finished `TextEnv`, which may play on afterwards.
 
     Args:
         episodes: one per row of `env`.
@@ -203,10 +203,44 @@ def batch_of_episodes(episodes: Sequence[Any], env: Any, keep_records: bool = Tr
         joined("logprobs", np.float32),
         np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         np.array([row for row, _ in pieces], np.int64),
-        np.asarray(env.group, np.int64),
-        np.asarray(env.scores, np.float64),
+        np.array(env.group, np.int64),
+        np.array(env.scores, np.float64),
         rewards,
-        np.asarray(env.success, bool),
-        np.asarray(env.room_hashes, np.uint64),
+        np.array(env.success, bool),
+        np.array(env.room_hashes, np.uint64),
         [list(turns) for turns in env.records] if keep_records else (),
+    )
+
+
+def joined(parts: Sequence[TokenBatch]) -> TokenBatch:
+    """One batch of the episodes of several, in their order; the groups of each part are numbered after those of the parts before it."""
+    first, *more = parts
+    if not more:
+        return first
+
+    def concatenated(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    def after(sizes: Sequence[int]) -> list[int]:
+        return [0, *np.cumsum(sizes)[:-1].tolist()]
+
+    turns = max(part.turn_rewards.shape[1] for part in parts)
+    tokens = after([len(part.ids) for part in parts])
+    episodes = after([part.num_episodes for part in parts])
+    groups = after([int(part.groups.max()) + 1 for part in parts])
+    return TokenBatch(
+        concatenated("ids"),
+        concatenated("spans"),
+        concatenated("turns"),
+        concatenated("sampler_log_probs"),
+        np.concatenate([[0], *(start + part.starts[1:] for start, part in zip(tokens, parts, strict=True))]),
+        np.concatenate([start + part.episode for start, part in zip(episodes, parts, strict=True)]),
+        np.concatenate([start + part.groups for start, part in zip(groups, parts, strict=True)]),
+        concatenated("scores"),
+        np.concatenate(
+            [np.pad(part.turn_rewards, ((0, 0), (0, turns - part.turn_rewards.shape[1]))) for part in parts]
+        ),
+        concatenated("success"),
+        concatenated("room_hashes"),
+        [turns for part in parts for turns in part.records],
     )

@@ -23,7 +23,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from ludory.agents.language.model import LanguageModel, load_language_model
+from ludory.agents.language.model import LanguageModel, load_language_model, unshared
 from ludory.checkpoints.folder import write_folder
 from ludory.errors import CheckpointError, TrainingError
 
@@ -65,18 +65,17 @@ def write_checkpoint_folder(
 
     def write_files(place: Path) -> None:
         if network.lora_rank:
-            model.model.save_pretrained(place, state_dict=_unshared(dict(network.policy_weights())))
-            model.tokenizer.save_pretrained(place)
-            model.model.save_pretrained(place / START, state_dict=_unshared(_before_lora(network)))
+            model.write(place, dict(network.policy_weights()))
+            model.model.save_pretrained(place / START, state_dict=unshared(_before_lora(network)))
             _save({k: v for k, v in network.state_dict().items() if ".lora_" in k}, place / ADAPTER)
         else:
             model.write(place)
         if network.head is not None:
             _save(network.head.state_dict(), place / HEAD)
         if network.critic is not None:
-            _save(_unshared(network.critic.state_dict()), place / CRITIC)
+            _save(unshared(network.critic.state_dict()), place / CRITIC)
         if reference is not None:
-            _save(_unshared(dict(reference)), place / REFERENCE)
+            _save(unshared(dict(reference)), place / REFERENCE)
 
     write_folder(folder, header, optimiser_tensors(network, optimiser), write_files, OPTIMISER)
 
@@ -146,18 +145,6 @@ def restore_optimiser(
 def _before_lora(network: TokenNetwork) -> dict[str, Tensor]:
     weights = network.policy.state_dict()
     return {name.replace(".base_layer", ""): tensor for name, tensor in weights.items() if ".lora_" not in name}
-
-
-def _unshared(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Without second names of the same memory, which safetensors refuses; loading ties them again."""
-    seen: set[tuple[int, tuple[int, ...]]] = set()
-    kept = {}
-    for name, tensor in weights.items():
-        place = (tensor.data_ptr(), tuple(tensor.shape))
-        if place not in seen:
-            seen.add(place)
-            kept[name] = tensor
-    return kept
 
 
 def _save(weights: Mapping[str, Tensor], file: Path) -> None:

@@ -56,6 +56,8 @@ class TextPPOConfig:
     """Longest reply."""
     backend: Annotated[str, OneOf("auto", "hf", "static", "vllm")] = "auto"
     """What samples: see `make_generator`."""
+    overlap: bool = False
+    """Play the next episodes while an iteration is learnt from, with weights that are one iteration older; pays with samplers elsewhere."""
 
     env_preset: Annotated[str, OneOf("default", "ragen", "ragen2", "compact")] = "default"
     """Budgets, penalties and prompts: the preset of `TextEnv`."""
@@ -290,4 +292,6 @@ def make_text_ppo_config(preset: str = "default", **options: Any) -> TextPPOConf
         raise OptionError(f"preset={preset!r}: must be one of {', '.join(PRESETS)}")
     pairs = {field.name for field in fields(TextPPOConfig) if str(field.type).startswith("tuple")}
     given = {name: tuple(value) if name in pairs else value for name, value in options.items()}
+    if given.get("filter", "") is None:  # as `--set filter=none` is read
+        given["filter"] = "none"
     return make_options(TextPPOConfig, {"preset": preset, **PRESETS[preset], **given})

@@ -22,6 +22,7 @@ def collect(
     seed: int,
     *,
     env_seed: int | None = None,
+    first_row: int = 0,
     keep_records: bool = True,
 ) -> TokenBatch:
     """Play all episodes of an environment once.
@@ -36,6 +37,7 @@ def collect(
         sampling: how tokens are drawn.
         seed: of the draws.
         env_seed: passed to `env.reset`.
+        first_row: number of the first episode in a larger batch, of which these are the draws.
         keep_records: keep `TextEnv.records` in the batch.
 
     Raises:
@@ -48,7 +50,7 @@ def collect(
         episodes[turn.row].begin(turn.messages)
     while turns:
         rows = [turn.row for turn in turns]
-        seeds = reply_seeds(seed, np.array(rows), np.array([turn.turn for turn in turns]))
+        seeds = reply_seeds(seed, first_row + np.array(rows), np.array([turn.turn for turn in turns]))
         replies = generator.generate([episodes[row].ids for row in rows], sampling, seeds.tolist())
         turns = env.step([model.decode(reply.ids) for reply in replies])
         for row, reply in zip(rows, replies, strict=True):

@@ -18,13 +18,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 from typing_extensions import Self
 
-from ludory.agents.language.generators import Sampling, make_generator
+from ludory.agents.language.generators import make_generator
 from ludory.agents.language.hf import HfGenerator
 from ludory.agents.language.model import LanguageModel, load_language_model
+from ludory.agents.language.packed import PackedModel
 from ludory.agents.language.small_model import make_small_model
 from ludory.algorithms.learner import Learner, game_to_load, needed_game
 from ludory.algorithms.losses.returns import Advantages, normalise
 from ludory.checkpoints.folder import read_folder
+from ludory.cluster.workers import InProcess, Pending, Workers
+from ludory.envs.make import NamedGame
 from ludory.errors import CheckpointError, OptionError, TrainingError
 
 from .advantages import (
@@ -56,7 +59,7 @@ from .loss import (
 )
 from .memory import SMALL, available_memory, estimate_memory, explained_shortage, shape_of
 from .network import TokenNetwork, batch_parts, evaluate_tokens
-from .rollout import collect
+from .player import Order, PlayedElsewhere, SpreadPlayers, TextPlayer, TextShare
 from .watch import Adviser, collapse_metrics, episode_metrics
 
 LOG = logging.getLogger("ludory.text_ppo")
@@ -74,6 +77,14 @@ class BatchTargets(NamedTuple):
     old: TokenOutputs
     reference: Tensor | None
     importance: Tensor | None
+
+
+class _Ahead(NamedTuple):
+    """Episodes that are being played."""
+
+    pending: Pending | PlayedElsewhere
+    version: int
+    """Iteration whose weights play."""
 
 
 class TextPPO(Learner):
@@ -108,6 +119,8 @@ class TextPPO(Learner):
         "save_episodes",
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
+    samples_in: ClassVar[str | None] = "lockstep"
+    """As `Algorithm.samples_in`."""
     config: TextPPOConfig
 
     def __init__(self, policy: Any = "auto", env: Any = None, preset: str = "default", **config: Any) -> None:
@@ -137,7 +150,10 @@ class TextPPO(Learner):
             )
         self._reference = None if reference is None else reference.to(model.device)
         value = ("shared" if shared else "separate") if config.has_critic else None
-        self.generator: Any = make_generator(model, config.backend)  # type: ignore[arg-type]  # checked by the config
+        generator = make_generator(model, config.backend)  # type: ignore[arg-type]  # checked by the config
+        self._player = TextPlayer(self.game, config, model, generator)
+        self._elsewhere: SpreadPlayers | None = None
+        self._ahead: _Ahead | None = None
         self._handed_over = False
         self.network = TokenNetwork(
             model.model, value, config.temperature, config.lora_rank, config.precision == "bf16"
@@ -152,7 +168,6 @@ class TextPPO(Learner):
         self.reward: Reward | None = None
         """Replaces what episodes are worth: a function of the batch that returns rewards (E, K) of their turns."""
         self._skipped, self._adviser = 0, Adviser()
-        self._envs: dict[str, Any] = {}
         self._pad = (
             1 if model.tokenizer.pad_token_id == 0 else 0
         )  # any id: transformers warns where it finds the padding token
@@ -190,9 +205,9 @@ class TextPPO(Learner):
         if config.val_every and config.val_first and self.iteration == 0:
             metrics |= self.validate()
         with explained_shortage(config):
-            batch = self._sampled()
+            batch, lag = self._sampled()
             sampled = process_time()
-            metrics |= episode_metrics(batch)
+            metrics |= episode_metrics(batch) | {"train/policy_lag": float(lag)}
             metrics |= self._learnt(batch)
         self.rooms_seen.update(int(value) for value in np.unique(batch.room_hashes))
         self.batch = batch if config.save_episodes else None
@@ -203,68 +218,71 @@ class TextPPO(Learner):
             return None
         return metrics
 
-    def _sampled(self) -> TokenBatch:
-        config = self.config
-        env = self._text_env("train", config.episodes, config.group_size)
-        first = self.iteration * config.groups
+    def sample_at(self, workers: Workers, samplers: int) -> Self:
+        """Let workers play the episodes from now on, each with a copy of the model on its CPU, in `samplers` shares; this process learns.
+
+        The numbers are those of one process, up to the rounding of sums. A lost worker's share is played again elsewhere.
+
+        Raises:
+            OptionError: the game has no id, or there are more samplers than groups.
+        """
+        if not 1 <= samplers <= self.config.groups:
+            raise OptionError(
+                f"{samplers} samplers for {self.config.groups} groups: must be 1 to {self.config.groups}; take more rooms with --groups"
+            )
+        self.release_samplers()
+        named = NamedGame.of(self.game)
+        shares = [TextShare(named, self.config, (number, samplers)) for number in range(samplers)]
+        packed = PackedModel.of(self.model, dict(self.network.policy_weights()))
+        self._elsewhere = SpreadPlayers(workers, shares, packed)
+        self._handed_over = False
+        return self
+
+    def release_samplers(self) -> None:
+        """Free the workers; this process plays again."""
+        if self._elsewhere is not None:
+            self._elsewhere.close()
+        self._elsewhere, self._ahead, self._handed_over = None, None, False
+
+    def _sampled(self) -> tuple[TokenBatch, int]:
+        """The episodes of this iteration, and how many iterations older their weights are; with `overlap`, the next ones are begun."""
+        played = self._begun(self.iteration) if self._ahead is None else self._ahead
+        self._ahead = None
+        batch = played.pending.result()
+        if self.config.overlap and self.iteration + 1 < self.config.iterations:
+            self._ahead = self._begun(self.iteration + 1)
+        if self.reward is not None:
+            rewards = np.asarray(self.reward(batch), np.float64)
+            batch = dataclasses.replace(batch, turn_rewards=rewards, scores=rewards.sum(1))
+        return batch, self.iteration - played.version
+
+    def _begun(self, iteration: int) -> _Ahead:
+        """The episodes of an iteration, which are played with the present weights."""
+        config, first = self.config, iteration * self.config.groups
         if config.train_rooms is not None:
             first %= config.train_rooms
-        sampling = Sampling(config.temperature, config.top_p, config.max_new_tokens)
-        batch = self._played(env, sampling, config.seed * 1_000_003 + 2 * self.iteration, config.train_seed + first)
-        if self.reward is None:
-            return batch
-        rewards = np.asarray(self.reward(batch), np.float64)
-        return dataclasses.replace(batch, turn_rewards=rewards, scores=rewards.sum(1))
+        order = Order("train", config.seed * 1_000_003 + 2 * iteration, config.train_seed + first)
+        return _Ahead(self._played(order), self.iteration)
 
-    def _played(self, env: Any, sampling: Sampling, seed: int, room: int) -> TokenBatch:
+    def _played(self, order: Order) -> Pending | PlayedElsewhere:
         if not self._handed_over:
             self._hand_over()
-        self.generator.wake()
-        batch = collect(self.model, self.generator, env, sampling, seed, env_seed=room)
-        self.generator.sleep()
-        return batch
+        return InProcess().start(self._player.play, order) if self._elsewhere is None else self._elsewhere.start(order)
 
     def _hand_over(self) -> None:
         """Give the sampler the current weights."""
-        shares = isinstance(self.generator, HfGenerator)  # it samples from the module that learns
-        weights = () if shares else self.network.policy_weights()
-        self.generator.load_weights(weights, self.iteration)
+        own = self._player.generator
+        if self._elsewhere is not None:
+            self._elsewhere.load_weights(dict(self.network.policy_weights()))
+        elif not isinstance(own, HfGenerator):  # it samples from the module that learns
+            own.load_weights(self.network.policy_weights(), self.iteration)
         self._handed_over = True
-
-    def _text_env(self, name: str, episodes: int, group_size: int) -> Any:
-        from ludory.envs.text.text_env import TextEnv
-
-        if name not in self._envs:
-            config = self.config
-            rooms: dict[str, Any] = {}
-            if self.game.rooms is not None:
-                rooms["split"] = name
-                rooms["seeds"] = "ragen" if config.seeds == "ragen" else None
-            self._envs[name] = TextEnv(
-                self.game,
-                episodes,
-                group_size=group_size,
-                preset=config.env_preset,
-                seed=config.seed,
-                prompt_mode=config.prompt_mode,  # type: ignore[arg-type]  # checked by the config
-                style=config.style,
-                history=config.history,
-                turns=config.turns,
-                actions_per_turn=config.actions_per_turn,
-                actions_per_episode=config.actions_per_episode,
-                format_penalty=config.format_penalty,
-                seat=config.seat,  # type: ignore[arg-type]  # checked by TextEnv
-                opponents=config.opponents,
-                **rooms,
-            )
-        return self._envs[name]
 
     def validate(self) -> dict[str, float]:
         """Play the rooms of validation; returns metrics, of which `success` is Pass@1 and `any_success` Pass@k of the samples of a room."""
         config = self.config
-        env = self._text_env("valid", config.val_groups * config.val_samples, config.val_samples)
-        sampling = Sampling(config.val_temperature, config.top_p, config.max_new_tokens)
-        batch = self._played(env, sampling, config.seed * 1_000_003 + 2 * self.iteration + 1, config.val_seed)
+        order = Order("valid", config.seed * 1_000_003 + 2 * self.iteration + 1, config.val_seed)
+        batch: TokenBatch = self._played(order).result()
         metrics = episode_metrics(batch, "val")
         seen = np.isin(batch.room_hashes, np.fromiter(self.rooms_seen, np.uint64, len(self.rooms_seen)))
         for part, name in ((seen, "seen"), (~seen, "unseen")):

@@ -7,8 +7,9 @@ the same files. Rows are made from all shards at the end. Training and validatio
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,9 +20,12 @@ from numpy.typing import NDArray
 
 from ludory.agents.language.generators import Generator, Sampling, make_generator
 from ludory.agents.language.model import LanguageModel
+from ludory.agents.language.packed import PackedModel
 from ludory.agents.language.spans import OBSERVATION, PREDICTION
+from ludory.algorithms.running.threads import one_thread
 from ludory.algorithms.text_ppo.batch import TokenBatch
 from ludory.algorithms.text_ppo.rollout import collect
+from ludory.cluster.workers import Lent, Workers
 from ludory.errors import DataError, OutputError
 
 from .config import GenerateConfig, TextConfig, as_fields, parse_policy
@@ -63,6 +67,7 @@ def generate(
     config: GenerateConfig,
     out: str | Path,
     backend: str = "auto",
+    workers: Workers | None = None,
 ) -> Generated:
     """Play, replace and write; goes on where an interrupted call with the same arguments was, and does nothing if that was complete.
 
@@ -72,6 +77,7 @@ def generate(
         config: options.
         out: folder for shards of turns, `wm_train.parquet`, `wm_val.parquet` and `meta.json`.
         backend: of the sampler, see `make_generator`.
+        workers: who play, each with a copy of the model; None: this process.
 
     Raises:
         OutputError: the folder holds data of another configuration, or cannot be written to.
@@ -96,12 +102,18 @@ def generate(
     head |= {"text": as_fields(text), "generate": asdict(config), "versions": library_versions()}
     if meta is None:
         write_meta(folder, head | {"complete": False})
-    for number in range(config.batches):
-        file = turns_file(folder, number)
-        if not _stands(file, stamp):
-            columns = _played(model, generator, text, config, number, chance, plays)
-            write_table(file, columns, TURNS.with_metadata({STAMP: stamp}))
-            print(f"generate: batch {number + 1} of {config.batches}: {len(columns['turn']):,} turns", flush=True)
+    missing = [number for number in range(config.batches) if not _stands(turns_file(folder, number), stamp)]
+    if workers is None:
+        played: Iterator[dict[str, list[Any]]] = (
+            _played(model, generator, text, config, chance, plays, number) for number in missing
+        )
+    else:
+        copy = _Copy(stamp, backend, workers.lend(PackedModel.of(model)))
+        tasks = [(copy, number) for number in missing]
+        played = workers.map(partial(_played_elsewhere, text, config), tasks)
+    for number, columns in zip(missing, played, strict=True):
+        write_table(turns_file(folder, number), columns, TURNS.with_metadata({STAMP: stamp}))
+        print(f"generate: batch {number + 1} of {config.batches}: {len(columns['turn']):,} turns", flush=True)
     counts = write_rows(folder, model, config, [turns_file(folder, number) for number in range(config.batches)])
     write_meta(folder, head | {"complete": True, "counts": counts})
     return Generated(folder, counts)
@@ -120,9 +132,9 @@ def _played(
     generator: Generator | None,
     text: TextConfig,
     config: GenerateConfig,
-    number: int,
     chance: float,
     plays: str,
+    number: int,
 ) -> dict[str, list[Any]]:
     """The columns of one shard."""
     first = number * config.groups + (RAGEN_TRAIN if config.seeds == "ragen" else config.seed * 1_000_003)
@@ -141,6 +153,32 @@ def _played(
     batch = collect(model, player, env, sampling, seed)
     env.close()
     return turn_columns(batch, model, config, number, plays)
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """A model for workers."""
+
+    stamp: str
+    backend: str
+    packed: Lent = field(compare=False)
+
+
+@lru_cache(maxsize=1)
+def _unpacked(copy: _Copy) -> tuple[LanguageModel, Generator]:
+    """The model in a worker."""
+    model = copy.packed.get().unpack("cpu")
+    return model, make_generator(model, copy.backend)  # type: ignore[arg-type]
+
+
+def _played_elsewhere(text: TextConfig, config: GenerateConfig, task: tuple[_Copy, int]) -> dict[str, list[Any]]:
+    """As `_played`, in a worker; `task`: the model, and the number of the shard."""
+    copy, number = task
+    model, generator = _unpacked(copy)
+    policy, chance = parse_policy(config.policy)
+    plays = policy == "model"
+    with one_thread():
+        return _played(model, generator if plays else None, text, config, chance, model.hash if plays else "", number)
 
 
 def turn_columns(

@@ -11,6 +11,7 @@ from typing import Any
 from ludory.agents.language.model import LanguageModel, load_language_model
 from ludory.algorithms.text_ppo.text_ppo import TextPPO
 from ludory.atomic import atomic_file
+from ludory.cluster.workers import Workers
 from ludory.envs.game import Game
 from ludory.errors import CheckpointError, OptionError
 from ludory.reading import read_json
@@ -104,8 +105,11 @@ def ppo_stage(
     options: Mapping[str, Any],
     out: str | Path,
     prompt_mode: str | None = None,
+    workers: Workers | None = None,
 ) -> Path:
     """PPO from a model; goes on from the last checkpoint in `out`. Returns the folder of the trained model.
+
+    workers: play its episodes, each with a copy of the model; None: this process.
 
     Raises:
         OptionError: an option of PPO is not allowed.
@@ -118,6 +122,8 @@ def ppo_stage(
         learner = TextPPO.load(target, env=text_game(text))
     else:
         learner = TextPPO(model, text_game(text), **chosen)
+    if workers is not None:
+        learner.sample_at(workers, min(workers.count, learner.config.groups))
     left = learner.config.iterations - learner.iteration
     while left > 0:
         learner.learn(
@@ -126,6 +132,7 @@ def ppo_stage(
         learner.save(target)
         print(f"ppo: iteration {learner.iteration} of {learner.config.iterations}", flush=True)
         left = learner.config.iterations - learner.iteration
+    learner.release_samplers()
     return target
 
 
@@ -159,25 +166,25 @@ def seen_rooms(*folders: str | Path) -> set[int]:
     return found
 
 
-def run(config: SpaConfig, out: str | Path, device: str = "auto") -> Evaluation:
-    """Generate, fine-tune, PPO, evaluate.
+def run(config: SpaConfig, out: str | Path, device: str = "auto", workers: Workers | None = None) -> Evaluation:
+    """Generate, fine-tune, PPO, evaluate; `workers` play the episodes of the first and the third.
 
     Raises:
         OutputError: a folder holds a stage of another configuration.
     """
     folder = Path(out)
     model = start_model(config.model, config.text, device)
-    generate(model, config.text, config.generate, folder / "data")
+    generate(model, config.text, config.generate, folder / "data", workers=workers)
     sft_stage(model, folder / "data", config.sft, folder / "sft", config.text, config.generate.max_new_tokens)
-    ppo_stage(folder / "sft", config.text, config.ppo, folder / "ppo")
+    ppo_stage(folder / "sft", config.text, config.ppo, folder / "ppo", workers=workers)
     return _evaluated(config, folder, device, {"start": config.model}, {"sft": folder / "sft", "spa": folder / "ppo"})
 
 
-def baseline(config: SpaConfig, out: str | Path, device: str = "auto") -> Evaluation:
-    """PPO alone, from the untrained model, and the evaluation."""
+def baseline(config: SpaConfig, out: str | Path, device: str = "auto", workers: Workers | None = None) -> Evaluation:
+    """PPO alone, from the untrained model, and the evaluation; `workers` play the episodes of PPO."""
     folder = Path(out)
     model = start_model(config.model, config.text, device)
-    ppo_stage(model, config.text, config.ppo, folder / "ppo")
+    ppo_stage(model, config.text, config.ppo, folder / "ppo", workers=workers)
     return _evaluated(config, folder, device, {"start": config.model}, {"baseline": folder / "ppo"})
 
 

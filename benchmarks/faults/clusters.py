@@ -67,7 +67,7 @@ def _train(folder: Path, workers: Workers | None) -> None:
         model.sample_at(workers, 2)
     model.learn(30 * 6 * 30)
     if workers is not None:
-        model.sampler.close()
+        model.release_samplers()
     model.save(folder / "model.ludory")
 
 

@@ -86,6 +86,8 @@ class HanabiPPOOptions:
     """Weight of the KL to that checkpoint at the start; it goes to 0 within the first stage."""
     learning_rate: float | None = None
     """At the start of every stage but the last; none: that of training from scratch, which soon undoes what a clone has learnt."""
+    final_learning_rate: float | None = None
+    """At the end of the last stage; none: 2e-4, which is better for a short training."""
     ent_coef: float | None = None
     """Weight of the entropy at the start of every stage; none: that of training from scratch."""
     device: Literal["cpu", "cuda"] = "cpu"
@@ -127,6 +129,8 @@ def stages(options: HanabiPPOOptions) -> list[Stage]:
         Stage("fine", {}, 0.4 * rest, FINE),
     ]
     found = [stage for stage in every if stage.share > 0]
+    if options.final_learning_rate is not None:
+        found[-1] = found[-1]._replace(changes=found[-1].changes | {"final_learning_rate": options.final_learning_rate})
     if options.init_from is not None:
         start: dict[str, Any] = {"init_from": str(options.init_from)}
         if options.kl_coef:

@@ -52,6 +52,7 @@ class TextEnv:
         opened: whoever shows the prompts appends `<think>` to them, so replies start inside the thought.
         seat: the model's seat; "all": every seat, where all share their rewards.
         opponents: players of the other seats.
+        first_group: number of the first group in a larger batch, of which other `TextEnv`s play the rest; give every reset a seed.
         options: options of the game.
 
     Raises:
@@ -76,6 +77,7 @@ class TextEnv:
         opened: bool = False,
         seat: int | Literal["all"] = 0,
         opponents: Others = "random",
+        first_group: int = 0,
         **options: Any,
     ) -> None:
         chosen = preset_of(preset)
@@ -87,7 +89,7 @@ class TextEnv:
         own = "places" if self.preset.compact and "places" in codec_of(self.game).styles else self.style
         self.belief_style = checked_style(self.game, belief_style or own, "belief_style")
         self._prompts = TextPrompts(self.game, self.preset, prompt_mode, self.style, self.belief_style)
-        self._games = TextGames(self.game, num_episodes, group_size, seed, split, seeds, seat, opponents)
+        self._games = TextGames(self.game, num_episodes, group_size, seed, split, seeds, seat, opponents, first_group)
         self._decode = _remembering(self._games.codec.decode)
         self.num_episodes, self.group_size = num_episodes, group_size
         self.group: NDArray[np.int64] = self._games.group

@@ -53,6 +53,7 @@ class TextGames:
         seeds: "ragen": the seeds of RAGEN.
         seat: the model's seat; "all": every seat, where they share their rewards.
         opponents: players of the other seats.
+        first_group: number of the first group in a larger batch, of which these are the rooms and the chance; give every reset a seed.
 
     Raises:
         OptionError: a value is not allowed, or the game lacks what it asks for.
@@ -68,6 +69,7 @@ class TextGames:
         seeds: Literal["ragen"] | None = None,
         seat: int | Literal["all"] = 0,
         opponents: Others = "random",
+        first_group: int = 0,
     ) -> None:
         _check_counts(count, group_size)
         _check_rooms(game, split, seeds)
@@ -81,7 +83,8 @@ class TextGames:
         self.rounds = 0
         """Number of resets since `seed` was set."""
         self.group: NDArray[np.int64] = np.arange(count) // group_size
-        self.engine = make_engine(game, count, "cpu", self.seed)
+        self._first_group = first_group
+        self.engine = make_engine(game, count, "cpu", self.seed, first_game=first_group * group_size)
         self._alone = game.facts.players == 1
         self._seats = PolicySeats(game, self.engine, seat, opponents)
         self._rewards: NDArray[np.float64] = np.zeros(count)
@@ -98,7 +101,7 @@ class TextGames:
             self.seed, self.rounds = checked_seed(seed), 0
         groups = int(self.group[-1]) + 1
         if self.game.rooms is not None:
-            first = self.seed + (0 if self._fixed else self.rounds * groups)
+            first = self.seed + self._first_group + (0 if self._fixed else self.rounds * groups)
             drawn = self.game.rooms.draw(np.arange(first, first + groups), self._split)
             self.room_hashes = np.asarray(self.game.rooms.hashes(drawn), np.uint64)[self.group]
             self.rooms = {name: np.asarray(values)[self.group] for name, values in drawn.items()}

@@ -69,7 +69,10 @@ class Workers(Protocol):
         """Start `function(task)` alone; a lost worker is told, and it is for the caller to start again."""
 
     def lend(self, value: Any) -> Lent:
-        """As `share`, for values of which a task may need a few: it fetches those that it asks for."""
+        """As `share`, for values of which a task may need a few: it fetches those that it asks for.
+
+        It must be in a task or an argument: inside of a function that is sent, Ray does not know of it, and `get` never returns.
+        """
 
     def actor(self, make: Callable[..., object], *args: Any) -> Actor:
         """The object that `make(*args)` returns, at one of the workers."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from ludory.algorithms.text_ppo.config import make_text_ppo_config
 from ludory.algorithms.text_ppo.filters import filter_groups, group_scores, kept_groups
 
 SCORES = torch.tensor([0.1, 0.0, 0.6, 0.3, 0.0, 0.2])
@@ -67,3 +68,8 @@ def test_errors_name_what_is_allowed():
         kept_groups(SCORES, "top_k", 1.5)
     with pytest.raises(ValueError, match="variance"):
         group_scores("entropy", SCORES, torch.zeros(6, dtype=torch.int64))
+
+
+def test_none_is_a_filter_of_its_own():
+    """`--set filter=none` is read as None."""
+    assert make_text_ppo_config(filter=None).filter == make_text_ppo_config(filter="none").filter == "none"

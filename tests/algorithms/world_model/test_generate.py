@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -14,6 +16,7 @@ from ludory.algorithms.world_model import generate as module
 from ludory.algorithms.world_model.config import GenerateConfig, TextConfig
 from ludory.algorithms.world_model.generate import generate, held_out, why_dropped
 from ludory.algorithms.world_model.tiny import TinyConfig, new_model, training_rooms
+from ludory.cluster.workers import InProcess
 from ludory.errors import DataError, OptionError, OutputError
 
 pytest.importorskip("transformers")
@@ -110,6 +113,16 @@ def test_a_complete_folder_is_left_alone_and_a_foreign_one_refused(model, made, 
     assert generate(model, COMPACT, SMALL, made.folder).counts == made.counts
     with pytest.raises(OutputError, match="another configuration or model"):
         generate(model, COMPACT, GenerateConfig(policy="random"), made.folder)
+
+
+@pytest.mark.parametrize("policy", ["model", "random"])
+def test_workers_make_the_same_files(model, tmp_path, policy):
+    config = replace(SMALL, policy=policy, max_new_tokens=48 if policy == "random" else 12)
+    for name, workers in (("here", None), ("there", InProcess())):
+        with suppress(DataError):  # random weights write no answer: no row is left of the turns
+            generate(model, COMPACT, config, tmp_path / name, workers=workers)
+    assert digest(tmp_path / "there") == digest(tmp_path / "here")
+    assert len(digest(tmp_path / "here")) >= config.batches
 
 
 def test_a_damaged_shard_is_made_again(model, made, tmp_path):

@@ -312,6 +312,34 @@ def test_chance_repeats_with_the_seed():
     assert states(TextEnv(GAME, 8, seed=7), None) == first
 
 
+@pytest.mark.parametrize(
+    ("game", "actions"),
+    [
+        ("FrozenLakeRagen2-v0", ("Left", "Down", "Right", "Up")),
+        ("TicTacToe-v0", tuple(f"{column}{row}" for column in "abc" for row in "123")),
+    ],
+)
+def test_parts_of_a_batch_are_the_batch(game, actions):
+    """Rooms, chance and the moves of a random opponent, also after a second reset."""
+
+    def played(episodes: int, first_group: int) -> list[list[str]]:
+        env = TextEnv(game, episodes, group_size=2, seed=9, first_group=first_group)
+        found: list[list[str]] = [[] for _ in range(episodes)]
+        for seed in (4, 11):
+            turns = env.reset(seed)
+            while turns:
+                for turn in turns:
+                    found[turn.row].append(turn.text)
+                rows = [(seed, 2 * first_group + turn.row, turn.turn) for turn in turns]
+                turns = env.step([answer(actions[np.random.default_rng(row).integers(len(actions))]) for row in rows])
+        env.close()
+        return found
+
+    whole = played(10, 0)
+    assert played(4, 0) + played(6, 2) == whole
+    assert played(6, 0) != whole[4:]
+
+
 def test_a_split_has_its_own_rooms():
     rooms = {split: {r for s in range(9) for r in _rooms(split, s)} for split in ("train", "valid", "test")}
     assert rooms == {"train": {3, 4, 5, 6, 7}, "valid": {1}, "test": {2}}

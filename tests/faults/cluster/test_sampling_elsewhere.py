@@ -89,7 +89,7 @@ def test_vtrace_on_ray_learns_while_samplers_are_killed(two_nodes: TwoNodes, tmp
     with Killer(two_nodes, seed=6, pause=1.0, most=2):
         model.learn(STEPS)
     assert model.num_timesteps >= STEPS
-    model.sampler.close()
+    model.release_samplers()
     model.save(tmp_path / "model.ludory")
     assert ludory.load(tmp_path / "model.ludory").num_timesteps == model.num_timesteps
 
@@ -98,4 +98,4 @@ def test_what_cannot_be_shared_is_refused(tmp_path: Path, capsys: pytest.Capture
     with pytest.raises(OptionError, match="40 samplers for 30 games"):
         ludory.make_algorithm("ppo", env=GAME, **SMALL).sample_at(InProcess(), 40)  # type: ignore[attr-defined]
     assert main(["train", "cfr", "--env", "KuhnPoker-v0", "--ray", "2", "--out", str(tmp_path / "a.ludory")]) == 2
-    assert "cfr runs in one process; ppo and vtrace can" in capsys.readouterr().err
+    assert "cfr runs in one process; ppo, vtrace and text-ppo can" in capsys.readouterr().err

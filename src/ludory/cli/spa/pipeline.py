@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ludory.cli.common.options import Folder, Maybe
+from ludory.cli.common.options import Folder, Maybe, Placed
 from ludory.cli.common.parser import parse
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Run:
+class _Run(Placed):
     """Make all stages of a configuration in the folder OUT: data, sft, ppo, and eval.json. Complete stages are skipped.
 
     Example: ludory spa run --config spa/_2_sokoban --model models/Qwen2.5-1.5B-Instruct --out runs/sokoban
@@ -46,7 +46,8 @@ def _staged(argv: list[str], verb: str) -> int:
     config = read_config(chosen.config)
     if chosen.model is not None:
         config = replace(config, model=chosen.model)
-    found = getattr(pipeline, verb)(config, chosen.out, chosen.device)
+    with chosen.placement.open() as workers:
+        found = getattr(pipeline, verb)(config, chosen.out, chosen.device, workers)
     show_evaluation(f"{config.text.env}, {chosen.config}", found)
     return 0
 

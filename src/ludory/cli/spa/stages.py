@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tyro.conf import arg
 
 from ludory.algorithms.world_model.config import EvalConfig, GenerateConfig, SFTConfig, TextConfig
-from ludory.cli.common.options import Assignments, EnvId, Folder, Maybe, parse_options
+from ludory.cli.common.options import Assignments, EnvId, Folder, Maybe, Placed, parse_options
 from ludory.cli.common.parser import parse
 from ludory.errors import OptionError
 from ludory.visible import visible
@@ -37,7 +37,7 @@ class PlayedText:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Generate(PlayedText):
+class _Generate(Placed, PlayedText):
     """Play episodes, replace the states that the model wrote by the true ones, and write turns and rows to OUT.
 
     Example: ludory spa generate --env Sokoban-v0 --model models/qwen --episodes 1280 --out data
@@ -67,7 +67,8 @@ def generate(argv: list[str]) -> int:
     from ludory.algorithms.world_model.pipeline import start_model
 
     text = chosen.text()
-    counts = play_and_write(start_model(chosen.model, text), text, config, chosen.out).counts
+    with chosen.placement.open() as workers:
+        counts = play_and_write(start_model(chosen.model, text), text, config, chosen.out, workers=workers).counts
     print(visible(f"{counts['episodes']:,} episodes, {counts['turns']:,} turns, success {counts['success']:.1%}"))
     for name in ("forms", "rows", "dropped"):
         said = ", ".join(f"{key} {value:,}" for key, value in counts[name].items()) or "none"
@@ -131,7 +132,7 @@ def sft(argv: list[str]) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _PPO(PlayedText):
+class _PPO(Placed, PlayedText):
     """Train a model by PPO or GRPO over its tokens; the same command goes on where an earlier one stopped.
 
     Example: ludory spa ppo --model sft --env Sokoban-v0 --prompt-mode base --out ppo --set lr=1e-6
@@ -157,7 +158,8 @@ def ppo(argv: list[str]) -> int:
     text = chosen.text()
     options = {"preset": chosen.settings, **parse_options(chosen.set)}
     model = start_model(chosen.model, text, str(options.get("device", "auto")))
-    place = ppo_stage(model, text, options, chosen.out, chosen.prompt_mode)
+    with chosen.placement.open() as workers:
+        place = ppo_stage(model, text, options, chosen.out, chosen.prompt_mode, workers)
     print(visible(f"model in {place}"))
     return 0
 

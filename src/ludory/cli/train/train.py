@@ -79,7 +79,7 @@ class _Options(GameOptions):
     save_every: Annotated[float, arg(metavar="SECONDS")] = 60.0
     """Time between checkpoints."""
     ray: Annotated[Maybe[int], arg(metavar="N")] = None
-    """Let N samplers on a Ray cluster play the games, while this process learns; ppo and vtrace can. Needs ludory[ray]."""
+    """Let N samplers on a Ray cluster play the games, while this process learns; ppo, vtrace and text-ppo can. Needs ludory[ray]."""
     address: Annotated[str, arg(metavar="ADDRESS")] = "local"
     """Cluster for --ray: local (started on this machine, for this run), auto (the one that this machine belongs to), or HOST:PORT of its head."""
     progress: Flag = False
@@ -201,7 +201,9 @@ def _sampled(model: Any, chosen: _Options) -> Iterator[None]:
     from ludory.cluster.placement import PlacedOn
 
     if chosen.ray is not None and getattr(model, "samples_in", None) is None:
-        raise OptionError(f"--ray: {chosen.algorithm} runs in one process; ppo and vtrace can sample on a cluster")
+        raise OptionError(
+            f"--ray: {chosen.algorithm} runs in one process; ppo, vtrace and text-ppo can sample on a cluster"
+        )
     with PlacedOn(chosen.ray is not None, chosen.address, chosen.ray).open() as workers:
         if workers is None or chosen.ray is None:
             yield
@@ -210,7 +212,7 @@ def _sampled(model: Any, chosen: _Options) -> Iterator[None]:
         try:
             yield
         finally:
-            model.sampler.close()
+            model.release_samplers()
 
 
 def _stage_file(file: Path, name: str) -> Path:

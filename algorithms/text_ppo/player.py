@@ -1,0 +1,239 @@
+"""`TextPlayer` plays the episodes of an iteration with a language model; `SpreadPlayers` are such players at workers, a share each."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ludory.agents.language.generators import Generator, Sampling, make_generator
+from ludory.agents.language.model import LanguageModel
+from ludory.agents.language.packed import PackedModel
+from ludory.algorithms.running.threads import one_thread
+from ludory.cluster.failure import MOST_LOSSES
+from ludory.cluster.workers import Actor, Pending, Workers
+from ludory.envs.game import Game
+from ludory.envs.make import NamedGame
+from ludory.errors import LostWorkerError
+
+from .batch import TokenBatch, joined
+from .config import TextPPOConfig
+from .rollout import collect
+
+LOG = logging.getLogger("ludory.text_ppo")
+Split = Literal["train", "valid"]
+
+
+class Order(NamedTuple):
+    """Episodes to play."""
+
+    split: Split
+    """Of rooms; also says how many episodes, and how they are sampled."""
+    seed: int
+    """Of the draws."""
+    room: int
+    """Number of the first room of the whole batch."""
+
+
+class Groups(NamedTuple):
+    """Groups `first` to `stop` of a batch."""
+
+    first: int
+    stop: int
+
+
+class TextPlayer:
+    """Plays a share of every batch of episodes, all of them by default.
+
+    Args:
+        game: has a text codec.
+        config: options of the training.
+        model: tokenizer and template.
+        generator: samples with the model's weights.
+        share: number of the share, and of all shares.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        config: TextPPOConfig,
+        model: LanguageModel,
+        generator: Generator,
+        share: tuple[int, int] = (0, 1),
+    ) -> None:
+        self._game, self._config, self._model, self.generator, self._share = game, config, model, generator, share
+        self._envs: dict[str, Any] = {}
+
+    def play(self, order: Order) -> TokenBatch:
+        """Play this share of the episodes."""
+        config, groups = self._config, groups_of(self._config, order.split, self._share)
+        size, temperature = (
+            (config.group_size, config.temperature)
+            if order.split == "train"
+            else (config.val_samples, config.val_temperature)
+        )
+        env = self._env(order.split, groups, size)
+        self.generator.wake()
+        batch = collect(
+            self._model,
+            self.generator,
+            env,
+            Sampling(temperature, config.top_p, config.max_new_tokens),
+            order.seed,
+            env_seed=order.room,
+            first_row=groups.first * size,
+        )
+        self.generator.sleep()
+        return batch
+
+    def _env(self, split: Split, groups: Groups, size: int) -> Any:
+        from ludory.envs.text.text_env import TextEnv
+
+        if split not in self._envs:
+            config = self._config
+            rooms: dict[str, Any] = {}
+            if self._game.rooms is not None:
+                rooms["split"] = split
+                rooms["seeds"] = "ragen" if config.seeds == "ragen" else None
+            self._envs[split] = TextEnv(
+                self._game,
+                (groups.stop - groups.first) * size,
+                group_size=size,
+                first_group=groups.first,
+                preset=config.env_preset,
+                seed=config.seed,
+                prompt_mode=config.prompt_mode,  # type: ignore[arg-type]  # checked by the config
+                style=config.style,
+                history=config.history,
+                turns=config.turns,
+                actions_per_turn=config.actions_per_turn,
+                actions_per_episode=config.actions_per_episode,
+                format_penalty=config.format_penalty,
+                seat=config.seat,  # type: ignore[arg-type]  # checked by TextEnv
+                opponents=config.opponents,
+                **rooms,
+            )
+        return self._envs[split]
+
+
+def groups_of(config: TextPPOConfig, split: Split, share: tuple[int, int]) -> Groups:
+    """The groups of a share (number, of how many); there may be none in a small validation."""
+    number, count = share
+    groups = config.groups if split == "train" else config.val_groups
+    return Groups(groups * number // count, groups * (number + 1) // count)
+
+
+@dataclass(frozen=True, slots=True)
+class TextShare:
+    """Everything that a worker needs to play a share; its model is a copy."""
+
+    game: NamedGame
+    config: TextPPOConfig
+    share: tuple[int, int]
+
+
+class _PlayerElsewhere:
+    """Lives with a worker: a player with a model of its own."""
+
+    def __init__(self, share: TextShare, packed: PackedModel) -> None:
+        model = packed.unpack("cpu")
+        generator = make_generator(model, "auto" if share.config.backend == "vllm" else share.config.backend)  # type: ignore[arg-type]
+        self._player = TextPlayer(share.game.make(), share.config, model, generator, share.share)
+        self._version: int | None = None
+
+    def play(self, order: Order, weights: Mapping[str, Tensor], version: int) -> TokenBatch:
+        """Play with these weights."""
+        if version != self._version:
+            self._player.generator.load_weights(weights.items(), version)
+            self._version = version
+        with one_thread():
+            return self._player.play(order)
+
+
+class SpreadPlayers:
+    """Players at workers. Every batch is that of one process with the same weights; a share whose worker is lost is played again.
+
+    Args:
+        workers: where they live.
+        shares: what they play.
+        packed: the model that they begin with.
+    """
+
+    def __init__(self, workers: Workers, shares: Sequence[TextShare], packed: PackedModel) -> None:
+        self._workers, self._shares, self._packed = workers, list(shares), workers.share(packed)
+        self._actors: list[Actor | None] = [None] * len(self._shares)
+        self._weights: Any = None
+        self._version = 0
+        self.lost = 0
+        """Workers lost so far."""
+
+    def load_weights(self, weights: Mapping[str, Tensor]) -> None:
+        """Play with these weights from now on."""
+        copies = {name: tensor.detach().to("cpu", torch.float32).clone() for name, tensor in weights.items()}
+        self._weights, self._version = self._workers.share(copies), self._version + 1
+
+    def start(self, order: Order) -> PlayedElsewhere:
+        """Let the workers play; `result` of what is returned waits for them."""
+        numbers = [
+            k for k, one in enumerate(self._shares) if _any_groups(groups_of(one.config, order.split, one.share))
+        ]
+        return PlayedElsewhere(self, numbers, (order, self._weights, self._version))
+
+    def call(self, number: int, arguments: tuple[Any, ...]) -> tuple[Actor, Pending]:
+        """Let a share play; one without a worker gets one."""
+        actor = self._actors[number]
+        if actor is None:
+            actor = self._actors[number] = self._workers.actor(_PlayerElsewhere, self._shares[number], self._packed)
+        return actor, actor.call("play", *arguments)
+
+    def lose(self, number: int, actor: Actor, error: LostWorkerError) -> None:
+        """Say that a share's worker is gone, and forget it."""
+        if self._actors[number] is actor:  # else the loss is known by another call
+            self.lost += 1
+            LOG.warning("share %d of the episodes lost its worker (%s) and is played again elsewhere", number, error)
+            self._actors[number] = None
+
+    def close(self) -> None:
+        """Free the workers."""
+        for actor in self._actors:
+            if actor is not None:
+                actor.close()
+        self._actors = [None] * len(self._shares)
+
+
+class PlayedElsewhere:
+    """Episodes that workers play, or have played."""
+
+    def __init__(self, players: SpreadPlayers, numbers: Sequence[int], arguments: tuple[Any, ...]) -> None:
+        self._players, self._arguments = players, arguments
+        self._pending = {number: players.call(number, arguments) for number in numbers}
+
+    def result(self) -> TokenBatch:
+        """Wait for them.
+
+        Raises:
+            LostWorkerError: a share lost its workers again and again.
+        """
+        return joined([self._share(number) for number in self._pending])
+
+    def _share(self, number: int) -> TokenBatch:
+        for _ in range(MOST_LOSSES):
+            actor, pending = self._pending[number]
+            try:
+                found: TokenBatch = pending.result()
+                return found
+            except LostWorkerError as error:
+                self._players.lose(number, actor, error)
+                self._pending[number] = self._players.call(number, self._arguments)
+        raise LostWorkerError(
+            f"share {number} of the episodes lost {MOST_LOSSES} workers one after another; give more samplers, so that each needs less "
+            "memory, or see the logs of Ray"
+        )
+
+
+def _any_groups(groups: Groups) -> bool:
+    return groups.stop > groups.first
