@@ -52,7 +52,7 @@ class TextEnv:
         opened: whoever shows the prompts appends `<think>` to them, so replies start inside the thought.
         seat: the model's seat; "all": every seat, where all share their rewards.
         opponents: players of the other seats.
-        first_group: number of the first group in a larger batch, of which other `TextEnv`s play the rest; give every reset a seed.
+        first_group: number of the first group in a larger batch, of which others play the rest; give every reset a seed.
         options: options of the game.
 
     Raises:
