@@ -75,7 +75,7 @@ def _learning_rows(report: Report) -> Rows:
         minutes = sum(stage["minutes"] for stage in report["stages"])
         steps = sum(stage["timesteps"] for stage in report["stages"])
         seen = report.get("observation", "card_knowledge")
-        start = "from a clone, " if report.get("init_from") else ""
+        start = f"from `{Path(report['init_from']).stem}`, " if report.get("init_from") else ""
         name, trained = f"ppo, {seen}", f"{start}{minutes:.0f} CPU-min, {steps / 1e6:.0f} M decisions"
     yield _learnt(report, name, report["seed"], report["evaluation"], trained)
 

@@ -28,7 +28,7 @@ LOG = logging.getLogger("ludory.text_ppo")
 Split = Literal["train", "valid"]
 
 
-class Order(NamedTuple):
+class EpisodeOrder(NamedTuple):
     """Episodes to play."""
 
     split: Split
@@ -37,13 +37,6 @@ class Order(NamedTuple):
     """Of the draws."""
     room: int
     """Number of the first room of the whole batch."""
-
-
-class Groups(NamedTuple):
-    """Groups `first` to `stop` of a batch."""
-
-    first: int
-    stop: int
 
 
 class TextPlayer:
@@ -68,7 +61,7 @@ class TextPlayer:
         self._game, self._config, self._model, self.generator, self._share = game, config, model, generator, share
         self._envs: dict[str, Any] = {}
 
-    def play(self, order: Order) -> TokenBatch:
+    def play(self, order: EpisodeOrder) -> TokenBatch:
         """Play this share of the episodes."""
         config, groups = self._config, groups_of(self._config, order.split, self._share)
         size, temperature = (
@@ -85,12 +78,12 @@ class TextPlayer:
             Sampling(temperature, config.top_p, config.max_new_tokens),
             order.seed,
             env_seed=order.room,
-            first_row=groups.first * size,
+            first_row=groups.start * size,
         )
         self.generator.sleep()
         return batch
 
-    def _env(self, split: Split, groups: Groups, size: int) -> Any:
+    def _env(self, split: Split, groups: range, size: int) -> Any:
         from ludory.envs.text.text_env import TextEnv
 
         if split not in self._envs:
@@ -101,9 +94,9 @@ class TextPlayer:
                 rooms["seeds"] = "ragen" if config.seeds == "ragen" else None
             self._envs[split] = TextEnv(
                 self._game,
-                (groups.stop - groups.first) * size,
+                len(groups) * size,
                 group_size=size,
-                first_group=groups.first,
+                first_group=groups.start,
                 preset=config.env_preset,
                 seed=config.seed,
                 prompt_mode=config.prompt_mode,  # type: ignore[arg-type]  # checked by the config
@@ -120,11 +113,11 @@ class TextPlayer:
         return self._envs[split]
 
 
-def groups_of(config: TextPPOConfig, split: Split, share: tuple[int, int]) -> Groups:
+def groups_of(config: TextPPOConfig, split: Split, share: tuple[int, int]) -> range:
     """The groups of a share (number, of how many); there may be none in a small validation."""
     number, count = share
     groups = config.groups if split == "train" else config.val_groups
-    return Groups(groups * number // count, groups * (number + 1) // count)
+    return range(groups * number // count, groups * (number + 1) // count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +138,7 @@ class _PlayerElsewhere:
         self._player = TextPlayer(share.game.make(), share.config, model, generator, share.share)
         self._version: int | None = None
 
-    def play(self, order: Order, weights: Mapping[str, Tensor], version: int) -> TokenBatch:
+    def play(self, order: EpisodeOrder, weights: Mapping[str, Tensor], version: int) -> TokenBatch:
         """Play with these weights."""
         if version != self._version:
             self._player.generator.load_weights(weights.items(), version)
@@ -176,11 +169,9 @@ class SpreadPlayers:
         copies = {name: tensor.detach().to("cpu", torch.float32).clone() for name, tensor in weights.items()}
         self._weights, self._version = self._workers.share(copies), self._version + 1
 
-    def start(self, order: Order) -> PlayedElsewhere:
+    def start(self, order: EpisodeOrder) -> PlayedElsewhere:
         """Let the workers play; `result` of what is returned waits for them."""
-        numbers = [
-            k for k, one in enumerate(self._shares) if _any_groups(groups_of(one.config, order.split, one.share))
-        ]
+        numbers = [k for k, one in enumerate(self._shares) if groups_of(one.config, order.split, one.share)]
         return PlayedElsewhere(self, numbers, (order, self._weights, self._version))
 
     def call(self, number: int, arguments: tuple[Any, ...]) -> tuple[Actor, Pending]:
@@ -233,7 +224,3 @@ class PlayedElsewhere:
             f"share {number} of the episodes lost {MOST_LOSSES} workers one after another; give more samplers, so that each needs less "
             "memory, or see the logs of Ray"
         )
-
-
-def _any_groups(groups: Groups) -> bool:
-    return groups.stop > groups.first

@@ -59,7 +59,7 @@ from .loss import (
 )
 from .memory import SMALL, available_memory, estimate_memory, explained_shortage, shape_of
 from .network import TokenNetwork, batch_parts, evaluate_tokens
-from .player import Order, PlayedElsewhere, SpreadPlayers, TextPlayer, TextShare
+from .player import EpisodeOrder, PlayedElsewhere, SpreadPlayers, TextPlayer, TextShare
 from .watch import Adviser, collapse_metrics, episode_metrics
 
 LOG = logging.getLogger("ludory.text_ppo")
@@ -261,10 +261,10 @@ class TextPPO(Learner):
         config, first = self.config, iteration * self.config.groups
         if config.train_rooms is not None:
             first %= config.train_rooms
-        order = Order("train", config.seed * 1_000_003 + 2 * iteration, config.train_seed + first)
+        order = EpisodeOrder("train", config.seed * 1_000_003 + 2 * iteration, config.train_seed + first)
         return _Ahead(self._played(order), self.iteration)
 
-    def _played(self, order: Order) -> Pending | PlayedElsewhere:
+    def _played(self, order: EpisodeOrder) -> Pending | PlayedElsewhere:
         if not self._handed_over:
             self._hand_over()
         return InProcess().start(self._player.play, order) if self._elsewhere is None else self._elsewhere.start(order)
@@ -281,7 +281,7 @@ class TextPPO(Learner):
     def validate(self) -> dict[str, float]:
         """Play the rooms of validation; returns metrics, of which `success` is Pass@1 and `any_success` Pass@k of the samples of a room."""
         config = self.config
-        order = Order("valid", config.seed * 1_000_003 + 2 * self.iteration + 1, config.val_seed)
+        order = EpisodeOrder("valid", config.seed * 1_000_003 + 2 * self.iteration + 1, config.val_seed)
         batch: TokenBatch = self._played(order).result()
         metrics = episode_metrics(batch, "val")
         seen = np.isin(batch.room_hashes, np.fromiter(self.rooms_seen, np.uint64, len(self.rooms_seen)))

@@ -88,8 +88,7 @@ def _soaked(options: PokemonSoakOptions) -> dict[str, Any]:
     finally:
         engine.close()
     found = {
-        **asdict(options),
-        "out": options.out and str(options.out),
+        **{name: value for name, value in asdict(options).items() if name != "out"},
         "seconds": seconds,
         "resident_mib": readings,
         "growth": _growth(readings),

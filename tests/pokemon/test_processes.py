@@ -1,6 +1,7 @@
 """Children are replaced when they die, and none is left behind. LUDORY_POKEMON_COUNT=50 repeats what is repeated 50 times."""
 
 import gc
+import json
 import multiprocessing
 import os
 import re
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ludory.cli import main
 from ludory.cli.pokemon.resimulate import run as run_resimulate
 from ludory.envs.make import make_engine
 from ludory.envs.pokemon import failures
@@ -239,3 +241,15 @@ def test_an_engine_left_open_leaves_no_process(how: str, workers: int) -> None:
     assert len(pids) == max(1, 2 * workers)
     assert done.returncode == {"exit": 0, "error": 1, "kill": -9}[how]
     assert gone(pids)
+
+
+def test_a_soak_reads_every_process_and_leaves_none(simulator, tmp_path, capsys):
+    result = tmp_path / "soak.json"
+    command = ["bench", "pokemon-soak", "--battles", "40", "--settle", "10", "--games", "8", "--out", str(result)]
+    assert main(command) == 0
+    report = json.loads(result.read_text())
+    assert len(report["resident_mib"]) == 5
+    assert {"this process", "node 0", "worker 0"} <= set(report["growth"])
+    assert report["processes_left"] == report["files_left"] == []
+    assert str(tmp_path) not in result.read_text()
+    assert "left behind" in capsys.readouterr().out

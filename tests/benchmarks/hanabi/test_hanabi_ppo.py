@@ -21,6 +21,7 @@ def test_a_second_call_trains_nothing_and_the_curve_counts_all_stages(tmp_path, 
         monkeypatch.setitem(ppo.SETTINGS, name, value)
     command = ["bench", "hanabi-ppo", "--game", "HanabiTiny2P-v0", "--minutes", "0.02", "--points", "4"]
     command += ["--point-games", "10", "--games", "20", "--seeds", "1", "2", "--symmetry", "--out", str(tmp_path)]
+    command += ["--final-learning-rate", "1e-5"]
     reports = []
     for _ in range(2):
         assert main(command) == 0
@@ -29,6 +30,7 @@ def test_a_second_call_trains_nothing_and_the_curve_counts_all_stages(tmp_path, 
     assert first["stages"] == second["stages"]
     assert first["evaluation"] == second["evaluation"]
     assert [stage["stage"] for stage in first["stages"]] == ["keep", "zero", "fine"]
+    assert [stage["settings"]["final_learning_rate"] for stage in first["stages"]] == [2e-4, 2e-4, 1e-5]
     assert first["curve"][-1]["decisions"] == sum(stage["timesteps"] for stage in first["stages"])
     assert first["curve"][-1]["minutes"] >= 0.02
     curves = json.loads((tmp_path / f"hanabi-ppo-curves-{NAME}.json").read_text())
