@@ -44,6 +44,8 @@ class PretrainedRecipe:
     settings: TunedSettings
     """Game, network, settings and stages of the training; its baseline is the rival of the card's score."""
     algorithm: str = "ppo"
+    start: str | None = None
+    """Id of an agent that ships, from whose weights the training starts; None: from new ones."""
     also: tuple[str, ...] = ()
     """More rivals to score it with."""
     scored_in: Mapping[str, Any] = field(default_factory=dict)
@@ -86,6 +88,18 @@ _HANABI = TunedSettings(
     ),
 )
 
+# Goes on from the agent of an hour: rates that fall to nearly nothing at the end are worth more than its last stage's.
+_HANABI_LONG = replace(
+    _HANABI,
+    timesteps=96_000_000,
+    cpu_minutes=100,
+    settings={**_HANABI.settings, "learning_rate": 5e-4, "ent_coef": 0.01},
+    stages=(
+        TrainingStage("zero", 0.6, {}, {}),
+        TrainingStage("fine", 0.4, {}, {"learning_rate": 3e-4, "final_learning_rate": 2e-5}),
+    ),
+)
+
 
 def _cfr(game: str, iterations: int) -> PretrainedRecipe:
     """An equilibrium as a table, which is better than any network where the whole tree fits into memory."""
@@ -124,6 +138,7 @@ def _tuned(
 
 RECIPES: dict[str, PretrainedRecipe] = {
     "hanabi/ppo": PretrainedRecipe(_HANABI, also=("hanabi/iggi",)),
+    "hanabi/ppo_long": PretrainedRecipe(_HANABI_LONG, start="hanabi/ppo", also=("hanabi/iggi",)),
     "hanabi_tiny/ppo": _tuned("HanabiTiny2P-v0", "hanabi/smartbot", timesteps=1_000_000),
     "connect_four/ppo": _tuned(
         "ConnectFour-v0",
@@ -203,7 +218,7 @@ def run(options: PretrainedOptions) -> Result:
 
 def _train(recipe: PretrainedRecipe, options: PretrainedOptions) -> Path:
     """The file of the last stage's model; finished stages are not trained again."""
-    before: Path | None = None
+    before = None if recipe.start is None else weights_file(recipe.start)
     for stage in recipe.settings.parts:
         file = options.work / f"{options.agent.replace('/', '-')}-seed{options.seed}-{stage.name}.ludory"
         model = _stage_model(recipe, stage, options.seed, before, file)

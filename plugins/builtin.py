@@ -134,6 +134,7 @@ AGENTS = (
     Entry("hanabi/iggi", f"{_HANABI_BOTS}iggi", "Hanabi rule bot: IGGI"),
     Entry("hanabi/piers", f"{_HANABI_BOTS}piers", "Hanabi rule bot: Piers"),
     Entry("hanabi/ppo", _PRETRAINED, "Hanabi for 2: a network trained by PPO", {"agent": "hanabi/ppo"}),
+    Entry("hanabi/ppo_long", _PRETRAINED, "Hanabi for 2: hanabi/ppo after more training", {"agent": "hanabi/ppo_long"}),
     Entry("hanabi_tiny/ppo", _PRETRAINED, "tiny Hanabi for 2: a network trained by PPO", {"agent": "hanabi_tiny/ppo"}),
     Entry("hanabi/smartbot", f"{_HANABI_BOTS}smartbot", "Hanabi rule bot: conventions and memory"),
     Entry("sparta", "ludory.agents.search.sparta:make", "search over a rule bot, as in sparta(hanabi/smartbot)"),
