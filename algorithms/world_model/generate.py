@@ -92,7 +92,6 @@ def generate(
         raise OutputError(f"{folder}: holds data of another configuration or model; name another folder, or remove it")
     if meta is not None and meta.get("complete"):
         return Generated(folder, meta["counts"])
-    generator = make_generator(model, backend) if policy == "model" else None  # type: ignore[arg-type]
     head: dict[str, Any] = {
         "stamp": stamp,
         "tokenizer": tokenizer_hash(model.tokenizer),
@@ -104,13 +103,14 @@ def generate(
         write_meta(folder, head | {"complete": False})
     missing = [number for number in range(config.batches) if not _stands(turns_file(folder, number), stamp)]
     if workers is None:
+        generator = make_generator(model, backend) if plays else None  # type: ignore[arg-type]
         played: Iterator[dict[str, list[Any]]] = (
             _played(model, generator, text, config, chance, plays, number) for number in missing
         )
     else:
         copy = _Copy(stamp, backend, workers.lend(PackedModel.of(model)))
         tasks = [(copy, number) for number in missing]
-        played = workers.map(partial(_played_elsewhere, text, config), tasks)
+        played = workers.map(partial(_played_elsewhere, text, config, chance, plays), tasks)
     for number, columns in zip(missing, played, strict=True):
         write_table(turns_file(folder, number), columns, TURNS.with_metadata({STAMP: stamp}))
         print(f"generate: batch {number + 1} of {config.batches}: {len(columns['turn']):,} turns", flush=True)
@@ -171,14 +171,14 @@ def _unpacked(copy: _Copy) -> tuple[LanguageModel, Generator]:
     return model, make_generator(model, copy.backend)  # type: ignore[arg-type]
 
 
-def _played_elsewhere(text: TextConfig, config: GenerateConfig, task: tuple[_Copy, int]) -> dict[str, list[Any]]:
+def _played_elsewhere(
+    text: TextConfig, config: GenerateConfig, chance: float, plays: str, task: tuple[_Copy, int]
+) -> dict[str, list[Any]]:
     """As `_played`, in a worker; `task`: the model, and the number of the shard."""
     copy, number = task
     model, generator = _unpacked(copy)
-    policy, chance = parse_policy(config.policy)
-    plays = policy == "model"
     with one_thread():
-        return _played(model, generator if plays else None, text, config, chance, model.hash if plays else "", number)
+        return _played(model, generator if plays else None, text, config, chance, plays, number)
 
 
 def turn_columns(
