@@ -53,7 +53,7 @@ test: $(INSTALLED_DEV)
 
 test-web: $(INSTALLED_DEV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt playwright axe-playwright-python
-	command -v chromium chromium-browser google-chrome >/dev/null || $(BIN)/python -m playwright install --with-deps chromium
+	command -v chromium chromium-browser google-chrome >/dev/null || $(BIN)/python -m playwright install --with-deps chromium || { apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends chromium; }
 	LUDORY_REQUIRE_BROWSER=1 $(BIN)/python -m pytest -q tests/web/browser
 
 test-pokemon: $(INSTALLED_DEV)

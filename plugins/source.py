@@ -7,8 +7,12 @@ import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from threading import Lock
 
 from .entry import TARGET, Entry
+
+ONE_PARSE_AT_A_TIME = Lock()
+"""CPython 3.11 counts the depth of syntax trees in one place for all threads: two `ast.parse` at once may end in a SystemError."""
 
 
 def find_module(name: str) -> ModuleSpec:
@@ -48,7 +52,9 @@ def parameters_of(entry: Entry) -> list[tuple[str, str]]:
     match = TARGET.fullmatch(entry.target)
     assert match is not None, entry
     try:
-        tree = ast.parse(Path(find_module(match["module"]).origin or "").read_text(encoding="utf-8"))
+        source = Path(find_module(match["module"]).origin or "").read_text(encoding="utf-8")
+        with ONE_PARSE_AT_A_TIME:
+            tree = ast.parse(source)
     except (ImportError, OSError, SyntaxError, ValueError):
         return []
     for node in tree.body:

@@ -121,6 +121,31 @@ def test_the_last_of_many_clicks_is_what_is_shown(study: Any) -> None:
     shows_move(study, 4)
 
 
+def test_a_click_is_not_lost_when_an_earlier_answer_comes_while_the_button_is_down(study: Any) -> None:
+    delay(study, 150)
+    study.click("#log li:nth-child(1) a", no_wait_after=True)
+    study.hover("#log li:nth-child(4) a")
+    study.mouse.down()
+    with study.expect_response(lambda answer: "move=1" in answer.url):
+        pass
+    study.wait_for_timeout(200)
+    study.mouse.up()
+    shows_move(study, 4)
+
+
+def test_an_answer_that_came_while_the_button_was_down_is_shown_after_it(study: Any) -> None:
+    delay(study, 150)
+    study.click("#log li:nth-child(3) a", no_wait_after=True)
+    study.hover("h1")
+    study.mouse.down()
+    with study.expect_response(lambda answer: "move=3" in answer.url):
+        pass
+    study.wait_for_timeout(200)
+    assert "Start" in study.inner_text(".turn")
+    study.mouse.up()
+    shows_move(study, 3)
+
+
 def test_a_move_can_be_tried_before_its_value_is_known(study: Any) -> None:
     study.route("**/live?*", lambda route: route.abort())  # no value ever comes
     study.keyboard.press("ArrowRight")

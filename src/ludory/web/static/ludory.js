@@ -133,9 +133,10 @@
     if (tile) tile.click();
   }
 
-  // Answers may come late. One that was asked for before what is shown now is left out; a part that follows events
-  // is not replaced while a mouse button is down, since the click would be lost; and where the part that an answer
-  // belongs into was replaced in the meantime, the answer goes where that part is now.
+  // Answers may come late. One that was asked for before what is shown now is left out; nothing that may hold the
+  // pointer's target is replaced while a mouse button is down, since the click would be lost: it is asked for again
+  // when the button is up; and where the part that an answer belongs into was replaced in the meantime, the answer
+  // goes where that part is now.
   const shown = new Map(), waiting = new Set();
   let asked = 0, held = false;
   function onRequest({ detail }) {
@@ -152,13 +153,14 @@
   }
   function hold(down) {
     held = down;
-    if (!down) setTimeout(() => { for (const one of waiting) htmx.trigger(one, "sse:changed"); waiting.clear(); });
+    if (!down) setTimeout(() => { for (const one of waiting) one.call ? one() : htmx.trigger(one, "sse:changed"); waiting.clear(); });
   }
+  const buttonUp = () => new Promise(done => held ? waiting.add(done) : done());
 
   // Steps through a game are asked for one at a time; of those that wait for an answer the newest is asked for next,
   // and a key counts from the position that was asked for last. The board asks, not the link that was clicked, which
   // may lie in a part that is refreshed before the answer comes.
-  let going = null, next = null;
+  let going = null, next = null, kept = false;
   const inGame = target => target.matches(".study");
   const numberIn = address => Number(address.searchParams.get("move"));
   async function go(address) {
@@ -166,8 +168,14 @@
     if (going) { next = address; return; }
     going = address;
     await htmx.ajax("GET", address, { source: "#board", target: "#board", select: "#board", swap: "outerHTML show:none", push: "true" }).catch(() => {});
+    if (kept) { kept = false; await buttonUp(); next ||= going; }
     [address, going, next] = [next, null, null];
     if (address) go(address);
+  }
+  function onAnswer(event) {
+    if (!held || !going || !inGame(event.detail.target)) return;
+    kept = true;
+    event.preventDefault();
   }
   // Back and Forward fetch the page of the address; where they are pressed faster than it comes, the last one counts.
   let restoring = null;
@@ -202,6 +210,7 @@
   }
   document.addEventListener("htmx:afterSettle", settle);
   document.addEventListener("htmx:confirm", onLink);
+  document.addEventListener("htmx:beforeSwap", onAnswer);
   document.addEventListener("htmx:historyCacheMiss", onHistory);
   document.addEventListener("htmx:responseError", () => { typed.length = 0; });
   document.addEventListener("pointerdown", event => hold(event.button === 0), true);
