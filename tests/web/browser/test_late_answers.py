@@ -121,25 +121,33 @@ def test_the_last_of_many_clicks_is_what_is_shown(study: Any) -> None:
     shows_move(study, 4)
 
 
+def asked_for(page: Any, number: int) -> Any:
+    """The request of a move, clicked in the list, which waits until `continue_` is called."""
+    waiting: list[Any] = []
+    page.route(lambda address: f"move={number}" in address, lambda route: waiting.append(route), times=1)
+    page.click(f"#log li:nth-child({number}) a", no_wait_after=True)
+    while not waiting:
+        page.wait_for_timeout(20)
+    return waiting[0]
+
+
 def test_a_click_is_not_lost_when_an_earlier_answer_comes_while_the_button_is_down(study: Any) -> None:
-    delay(study, 150)
-    study.click("#log li:nth-child(1) a", no_wait_after=True)
+    request = asked_for(study, 1)
     study.hover("#log li:nth-child(4) a")
     study.mouse.down()
     with study.expect_response(lambda answer: "move=1" in answer.url):
-        pass
+        request.continue_()
     study.wait_for_timeout(200)
     study.mouse.up()
     shows_move(study, 4)
 
 
 def test_an_answer_that_came_while_the_button_was_down_is_shown_after_it(study: Any) -> None:
-    delay(study, 150)
-    study.click("#log li:nth-child(3) a", no_wait_after=True)
+    request = asked_for(study, 3)
     study.hover("h1")
     study.mouse.down()
     with study.expect_response(lambda answer: "move=3" in answer.url):
-        pass
+        request.continue_()
     study.wait_for_timeout(200)
     assert "Start" in study.inner_text(".turn")
     study.mouse.up()
