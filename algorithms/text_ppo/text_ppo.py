@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from time import process_time
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -18,26 +18,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 from typing_extensions import Self
 
-from ludory.agents.language.generators import make_generator
-from ludory.agents.language.hf import HfGenerator
 from ludory.agents.language.model import LanguageModel, load_language_model
-from ludory.agents.language.packed import PackedModel
 from ludory.agents.language.small_model import make_small_model
 from ludory.algorithms.learner import Learner, game_to_load, needed_game
-from ludory.algorithms.losses.returns import Advantages, normalise
+from ludory.algorithms.losses.returns import normalise
 from ludory.checkpoints.folder import read_folder
-from ludory.cluster.workers import InProcess, Pending, Workers
-from ludory.envs.make import NamedGame
+from ludory.cluster.workers import Workers
 from ludory.errors import CheckpointError, OptionError, TrainingError
 
-from .advantages import (
-    bilevel_gae,
-    bilevel_gae_ragen,
-    group_advantages,
-    normalised_scores,
-    token_gae,
-    turn_group_advantages,
-)
+from .advantages import normalised_scores
 from .batch import TokenBatch
 from .checkpoint import (
     read_policy,
@@ -47,6 +36,7 @@ from .checkpoint import (
     write_checkpoint_folder,
 )
 from .config import PRESETS, TextPPOConfig, make_text_ppo_config
+from .episodes import EpisodeSource
 from .filters import filter_groups
 from .loss import (
     TokenCoefficients,
@@ -59,32 +49,13 @@ from .loss import (
 )
 from .memory import SMALL, available_memory, estimate_memory, explained_shortage, shape_of
 from .network import TokenNetwork, batch_parts, evaluate_tokens
-from .player import EpisodeOrder, PlayedElsewhere, SpreadPlayers, TextPlayer, TextShare
+from .targets import BatchTargets, batch_advantages, explained_variance
 from .watch import Adviser, collapse_metrics, episode_metrics
 
 LOG = logging.getLogger("ludory.text_ppo")
 MOST_SKIPPED = 5
 """Iterations in a row that may be skipped because the filter leaves nothing."""
 Reward = Callable[[TokenBatch], NDArray[np.float64]]
-
-
-class BatchTargets(NamedTuple):
-    """What is known of all tokens of a batch before the update, (N,) each, on the CPU."""
-
-    decided: Tensor
-    advantages: Tensor
-    returns: Tensor
-    old: TokenOutputs
-    reference: Tensor | None
-    importance: Tensor | None
-
-
-class _Ahead(NamedTuple):
-    """Episodes that are being played."""
-
-    pending: Pending | PlayedElsewhere
-    version: int
-    """Iteration whose weights play."""
 
 
 class TextPPO(Learner):
@@ -150,11 +121,7 @@ class TextPPO(Learner):
             )
         self._reference = None if reference is None else reference.to(model.device)
         value = ("shared" if shared else "separate") if config.has_critic else None
-        generator = make_generator(model, config.backend)  # type: ignore[arg-type]  # checked by the config
-        self._player = TextPlayer(self.game, config, model, generator)
-        self._elsewhere: SpreadPlayers | None = None
-        self._ahead: _Ahead | None = None
-        self._handed_over = False
+        self._episodes = EpisodeSource(self.game, config, model, lambda: self.network.policy_weights())
         self.network = TokenNetwork(
             model.model, value, config.temperature, config.lora_rank, config.precision == "bf16"
         ).to(model.device)
@@ -226,63 +193,24 @@ class TextPPO(Learner):
         Raises:
             OptionError: the game has no id, or there are more samplers than groups.
         """
-        if not 1 <= samplers <= self.config.groups:
-            raise OptionError(
-                f"{samplers} samplers for {self.config.groups} groups: must be 1 to {self.config.groups}; take more rooms with --groups"
-            )
-        self.release_samplers()
-        named = NamedGame.of(self.game)
-        shares = [TextShare(named, self.config, (number, samplers)) for number in range(samplers)]
-        packed = PackedModel.of(self.model, dict(self.network.policy_weights()))
-        self._elsewhere = SpreadPlayers(workers, shares, packed)
-        self._handed_over = False
+        self._episodes.use(workers, samplers)
         return self
 
     def release_samplers(self) -> None:
         """Free the workers; this process plays again."""
-        if self._elsewhere is not None:
-            self._elsewhere.close()
-        self._elsewhere, self._ahead, self._handed_over = None, None, False
+        self._episodes.release()
 
     def _sampled(self) -> tuple[TokenBatch, int]:
-        """The episodes of this iteration, and how many iterations older their weights are; with `overlap`, the next ones are begun."""
-        played = self._begun(self.iteration) if self._ahead is None else self._ahead
-        self._ahead = None
-        batch = played.pending.result()
-        if self.config.overlap and self.iteration + 1 < self.config.iterations:
-            self._ahead = self._begun(self.iteration + 1)
+        """The episodes of this iteration, and how many iterations older their weights are."""
+        batch, lag = self._episodes.sample(self.iteration)
         if self.reward is not None:
             rewards = np.asarray(self.reward(batch), np.float64)
             batch = dataclasses.replace(batch, turn_rewards=rewards, scores=rewards.sum(1))
-        return batch, self.iteration - played.version
-
-    def _begun(self, iteration: int) -> _Ahead:
-        """The episodes of an iteration, which are played with the present weights."""
-        config, first = self.config, iteration * self.config.groups
-        if config.train_rooms is not None:
-            first %= config.train_rooms
-        order = EpisodeOrder("train", config.seed * 1_000_003 + 2 * iteration, config.train_seed + first)
-        return _Ahead(self._played(order), self.iteration)
-
-    def _played(self, order: EpisodeOrder) -> Pending | PlayedElsewhere:
-        if not self._handed_over:
-            self._hand_over()
-        return InProcess().start(self._player.play, order) if self._elsewhere is None else self._elsewhere.start(order)
-
-    def _hand_over(self) -> None:
-        """Give the sampler the current weights."""
-        own = self._player.generator
-        if self._elsewhere is not None:
-            self._elsewhere.load_weights(dict(self.network.policy_weights()))
-        elif not isinstance(own, HfGenerator):  # it samples from the module that learns
-            own.load_weights(self.network.policy_weights(), self.iteration)
-        self._handed_over = True
+        return batch, lag
 
     def validate(self) -> dict[str, float]:
         """Play the rooms of validation; returns metrics, of which `success` is Pass@1 and `any_success` Pass@k of the samples of a room."""
-        config = self.config
-        order = EpisodeOrder("valid", config.seed * 1_000_003 + 2 * self.iteration + 1, config.val_seed)
-        batch: TokenBatch = self._played(order).result()
+        batch = self._episodes.validation(self.iteration)
         metrics = episode_metrics(batch, "val")
         seen = np.isin(batch.room_hashes, np.fromiter(self.rooms_seen, np.uint64, len(self.rooms_seen)))
         for part, name in ((seen, "seen"), (~seen, "unseen")):
@@ -299,7 +227,7 @@ class TextPPO(Learner):
         decided = torch.from_numpy(wanted)
         groups = torch.from_numpy(batch.groups)
         scores = normalised_scores(torch.from_numpy(batch.scores), groups, config.reward_norm, config.reward_over)
-        found = self._advantages(batch, scores, old, decided, reference)
+        found = batch_advantages(config, batch, scores, old, decided, reference)
         advantages = found.advantages
         if config.whitened:
             advantages = normalise(advantages, decided)
@@ -314,37 +242,9 @@ class TextPPO(Learner):
             "train/sampler_gap_above_0.1": float((gap.abs() > 0.1).float().mean()),
         }
         if old.values is not None:
-            metrics["train/explained_variance"] = _explained(old.values[decided], found.returns[decided])
+            metrics["train/explained_variance"] = explained_variance(old.values[decided], found.returns[decided])
         in_loss = reference if config.kl_in == "loss" else None
         return BatchTargets(decided, advantages.float(), found.returns.float(), old, in_loss, importance), metrics
-
-    def _advantages(
-        self, batch: TokenBatch, scores: Tensor, old: TokenOutputs, decided: Tensor, reference: Tensor | None
-    ) -> Advantages:
-        config = self.config
-        groups = torch.from_numpy(batch.groups)
-        if not config.has_critic:
-            episode = torch.from_numpy(batch.token_episode)
-            if config.advantage == "turn_grpo":
-                rewards, played = _turns_of(batch)
-                of_turns = turn_group_advantages(rewards, played, groups)
-                found = of_turns[torch.from_numpy(batch.turns).clamp(min=0), episode]
-            else:
-                found = group_advantages(scores, groups, config.advantage)[episode]  # type: ignore[arg-type]  # one of these
-            found = torch.where(decided, found, 0)
-            return Advantages(found, torch.zeros_like(found))
-        rewards = torch.from_numpy(batch.token_rewards(config.reward_at, scores.numpy()))
-        if reference is not None and config.kl_in == "reward":
-            rewards = rewards - config.kl * torch.where(decided, (old.log_probs - reference).double(), 0)
-        assert old.values is not None
-        columns, place = batch.columns(rewards, old.values.double(), decided)
-        traces = {"gamma": config.gamma, "lam": config.lam}
-        if config.advantage == "gae":
-            of_columns = token_gae(columns, **traces)
-        else:
-            form = bilevel_gae if config.advantage == "bilevel" else bilevel_gae_ragen
-            of_columns = form(columns, gamma_turn=config.gamma_turn, lam_turn=config.lam_turn, **traces)
-        return Advantages(*(part[place] for part in of_columns))
 
     def _reference_of(self, batch: TokenBatch, wanted: NDArray[np.bool_]) -> Tensor:
         config = self.config
@@ -380,7 +280,7 @@ class TextPPO(Learner):
         chosen = batch if members.all() else batch.select(members)
         targets, numbers = self.targets(chosen)
         metrics |= numbers | self._passes(chosen, targets)
-        self._hand_over()
+        self._episodes.hand_over(self.iteration)
         return metrics
 
     def _skip(self) -> dict[str, float]:
@@ -599,19 +499,3 @@ def _optimiser(network: TokenNetwork, config: TextPPOConfig) -> torch.optim.Opti
         for (critic, matrices), members in groups.items()
     ]
     return torch.optim.AdamW(parts, lr=config.lr, betas=config.betas)
-
-
-def _turns_of(batch: TokenBatch) -> tuple[Tensor, Tensor]:
-    """Rewards [K, E] of turns, the score's rest on the last one, and which turns were played."""
-    count = np.zeros(batch.num_episodes, np.int64)
-    np.maximum.at(count, batch.token_episode, batch.turns + 1)
-    rewards = batch.turn_rewards.T.copy()
-    played = np.arange(len(rewards))[:, None] < count
-    rest = batch.scores - np.where(played, rewards, 0).sum(0)
-    rewards[np.maximum(count - 1, 0), np.arange(len(count))] += rest
-    return torch.from_numpy(rewards), torch.from_numpy(played)
-
-
-def _explained(values: Tensor, returns: Tensor) -> float:
-    spread = float(returns.double().var(correction=0)) if len(returns) else 0.0
-    return 1 - float((returns - values).double().var(correction=0)) / spread if spread > 0 else 0.0

@@ -82,7 +82,7 @@ def test_a_share_whose_worker_is_lost_is_played_again(written):
     shared = TextPPO(written, "Sokoban-v0", **options).sample_at(Forgetful(), 4)
     for one, other in zip(learnt(shared, 4), lines, strict=True):
         assert one == pytest.approx(other, abs=1e-4)
-    assert shared._elsewhere.lost >= 1
+    assert shared._episodes._elsewhere.lost >= 1
 
 
 @pytest.mark.parametrize("workers", [None, InProcess()], ids=["here", "elsewhere"])
@@ -99,7 +99,7 @@ def test_overlap_plays_with_the_weights_before_the_last_update(written, workers)
     assert [line["train/policy_lag"] for line in lines] == [0, 1, 1]
     assert lines[0]["train/sampler_gap"] < 1e-4  # the sampler's probabilities are the learner's before the update, and
     assert min(line["train/sampler_gap"] for line in lines[1:]) > 1e-3  # later on those of one update ago
-    assert model._ahead is None  # nothing is begun that nobody learns from
+    assert model._episodes._ahead is None  # nothing is begun that nobody learns from
 
 
 def test_a_checkpoint_does_not_know_who_played(written, tmp_path):
