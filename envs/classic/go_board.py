@@ -21,9 +21,9 @@ MARKS, COLORS = "XO", ("black", "white")
 WOOD, EDGE, LINE = "#dcb468", "#a9823f", "#4a3820"
 STONES = ("#1b1b1e", "#f6f3ec")
 SHINE = (
-    '<radialGradient id="black" cx="0.36" cy="0.32" r="0.75"><stop offset="0" stop-color="#6b6b74"/>'
+    '<radialGradient id="go-black" cx="0.36" cy="0.32" r="0.75"><stop offset="0" stop-color="#6b6b74"/>'
     '<stop offset="1" stop-color="#08080a"/></radialGradient>'
-    '<radialGradient id="white" cx="0.36" cy="0.32" r="0.8"><stop offset="0.2" stop-color="#ffffff"/>'
+    '<radialGradient id="go-white" cx="0.36" cy="0.32" r="0.8"><stop offset="0.2" stop-color="#ffffff"/>'
     '<stop offset="1" stop-color="#c3beb1"/></radialGradient>'
 )
 HEADER, FOOTER = 56, 60
@@ -180,7 +180,7 @@ def _stone(cell: int, is_last: bool) -> str:
     half = SQUARE / 2
     ring = f'<circle cx="{half:g}" cy="{half:g}" r="13" fill="none" stroke="{other}" stroke-width="3"/>'
     shadow = f'<circle cx="{half + 1.5:g}" cy="{half + 2.5:g}" r="30" fill="#000000" fill-opacity="0.28"/>'
-    return f'{shadow}<circle cx="{half:g}" cy="{half:g}" r="30" fill="url(#{name})"/>{ring if is_last else ""}'
+    return f'{shadow}<circle cx="{half:g}" cy="{half:g}" r="30" fill="url(#go-{name})"/>{ring if is_last else ""}'
 
 
 def _area(black: bool, white: bool) -> str:
