@@ -7,6 +7,7 @@ DEFAULT_PARTNERS = {
     "Arena": "arena/rusher",
     "Tic-tac-toe": "mcts",
     "Connect Four": "mcts",
+    "Go ": "mcts(simulations=5000)",
     "Kuhn poker": "kuhn/cfr",
     "Leduc poker": "leduc/cfr",
     "Texas 42 play": "texas42/pimc",

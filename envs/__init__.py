@@ -94,6 +94,7 @@ def _pettingzoo_module(name: str, id: str) -> _PettingZooModule:
 
 arena_v0 = _pettingzoo_module("arena_v0", "Arena-v0")
 connect_four_v0 = _pettingzoo_module("connect_four_v0", "ConnectFour-v0")
+go9_v0 = _pettingzoo_module("go9_v0", "Go9-v0")
 hanabi_v0 = _pettingzoo_module("hanabi_v0", "Hanabi-v0")
 kuhn_poker_v0 = _pettingzoo_module("kuhn_poker_v0", "KuhnPoker-v0")
 leduc_poker_v0 = _pettingzoo_module("leduc_poker_v0", "LeducPoker-v0")

@@ -94,6 +94,7 @@ GAMES = (
     Entry("Sudoku9-v0", _SUDOKU, "Sudoku 9x9 with 32 blanks", {"size": 9}),
     Entry("TicTacToe-v0", f"{_CLASSIC}tic_tac_toe", "tic-tac-toe: three in a row"),
     Entry("ConnectFour-v0", f"{_CLASSIC}connect_four", "Connect Four: stones fall, four in a row win"),
+    Entry("Go9-v0", f"{_CLASSIC}go", "Go on 9 x 9 points: surround area, capture stones", {"size": 9}),
     Entry("KuhnPoker-v0", f"{_CLASSIC}kuhn_poker", "Kuhn poker: three cards, one bet"),
     Entry("LeducPoker-v0", f"{_CLASSIC}leduc_poker", "Leduc poker: six cards, two rounds of bets"),
     Entry("Texas42-v0", f"{_TEXAS_42}hand", "Texas 42: one hand with auction and declaration"),

@@ -132,7 +132,8 @@ def _wrappers(source: str, own: tuple[str, ...], shared: tuple[str, ...]) -> str
     text = (
         f"\n\nfrom ludory.envs.engine.storage import state_class\n\n{STATE_CLASS} = state_class({(*own, *shared)!r})\n"
     )
-    for name, rest in re.findall(r"^@batch_kernel\ndef (\w+)\(state, (.*)\):$", source, re.MULTILINE):
+    for name, arguments in re.findall(r"^@batch_kernel\ndef (\w+)\(\s*state,([^)]*)\):$", source, re.MULTILINE):
+        rest = ", ".join(one.strip() for one in arguments.split(",") if one.strip())  # they may take a line each
         text += f"\n\n@batch_kernel\ndef {WRAPPED}{name}(fields, {rest}):\n"
         text += f"    return {name}({STATE_CLASS}({', '.join(parts)}), {rest})\n"
     return text
@@ -140,7 +141,7 @@ def _wrappers(source: str, own: tuple[str, ...], shared: tuple[str, ...]) -> str
 
 def _inlined(source: str) -> str:
     """`source` with its batch kernels inlined into their wrappers, where the compiler knows the layout of the records and can vectorise."""
-    inlined = re.sub(r"^@batch_kernel\n(?=def \w+\(state, )", "@kernel\n", source, flags=re.MULTILINE)
+    inlined = re.sub(r"^@batch_kernel\n(?=def \w+\(\s*state,)", "@kernel\n", source, flags=re.MULTILINE)
     return inlined.replace("import batch_kernel", "import batch_kernel, kernel", 1)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import ludory
 from ludory.agents.search.mcts import MCTS
+from ludory.envs.classic import make_go
 from ludory.envs.make import make_engine, make_game
 from ludory.errors import OptionError
 
@@ -44,6 +45,14 @@ def test_it_wins_at_once_and_blocks_at_connect_four(stones, expected):
 def test_more_simulations_play_better_connect_four():
     many, few = "mcts(simulations=400)", "mcts(simulations=20)"
     result = ludory.evaluate([many, few], game="ConnectFour-v0", games=40, seed=1, rotate=True)
+    assert result.mean[0] > 0.5
+
+
+def test_it_searches_a_game_whose_kernels_read_shared_fields():
+    """The rules of Go read the size of the board from fields that all games share."""
+    game = make_go(5, 2.5)
+    assert game.shared_names
+    result = ludory.evaluate(["mcts(simulations=50)", "random"], game=game, games=20, seed=1, rotate=True)
     assert result.mean[0] > 0.5
 
 
