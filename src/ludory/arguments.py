@@ -189,8 +189,15 @@ class UrlUse(NamedTuple):
 
 
 def located_out(text: str) -> Path:
-    """The value of `--out` in a command that reads its line with `argparse`."""
-    return Path(located(UrlUse(text, "--out", "", True, "ludory bench", {})))
+    """The value of `--out` in a command that reads its line with `argparse`.
+
+    Raises:
+        LudoryError: the URL is wrong, or its store cannot be used.
+    """
+    try:
+        return Path(located(UrlUse(text, "--out", "", True, "ludory bench", {})))
+    except OptionError as error:
+        raise LudoryError(str(error)) from error  # of a ValueError argparse would hide the message
 
 
 def located(use: UrlUse) -> str:

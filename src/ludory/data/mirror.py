@@ -207,9 +207,9 @@ def last_part(url: str) -> str:
     Raises:
         OptionError: it has none.
     """
-    name = url.rstrip("/").rpartition("/")[2]
+    name = url.partition("://")[2].rstrip("/").rpartition("/")[2]
     if not name or name.startswith(".") or "\0" in name:
-        raise OptionError(f"{url!r}: must end with a name, such as s3://bucket/run or file:///folder/run")
+        raise OptionError(f"store {url!r}: must end with a name, such as s3://bucket/run or file:///folder/run")
     return name
 
 

@@ -277,7 +277,7 @@ def _with_header(chosen: _Options) -> _Options:
         raise OptionError(
             f"--data {chosen.data}: {chosen.algorithm} plays games of its own; `ludory train bc` learns from recorded ones"
         )
-    if chosen.env is not None or (chosen.out and chosen.resume):
+    if chosen.env is not None or (chosen.out and chosen.resume and chosen.file.exists()):
         return chosen
     from ludory.data.dataset import header_at
 
