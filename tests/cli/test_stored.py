@@ -75,13 +75,13 @@ def test_a_clone_goes_on_elsewhere_and_writes_there(tmp_path: Path) -> None:
     data, out = f"file://{tmp_path}/store/games", f"file://{tmp_path}/store/clone"
     assert typed(f"{RECORD} --games 30 --out {data} --work {tmp_path}/a") == 0
     learn = f"--data {data} --policy mlp(hidden=(8,)) --split-ratio 0.8 0.2 0 --eval-games 0 --seed 3 --resume --out"
-    assert typed(f"train bc --num-epochs 2 {learn} {tmp_path}/local.ludory --work {tmp_path}/c") == 0
+    assert typed(f"train bc --num-epochs 2 {learn} {tmp_path}/local/clone.ludory --work {tmp_path}/c") == 0
     assert typed(f"train bc --num-epochs 1 {learn} {out} --work {tmp_path}/a") == 0
     before = files(tmp_path / "a")
     assert typed(f"train bc --num-epochs 2 {learn} {out} --work {tmp_path}/b") == 0
     assert files(tmp_path / "a") == before
     fetch(out, tmp_path / "copy")
-    assert outcomes.weights(tmp_path / "copy/clone.ludory") == outcomes.weights(tmp_path / "local.ludory")
+    assert outcomes.weights(tmp_path / "copy/clone.ludory") == outcomes.weights(tmp_path / "local/clone.ludory")
     assert (tmp_path / "copy/clone/epoch_2.ludory").exists()
 
 

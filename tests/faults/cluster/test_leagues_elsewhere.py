@@ -13,11 +13,17 @@ from ludory.algorithms.league.config import LeagueConfig
 from ludory.algorithms.league.crew import LeaguePlace
 from ludory.algorithms.league.log.events import read_events, standing
 from ludory.algorithms.league.run import resume_league, start_league
+from ludory.algorithms.running.threads import one_thread
+from ludory.benchmarks.arena.league import work_elsewhere
+from ludory.benchmarks.arena.league_run import GAME as DUEL
+from ludory.benchmarks.arena.league_run import OPTIONS, RESULT
+from ludory.benchmarks.arena.league_run import main as played_run
+from ludory.benchmarks.faults import outcomes
 from ludory.benchmarks.faults.clusters import expected_matches, found_matches
 from ludory.cli import main
 from ludory.cluster.two_nodes import Killer, TwoNodes
 from ludory.cluster.workers import InProcess, Workers
-from ludory.errors import OptionError
+from ludory.errors import CheckpointError, OptionError
 
 GAME = "KuhnPoker-v0"
 
@@ -115,3 +121,35 @@ def test_what_cannot_be_placed_is_refused(tmp_path: Path, capsys: pytest.Capture
         start_league(minutes, tmp_path / "league", LeaguePlace(InProcess()))
     assert main(["league", "resume", str(tmp_path), "--deterministic"]) == 2
     assert "add --ray" in capsys.readouterr().err
+
+
+def test_runs_of_the_benchmark_are_those_of_one_process(
+    workers: Workers, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`ludory bench arena-league --ray`: in parts of a single turn, while workers are killed; a finished run is left alone."""
+    teacher = tmp_path / "teacher.ludory"
+    game = ludory.make_game(DUEL, **OPTIONS)
+    ludory.make_algorithm("vtrace", env=game, hidden=(128, 128), num_envs=2, seed=3).save_policy(teacher)
+    measured = {"steps": 13_000, "duels": 2, "past_duels": 2, "exploiters": 1, "exploiter_steps": 500}
+    plain = {"contender": "self-play", "teacher": str(teacher), **measured}
+    tasks = [plain | {"seed": seed, "folder": str(tmp_path / "there" / f"seed{seed}")} for seed in (1, 2)]
+    for task in tasks:
+        with one_thread():
+            played_run(task | {"folder": task["folder"].replace("there", "here")})
+    if not isinstance(workers, InProcess):
+        killer = Killer(request.getfixturevalue("two_nodes"), seed=8, pause=1.5, most=2)
+        request.addfinalizer(killer.__enter__().__exit__)
+    work_elsewhere(tasks, workers, seconds=0.0)
+    for seed in (1, 2):
+        here, there = (tmp_path / place / f"seed{seed}" for place in ("here", "there"))
+        assert outcomes.league(here) == outcomes.league(there)
+        assert outcomes.json_file(here / RESULT) == outcomes.json_file(there / RESULT)
+    assert capsys.readouterr().out.count("self-play, seed ") == 2
+
+
+def test_a_run_that_fails_at_a_worker_says_why(workers: Workers, tmp_path: Path) -> None:
+    (tmp_path / "teacher.ludory").write_bytes(b"no checkpoint")
+    task = {"contender": "self-play", "seed": 1, "steps": 1000, "teacher": str(tmp_path / "teacher.ludory")}
+    with pytest.raises(CheckpointError, match=r"teacher\.ludory: not a checkpoint"):
+        work_elsewhere([task | {"folder": str(tmp_path / "run")}], workers)
+    assert not (tmp_path / "run").exists()
