@@ -151,5 +151,6 @@ def help_text() -> str:
             *lines,
             "",
             "`ludory <command> --help` tells more of one; --debug shows where an error came from.",
+            "A URL such as s3://bucket/run may stand for a file or folder: --work DIR, --push-every SECONDS.",
         ]
     )
