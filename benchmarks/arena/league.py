@@ -45,6 +45,7 @@ from .league_run import (
     RESULT,
     STARTS_SEED,
     STYLES,
+    RunPart,
     keep_part,
     part_of,
     play_part,
@@ -155,7 +156,12 @@ def _task(options: LeagueBenchOptions, contender: str, seed: int) -> dict[str, A
     return {"contender": contender, "seed": seed, **known, "folder": str(folder)}
 
 
-def work_elsewhere(tasks: Sequence[dict[str, Any]], workers: Workers, seconds: float = PART_SECONDS) -> None:
+def work_elsewhere(
+    tasks: Sequence[dict[str, Any]],
+    workers: Workers,
+    seconds: float = PART_SECONDS,
+    play: Callable[[RunPart], dict[str, bytes]] = play_part,
+) -> None:
     """Run the tasks at workers, in parts; the first failure stops all.
 
     Workers keep nothing: a part begins with the folder that the part before it returned, and a lost one is played again.
@@ -169,7 +175,7 @@ def work_elsewhere(tasks: Sequence[dict[str, Any]], workers: Workers, seconds: f
         while waiting or running:
             while waiting and len(running) < workers.count:
                 number, task = waiting.pop(0)
-                running.append((number, task, workers.start(play_part, part_of(task, seconds))))
+                running.append((number, task, workers.start(play, part_of(task, seconds))))
             number, task, pending = running.pop(workers.first([pending for _, _, pending in running]))
             try:
                 files = pending.result()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from faults.cluster import parts
 
 import ludory
 from ludory.algorithms.league.config import LeagueConfig
@@ -123,28 +124,36 @@ def test_what_cannot_be_placed_is_refused(tmp_path: Path, capsys: pytest.Capture
     assert "add --ray" in capsys.readouterr().err
 
 
-def test_runs_of_the_benchmark_are_those_of_one_process(
+def test_runs_of_the_benchmark_go_on_part_by_part(
     workers: Workers, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`ludory bench arena-league --ray`: in parts of a single turn, while workers are killed; a finished run is left alone."""
+    """Each part begins with the files of the one before it, also where a worker is killed within it."""
+    (tmp_path / "teacher.ludory").write_bytes(b"its weights")
+    plain = {"contender": "self-play", "teacher": str(tmp_path / "teacher.ludory")}
+    tasks = [plain | {"seed": seed, "folder": str(tmp_path / f"seed{seed}")} for seed in range(4)]
+    if not isinstance(workers, InProcess):
+        killer = Killer(request.getfixturevalue("two_nodes"), seed=8, pause=1.0, most=3)
+        request.addfinalizer(killer.__enter__().__exit__)
+    work_elsewhere(tasks, workers, 0.0, parts.part_of_three)
+    for task in tasks:
+        assert (Path(task["folder"]) / "players" / "log").read_text() == "its weights 0 1 2"
+    said = capsys.readouterr().out
+    assert sorted(said.count(f"self-play, seed {seed}:") for seed in range(4)) == [1, 1, 1, 1]
+
+
+def test_a_run_of_the_benchmark_is_that_of_one_process(ray_workers: Workers, tmp_path: Path) -> None:
+    """`ludory bench arena-league --ray`, in parts of a single turn: log, weights, duels and exploiter."""
     teacher = tmp_path / "teacher.ludory"
     game = ludory.make_game(DUEL, **OPTIONS)
     ludory.make_algorithm("vtrace", env=game, hidden=(128, 128), num_envs=2, seed=3).save_policy(teacher)
     measured = {"steps": 13_000, "duels": 2, "past_duels": 2, "exploiters": 1, "exploiter_steps": 500}
-    plain = {"contender": "self-play", "teacher": str(teacher), **measured}
-    tasks = [plain | {"seed": seed, "folder": str(tmp_path / "there" / f"seed{seed}")} for seed in (1, 2)]
-    for task in tasks:
-        with one_thread():
-            played_run(task | {"folder": task["folder"].replace("there", "here")})
-    if not isinstance(workers, InProcess):
-        killer = Killer(request.getfixturevalue("two_nodes"), seed=8, pause=1.5, most=2)
-        request.addfinalizer(killer.__enter__().__exit__)
-    work_elsewhere(tasks, workers, seconds=0.0)
-    for seed in (1, 2):
-        here, there = (tmp_path / place / f"seed{seed}" for place in ("here", "there"))
-        assert outcomes.league(here) == outcomes.league(there)
-        assert outcomes.json_file(here / RESULT) == outcomes.json_file(there / RESULT)
-    assert capsys.readouterr().out.count("self-play, seed ") == 2
+    task = {"contender": "self-play", "seed": 1, "teacher": str(teacher), **measured}
+    here, there = (tmp_path / place / "run" for place in ("here", "there"))
+    with one_thread():
+        played_run(task | {"folder": str(here)})
+    work_elsewhere([task | {"folder": str(there)}], ray_workers, seconds=0.0)
+    assert outcomes.league(here) == outcomes.league(there)
+    assert outcomes.json_file(here / RESULT) == outcomes.json_file(there / RESULT)
 
 
 def test_a_run_that_fails_at_a_worker_says_why(workers: Workers, tmp_path: Path) -> None:
