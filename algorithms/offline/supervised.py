@@ -94,7 +94,7 @@ class SupervisedAlgorithm(Algorithm):
 
     config_class: ClassVar[type[SupervisedConfig]] = SupervisedConfig
     inputs: ClassVar[tuple[str, ...]] = ("init_from", "dataset")
-    changeable: ClassVar[tuple[str, ...]] = ("dataset", "num_epochs", "patience")
+    changeable: ClassVar[tuple[str, ...]] = ("dataset", "num_epochs", "patience", "checkpoint_dir")
     config: Any
 
     def __init__(self, policy: str | PolicySpec = "auto", env: Any = None, **config: Any) -> None:

@@ -16,6 +16,7 @@ from ludory.agents.evaluation.record import record
 from ludory.algorithms.bc import BC
 from ludory.algorithms.running.interrupt import raise_interrupt
 from ludory.algorithms.running.train_to_file import train_to_file
+from ludory.arguments import located_out
 from ludory.atomic import atomic_file
 from ludory.benchmarks.harness.machine import origin
 from ludory.benchmarks.harness.result_file import write_result
@@ -79,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--games", type=int, default=4000, help="to record of each style against itself (default 4000)")
     parser.add_argument("--duels", type=int, default=2000, help="of each clone against its style (default 2000)")
     parser.add_argument("--seed", type=int, default=1, help="of the recordings and of the training (default 1)")
-    parser.add_argument("--out", type=Path, default=Path("runs/arena-clones"), help="folder of everything")
+    parser.add_argument("--out", type=located_out, default=Path("runs/arena-clones"), help="folder of everything")
     return parser
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,12 +27,35 @@ from ludory.algorithms.running.interrupt import exit_code
 from ludory.algorithms.running.threads import one_thread
 from ludory.atomic import atomic_file
 from ludory.benchmarks.harness.machine import origin
+from ludory.benchmarks.harness.options import Count, Natural, TwoOrMore, parse_options
 from ludory.benchmarks.harness.result_file import write_result
 from ludory.benchmarks.harness.worker_process import THREADS
 from ludory.charts.bars import Bar, Panel, bar_chart
-from ludory.errors import OptionError, TrainingError
+from ludory.cluster.failure import LostWork
+from ludory.cluster.placement import PlacedOn
+from ludory.cluster.workers import Pending, Workers
+from ludory.errors import LostWorkerError, OptionError, TrainingError
 
-from .league_run import CONTENDERS, GAME, HELD_OUT, LEARNER, OPTIONS, STARTS_SEED, STYLES
+from .league_run import (
+    CONTENDERS,
+    GAME,
+    HELD_OUT,
+    LEARNER,
+    OPTIONS,
+    RESULT,
+    STARTS_SEED,
+    STYLES,
+    RunPart,
+    keep_part,
+    part_of,
+    play_part,
+)
+
+DESCRIPTION = """Leagues and self-play from one supervised policy, equal numbers of agent steps, each with one thread; the final main
+against every scripted style, every frozen player of its run, all other finals, and exploiters that start as its copy. Finished runs are
+kept."""
+PART_SECONDS = 600.0
+"""Length of a part of a run at a worker, after which it is safe from the loss of its machine."""
 
 CONVENTION = (
     "share of points, draws half; moves drawn with temperature 1; every start from both seats; intervals are of a mean over "
@@ -40,28 +63,68 @@ CONVENTION = (
 )
 
 
-def run(argv: list[str]) -> int:
+@dataclass(frozen=True, kw_only=True)
+class LeagueBenchOptions:
+    """Who trains, for how long, and how it is measured."""
+
+    teacher: Path
+    """Supervised policy of all runs."""
+    steps: Count = 5_000_000
+    """Agent steps of all learners of a run together."""
+    seeds: tuple[Natural, ...] = (1, 2, 3, 4, 5)
+    """Seeds of the runs of each contender."""
+    contenders: tuple[str, ...] = ("league", "self-play")
+    """Ways to train, each in quotes where its name has blanks."""
+    duels: TwoOrMore = 1000
+    """Duels against each style, final and exploiter."""
+    past_duels: TwoOrMore = 200
+    """Duels against each frozen player."""
+    exploiters: Count = 1
+    """Exploiters of every run."""
+    exploiter_steps: Count = STEPS
+    """Agent steps of each exploiter."""
+    jobs: Count = 2
+    """Runs at once, as processes of this machine."""
+    ray: bool = False
+    """Play the runs on a Ray cluster instead, one on each core; needs ludory[ray]."""
+    address: str = "local"
+    """Cluster for --ray: local (started on this machine, for this job), auto (the one that this machine belongs to), or HOST:PORT of its head."""
+    name: str = "runs"
+    """Of the result file: arena-league-NAME.json."""
+    out: Path = Path("runs/arena-league")
+    """Folder of runs and result."""
+
+
+def run(argv: Sequence[str]) -> int:
     """Train the missing runs, evaluate, write; returns the exit code.
 
     Raises:
         OptionError: an option is not allowed.
         TrainingError: a run failed; finished runs are kept.
     """
-    options = _parser().parse_args(argv)
+    options = parse_options(LeagueBenchOptions, "arena-league", DESCRIPTION, argv)
+    placement = PlacedOn(options.ray, options.address)
+    for name in options.contenders:
+        if name not in CONTENDERS:
+            raise OptionError(f"--contenders {name!r}: must be {', '.join(map(repr, CONTENDERS))}")
     if not options.teacher.is_file():
         raise OptionError(
             f"--teacher {options.teacher}: there is no such file; docs/jobs/league.md, Measured, has the two commands that make it"
         )
     started_from = origin()
     tasks = [_task(options, contender, seed) for seed in options.seeds for contender in options.contenders]
-    waiting = [task for task in tasks if not (Path(task["folder"]) / "result.json").exists()]
+    waiting = [task for task in tasks if not (Path(task["folder"]) / RESULT).exists()]
     print(f"{len(tasks) - len(waiting)} of {len(tasks)} runs are done, {len(waiting)} to go", flush=True)
     try:
-        _work(waiting, options.jobs)
+        with placement.open() as workers:
+            if workers is None:
+                _work(waiting, options.jobs)
+            else:
+                work_elsewhere(waiting, workers)
     except KeyboardInterrupt as stop:
         print("interrupted: the same command continues")
         return exit_code(stop)
-    results = [json.loads((Path(task["folder"]) / "result.json").read_text()) for task in tasks]
+    results = [json.loads((Path(task["folder"]) / RESULT).read_text()) for task in tasks]
     report = {
         "benchmark": "arena-league",
         "game": GAME,
@@ -86,44 +149,47 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "ludory bench arena-league",
-        description="Leagues and self-play from one supervised policy, equal numbers of agent steps, each in a process with one "
-        "thread; the final main against every scripted style, every frozen player of its run, all other finals, and exploiters "
-        "that start as its copy. Finished runs are kept.",
-    )
-    parser.add_argument("--teacher", type=Path, required=True, metavar="FILE", help="supervised policy of all runs")
-    parser.add_argument(
-        "--steps", type=int, default=5_000_000, help="agent steps of all learners of a run together (default 5,000,000)"
-    )
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5], help="(default 1 2 3 4 5)")
-    parser.add_argument(
-        "--contenders",
-        nargs="+",
-        choices=list(CONTENDERS),
-        default=["league", "self-play"],
-        help="(default league self-play)",
-    )
-    parser.add_argument(
-        "--duels", type=int, default=1000, help="against each style, final and exploiter (default 1000)"
-    )
-    parser.add_argument("--past-duels", type=int, default=200, help="against each frozen player (default 200)")
-    parser.add_argument("--exploiters", type=int, default=1, help="exploiters of every run (default 1)")
-    parser.add_argument(
-        "--exploiter-steps", type=int, default=STEPS, help=f"agent steps of each exploiter (default {STEPS:,})"
-    )
-    parser.add_argument("--jobs", type=int, default=2, help="runs at once (default 2)")
-    parser.add_argument("--name", default="runs", help="of the result file: arena-league-NAME.json")
-    parser.add_argument("--out", type=Path, default=Path("runs/arena-league"), help="folder of runs and result")
-    return parser
-
-
-def _task(options: argparse.Namespace, contender: str, seed: int) -> dict[str, Any]:
+def _task(options: LeagueBenchOptions, contender: str, seed: int) -> dict[str, Any]:
     names = ("steps", "teacher", "duels", "past_duels", "exploiters", "exploiter_steps")
     known = {name: getattr(options, name) for name in names} | {"teacher": str(options.teacher)}
     folder = options.out / f"{contender.replace(',', '').replace(' ', '-')}-seed{seed}"
     return {"contender": contender, "seed": seed, **known, "folder": str(folder)}
+
+
+def work_elsewhere(
+    tasks: Sequence[dict[str, Any]],
+    workers: Workers,
+    seconds: float = PART_SECONDS,
+    play: Callable[[RunPart], dict[str, bytes]] = play_part,
+) -> None:
+    """Run the tasks at workers, in parts; the first failure stops all.
+
+    Workers keep nothing: a part begins with the folder that the part before it returned, and a lost one is played again.
+
+    Raises:
+        LudoryError: a run failed, or lost its workers again and again; what its parts returned is kept.
+    """
+    waiting, losses = list(enumerate(tasks)), LostWork("run")
+    running: list[tuple[int, dict[str, Any], Pending]] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < workers.count:
+                number, task = waiting.pop(0)
+                running.append((number, task, workers.start(play, part_of(task, seconds))))
+            number, task, pending = running.pop(workers.first([pending for _, _, pending in running]))
+            try:
+                files = pending.result()
+            except LostWorkerError as error:
+                losses.add(number, error)
+            else:
+                keep_part(task, files)
+            if (result := Path(task["folder"]) / RESULT).exists():
+                print(_line(json.loads(result.read_text())), flush=True)
+            else:
+                waiting.insert(0, (number, task))
+    finally:
+        for _, _, pending in running:
+            pending.cancel()
 
 
 def _work(tasks: Sequence[dict[str, Any]], jobs: int) -> None:
@@ -146,7 +212,7 @@ def _work(tasks: Sequence[dict[str, Any]], jobs: int) -> None:
                         f"{task['folder']}: {said[-1] if said else 'no message'}; finished runs are kept"
                     )
                 running.remove((task, process))
-                print(_line(json.loads((Path(task["folder"]) / "result.json").read_text())), flush=True)
+                print(_line(json.loads((Path(task["folder"]) / RESULT).read_text())), flush=True)
             time.sleep(0.5)
     finally:
         for _, process in running:

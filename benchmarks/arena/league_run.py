@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ludory.agents.evaluation.intervals import wilson
@@ -19,10 +22,12 @@ from ludory.algorithms.league.matchmaking.opponent_choice import Matchmaking
 from ludory.algorithms.league.messages import EvaluationOrder
 from ludory.algorithms.league.opponent_runners import Opponent
 from ludory.algorithms.league.player_files import OpenedLeague, open_league
-from ludory.algorithms.league.run import resume_league, start_league
+from ludory.algorithms.league.run import League, resume_league, start_league
 from ludory.algorithms.running.threads import one_thread
+from ludory.atomic import atomic_folder
 from ludory.benchmarks.harness.machine import origin
 from ludory.benchmarks.harness.result_file import write_result
+from ludory.paths import path_inside
 
 GAME = "Arena2P-v0"
 OPTIONS = {"observation": "tactical"}
@@ -49,6 +54,8 @@ LEARNER: dict[str, Any] = {
 """Options of the learner that differ from its defaults; the same for all contenders."""
 EVALUATION_GAMES = 10
 """Games of each pair of frozen players at the end of a league; its own table is not reported here."""
+RESULT = "result.json"
+"""File of a finished run, in its folder."""
 STARTS_SEED = 1_000_003
 """Seed of the reported duels."""
 
@@ -112,13 +119,20 @@ def league_config(contender: str, seed: int, steps: int, teacher: str) -> League
     return LeagueConfig(env=GAME, teacher=teacher, budget_steps=steps, seed=seed, **options)
 
 
-def main(task: dict[str, Any]) -> None:
-    """Run one task and write its result."""
+def main(task: dict[str, Any], seconds: float = math.inf) -> None:
+    """Run one task and write its result, or stop training after so many seconds; called again, it goes on."""
+    deadline = time.monotonic() + seconds
+
+    def after_slice(league: League) -> None:
+        if time.monotonic() > deadline:
+            league.stop()
+
     folder = Path(task["folder"])
     config = league_config(task["contender"], task["seed"], task["steps"], task["teacher"])
     begun = (folder / "events.jsonl").exists()
     with resume_league(folder) if begun else start_league(config, folder) as league:
-        league.run()
+        if not league.run(after_slice):
+            return
     opened = open_league(folder)
     final = opened.final_main
     with one_thread():
@@ -146,7 +160,51 @@ def main(task: dict[str, Any]) -> None:
         "exploiters": exploiters,
         **origin(),
     }
-    write_result(folder / "result.json", result)
+    write_result(folder / RESULT, result)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RunPart:
+    """A part of a run, as a worker gets it: all that it needs of files."""
+
+    task: dict[str, Any]
+    teacher: bytes
+    files: dict[str, bytes]
+    """Of the folder, by name."""
+    seconds: float
+    """After which its training stops."""
+
+
+def part_of(task: dict[str, Any], seconds: float) -> RunPart:
+    """The next part of a run, which goes on from its folder."""
+    return RunPart(task, Path(task["teacher"]).read_bytes(), _files(Path(task["folder"])), seconds)
+
+
+def play_part(part: RunPart) -> dict[str, bytes]:
+    """Play a part in a temporary folder; returns the files of the run."""
+    with TemporaryDirectory() as place:
+        folder, teacher = Path(place) / Path(part.task["folder"]).name, Path(place) / "teacher.ludory"
+        teacher.write_bytes(part.teacher)
+        for name, content in part.files.items():
+            file = folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        main(part.task | {"folder": str(folder), "teacher": str(teacher)}, part.seconds)
+        return _files(folder)
+
+
+def keep_part(task: dict[str, Any], files: dict[str, bytes]) -> None:
+    """Put what `play_part` returned in the place of the run's folder, at once."""
+    with atomic_folder(task["folder"]) as fresh:
+        for name, content in files.items():
+            file = path_inside(fresh, name, "a worker")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    found = (file for file in folder.rglob("*") if file.is_file() and file.name != "lock")
+    return {str(file.relative_to(folder)): file.read_bytes() for file in found}
 
 
 def _scores(league: OpenedLeague, player: str, others: Sequence[str], duels: int) -> dict[str, dict[str, float]]:

@@ -25,6 +25,7 @@ from ludory.algorithms.league.opponent_runners import Opponent
 from ludory.algorithms.running.threads import one_thread
 from ludory.algorithms.sampling.lanes import make_lanes
 from ludory.algorithms.sampling.sampler import Sampler
+from ludory.arguments import located_out
 from ludory.benchmarks.harness.machine import origin
 from ludory.benchmarks.harness.result_file import write_result
 from ludory.benchmarks.harness.timing import processor_rates
@@ -49,7 +50,7 @@ def run(argv: list[str]) -> int:
     parser.add_argument("--players", type=int, default=20, help="of the evaluation, all pairs (default 20)")
     parser.add_argument("--duels", type=int, default=200, help="of a pair (default 200)")
     parser.add_argument(
-        "--out", type=Path, default=Path("runs/arena"), help="folder of the result (default runs/arena)"
+        "--out", type=located_out, default=Path("runs/arena"), help="folder of the result (default runs/arena)"
     )
     options = parser.parse_args(argv)
     started_from = origin()

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ludory.agents.evaluation.evaluate import check_count
+from ludory.arguments import located_out
 from ludory.benchmarks.harness.machine import origin
 from ludory.benchmarks.harness.result_file import write_result
 from ludory.errors import LudoryError, OptionError
@@ -105,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
         "--case", action="append", metavar="NAME", help='a job or format, e.g. "train ppo"; may be repeated'
     )
     parser.add_argument(
-        "--out", type=Path, default=Path("runs/faults"), help="folder of the results (default runs/faults)"
+        "--out", type=located_out, default=Path("runs/faults"), help="folder of the results (default runs/faults)"
     )
     return parser
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ludory.arguments import located_out
 from ludory.benchmarks.harness.machine import origin
 from ludory.benchmarks.harness.result_file import write_result
 from ludory.envs.make import make_engine
@@ -54,7 +55,7 @@ def run(argv: list[str]) -> int:
         "--server-battles", type=int, default=100, help="battles of a measurement of poke-env (default 100)"
     )
     parser.add_argument("--formats", nargs="+", default=list(BARS), help=f"default {' '.join(BARS)}")
-    parser.add_argument("--out", type=Path, default=Path("runs/pokemon"), help="folder of the result")
+    parser.add_argument("--out", type=located_out, default=Path("runs/pokemon"), help="folder of the result")
     chosen = parser.parse_args(argv)
     started_from, rates, server_missing = origin(), {}, _missing_server()
     for format in chosen.formats:

@@ -10,11 +10,12 @@ import difflib
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import redirect_stderr
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr
 from contextvars import ContextVar
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from io import StringIO
+from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from .config_file import read_config, write_config
@@ -28,6 +29,11 @@ LEARNER_OPTIONS = "learner_options"
 """Name, in a file of --config, of what is typed behind `--`."""
 SWITCH: Any = Literal["True", "False", "None"]
 """Type of an option that is on, off, or left to the program: --x, --no-x, or --x with one of the words."""
+STORE_OPTIONS = ("--work", "--push-every")
+"""Options of every command that works at a URL: the folder of its copies, and the seconds between two copies to the store."""
+WORKS_IN_PLACE = ("resume", "exploit")
+"""Commands, by their last word, that write to the folder that they are given."""
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _NUMBER = re.compile(r"-(\d|\.\d)")
 _WORD = re.compile(r"[A-Za-z_][\w-]*")
 
@@ -88,6 +94,8 @@ class Option(NamedTuple):
     """May be none."""
     default: Any
     """`dataclasses.MISSING` if there is none."""
+    metavar: str = ""
+    """What the help has in place of a value, such as FILE or DIR; "" if the type says it."""
 
     @property
     def shown(self) -> str:
@@ -140,6 +148,7 @@ def options_of(kind: type[Any]) -> list[Option]:
                 conf.UseAppendAction in extras,
                 None in extras,
                 default,
+                next((extra.metavar for extra in extras if getattr(extra, "metavar", None)), ""),
             )
         )
     return found
@@ -163,6 +172,55 @@ def _unwrapped(hint: Any) -> tuple[Any, list[Any]]:
         return hint, extras
 
 
+class UrlUse(NamedTuple):
+    """A URL that was typed where a file or folder may stand."""
+
+    url: str
+    option: str
+    """How messages call the option."""
+    metavar: str
+    """Of the option, such as FILE or DIR."""
+    writes: bool
+    """Whether the command writes there; otherwise it only reads."""
+    prog: str
+    """The command."""
+    settings: Mapping[str, str]
+    """What was typed for `STORE_OPTIONS`."""
+
+
+def located_out(text: str) -> Path:
+    """The value of `--out` in a command that reads its line with `argparse`.
+
+    Raises:
+        LudoryError: the URL is wrong, or its store cannot be used.
+    """
+    try:
+        return Path(located(UrlUse(text, "--out", "", True, "ludory bench", {})))
+    except OptionError as error:
+        raise LudoryError(str(error)) from error  # of a ValueError argparse would hide the message
+
+
+def located(use: UrlUse) -> str:
+    """The path to use: what was typed, unless it is a URL and `urls_located_by` says where its copy is."""
+    locate = _locate.get()
+    return use.url if locate is None or not _URL.match(use.url) else locate(use)
+
+
+Locate = Callable[[UrlUse], str]
+"""Returns the path to use in place of a URL."""
+_locate: ContextVar[Locate | None] = ContextVar("_locate", default=None)
+
+
+@contextmanager
+def urls_located_by(locate: Locate) -> Iterator[None]:
+    """Let command lines have URLs in the place of files and folders, within the block."""
+    token = _locate.set(locate)
+    try:
+        yield
+    finally:
+        _locate.reset(token)
+
+
 @dataclass
 class Arguments(Generic[T]):
     """The words of a command line, by option."""
@@ -176,6 +234,8 @@ class Arguments(Generic[T]):
     """Words that are of no option of `kind`."""
     wants_help: bool = False
     prints_config: bool = False
+    store: dict[str, str] = field(default_factory=dict)
+    """What was typed for `STORE_OPTIONS`."""
     behind: list[str] = field(default_factory=list)
     """What the file of --config has for the place behind `--`: the options of a learner."""
 
@@ -186,6 +246,13 @@ class Arguments(Generic[T]):
             OptionError: an option is unknown, is missing, or has a wrong value.
         """
         self.check(default is not None)
+        if self.store and not any(
+            _URL.match(word) for given in self.words.values() for words in given for word in words
+        ):
+            name = next(iter(self.store))
+            raise OptionError(
+                f"{_short(self.prog)}: {name} is for URLs, such as --out s3://bucket/run; leave {name} out"
+            )
         return _by_tyro(self.kind, self._typed(), self.prog, default, markers)
 
     def check(self, has_default: bool = False) -> None:
@@ -201,12 +268,22 @@ class Arguments(Generic[T]):
                 raise OptionError(f"{_short(self.prog)}: {option.shown} is missing; {self._example()}")
 
     def _typed(self) -> list[str]:
-        """The command line again, positional arguments first."""
+        """The command line again, positional arguments first, with folders of this machine in the place of URLs."""
         typed: list[str] = []
         for option in sorted(self.options, key=lambda one: not one.positional):
             for given in self.words.get(option.field, []):
+                given = [self._located(option, word) for word in given]
                 typed += given if option.positional or option.is_flag else [option.names[0], *given]
         return typed
+
+    def _located(self, option: Option, word: str) -> str:
+        if self.wants_help:
+            return word
+        works_there = option.positional and self.prog.rpartition(" ")[2] in WORKS_IN_PLACE
+        writes = option.field == "out" or works_there
+        if self.prints_config and writes:
+            return word
+        return located(UrlUse(word, option.shown, option.metavar, writes, self.prog, self.store))
 
     def _example(self) -> str:
         """What to type, from the docstring of the dataclass."""
@@ -294,6 +371,11 @@ def scan(
             found.wants_help = True
         elif takes_config and name == "--print-config":
             found.prints_config = True
+        elif takes_config and name in STORE_OPTIONS and name not in by_name:
+            given, k = _following(argv, k, [value] if equals else None, None)
+            if not given:
+                raise OptionError(f"{_short(prog)}: {name} needs a value; docs/scale.md, Storage by URL, tells which")
+            found.store[name] = given[0]
         elif (option := by_name.get(name)) is not None or (takes_config and name == "--config"):
             given, k = _following(argv, k, [value] if equals else None, option)
             if option is not None and option.kind is SWITCH and not given:

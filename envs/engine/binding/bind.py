@@ -46,7 +46,7 @@ def cache_directory(part: str = "kernels") -> Path:
         return folder
     if problem := _make_private(temporary):
         raise OutputError(f"{temporary} {problem}; {cure}")
-    _warn(f"ludory: {folder} {unusable}, so compiled code is kept in {temporary}; {cure}")
+    _warn(f"ludory: {folder} {unusable}, so {temporary} is used instead; {cure}")
     return temporary
 
 

@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from time import time_ns
 from typing import Any, NamedTuple
 
 from ludory.atomic import atomic_folder
@@ -19,10 +20,16 @@ from ludory.paths import path_inside
 
 LIST = "ludory-files.json"
 """The list of the files, in the store."""
+PROBE = "ludory-probe"
+"""A file that is written to see whether a store takes files, and removed."""
 BUILT_IN = ("file", "s3", "gs")
 """Schemes of PyArrow; others are those of fsspec, such as memory, abfs and hdfs."""
-TRIES = 5
-"""How often a folder is copied that changes meanwhile."""
+TRIES = 20
+"""How often a folder is read that changes meanwhile; after the first time only what changed is read again."""
+SETTLED = 2_000_000_000
+"""Nanoseconds: a file that had changed so shortly before it was read is read again by the next copy, since clocks of files are coarse."""
+HELD = 64 * 2**20
+"""Bytes of new contents that are kept in memory while a folder is read; more are sent at once, before it is known to stand still."""
 
 
 class Stored(NamedTuple):
@@ -36,13 +43,43 @@ class Stored(NamedTuple):
     """Of all files."""
 
 
-class _StoredFile(NamedTuple):
+class StoredFile(NamedTuple):
+    """An entry of the list."""
+
     size: int
     sha256: str
 
     def place(self, name: str) -> str:
         """Its path in the store."""
         return f"{name}@{self.sha256[:16]}"
+
+
+Files = dict[str, StoredFile]
+"""A list of files, by name."""
+
+
+def as_json(files: Files) -> dict[str, dict[str, Any]]:
+    """A list of files, to be written."""
+    return {name: one._asdict() for name, one in sorted(files.items())}
+
+
+def from_json(found: Any) -> Files:
+    """A list of files that was written.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: it is none.
+    """
+    return {str(name): StoredFile(int(one["size"]), str(one["sha256"])) for name, one in found.items()}
+
+
+def is_store(url: str) -> bool:
+    """Whether a URL has a scheme that `Store` knows, and web servers and sockets do not use."""
+    scheme = url.partition("://")[0]
+    if scheme in BUILT_IN:
+        return True
+    import fsspec
+
+    return scheme in fsspec.available_protocols() and scheme not in ("http", "https")
 
 
 class Store:
@@ -63,7 +100,7 @@ class Store:
         self.url = url.rstrip("/")
         self._fs, self._root = _opened(scheme, self.url)
 
-    def files(self) -> dict[str, Any]:
+    def files(self) -> Files:
         """The files of the list by name; none if nothing was stored here.
 
         Raises:
@@ -74,12 +111,11 @@ class Store:
         if content is None:
             return {}
         try:
-            found = json.loads(content)["files"]
-            return {str(name): _StoredFile(int(one["size"]), str(one["sha256"])) for name, one in found.items()}
+            return from_json(json.loads(content)["files"])
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{self.url}/{LIST}: not a list of stored files ({error!r}); store them again") from error
 
-    def read(self, name: str, file: Any) -> bytes:
+    def read(self, name: str, file: StoredFile) -> bytes:
         """The content of a file of the list.
 
         Raises:
@@ -114,6 +150,15 @@ class Store:
         for place in places:
             self._tried(lambda place=place: self._fs.delete_file(self._path(place)))  # type: ignore[misc]
 
+    def try_writing(self) -> None:
+        """Write a small file and remove it.
+
+        Raises:
+            OutputError: the store cannot be reached, or cannot be written to.
+        """
+        self.write(PROBE, b"")
+        self.remove([PROBE])
+
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"
 
@@ -121,7 +166,7 @@ class Store:
         try:
             with self._fs.open_input_stream(self._path(name)) as stream:
                 return bytes(stream.readall())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
 
     def _write(self, name: str, content: bytes) -> None:
@@ -137,7 +182,7 @@ class Store:
     def _tried(self, call: Callable[[], Any]) -> Any:
         try:
             return call()
-        except OSError as error:
+        except (OSError, NotImplementedError) as error:  # the latter of stores that can only be read
             said = str(error).strip().splitlines()
             raise OutputError(
                 f"{self.url}: cannot be read or written ({said[0] if said else error!r}); see that it exists and that you may use it"
@@ -169,6 +214,101 @@ def _opened(scheme: str, url: str) -> tuple[Any, str]:
     return fs.PyFileSystem(fs.FSSpecHandler(system)), url.partition("://")[2]
 
 
+class Sender:
+    """Copies a folder, or a single file, to a store, again and again: only what has changed is read, and sent.
+
+    Args:
+        place: folder or file; a job may write to it meanwhile. Hidden files (locks, temporaries) are left out.
+        url: of the store.
+
+    Raises:
+        OptionError: the URL is invalid.
+        PluginError: a package is missing.
+    """
+
+    def __init__(self, place: str | Path, url: str) -> None:
+        self.source, self.target = Path(place), Store(url)
+        self._read: dict[str, _Read] = {}
+        self._held: dict[str, bytes] = {}
+        self._held_bytes = 0
+        self._sent: set[str] = set()
+        self._there: dict[str, int] = {}
+
+    def is_empty(self) -> bool:
+        """Whether there is no file that would be copied."""
+        return not _listing(self.source)
+
+    def settle(self, send: bool = True) -> Files:
+        """The files of a moment between two writes of the job.
+
+        Args:
+            send: contents that the store lacks are held for `deliver`, or sent at once where they are large.
+
+        Raises:
+            OutputError: the folder did not stay unchanged long enough, or the store cannot be written to.
+        """
+        self._held, self._held_bytes = {}, 0
+        self._there = self.target.sizes() if send else {}
+        self._read = {name: one for name, one in self._read.items() if one.time - one.mark.changed > SETTLED}
+        for _ in range(TRIES):
+            seen = _listing(self.source)
+            found = self._files(seen, send)
+            if _listing(self.source) == seen and found is not None:
+                return found
+        raise OutputError(f"{self.source}: a job wrote to it during each of {TRIES} copies; stop it, or try again")
+
+    def deliver(self, found: Files, before: Files) -> Stored:
+        """Send what `settle` found and the store lacks, then the list, and remove what the list named `before` and names no more.
+
+        Raises:
+            OutputError: the store cannot be written to; the list before is then still valid.
+        """
+        for name, one in found.items():
+            if one.place(name) in self._held:
+                self._send(one.place(name), self._held.pop(one.place(name)))
+        if found != before:
+            self.target.write(LIST, json.dumps({"files": as_json(found)}, indent=1).encode())
+        kept = {one.place(name) for name, one in found.items()}
+        old = {one.place(name) for name, one in before.items()} | self._sent
+        self.target.remove(sorted((old - kept) & self._there.keys()))
+        sent, self._sent = len(self._sent & kept), set()
+        return Stored(len(found), sent, sum(one.size for one in found.values()))
+
+    def _files(self, seen: dict[str, _Mark], send: bool) -> Files | None:
+        """The files of a listing, read where they changed since they were read last; None if one is gone."""
+        found: Files = {}
+        for name, mark in seen.items():
+            known = self._read.get(name)
+            if known is None or known.mark != mark or (send and self._lacks(name, known.content)):
+                time = time_ns()
+                try:
+                    content = mark.file.read_bytes()
+                except FileNotFoundError:
+                    return None
+                one = StoredFile(len(content), hashlib.sha256(content).hexdigest())
+                known = self._read[name] = _Read(mark, time, one)
+                if send and self._lacks(name, one):
+                    self._hold(one.place(name), content)
+            found[name] = known.content
+        return found
+
+    def _hold(self, place: str, content: bytes) -> None:
+        if self._held_bytes + len(content) > HELD:
+            self._send(place, content)
+        else:
+            self._held[place] = content
+            self._held_bytes += len(content)
+
+    def _lacks(self, name: str, one: StoredFile) -> bool:
+        place = one.place(name)
+        return place not in self._held and self._there.get(place) != one.size
+
+    def _send(self, place: str, content: bytes) -> None:
+        self.target.write(place, content)
+        self._there[place] = len(content)
+        self._sent.add(place)
+
+
 def store(place: str | Path, url: str) -> Stored:
     """Copy a folder, or a single file, to a store; files that are there already are not sent again.
 
@@ -180,35 +320,13 @@ def store(place: str | Path, url: str) -> Stored:
         PluginError: a package is missing.
         OutputError: the store cannot be written to, or the folder did not stay unchanged long enough.
     """
-    source = Path(place)
-    if not source.exists():  # before the store is asked for anything
+    if not Path(place).exists():  # before the store is asked for anything
         raise OptionError(
-            f"{source}: no such file or folder; name one that a job of Ludory wrote: `ludory storage push FOLDER {url}`"
+            f"{place}: no such file or folder; name one that a job of Ludory wrote: `ludory storage push FOLDER {url}`"
         )
-    target = Store(url)
-    before, there, sent = target.files(), target.sizes(), 0
-    for _ in range(TRIES):
-        seen, found = _listing(source), dict[str, _StoredFile]()
-        for name, (file, _, _) in seen.items():
-            try:
-                content = file.read_bytes()
-            except FileNotFoundError:
-                break
-            one = found[name] = _StoredFile(len(content), hashlib.sha256(content).hexdigest())
-            if there.get(one.place(name)) != one.size:
-                target.write(one.place(name), content)
-                there[one.place(name)] = one.size
-                sent += 1
-        if _listing(source) == seen:
-            break
-    else:
-        raise OutputError(f"{source}: a job wrote to it during each of {TRIES} copies; stop it, or try again")
-    if found != before:
-        listed = {name: one._asdict() for name, one in sorted(found.items())}
-        target.write(LIST, json.dumps({"files": listed}, indent=1).encode())
-    kept = {one.place(name) for name, one in found.items()}
-    target.remove([one.place(name) for name, one in before.items() if one.place(name) not in kept])
-    return Stored(len(found), sent, sum(one.size for one in found.values()))
+    sender = Sender(place, url)
+    before = sender.target.files()
+    return sender.deliver(sender.settle(), before)
 
 
 def fetch(url: str, folder: str | Path, *, replace: bool = False) -> Stored:
@@ -223,27 +341,79 @@ def fetch(url: str, folder: str | Path, *, replace: bool = False) -> Stored:
     source, target = Store(url), Path(folder)
     listed = source.files()
     if not listed:
-        raise OptionError(f"{url}: nothing is stored there; `ludory storage push FOLDER {url}` stores a folder")
+        raise nothing_stored(url)
     if target.exists() and not (target.is_dir() and not any(target.iterdir())) and not replace:
         raise OutputError(f"{target}: has files already; name another folder, or add --replace")
+    copied = bring(source, {name: name for name in listed}, listed, target)
+    return Stored(len(listed), copied, sum(one.size for one in listed.values()))
+
+
+def nothing_stored(url: str) -> OptionError:
+    """The error about a URL that leads to nothing."""
+    return OptionError(f"{url}: nothing is stored there; `ludory storage push FOLDER {url}` stores a folder")
+
+
+def bring(source: Store, names: dict[str, str], listed: Files, target: Path) -> int:
+    """Copy files of a store into a folder, which appears when it is whole; what it has already is not read again.
+
+    Args:
+        source: the store.
+        names: of the files in the list, with their names in the folder.
+        listed: the list.
+        target: the folder; what else is in it is removed.
+
+    Returns:
+        The number of files that were read from the store.
+
+    Raises:
+        DataError: a stored file is missing or was changed, or leads out of the folder; the folder is then unchanged.
+        OutputError: the store cannot be read, or the folder cannot be written to.
+    """
+    copied = 0
     with atomic_folder(target) as fresh:
-        for name, one in listed.items():
-            file = path_inside(fresh, name, f"{url}/{LIST}")
+        for stored, name in names.items():
+            one, file = listed[stored], path_inside(fresh, name, f"{source.url}/{LIST}")
+            content = _content_if_same(target / name, one)
+            copied += content is None
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(source.read(name, one))
-    return Stored(len(listed), len(listed), sum(one.size for one in listed.values()))
+            file.write_bytes(source.read(stored, one) if content is None else content)
+    return copied
 
 
-def _listing(source: Path) -> dict[str, tuple[Path, int, int]]:
+def _content_if_same(file: Path, one: StoredFile) -> bytes | None:
+    if not file.is_file() or file.stat().st_size != one.size:
+        return None
+    content = file.read_bytes()
+    return content if hashlib.sha256(content).hexdigest() == one.sha256 else None
+
+
+class _Read(NamedTuple):
+    """A file as it was read."""
+
+    mark: _Mark
+    time: int
+    content: StoredFile
+
+
+class _Mark(NamedTuple):
+    """A file as it was seen."""
+
+    file: Path
+    size: int
+    changed: int
+    inode: int
+
+
+def _listing(source: Path) -> dict[str, _Mark]:
     """Files by name, with their sizes and times."""
     files = [source] if source.is_file() else sorted(source.rglob("*"))
-    base, found = source.parent if source.is_file() else source, dict[str, tuple[Path, int, int]]()
+    base, found = source.parent if source.is_file() else source, dict[str, _Mark]()
     for file in files:
         name = file.relative_to(base)
         try:
             if file.is_file() and not any(part.startswith(".") for part in name.parts):
                 status = file.stat()
-                found[name.as_posix()] = file, status.st_size, status.st_mtime_ns
+                found[name.as_posix()] = _Mark(file, status.st_size, status.st_mtime_ns, status.st_ino)
         except FileNotFoundError:
             continue
     return found

@@ -7,17 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from faults.cluster import parts
 
 import ludory
 from ludory.algorithms.league.config import LeagueConfig
 from ludory.algorithms.league.crew import LeaguePlace
 from ludory.algorithms.league.log.events import read_events, standing
 from ludory.algorithms.league.run import resume_league, start_league
+from ludory.algorithms.running.threads import one_thread
+from ludory.benchmarks.arena.league import work_elsewhere
+from ludory.benchmarks.arena.league_run import GAME as DUEL
+from ludory.benchmarks.arena.league_run import OPTIONS, RESULT
+from ludory.benchmarks.arena.league_run import main as played_run
+from ludory.benchmarks.faults import outcomes
 from ludory.benchmarks.faults.clusters import expected_matches, found_matches
 from ludory.cli import main
 from ludory.cluster.two_nodes import Killer, TwoNodes
 from ludory.cluster.workers import InProcess, Workers
-from ludory.errors import OptionError
+from ludory.errors import CheckpointError, OptionError
 
 GAME = "KuhnPoker-v0"
 
@@ -115,3 +122,43 @@ def test_what_cannot_be_placed_is_refused(tmp_path: Path, capsys: pytest.Capture
         start_league(minutes, tmp_path / "league", LeaguePlace(InProcess()))
     assert main(["league", "resume", str(tmp_path), "--deterministic"]) == 2
     assert "add --ray" in capsys.readouterr().err
+
+
+def test_runs_of_the_benchmark_go_on_part_by_part(
+    workers: Workers, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each part begins with the files of the one before it, also where a worker is killed within it."""
+    (tmp_path / "teacher.ludory").write_bytes(b"its weights")
+    plain = {"contender": "self-play", "teacher": str(tmp_path / "teacher.ludory")}
+    tasks = [plain | {"seed": seed, "folder": str(tmp_path / f"seed{seed}")} for seed in range(4)]
+    if not isinstance(workers, InProcess):
+        killer = Killer(request.getfixturevalue("two_nodes"), seed=8, pause=1.0, most=3)
+        request.addfinalizer(killer.__enter__().__exit__)
+    work_elsewhere(tasks, workers, 0.0, parts.part_of_three)
+    for task in tasks:
+        assert (Path(task["folder"]) / "players" / "log").read_text() == "its weights 0 1 2"
+    said = capsys.readouterr().out
+    assert sorted(said.count(f"self-play, seed {seed}:") for seed in range(4)) == [1, 1, 1, 1]
+
+
+def test_a_run_of_the_benchmark_is_that_of_one_process(ray_workers: Workers, tmp_path: Path) -> None:
+    """`ludory bench arena-league --ray`, in parts of a single turn: log, weights, duels and exploiter."""
+    teacher = tmp_path / "teacher.ludory"
+    game = ludory.make_game(DUEL, **OPTIONS)
+    ludory.make_algorithm("vtrace", env=game, hidden=(128, 128), num_envs=2, seed=3).save_policy(teacher)
+    measured = {"steps": 13_000, "duels": 2, "past_duels": 2, "exploiters": 1, "exploiter_steps": 500}
+    task = {"contender": "self-play", "seed": 1, "teacher": str(teacher), **measured}
+    here, there = (tmp_path / place / "run" for place in ("here", "there"))
+    with one_thread():
+        played_run(task | {"folder": str(here)})
+    work_elsewhere([task | {"folder": str(there)}], ray_workers, seconds=0.0)
+    assert outcomes.league(here) == outcomes.league(there)
+    assert outcomes.json_file(here / RESULT) == outcomes.json_file(there / RESULT)
+
+
+def test_a_run_that_fails_at_a_worker_says_why(workers: Workers, tmp_path: Path) -> None:
+    (tmp_path / "teacher.ludory").write_bytes(b"no checkpoint")
+    task = {"contender": "self-play", "seed": 1, "steps": 1000, "teacher": str(tmp_path / "teacher.ludory")}
+    with pytest.raises(CheckpointError, match=r"teacher\.ludory: not a checkpoint"):
+        work_elsewhere([task | {"folder": str(tmp_path / "run")}], workers)
+    assert not (tmp_path / "run").exists()

@@ -16,6 +16,7 @@ from ludory.errors import UnknownIdError
 from ludory.plugins import commands
 
 from .guard import INPUT, answer, say
+from .stored import StoredPlaces
 
 USAGE = "usage: ludory [--help] [--version] [--debug] <command> ..."
 PIPE_CLOSED = 141
@@ -132,7 +133,8 @@ def _run(arguments: list[str]) -> int:
         near = get_close_matches(arguments[0], ("--help", "--version", "--debug"), 1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise UnknownIdError(f"unknown option {arguments[0]!r}; {hint}{USAGE}")
-    return commands.load(arguments[0]).run(arguments[1:])
+    with StoredPlaces(arguments):
+        return commands.load(arguments[0]).run(arguments[1:])
 
 
 def help_text() -> str:
@@ -149,5 +151,6 @@ def help_text() -> str:
             *lines,
             "",
             "`ludory <command> --help` tells more of one; --debug shows where an error came from.",
+            "A URL such as s3://bucket/run may stand for a file or folder: --work DIR, --push-every SECONDS.",
         ]
     )

@@ -277,7 +277,7 @@ def _with_header(chosen: _Options) -> _Options:
         raise OptionError(
             f"--data {chosen.data}: {chosen.algorithm} plays games of its own; `ludory train bc` learns from recorded ones"
         )
-    if chosen.env is not None or (chosen.out and chosen.resume):
+    if chosen.env is not None or (chosen.out and chosen.resume and chosen.file.exists()):
         return chosen
     from ludory.data.dataset import header_at
 
@@ -304,6 +304,9 @@ def _model(
             raise OptionError(f"{file} exists; add --resume to go on with it, or name another file with --out")
         model = kind.load(file)
         changes = _allowed_changes(chosen, model, _config(kind, chosen, rest, model.config), stage)
+        beside, before_it = str(file.with_suffix("")), getattr(model.config, "checkpoint_dir", None)
+        if before_it is not None and Path(before_it).name == file.stem and before_it != beside:  # the run was moved
+            changes.setdefault("checkpoint_dir", beside)
         return kind.load(file, **changes) if changes else model
     config = stage.config
     if before is not None:
