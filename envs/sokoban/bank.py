@@ -140,8 +140,9 @@ def draw_bank(options: SokobanOptions) -> NDArray[np.uint8]:
 
 def write_drawn(path: str | Path, several: Sequence[SokobanOptions]) -> None:
     """Write the drawn banks of several games to one file, by `bank_key`."""
+    banks: dict[str, Any] = {bank_key(options): draw_bank(options) for options in several}
     with atomic_file(path) as handle:
-        np.savez_compressed(handle, **{bank_key(options): draw_bank(options) for options in several})
+        np.savez_compressed(handle, **banks)
 
 
 def drawn_bank(options: SokobanOptions) -> NDArray[np.uint8] | None:

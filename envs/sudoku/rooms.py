@@ -155,10 +155,9 @@ def draw_bank(rooms: SudokuRooms, count: int, split: str | None) -> NDArray[np.i
 
 def write_drawn(path: str | Path, several: Iterable[tuple[SudokuRooms, int]]) -> None:
     """Write the banks of several games without a split to one file, by `bank_key`."""
+    banks: dict[str, Any] = {bank_key(rooms, count, None): draw_bank(rooms, count, None) for rooms, count in several}
     with atomic_file(path) as handle:
-        np.savez_compressed(
-            handle, **{bank_key(rooms, count, None): draw_bank(rooms, count, None) for rooms, count in several}
-        )
+        np.savez_compressed(handle, **banks)
 
 
 @cache
