@@ -11,6 +11,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from ludory.errors import LudoryError
+
 from .slices import leave_signals
 
 MOST_WAITING = 8
@@ -85,23 +87,41 @@ def _begin() -> None:
 
 
 def _rehearse(game: str, options: dict[str, Any], agents: tuple[str, ...]) -> None:
-    """Compile first what plain Python is too slow for, then the rest."""
-    for plain_start in (True, False):
-        _play_some_moves(game, options, agents, plain_start)
+    """Compile first what plain Python is too slow for, then the rest, then what an analysis needs."""
+    _play_some_moves(game, options, agents, plain_start=True)
+    if moves := _play_some_moves(game, options, agents, plain_start=False):
+        with suppress(LudoryError):  # some games have no analysis
+            _analyse(game, options, agents, moves)
 
 
-def _play_some_moves(game: str, options: dict[str, Any], agents: tuple[str, ...], plain_start: bool) -> None:
-    """Play as the server and its workers do; persons play their first legal move."""
+def _play_some_moves(
+    game: str, options: dict[str, Any], agents: tuple[str, ...], plain_start: bool
+) -> Sequence[tuple[int, Any]]:
+    """Play as the server and its workers do; persons play their first legal move. Returns the moves."""
     from .players import MoveQuestion, PlayedTable
     from .position import TablePosition
 
     position = TablePosition(game, options, 0, plain_start)
     if position.game.engine is not None:  # its rules run elsewhere
-        return
+        return []
     played, moves = PlayedTable(MoveQuestion("", game, options, 0, agents, (), -1), plain_start), []
     for _ in range(ROUNDS * len(agents)):
         if position.over:
-            return
+            break
         chosen = {seat: played.choose(seat) for seat in position.deciding() if agents[seat]}
         moves.append(position.play_chosen(chosen))
         played.follow(moves)
+    return moves
+
+
+def _analyse(game: str, options: dict[str, Any], agents: tuple[str, ...], moves: Sequence[tuple[int, Any]]) -> None:
+    """Analyse a position of the game as the server does when somebody asks for it after the game."""
+    from ludory.data.playthrough import PlayedMove
+    from ludory.data.replay import Replay
+
+    from .analysis.pieces import PositionQuestion, refine_position
+
+    played = tuple(PlayedMove(*move) for move in moves)
+    names = tuple(agent or "human" for agent in agents)
+    replay = Replay(game, options, 0, 0, {}, names, played, (0.0,) * len(agents), False)
+    refine_position(PositionQuestion(replay, len(played) - 1), 0)
