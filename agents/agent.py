@@ -186,7 +186,7 @@ class KernelAgent(Agent):
         if engine.device != "cpu":
             return self._choose_on_cuda(engine, seat, rows, memory)
         heads, kernel_engine = len(engine.facts.heads), self._refusing_others(engine, KernelEngine)
-        bound = self._bound("bot_cpu", kernel_engine)
+        bound = kernel_engine.bound("bot_cpu", self._scalar)
         actions = np.zeros((len(rows), heads) if heads > 1 else len(rows), np.int64)
         choose_rows = bound.choose_heads_rows if heads > 1 else bound.choose_rows
         kernel_engine.run(choose_rows, len(rows), kernel_engine.kernel_state, rows, seat, memory, actions)
@@ -199,7 +199,7 @@ class KernelAgent(Agent):
         from ludory.envs.engine.cuda_engine import CudaEngine
 
         cuda_engine, heads = self._refusing_others(engine, CudaEngine), len(engine.facts.heads)
-        bound, where = self._bound("bot_cuda", cuda_engine), cuda_engine.tensor(rows)
+        bound, where = self._bound(cuda_engine), cuda_engine.tensor(rows)
         shape = (len(where), heads) if heads > 1 else (len(where),)
         actions = torch.zeros(shape, dtype=torch.int64, device=where.device)
         choose_rows = bound.choose_heads_rows if heads > 1 else bound.choose_rows
@@ -207,8 +207,8 @@ class KernelAgent(Agent):
             cuda_engine.run(choose_rows, len(where), cuda_engine.records, where, int(seat), held, actions)
         return actions
 
-    def _bound(self, template: str, engine: Any) -> ModuleType:
-        return bind(template, self._scalar, engine.records.dtype, engine.game.shared_names)
+    def _bound(self, engine: Any) -> ModuleType:
+        return bind("bot_cuda", self._scalar, engine.records.dtype, engine.game.shared_names)
 
     def _refusing_others(self, engine: Engine, kind: type[E]) -> E:
         """`engine`, which must be of this kind.
@@ -226,13 +226,13 @@ class KernelAgent(Agent):
             return
         if engine.device == "cpu":
             kernel_engine = self._refusing_others(engine, KernelEngine)
-            notice_rows = self._bound("bot_cpu", kernel_engine).notice_rows
+            notice_rows = kernel_engine.bound("bot_cpu", self._scalar).notice_rows
             kernel_engine.run(notice_rows, len(rows), kernel_engine.kernel_state, rows, seat, actions, memory)
             return
         from ludory.envs.engine.cuda_engine import CudaEngine
 
         cuda_engine = self._refusing_others(engine, CudaEngine)
-        notice_rows, where = self._bound("bot_cuda", cuda_engine).notice_rows, cuda_engine.tensor(rows)
+        notice_rows, where = self._bound(cuda_engine).notice_rows, cuda_engine.tensor(rows)
         with _on_device(cuda_engine, memory) as held:
             tensors = where, int(seat), cuda_engine.tensor(actions), held
             cuda_engine.run(notice_rows, len(where), cuda_engine.records, *tensors)

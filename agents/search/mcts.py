@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ludory.agents.agent import DrawingAgent
 from ludory.agents.draws import ONE_MORE, Keys
 from ludory.envs.chance import hash_rows
-from ludory.envs.engine.binding.bind import bind
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.parallel import run_parts
 from ludory.envs.engine.protocol import Array, Engine, on_host
@@ -20,6 +19,8 @@ from ludory.envs.seats.player import Memory
 from ludory.errors import OptionError
 
 TEMPLATE = Path(__file__).parent / "uct.py"
+MOST_PLAIN_MOVES = 100_000
+"""Moves of a search, at most, that plain Python plays where the kernels are not compiled yet; it takes about two seconds."""
 
 
 class SearchedActions(NamedTuple):
@@ -78,9 +79,8 @@ class MCTS(DrawingAgent):
         """
         if not isinstance(engine, KernelEngine):
             raise OptionError(f"{self.name} plays on engines of compiled games on the CPU, got {type(engine).__name__}")
-        kernels: Any = bind(
-            str(TEMPLATE.with_suffix("")), self._kernels, engine.records.dtype, engine.game.shared_names
-        )
+        short = self.simulations * engine.facts.longest_game <= MOST_PLAIN_MOVES
+        kernels: Any = engine.bound(str(TEMPLATE.with_suffix("")), self._kernels, plain_start=short)
         roots = np.ascontiguousarray(engine.records[rows])
         as_bytes, facts, nodes = roots.view(np.uint8).reshape(len(roots), -1), engine.facts, self.simulations + 1
         counts, values = np.zeros((len(roots), facts.num_actions), np.int64), np.empty((len(roots), facts.num_actions))

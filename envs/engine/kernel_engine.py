@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ludory.envs.chance import redeal_streams
 from ludory.envs.engine.binding.bind import bind
 from ludory.envs.engine.binding.kernel_faults import compile_error
+from ludory.envs.engine.binding.plain_kernels import PlainUntilCompiled, until_compiled
 from ludory.envs.game import Game, State
 from ludory.errors import OptionError
 
@@ -65,6 +66,11 @@ class KernelEngine(EngineBase):
     """
 
     device = "cpu"
+    plain_start = False
+    """Whether up to `PLAIN_GAMES` games are played in plain Python until another process has compiled their kernels; set it before
+    the first reset."""
+    ran_plain = False
+    """Whether a kernel has run as plain Python, so that it would pay to compile it."""
 
     def __init__(
         self, game: Game, num_games: int = 1, seed: int | None = None, first_game: int = 0, threads: int | None = None
@@ -88,8 +94,12 @@ class KernelEngine(EngineBase):
 
     @cached_property
     def _bound(self) -> ModuleType:
-        kernels = {name: kernel for name, kernel in self._kernels._asdict().items() if kernel}
-        return bind("batch_cpu", kernels, self._records.dtype, self.game.shared_names)
+        return self.bound("batch_cpu", {name: kernel for name, kernel in self._kernels._asdict().items() if kernel})
+
+    def bound(self, template: str, kernels: Mapping[str, Callable[..., Any]], plain_start: bool = True) -> ModuleType:
+        """`bind` for the state of this engine. plain_start: whether plain Python is fast enough, where the engine starts with it."""
+        module = bind(template, kernels, self._records.dtype, self.game.shared_names)
+        return until_compiled(module) if plain_start and self.plain_start else module
 
     @cached_property
     def state(self) -> State:
@@ -123,6 +133,8 @@ class KernelEngine(EngineBase):
                 seconds = max(run_parts(share, count, threads=self.threads, rows_per_thread=rows))
         except NumbaError as error:  # a kernel is compiled on its first call
             raise compile_error(error, self._kernels) from None
+        if self.plain_start:
+            self.ran_plain |= isinstance(kernel, PlainUntilCompiled) and kernel.ran_plain
         if count >= SPLIT_ROWS:  # the first call compiles and tells nothing; later ones may find other games
             self._row_seconds[name] = 0.75 * known + 0.25 * seconds if known else 0.0 if known is None else seconds
 
@@ -273,7 +285,7 @@ class KernelEngine(EngineBase):
         rows = checked_rows(rows, self.num_games)
         other = object.__new__(type(self))
         other.game, other.facts, other._kernels, other.num_games = self.game, self.facts, self._kernels, len(rows)
-        other._shared = self._shared
+        other._shared, other.plain_start = self._shared, self.plain_start
         other.threads, other.seed, other._first_game = self.threads, self.seed, self._first_game
         other._records, other._masks, other._started = self._records[rows], self._masks[rows], self._started[rows]
         other._row_seconds = self._row_seconds

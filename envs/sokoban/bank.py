@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +27,8 @@ FORMAT = 1
 VERSION = 2
 """Version of the generator: it changes when a seed stands for another room."""
 MOST_ATTEMPTS = 10_000
+DRAWN = Path(__file__).with_name("drawn_banks.npz")
+"""Banks of the registered games, as `write_drawn` writes them: to compile the generator and to draw them takes half a minute."""
 
 
 def room_hashes(codes: NDArray[np.uint8], orbit: bool = False) -> NDArray[np.uint64]:
@@ -124,18 +126,46 @@ class DrawnBank(Mapping[str, NDArray[np.uint8]]):
         return self._packed
 
 
-def _cached(options: SokobanOptions) -> NDArray[np.uint8]:
+def bank_key(options: SokobanOptions) -> str:
+    """Name of a drawn bank, which depends on everything that its rooms depend on."""
     made_by = [VERSION, *options.shape, options.boxes, options.generator, options.search_depth, options.swap_rule]
     key = json.dumps([*made_by, options.split, bank_size(options)])
-    file = cache_directory("rooms") / f"sokoban_{hashlib.sha256(key.encode()).hexdigest()[:16]}.npy"
-    shape = bank_size(options), bank_width(options)
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+def draw_bank(options: SokobanOptions) -> NDArray[np.uint8]:
+    """The shared field `bank`, drawn."""
+    return bank_rows(draw_of_split(options, np.arange(bank_size(options)), options.split))
+
+
+def write_drawn(path: str | Path, several: Sequence[SokobanOptions]) -> None:
+    """Write the drawn banks of several games to one file, by `bank_key`."""
+    banks: dict[str, Any] = {bank_key(options): draw_bank(options) for options in several}
+    with atomic_file(path) as handle:
+        np.savez_compressed(handle, **banks)
+
+
+def drawn_bank(options: SokobanOptions) -> NDArray[np.uint8] | None:
+    """The bank in `DRAWN`; None for a game whose bank is not there."""
+    with np.load(DRAWN, allow_pickle=False) as file:
+        found: NDArray[np.uint8] | None = file.get(bank_key(options))
+        return found
+
+
+def _cached(options: SokobanOptions) -> NDArray[np.uint8]:
+    if (drawn := drawn_bank(options)) is not None:
+        return drawn
+    file, shape = (
+        cache_directory("rooms") / f"sokoban_{bank_key(options)}.npy",
+        (bank_size(options), bank_width(options)),
+    )
     try:
         packed: NDArray[np.uint8] = np.load(file, allow_pickle=False)
         if packed.shape == shape and packed.dtype == np.uint8:
             return packed
     except (OSError, ValueError):  # missing or damaged
         pass
-    packed = bank_rows(draw_of_split(options, np.arange(shape[0]), options.split))
+    packed = draw_bank(options)
     with atomic_file(file) as handle:
         np.save(handle, packed)
     return packed

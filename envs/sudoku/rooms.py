@@ -5,14 +5,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.atomic import atomic_file
 from ludory.envs.chance import KEY, draw, hash_rows
 from ludory.envs.kernels import batch_kernel, kernel
 from ludory.envs.options import integer_array, refuse_unknown
@@ -136,10 +138,33 @@ class SudokuRooms:
         return np.array([puzzle_hash(puzzle) for puzzle in options["puzzle"]], np.uint64)
 
 
-@cache
-def _bank(rooms: SudokuRooms, count: int, split: str | None) -> NDArray[np.int8]:
+DRAWN = Path(__file__).with_name("drawn_puzzles.npz")
+"""Banks of the registered games, as `write_drawn` writes them: a game can start before the code that draws puzzles is compiled."""
+
+
+def bank_key(rooms: SudokuRooms, count: int, split: str | None) -> str:
+    """Name of a bank in `DRAWN`."""
+    return f"{rooms.size}_{rooms.blanks}_{rooms.unique}_{count}_{split}"
+
+
+def draw_bank(rooms: SudokuRooms, count: int, split: str | None) -> NDArray[np.int8]:
+    """The shared field `bank`: puzzles and solutions of the seeds 0..count-1, [count, 2, N, N]."""
     drawn = rooms.draw(np.arange(count), split)
     return np.stack([drawn["puzzle"], drawn["solution"]], axis=1)
+
+
+def write_drawn(path: str | Path, several: Iterable[tuple[SudokuRooms, int]]) -> None:
+    """Write the banks of several games without a split to one file, by `bank_key`."""
+    banks: dict[str, Any] = {bank_key(rooms, count, None): draw_bank(rooms, count, None) for rooms, count in several}
+    with atomic_file(path) as handle:
+        np.savez_compressed(handle, **banks)
+
+
+@cache
+def _bank(rooms: SudokuRooms, count: int, split: str | None) -> NDArray[np.int8]:
+    with np.load(DRAWN, allow_pickle=False) as file:
+        found: NDArray[np.int8] | None = file.get(bank_key(rooms, count, split))
+    return draw_bank(rooms, count, split) if found is None else found
 
 
 class PuzzleBank(Mapping[str, NDArray[Any]]):

@@ -13,7 +13,7 @@ import pytest
 EXAMPLE = Path(__file__).parent / "example_package"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that pip installed the example into; takes about 2 seconds."""
     source = shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("example") / "source")

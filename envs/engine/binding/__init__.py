@@ -19,5 +19,6 @@ placeholders is replaced by imports of the game's kernels. For Hanabi, `batch_cp
     ...
 
 Kernels that the game does not have are left out: their batch kernels are never called, so Numba never compiles them.
+`plain_kernels.py` runs the same functions as plain Python, for checks and for single games that do not wait for the compiler.
 `LUDORY_SHOW_BOUND=1` prints to stderr where each bound file lies; `cache_directory` says which folder that is.
 """

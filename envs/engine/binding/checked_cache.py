@@ -6,16 +6,33 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 from ludory.atomic import atomic_file
+from ludory.errors import LudoryError
 
 _DIGEST = hashlib.sha256
+_COMPILE = ContextVar("compile", default=True)
+
+
+class NotCompiledError(LudoryError, RuntimeError):
+    """A kernel is not in the cache, and another process compiles it."""
+
+
+@contextmanager
+def compiled_elsewhere() -> Iterator[None]:
+    """Within it, kernels that are not in the cache raise `NotCompiledError` instead of being compiled."""
+    token = _COMPILE.set(False)
+    try:
+        yield
+    finally:
+        _COMPILE.reset(token)
 
 
 class _CheckedFiles(IndexDataCacheFile):
@@ -70,3 +87,14 @@ class CheckedCache(FunctionCache):
         super().__init__(function)
         stamp = self._impl.locator.get_source_stamp()
         self._cache_file = _CheckedFiles(self._cache_path, f"{self._impl.filename_base}-checked", stamp)
+
+    def load_overload(self, sig, target_context):
+        """Compiled code for these types; None if it is not in the cache, and is to be compiled.
+
+        Raises:
+            NotCompiledError: it is not in the cache, and this is called within `compiled_elsewhere`.
+        """
+        found = super().load_overload(sig, target_context)
+        if found is None and not _COMPILE.get():
+            raise NotCompiledError(f"{self._py_func.__name__} is not compiled yet; ask again when it is")
+        return found

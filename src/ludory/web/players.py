@@ -8,15 +8,20 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from concurrent.futures import wait
+from contextlib import contextmanager, nullcontext, suppress
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 from ludory.errors import LudoryError
 from ludory.visible import visible
 
+from .rehearsals import Rehearsals
+
 PREPARE_SECONDS = 180.0
 """Time to make the agents of a table, which may load a network and compile kernels."""
+REHEARSAL_SECONDS, RETRY_SECONDS = 300.0, 1.0
+"""Time to wait for the rehearsal of an agent that needs compiled code, and how often to ask the agent again."""
 QUEUE_SECONDS = 60.0
 """Time to wait for a worker that is free."""
 MOST_HELD = 24
@@ -40,6 +45,20 @@ class MoveQuestion(NamedTuple):
     """Seat and action of all moves so far."""
     seat: int
     """Who moves now."""
+    rehearsing: bool = False
+    """Whether a rehearsal goes on, which compiles what these agents need."""
+
+
+class MoveAnswer(NamedTuple):
+    """What a worker chose."""
+
+    action: Any
+    ran_plain: bool
+    """Whether it ran kernels in plain Python that had better be compiled."""
+
+
+class _UncompiledError(Exception):
+    """The agent needs code that a rehearsal is compiling."""
 
 
 class PlayerPool:
@@ -54,6 +73,8 @@ class PlayerPool:
         self.seconds = seconds
         self._workers = [_Worker() for _ in range(workers)]
         self._free = threading.Condition()
+        self.rehearsals = Rehearsals()
+        """Compile games and agents that play in plain Python."""
 
     def choose(self, question: MoveQuestion) -> Any:
         """The action of `question.seat`: an int, or a tuple of ints in games with several heads.
@@ -61,9 +82,22 @@ class PlayerPool:
         Raises:
             AgentFailedError: the agent crashed, did not answer in time or cannot play this game, or all workers are busy.
         """
-        name = f"{question.agents[question.seat]} in seat {question.seat}"
+        about, patient_until = (question.game, question.options, question.agents), time.monotonic() + REHEARSAL_SECONDS
+        while True:
+            rehearsal = self.rehearsals.of(*about) if time.monotonic() < patient_until else None
+            try:
+                answer = self._answer(question._replace(rehearsing=rehearsal is not None))
+                break
+            except _UncompiledError:
+                assert rehearsal is not None
+                wait([rehearsal], RETRY_SECONDS)
+        if answer.ran_plain:
+            self.rehearsals.start(*about)
+        return answer.action
+
+    def _answer(self, question: MoveQuestion) -> MoveAnswer:
         with self._borrowed(question.table) as worker:
-            return worker.choose(question, name, self.seconds)
+            return worker.choose(question, f"{question.agents[question.seat]} in seat {question.seat}", self.seconds)
 
     def warm_up(self) -> None:
         """Start a process, so that the first move does not wait for its imports."""
@@ -91,6 +125,7 @@ class PlayerPool:
 
     def close(self) -> None:
         """End all processes."""
+        self.rehearsals.close()
         for worker in self._workers:
             worker.stop()
 
@@ -115,13 +150,14 @@ class _Worker:
             theirs.close()
         return self._pipe
 
-    def choose(self, question: MoveQuestion, name: str, seconds: float) -> Any:
+    def choose(self, question: MoveQuestion, name: str, seconds: float) -> MoveAnswer:
         pipe = self.start()
         self.tables.add(question.table)
         try:
             pipe.send(question)
             self._receive(pipe, PREPARE_SECONDS, f"{name} was not ready")
-            return self._receive(pipe, seconds, f"{name} did not move")
+            answer: MoveAnswer = self._receive(pipe, seconds, f"{name} did not move")
+            return answer
         except (EOFError, OSError) as error:
             self._process.join(1)
             code = self._process.exitcode
@@ -135,6 +171,8 @@ class _Worker:
         kind, value = pipe.recv()
         if kind == "error":
             raise AgentFailedError(value)
+        if kind == "uncompiled":
+            raise _UncompiledError
         return value
 
     def stop(self) -> None:
@@ -150,15 +188,21 @@ def _serve(pipe: Connection) -> None:
     """The life of a worker: answer questions until the server goes away."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the server, which then closes the pipe
     import ludory.agents.make  # noqa: F401  # so that the first question does not wait for it
+    from ludory.envs.engine.binding.checked_cache import NotCompiledError, compiled_elsewhere
 
-    held: OrderedDict[str, _PlayedTable] = OrderedDict()
+    held: OrderedDict[str, PlayedTable] = OrderedDict()
     with suppress(EOFError, OSError):
         while True:
             question = pipe.recv()
             try:
-                table = _table_for(held, question)
-                pipe.send(("ready", None))
-                pipe.send(("action", table.choose(question.seat)))
+                with compiled_elsewhere() if question.rehearsing else nullcontext():
+                    table = _table_for(held, question)
+                    pipe.send(("ready", None))
+                    action = table.choose(question.seat)
+                pipe.send(("action", MoveAnswer(action, table.ran_plain)))
+            except NotCompiledError:
+                held.pop(question.table, None)
+                pipe.send(("uncompiled", None))
             except Exception as error:
                 held.pop(question.table, None)
                 name = f"{question.agents[question.seat]} in seat {question.seat}"
@@ -166,11 +210,11 @@ def _serve(pipe: Connection) -> None:
                 pipe.send(("error", f"{name} cannot move: {visible(said)[:500]}"))
 
 
-def _table_for(held: OrderedDict[str, _PlayedTable], question: MoveQuestion) -> _PlayedTable:
+def _table_for(held: OrderedDict[str, PlayedTable], question: MoveQuestion) -> PlayedTable:
     """The table of a question at the position it is about."""
     table = held.pop(question.table, None)
     if table is None or not table.leads_to(question):
-        table = _PlayedTable(question)
+        table = PlayedTable(question)
     table.follow(question.moves)
     held[question.table] = table
     while len(held) > MOST_HELD:
@@ -178,19 +222,27 @@ def _table_for(held: OrderedDict[str, _PlayedTable], question: MoveQuestion) -> 
     return table
 
 
-class _PlayedTable:
-    """A table as a worker knows it: an engine with the agents' memories, brought to a position by its moves."""
+class PlayedTable:
+    """A table as a worker knows it: an engine with the agents' memories, brought to a position by its moves.
 
-    def __init__(self, question: MoveQuestion) -> None:
+    Args:
+        question: names the table; its moves are not played yet.
+        plain_start: whether it is played in plain Python until another process has compiled it; see `KernelEngine.plain_start`.
+    """
+
+    def __init__(self, question: MoveQuestion, plain_start: bool = True) -> None:
         import numpy as np
 
         from ludory.agents.make import make_agent
+        from ludory.envs.engine.kernel_engine import KernelEngine
         from ludory.envs.make import make_engine, make_game
         from ludory.envs.seats.player import memory_of_new_games
 
         self._made_for = question[:5]
         game = make_game(question.game, **question.options)
         self._engine = make_engine(game, seed=question.seed)
+        if isinstance(self._engine, KernelEngine):
+            self._engine.plain_start = plain_start
         self._engine.reset()
         self._players = [make_agent(agent, game) if agent else None for agent in question.agents]
         self._rows = np.zeros(1, np.int64)
@@ -201,6 +253,11 @@ class _PlayedTable:
         self._moves: list[tuple[int, Any]] = []
         self._asked: set[int] = set()
         """Seats whose agent has chosen at this position, so that its memory includes it."""
+
+    @property
+    def ran_plain(self) -> bool:
+        """Whether kernels have run in plain Python."""
+        return getattr(self._engine, "ran_plain", False)
 
     def leads_to(self, question: MoveQuestion) -> bool:
         """Whether this is the same table at the same or an earlier position."""

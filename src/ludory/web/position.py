@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ludory.data.playthrough import ALL_SEATS, Narrator, PlayedMove
+from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.engine.protocol import on_host
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.pictures import svg_picture
@@ -35,15 +36,23 @@ class LegalAction(NamedTuple):
 class TablePosition:
     """A game at one position.
 
+    Args:
+        game: id of the game.
+        options: of the game.
+        seed: of its random draws.
+        plain_start: whether it is played in plain Python until another process has compiled it; see `KernelEngine.plain_start`.
+
     Raises:
         OptionError: the game does not take these options, or its actions are continuous.
         UnknownIdError: the game is not installed.
     """
 
-    def __init__(self, game: str, options: Mapping[str, Any], seed: int) -> None:
+    def __init__(self, game: str, options: Mapping[str, Any], seed: int, plain_start: bool = False) -> None:
         self.game = make_game(game, **options)
         self.game.need("the browser", "heads")
         self.engine = make_engine(self.game, seed=seed, threads=1)
+        if isinstance(self.engine, KernelEngine):
+            self.engine.plain_start = plain_start
         self.engine.reset()
         self.returns = np.zeros(self.game.facts.players)
         views: list[int | None] = [None, *range(self.game.facts.players)] if self.game.told_move else [None]
@@ -53,6 +62,11 @@ class TablePosition:
         self._words: dict[int | None, list[str]] = {view: [] for view in views}
         self.last_action: dict[int, Any] = {}
         """The last action of each seat."""
+
+    @property
+    def ran_plain(self) -> bool:
+        """Whether kernels of the game have run in plain Python, since they are not compiled yet."""
+        return isinstance(self.engine, KernelEngine) and self.engine.ran_plain
 
     @property
     def over(self) -> bool:
@@ -84,13 +98,17 @@ class TablePosition:
         for seat, action in moves:
             self.play(seat, action)
 
-    def play_first_legal(self) -> None:
-        """Play the first legal move."""
+    def play_chosen(self, chosen: Mapping[int, Any]) -> tuple[int, Any]:
+        """Play one move: what is `chosen` by the seats that decide, or the first legal move of a seat without a choice; returns it."""
         if self.game.facts.simultaneous:
-            return self.play(ALL_SEATS, self.joint_action({}))
-        seat = self.deciding()[0]
-        first = tuple(head[0].value for head in self.legal(seat))
-        self.play(seat, first if len(first) > 1 else first[0])
+            heads = {seat: action if isinstance(action, tuple) else (action,) for seat, action in chosen.items()}
+            move: tuple[int, Any] = (ALL_SEATS, self.joint_action(heads))
+        else:
+            seat = self.deciding()[0]
+            first = tuple(head[0].value for head in self.legal(seat))
+            move = seat, chosen.get(seat, first if len(first) > 1 else first[0])
+        self.play(*move)
+        return move
 
     def words(self, view: int | None) -> list[str]:
         """All moves in words, as the seat `view` knows them."""

@@ -59,7 +59,7 @@ class SlicePool:
         async with self._turns:  # the time counts from the start of the work, not from its place in the queue
             if self._pool is None:
                 context = multiprocessing.get_context("spawn")
-                self._pool = ProcessPoolExecutor(self._count, context, _leave_signals)
+                self._pool = ProcessPoolExecutor(self._count, context, leave_signals)
             work = asyncio.get_running_loop().run_in_executor(self._pool, function, *args)
             try:
                 return await asyncio.wait_for(asyncio.shield(work), self._seconds)
@@ -80,7 +80,7 @@ class SlicePool:
                 process.kill()
 
 
-def _leave_signals() -> None:
+def leave_signals() -> None:
     """Leave Ctrl+C to the server, and end with it, also when it was killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the server, which then ends its processes
     parent = multiprocessing.parent_process()

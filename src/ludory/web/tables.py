@@ -123,8 +123,8 @@ class Tables:
         self._lock = threading.RLock()
         self._loops = ThreadPoolExecutor(MOST_LOOPS, "agents")
         self._starts = ThreadPoolExecutor(MOST_STARTS, "tables")
-        self._compiled = set[str]()
-        """Games whose moves were compiled, or are being."""
+        self._prepared = set[tuple[str, str]]()
+        """Games, with their options, whose first move was played in the background, or is being."""
         self._read_folder()
 
     def _read_folder(self) -> None:
@@ -179,10 +179,26 @@ class Tables:
         if table.humans and person:
             self.sit(table, table.humans[0], person)
         self.let_agents_move(table)
-        if len(table.humans) and game not in self._compiled:
-            self._compiled.add(game)
-            self._starts.submit(_compile_moves, table)  # while the person looks at the board
+        if position.ran_plain:
+            self._players.rehearsals.start(game, table.options, agents)
+        else:
+            self.prepare(game, table.options, agents)
         return table
+
+    def prepare(self, game: str, options: Mapping[str, Any], agents: Sequence[str]) -> None:
+        """Load what a table of this game needs, in the background; if it is not compiled yet, start to compile it."""
+        if (known := (game, repr(sorted(options.items())))) not in self._prepared:
+            self._prepared.add(known)
+            self._starts.submit(self._prepare, game, dict(options), tuple(agents))
+
+    def _prepare(self, game: str, options: dict[str, Any], agents: tuple[str, ...]) -> None:
+        from .position import TablePosition
+
+        position = TablePosition(game, options, 0, plain_start=True)
+        if position.game.engine is None and not position.over:
+            position.play_chosen({})
+        if position.ran_plain:
+            self._players.rehearsals.start(game, options, agents)
 
     def sit(self, table: GameTable, seat: int, person: str) -> None:
         """Let whoever has the secret `person` play in `seat`."""
@@ -208,7 +224,7 @@ class Tables:
     def _fresh_position(table: GameTable) -> TablePosition:
         from .position import TablePosition  # imports the compiler, which the server does not need to start
 
-        return TablePosition(table.game, table.options, table.seed)
+        return TablePosition(table.game, table.options, table.seed, plain_start=True)
 
     def _keep_position(self, table: GameTable, position: TablePosition) -> None:
         self._positions[table.id] = position
@@ -415,15 +431,6 @@ def _as_heads(action: Any) -> tuple[int, ...]:
 
 def _changed(seats: tuple[TableSeat, ...], seat: int, **changes: Any) -> tuple[TableSeat, ...]:
     return tuple(replace(held, **changes) if number == seat else held for number, held in enumerate(seats))
-
-
-def _compile_moves(table: GameTable) -> None:
-    """Play a move of the game elsewhere, so that the person's first one does not wait for the compiler."""
-    from .position import TablePosition
-
-    position = TablePosition(table.game, table.options, table.seed)
-    if position.game.engine is None and not position.over:
-        position.play_first_legal()
 
 
 def _undo(table: GameTable, seat: int, count: int) -> None:

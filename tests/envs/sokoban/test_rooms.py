@@ -10,7 +10,16 @@ import pytest
 from ludory.agents.puzzles.sokoban_search import UNSOLVED, shortest_moves
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.rooms import SPLITS, split_of
-from ludory.envs.sokoban.bank import RoomFile, read_bank, room_hashes, write_bank
+from ludory.envs.sokoban.bank import (
+    RoomFile,
+    bank_key,
+    bank_rows,
+    drawn_bank,
+    read_bank,
+    room_hashes,
+    write_bank,
+    write_drawn,
+)
 from ludory.envs.sokoban.generator import draw_rooms
 from ludory.envs.sokoban.levels import level_text, pack_levels, read_levels, unpack_levels
 from ludory.envs.sokoban.options import PRESETS, SokobanOptions
@@ -31,6 +40,22 @@ def test_generated_rooms_are_as_hard_as_those_of_the_original():
     shares = [100 * (lengths == k).mean() for k in range(1, 11)] + [100 * (lengths > 10).mean()]
     assert (lengths != UNSOLVED).all()
     assert np.abs(np.subtract(shares, SHARES)).max() < 2
+
+
+@pytest.mark.parametrize("preset", [name for name in PRESETS if name != "boxoban"])
+def test_the_banks_that_come_with_the_package_are_those_that_the_generator_draws(preset):
+    kept = drawn_bank(options(preset))
+    assert kept is not None, "write it again with `write_drawn`"
+    first = np.arange(16)
+    np.testing.assert_array_equal(kept[first], bank_rows(draw_rooms(options(preset), first)))
+
+
+def test_banks_of_other_games_are_not_in_the_package(tmp_path):
+    other = options("simple", bank=8)
+    assert drawn_bank(other) is None
+    write_drawn(tmp_path / "banks.npz", [other])
+    with np.load(tmp_path / "banks.npz") as file:
+        np.testing.assert_array_equal(file[bank_key(other)], bank_rows(draw_rooms(other, np.arange(8))))
 
 
 @pytest.mark.parametrize("preset", ["two_boxes", "medium", "large"])

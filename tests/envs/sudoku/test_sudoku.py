@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludory.envs.make import make_engine
+from ludory.envs.make import make_game as make_registered
 from ludory.envs.rooms import SPLITS, split_of
 from ludory.envs.sudoku import count_solutions, make_game, parse_text, puzzle_hash, render_text, solve
-from ludory.envs.sudoku.rooms import SudokuRooms, relabelled
+from ludory.envs.sudoku.rooms import DRAWN, SudokuRooms, bank_key, draw_bank, relabelled, write_drawn
 from ludory.envs.sudoku.solver import solve_all
 from ludory.envs.sudoku.text import STYLES, action_name
 from ludory.errors import OptionError
@@ -195,6 +196,19 @@ def test_rooms_follow_from_seed_and_split_alone():
     together = rooms.draw(np.arange(20), "test")
     np.testing.assert_array_equal(together["puzzle"], alone)
     assert (split_of(rooms.hashes(together)) == SPLITS.index("test")).all()
+
+
+@pytest.mark.parametrize("id", ["Sudoku4-v0", "Sudoku9-v0"])
+def test_the_puzzles_that_come_with_the_package_are_those_that_are_drawn(id: str, tmp_path: Path) -> None:
+    bank = make_engine(id).state.bank
+    rooms: Any = make_registered(id).rooms
+    with np.load(DRAWN) as file:
+        kept = file[bank_key(rooms, len(bank), None)]
+    np.testing.assert_array_equal(bank, kept)
+    write_drawn(tmp_path / "some.npz", [(rooms, 12)])
+    with np.load(tmp_path / "some.npz") as file:
+        np.testing.assert_array_equal(file[bank_key(rooms, 12, None)], kept[:12])
+    np.testing.assert_array_equal(draw_bank(rooms, 12, None), kept[:12])
 
 
 @pytest.mark.parametrize("split", [None, "valid"])

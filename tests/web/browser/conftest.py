@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from ...plugins.test_example_package import environment
+from ...plugins.test_example_package import site as site  # the example, installed by pip
+
 REQUIRED = os.environ.get("LUDORY_REQUIRE_BROWSER") == "1"
 KNOWN = ("status of 40", "net::ERR", "[object Event]", "htmx:afterRequest", "htmx:sendAbort", "htmx:sendError")
 """Complaints of a console about what tests do on purpose: requests that are refused, superseded or left behind with their
@@ -66,9 +69,10 @@ class Server:
         self.process.stdout.close()
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = Server(tmp_path_factory.mktemp("server"))
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory, site: Path) -> Iterator[Server]:
+    """One for all tests, with the example plug-in installed: a server and its workers take longer to start than a short test."""
+    running = Server(tmp_path_factory.mktemp("server"), environment(site))
     yield running
     running.kill()
 

@@ -78,11 +78,11 @@ def test_a_killed_server_loses_nothing(open_page: OpenPage, tmp_path: Any) -> No
 def test_no_serious_finding_of_axe(open_page: Callable[..., Any], server: Server, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="make test-web installs axe").Axe()
     page = open_page(color_scheme=scheme, bypass_csp=True)  # axe is a script that the page does not know
-    for game in ("", "Hanabi2P-v0", "Arena2P-v0"):
-        if game:
-            start(page, server, game)
+    for game in ("/", "/?game=Texas42-v0", "/table/unknown", "Hanabi2P-v0", "Arena2P-v0"):
+        if game.startswith("/"):
+            page.goto(server.address + game)
         else:
-            page.goto(server.address)
+            start(page, server, game)
         serious = [
             found for found in axe.run(page).response["violations"] if found["impact"] in ("serious", "critical")
         ]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
@@ -12,8 +11,6 @@ from ludory.agents.make import make_agent
 from ludory.data.replay import record_replay
 from ludory.envs.make import make_game
 
-from ...plugins.test_example_package import environment
-from ...plugins.test_example_package import site as site  # the example, installed by pip
 from .conftest import Server
 from .table_page import OpenPage, after, click_in_picture, play, start, start_by_keys, state
 
@@ -22,21 +19,17 @@ GAMES = [
     ("ConnectFour-v0", ("human", "random")),
     ("Hanabi2P-v0", ("human", "hanabi/iggi")),
     ("Texas42-v0", ("human", "random", "random", "random")),
+    ("KuhnPoker-v0", ("human", "random")),
     ("LeducPoker-v0", ("human", "random")),
+    ("FrozenLakeRagen1-v0", ("human",)),
     ("Sudoku4-v0", ("human",)),
     ("Nim-v0", ("human", "nim/perfect")),
     ("PokemonGen1RandomBattle-v0", ("human", "random")),
 ]
+SHORT = ("TicTacToe-v0", "KuhnPoker-v0", "LeducPoker-v0", "FrozenLakeRagen1-v0")
+"""Games whose keys are tested in others: numbers everywhere, arrows in Sokoban."""
 RUSHED = 2
 """Seed of a match in the arena in which one who only walks to the right is caught within 40 moves."""
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, site: Any) -> Iterator[Server]:
-    """With the example plug-in installed."""
-    running = Server(tmp_path_factory.mktemp("server"), environment(site))
-    yield running
-    running.kill()
 
 
 def need_simulator(game: str) -> None:
@@ -63,7 +56,7 @@ def test_a_game_is_played_by_clicking_in_the_picture(
     play(page, lambda: click_in_picture(page))
 
 
-@pytest.mark.parametrize(("game", "seats"), [one for one in GAMES if one[0] not in ("TicTacToe-v0", "LeducPoker-v0")])
+@pytest.mark.parametrize(("game", "seats"), [one for one in GAMES if one[0] not in SHORT])
 def test_a_game_is_played_by_keys_only(open_page: OpenPage, server: Server, game: str, seats: tuple[str, ...]) -> None:
     need_simulator(game)
     page = open_page()

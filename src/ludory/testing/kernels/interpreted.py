@@ -1,50 +1,16 @@
-"""Kernels as plain Python, on arrays that detect violations of the kernel contract."""
+"""Arrays for kernels that run as plain Python (`interpreted`), which detect violations of the kernel contract."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ludory.envs.engine.binding.plain_kernels import interpreted as interpreted
+from ludory.envs.engine.binding.plain_kernels import widened
 from ludory.errors import ConformanceError
-
-
-def interpreted(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel as a plain Python function, like all kernels that it calls."""
-    plain: Callable[..., Any] = _twin(getattr(kernel, "py_func", kernel), {})
-    return plain
-
-
-def _twin(function: Any, made: dict[Any, Any]) -> Any:
-    if function in made:
-        return made[function]
-    namespace: dict[str, Any] = {"__builtins__": __builtins__}
-    cells = tuple(CellType() for _ in function.__closure__ or ())
-    made[function] = FunctionType(function.__code__, namespace, function.__name__, function.__defaults__, cells)
-    for name in _names(function.__code__) & function.__globals__.keys():
-        namespace[name] = _plain(function.__globals__[name], function.__code__, made)
-    for cell, original in zip(cells, function.__closure__ or (), strict=True):
-        cell.cell_contents = _plain(original.cell_contents, function.__code__, made)
-    return made[function]
-
-
-def _plain(value: Any, code: CodeType, made: dict[Any, Any]) -> Any:
-    """`value`; if it is a kernel, its plain twin; if it is a module, one with twins of the kernels that `code` names."""
-    if hasattr(value, "py_func"):
-        return _twin(value.py_func, made)
-    if isinstance(value, ModuleType):
-        parts = {name: getattr(value, name) for name in _names(code) if hasattr(value, name)}
-        if any(hasattr(part, "py_func") for part in parts.values()):
-            return SimpleNamespace(**{name: _plain(part, code, made) for name, part in parts.items()})
-    return value
-
-
-def _names(code: CodeType) -> set[str]:
-    nested = [_names(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
-    return set(code.co_names).union(*nested)
 
 
 class GuardedField:
@@ -77,8 +43,7 @@ class GuardedField:
         value = self._array[index]
         if isinstance(value, np.ndarray):
             return GuardedField(f"{self._name}[{index}]", value)
-        # Compiled code computes with narrow integers in 64 bits.
-        return np.int64(value) if value.dtype.kind in "iu" and value.dtype.itemsize < 8 else value
+        return widened(value)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._check(index, "writes")

@@ -67,13 +67,15 @@ def setup_of(around: Any, id: str, seed: str = "", agent: str = "") -> dict[str,
         facts = None if required else make_game(id).facts
     except LudoryError as error:
         problem = str(error)
-    partner = agent or default_partner(facts.name if facts else id)
+    usual = default_partner(facts.name if facts else id)
+    if facts and not problem:
+        around.tables.prepare(id, {}, ["", *[usual] * (facts.players - 1)])  # while a person looks at the form
     return {
         "game": id,
         "facts": facts,
         "problem": problem,
         "players": facts.players if facts else 1,
-        "partner": partner,
+        "partner": agent or usual,
         "options": options,
         "agents": agents_for(id),
         "checkpoints": list(checkpoints(around.settings.runs)),
