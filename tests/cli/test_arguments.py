@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -145,6 +146,27 @@ def test_commands_print_a_configuration_that_they_take(words: str, tmp_path: Pat
     verb = typed.split()[: 2 if typed.split()[0] in ("league", "texas42") else 1]
     assert main([*verb, "--config", str(file), "--print-config"]) == 0
     assert capsys.readouterr().out == first != ""
+
+
+@pytest.mark.parametrize("words", ["train bc", "spa sft", "texas42 bid", "play", "record", "sweep", "bench cores"])
+def test_a_help_page_reads_alike_everywhere(words: str, capsys: Capture) -> None:
+    with suppress(SystemExit):
+        main([*words.split(), "--help"])
+    page = capsys.readouterr().out
+    assert page.count("--config FILE reads options from a file") == 1
+    assert "--print-config" in page
+    assert "default: None" not in " ".join(page.replace("│", " ").split())
+    assert "{None}" not in page
+    assert "--env ID, --game ID" not in page
+    framed = [line for line in page.splitlines() if line.startswith("│")]
+    assert framed
+    assert {len(line) for line in framed if line.endswith("│")} == {len(framed[0])}
+
+
+def test_a_flag_that_is_on_can_be_read_both_ways(capsys: Capture) -> None:
+    with suppress(SystemExit):
+        main(["spa", "generate", "--help"])
+    assert "--dedup, --no-dedup" in capsys.readouterr().out
 
 
 def places() -> list[Any]:

@@ -23,7 +23,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("evl random", "did you mean 'eval'"),
     ("--verson", "did you mean --version"),
     (f"eval random --gme {GAME}", "did you mean --game"),
-    (f"eval --game {GAME}", "AGENTS is missing; e.g. ludory eval"),
+    (f"eval --game {GAME}", "AGENT... is missing; e.g. ludory eval"),
     ("eval random", "--game is missing; e.g. ludory eval"),
     ("eval random --game HanabiTinny2P-v0", f"did you mean '{GAME}'"),
     (f"eval hanabi/igi --game {GAME}", "did you mean 'hanabi/iggi'"),
