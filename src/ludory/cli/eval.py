@@ -107,7 +107,7 @@ def _leads(found: EvaluationResult | CrossPlay) -> list[str]:
 
 def _player(found: EvaluationResult, name: str) -> str:
     """The agent that a row of the table is about; all of them where it is about the game."""
-    match = re.fullmatch(r"return of seat (\d+)", name)
+    match = re.fullmatch(r"return of (?:seat|agent) (\d+)", name)
     agents = [found.agents[int(match[1])]] if match else list(dict.fromkeys(found.agents))
     return visible(" + ".join(agents))
 
