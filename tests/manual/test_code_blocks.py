@@ -88,8 +88,13 @@ def test_every_block_says_its_language(page: Path) -> None:
 def _check(command: str) -> None:
     """Check the verb, the job and the options of a command; words in capitals stand for others."""
     _, verb, *rest = shlex.split(command)
-    named = verb in SUBCOMMANDS and rest and re.fullmatch(r"[a-z][\w-]*", rest[0])
-    known = _help(*([verb, rest[0]] if named else [verb]))
+    words, rest = [verb], rest[: rest.index("--")] if "--" in rest else rest
+    for word in rest:
+        has_jobs = verb in SUBCOMMANDS if len(words) == 1 else "<job>" in _help(*words)
+        if not has_jobs or not re.fullmatch(r"[a-z][\w-]*", word):
+            break
+        words.append(word)
+    known = _help(*words)
     assert known, f"`{command}`: its --help prints nothing"
     for option in (word.partition("=")[0].rstrip(",") for word in rest if re.match("--[a-z]", word)):
         assert re.search(rf"{re.escape(option)}(?![\w-])", known), f"`{command}`: no option {option}"
