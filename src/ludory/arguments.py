@@ -145,7 +145,7 @@ def options_of(kind: type[Any]) -> list[Option]:
                 conf.UseAppendAction in extras,
                 None in extras,
                 default,
-                next((extra.metavar for extra in named if extra.metavar), ""),
+                next((extra.metavar for extra in reversed(named) if extra.metavar), ""),
             )
         )
     return found

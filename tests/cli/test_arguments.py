@@ -180,6 +180,8 @@ def test_every_command_has_options_to_complete() -> None:
     assert "ppo-v1" in words.words
     assert "Hanabi2P-v0" in words.values["--env"]
     assert words.values["--env"] == words.values["--game"]
+    assert {"--config", "--print-config"} <= set(words.words)
+    assert {"--game", "--env"} <= set(next(place for place in places() if place.path == ("watch",)).words)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

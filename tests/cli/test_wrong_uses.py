@@ -127,7 +127,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("convert missing --from sparta --out c", "missing, field 'file': got [Errno 2]"),
     (f"sweep ppo --env {GAME} --trials 0", "--trials 0: must be at least 1"),
     (f"sweep bc --env {GAME}", "bc states no values to try; name some, e.g. --tune"),
-    ("plot missing", "missing: no such file or folder"),
+    ("plot missing", "missing: no tables of metrics there; name models or tables"),
     ("plot", "RUN... is missing; e.g. ludory plot"),
     ("league status", "DIR is missing; e.g. ludory league status runs/league"),
     ("flywheel status missing", "`ludory flywheel run --out missing ...` begins one"),
@@ -208,7 +208,7 @@ CALLS: tuple[tuple[Callable[[], Any], str], ...] = (
     (lambda: ludory.load(3), "must be the path of a checkpoint"),  # type: ignore[arg-type]
     (lambda: ludory.load("kept"), "kept: no such file; did you mean kept.ludory?"),
     (lambda: ludory.exploitability("random", GAME), "choose KuhnPoker-v0 or LeducPoker-v0"),
-    (lambda: ludory.best_response("random", "KuhnPoker-v0", seat=2), "seat=2: Kuhn poker has the seats 0 to 1"),
+    (lambda: ludory.best_response("random", "KuhnPoker-v0", seat=2), "seat=2: KuhnPoker-v0 has the seats 0 to 1"),
     (lambda: ludory.train("ppo", 3), "must be the id of a game"),  # type: ignore[arg-type]
     (lambda: gym.make(GAME, seats=9), "must be 'all' or a seat 0..1"),
     (lambda: gym.make(GAME, illegal="ignore"), "must be 'lose'"),
