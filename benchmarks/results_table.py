@@ -89,10 +89,10 @@ def _learnt(report: Report, name: str, seed: int, evaluation: Report, trained: s
     return (
         f"`{name}`, seed {seed}, {report['benchmark']}",
         f"`{report['game']}`",
-        f"{agent['mean']:.2f} +- {agent['stderr']:.2f} {games}",
+        f"{agent['mean']:.2f} ± {agent['stderr']:.2f} {games}",
         f"{agent['bomb']:.1%}",
         f"{agent['perfect']:.1%}",
-        f"{ahead['mean']:+.2f} +- {ahead['stderr']:.2f} to `{beside}`",
+        f"{ahead['mean']:+.2f} ± {ahead['stderr']:.2f} to `{beside}`",
         trained,
     )
 
@@ -518,6 +518,8 @@ def _in_short(report: Report, row: Sequence[str]) -> tuple[str, str, str]:
         who, rollouts, gain, seconds = row
         return f"search, {who}, {rollouts} rollouts", f"{gain} points", f"without search; {seconds} CPU-s a game"
     what, measured, goal = row
+    if str(report["benchmark"]).startswith("texas42"):
+        what = f"Texas 42, {what}"
     return what, measured, f"goal {goal}" if goal else ""
 
 

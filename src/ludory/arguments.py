@@ -148,7 +148,17 @@ def options_of(kind: type[Any]) -> list[Option]:
                 next((extra.metavar for extra in reversed(named) if extra.metavar), ""),
             )
         )
-    return found
+    return _with_game_names(found)
+
+
+def _with_game_names(options: list[Option]) -> list[Option]:
+    """The options, of which one that names a game answers to --game and to --env."""
+    taken = {name for option in options for name in option.names}
+    free = tuple(name for name in GAME_NAMES if name not in taken)
+    return [
+        option._replace(names=(*option.names, *free)) if option.names[:1] in (GAME_NAMES[:1], GAME_NAMES[1:]) else option
+        for option in options
+    ]
 
 
 def _unwrapped(hint: Any) -> tuple[Any, list[Any]]:
@@ -478,7 +488,7 @@ class _Page(StringIO):
 
 
 def _tidied(page: str) -> str:
-    """A help page with --game before --env, STR|None for {None}|STR, and without None as a default and double empty lines.
+    """A help page with --game before --env, STR|None for {None}|STR, and without defaults that are empty and double empty lines.
 
     Replacements are as long as what they replace, so that the frame stays straight.
     """
@@ -486,7 +496,7 @@ def _tidied(page: str) -> str:
     page = re.sub(r"\(default:( *│?\n)│? *None\) *│?\n", r"         \1", page)
     lines: list[str] = []
     for line in page.splitlines():
-        shown = line.replace("(default: None)", " " * len("(default: None)"))
+        shown = re.sub(r"\(default: (None|''|)\)", lambda found: " " * len(found[0]), line)
         shown = re.sub(r".*\{None\}\|[A-Z]+", _with_none_last, shown)
         is_empty = not shown.strip("│ ")
         if not is_empty or (shown == line and lines and lines[-1].strip("│ ")):

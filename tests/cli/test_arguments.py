@@ -81,6 +81,18 @@ def test_game_and_env_are_one_option() -> None:
     assert read("a", "--env", "X").game == read("a", "--game", "X").game == "X"
 
 
+def test_benchmarks_take_both_names_of_a_game_too() -> None:
+    @dataclass(frozen=True)
+    class Measured:
+        """A benchmark."""
+
+        env: str = "Hanabi2P-v0"
+        """Id of a game."""
+
+    assert read_arguments(Measured, ["--game", "KuhnPoker-v0"], "ludory bench x").env == "KuhnPoker-v0"
+    assert read_arguments(Measured, ["--env", "KuhnPoker-v0"], "ludory bench x").env == "KuhnPoker-v0"
+
+
 def test_an_option_that_may_be_left_to_the_program_is_a_switch_too() -> None:
     assert [read("a", *words).fused for words in ([], ["--fused"], ["--no-fused"], ["--fused", "False"])] == [
         None,
