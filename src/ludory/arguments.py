@@ -156,7 +156,9 @@ def _with_game_names(options: list[Option]) -> list[Option]:
     taken = {name for option in options for name in option.names}
     free = tuple(name for name in GAME_NAMES if name not in taken)
     return [
-        option._replace(names=(*option.names, *free)) if option.names[:1] in (GAME_NAMES[:1], GAME_NAMES[1:]) else option
+        option._replace(names=(*option.names, *free))
+        if option.names[:1] in (GAME_NAMES[:1], GAME_NAMES[1:])
+        else option
         for option in options
     ]
 

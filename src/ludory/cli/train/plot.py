@@ -77,12 +77,12 @@ def _read(chosen: _Options) -> list[TrainingCurve]:
     """All runs that have the metric; the others are named on stderr, as in `runs/*` not all runs are alike."""
     from ludory.algorithms.running.learning_curves import found_tables, read_run
 
-    runs, flaws = [], []
+    runs, flaws = [], list[DataError]()
     for name, tables in found_tables(chosen.runs).items():
         try:
             runs.append(read_run(name, tables, chosen.metric))
-        except DataError as flaw:
-            flaws.append(flaw)
+        except DataError as error:
+            flaws.append(error)
     if not runs:
         raise flaws[0]
     for flaw in flaws:
