@@ -318,6 +318,24 @@ def test_the_command_says_where_the_games_are_and_what_to_type_next(tmp_path: Pa
     assert "part-00000.parquet to part-" in said
 
 
+def test_a_recording_is_summed_up_and_checked(tmp_path: Path, capsys: Any) -> None:
+    folder = tmp_path / "games"
+    main([*COMMAND, "--out", str(folder)])
+    capsys.readouterr()
+    assert main(["check", "data", str(folder)]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{folder}: 60 games of {TINY}, ")
+    mean = ludory.evaluate("random", TINY, games=60, seed=3).mean
+    assert second.startswith(f"  mean return by seat, from its first decision on: random {mean:.3f}, random ")
+    assert main(["check", "data", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[str(folder)]["games"] == 60
+    assert main(["check", "data", str(folder), str(tmp_path)]) == 2
+    assert "is not a folder of `ludory record`" in capsys.readouterr().err
+    (folder / "part-00003.parquet").write_bytes(b"PAR1")
+    assert main(["check", "data", str(folder)]) == 2
+    assert "part-00003.parquet" in capsys.readouterr().err
+
+
 def test_one_file_is_named_once(tmp_path: Path, capsys: Any) -> None:
     assert main([*COMMAND, "--out", str(tmp_path), "--shard-games", "60"]) == 0
     assert capsys.readouterr().out.splitlines()[0].endswith("part-00000.parquet)")

@@ -118,8 +118,11 @@ def _check_recordings(chosen: _Options) -> int:
             print(
                 visible(f"{path}: {one['games']:,} games of {one['game']}, {one['decisions']:,} decisions, all sound")
             )
-            played = ", ".join(f"{agent} {mean:.3f}" for agent, mean in zip(one["agents"], one["returns"], strict=True))
-            print(visible(f"  mean return by seat: {played}"))
+            played = ", ".join(
+                f"{agent} {mean:.3f}"
+                for agent, mean in zip(one["agents"], one["returns_from_first_decision"], strict=True)
+            )
+            print(visible(f"  mean return by seat, from its first decision on: {played}"))
             for problem in one["left_out"][:MOST_LISTED]:
                 print(visible(f"  left out: {problem}"))
     return 1 if any(one["left_out"] for one in summaries.values()) else 0
@@ -138,7 +141,7 @@ def _recording_summary(dataset: TrajectoryDataset) -> dict[str, Any]:
         "agents": list(header.agents) or [f"seat {seat}" for seat in range(header.players)],
         "games": dataset.num_games,
         "decisions": len(dataset),
-        "returns": [total / dataset.num_games for total in rewards],
+        "returns_from_first_decision": [total / dataset.num_games for total in rewards],
         "left_out": [str(problem) for problem in dataset.skipped],
     }
 
