@@ -16,9 +16,21 @@ if TYPE_CHECKING:
     from .evaluation.cross_play import cross_play
     from .evaluation.evaluate import evaluate
     from .make import make_agent
+    from .networks.import_sb3 import from_sb3, sb3_agent
     from .seat import Seat, SeatAgent
 
-__all__ = ["Agent", "BotKernels", "KernelAgent", "Seat", "SeatAgent", "cross_play", "evaluate", "make_agent"]
+__all__ = [
+    "Agent",
+    "BotKernels",
+    "KernelAgent",
+    "Seat",
+    "SeatAgent",
+    "cross_play",
+    "evaluate",
+    "from_sb3",
+    "make_agent",
+    "sb3_agent",
+]
 
 _HOMES = {
     "Agent": "agent",
@@ -28,7 +40,9 @@ _HOMES = {
     "SeatAgent": "seat",
     "cross_play": "evaluation.cross_play",
     "evaluate": "evaluation.evaluate",
+    "from_sb3": "networks.import_sb3",
     "make_agent": "make",
+    "sb3_agent": "networks.import_sb3",
 }
 
 

@@ -81,8 +81,8 @@ def _look_as_trained(agent: Agent, learnt: Game, game: Game, name: str) -> None:
     seen = seen_game(game, learnt)
     if seen is None or not isinstance(agent, NeuralAgent):
         raise CheckpointError(
-            f"{name}: trained on {learnt.id}, where a seat sees {_shapes(learnt)}; "
-            f"it cannot play {game.id} with {_shapes(game)}"
+            f"{name}: trained on {learnt.id} (a seat {_shapes(learnt)}), so it cannot play {game.id} "
+            f"(a seat {_shapes(game)}); name its own game, --game {learnt.id}"
         )
     agent.sees = seen
     _log.info("%s sees observation=%s, as it was trained", name, seen.options["observation"])
@@ -90,7 +90,9 @@ def _look_as_trained(agent: Agent, learnt: Game, game: Game, name: str) -> None:
 
 def _shapes(game: Game) -> str:
     facts = game.facts
-    return f"{facts.observation.name} {facts.observation.shape} and chooses among {facts.head_sizes}"
+    numbers = " x ".join(map(str, facts.observation.shape))
+    actions = " x ".join(map(str, facts.head_sizes))
+    return f"sees {facts.observation.name!r} of {numbers} numbers and has {actions} actions"
 
 
 def _checked(agent: object, name: str) -> Agent:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .make import load, make_algorithm
     from .running.optimiser_state import load_adam, save_adam
     from .sampling.rollout import Rollout, minibatches
+    from .sb3_ppo.export import export_sb3
 
 __all__ = [
     "Algorithm",
@@ -26,6 +27,7 @@ __all__ = [
     "Learner",
     "Rollout",
     "Steps",
+    "export_sb3",
     "gae",
     "load",
     "load_adam",
@@ -41,6 +43,7 @@ _HOMES = {
     "Learner": "learner",
     "Rollout": "sampling.rollout",
     "Steps": "losses.returns",
+    "export_sb3": "sb3_ppo.export",
     "gae": "losses.returns",
     "load": "make",
     "load_adam": "running.optimiser_state",

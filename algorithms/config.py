@@ -85,6 +85,10 @@ def said_seats(facts: GameFacts, seats: str, others: str) -> str:
     return "one policy plays all seats" if facts.reward == "shared" else "all seats learn, by self-play"
 
 
+LEAGUE_GAMES = 512
+"""Games that a league's learner plays side by side, unless its options say otherwise."""
+
+
 def smaller_batches(config: Any, timesteps: int) -> dict[str, int]:
     """Fields of a config with which `timesteps` are at least about eight iterations, where its own would make fewer than four.
 

@@ -11,11 +11,11 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
-from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.logger import KVWriter, Logger
 from typing_extensions import Self
 
 from ludory.algorithms.running.divergence import diverging
-from ludory.algorithms.running.metric_logs import also_logged, formats_as_sb3
+from ludory.algorithms.running.metric_logs import also_logged, checked_log_interval, formats_as_sb3
 from ludory.algorithms.running.progress import Progress
 from ludory.checkpoints.checkpoint import install_hint
 from ludory.data.header import header_from_json
@@ -106,6 +106,8 @@ class Learner(ABC):
         callback: MaybeCallback = None,
         progress_bar: bool = False,
         reset_num_timesteps: bool = True,
+        log_interval: int = 1,
+        tb_log_name: str | None = None,
     ) -> Self:
         """Train for `total_timesteps`, rounded up to whole iterations; for algorithms that play, a timestep is a decision.
 
@@ -114,34 +116,42 @@ class Learner(ABC):
             callback: of Stable-Baselines3: one, a list, or a function (locals, globals) -> bool.
             progress_bar: show rate and time left.
             reset_num_timesteps: count from 0; False: continue counting, as after `load`.
+            log_interval: iterations between two rows of the logs, which hold the metrics of the last one.
+            tb_log_name: of the folder below `tensorboard_log`, which gets a number; None: the id without its version.
 
         Raises:
-            OptionError: `total_timesteps` is not a number of at least 0.
+            OptionError: `total_timesteps` is not a number of at least 0, or `log_interval` no integer of at least 1.
             TrainingError: a loss, a gradient or a weight is not finite after an iteration.
         """
         if not isinstance(total_timesteps, Real) or not total_timesteps >= 0:
             raise OptionError(f"total_timesteps={total_timesteps!r}: must be a number of decisions, such as 1_000_000")
+        checked_log_interval(log_interval)
         if reset_num_timesteps:
             self.num_timesteps = 0
         self._total_timesteps = total_timesteps
         callbacks = self._callback(callback)
         callbacks.on_training_start(locals(), globals())
         self._stopping = False
-        formats = formats_as_sb3(self.id, self.verbose, self.tensorboard_log)
+        formats, iterations = self.formats(self.verbose, tb_log_name), 0
         bar = Progress(self.id, total_timesteps, self.num_timesteps, progress_bar)
         with self.opened(), also_logged(self, formats), bar as progress:
             while self.num_timesteps < total_timesteps:
                 callbacks.on_rollout_start()
-                if self._stopping or not self._iteration(callbacks, progress):
+                iterations += 1
+                if self._stopping or not self._iteration(callbacks, progress, iterations % log_interval == 0):
                     break
         callbacks.on_training_end()
         return self
+
+    def formats(self, verbose: int, tb_log_name: str | None) -> list[KVWriter]:
+        """The logs of `verbose` and `tensorboard_log`, as in Stable-Baselines3."""
+        return formats_as_sb3(tb_log_name or self.id.partition("-v")[0], verbose, self.tensorboard_log)
 
     def stop(self) -> None:
         """End `learn` before its next iteration, where the state can be saved and resumed exactly."""
         self._stopping = True
 
-    def _iteration(self, callbacks: BaseCallback, progress: Progress) -> bool:
+    def _iteration(self, callbacks: BaseCallback, progress: Progress, logged: bool = True) -> bool:
         started, before = perf_counter(), self.num_timesteps
 
         def on_step() -> bool:
@@ -156,7 +166,8 @@ class Learner(ABC):
             self.check_learnt(metrics)
         callbacks.on_rollout_end()
         metrics = {**metrics, "time/fps": (self.num_timesteps - before) / (perf_counter() - started)}
-        self._log(metrics)
+        if logged:
+            self._log(metrics)
         progress.update(self.num_timesteps, metrics)
         return True
 

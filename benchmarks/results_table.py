@@ -37,7 +37,9 @@ def results_table(folder: Path) -> str:
             rows += [(*cells, where) for cells in table.rows(report)]
         if rows:
             lines = [table.header, " | ".join(["---"] * len(rows[0])), *map(" | ".join, rows)]
-            parts.append("\n".join(f"| {line} |" for line in lines))
+            again = ", ".join(f"`ludory bench {name}`" for name in table.benchmarks)
+            heading = f"## {table.title}\n\nMeasured by {again}.\n\n"
+            parts.append(heading + "\n".join(f"| {line} |" for line in lines))
     return "\n\n".join(parts)
 
 
@@ -87,10 +89,10 @@ def _learnt(report: Report, name: str, seed: int, evaluation: Report, trained: s
     return (
         f"`{name}`, seed {seed}, {report['benchmark']}",
         f"`{report['game']}`",
-        f"{agent['mean']:.2f} +- {agent['stderr']:.2f} {games}",
+        f"{agent['mean']:.2f} ± {agent['stderr']:.2f} {games}",
         f"{agent['bomb']:.1%}",
         f"{agent['perfect']:.1%}",
-        f"{ahead['mean']:+.2f} +- {ahead['stderr']:.2f} to `{beside}`",
+        f"{ahead['mean']:+.2f} ± {ahead['stderr']:.2f} to `{beside}`",
         trained,
     )
 
@@ -371,32 +373,54 @@ def _points(pair: Sequence[float]) -> str:
 
 
 class ResultsTable(NamedTuple):
-    """A table of docs/results.md: names of its columns, the last of which names the machine, and the files that it shows."""
+    """A table of docs/results.md: its heading and the benchmarks behind it, names of its columns, the last of which names the machine, and the files that it shows."""
 
+    title: str
+    benchmarks: Sequence[str]
     header: str
     files: Sequence[str]
     rows: Callable[[Report], Rows]
 
 
 TABLES = (
-    ResultsTable("what | Ludory | peer | ratio | machine", ("throughput.json",), _throughput_rows),
-    ResultsTable("two cores | 1 thread | 2 threads | ratio | goal | machine, date", ("cores.json",), _cores_rows),
     ResultsTable(
+        "Speed beside other libraries",
+        ("throughput",),
+        "what | Ludory | peer | ratio | machine",
+        ("throughput.json",),
+        _throughput_rows,
+    ),
+    ResultsTable(
+        "A second core",
+        ("cores",),
+        "two cores | 1 thread | 2 threads | ratio | goal | machine, date",
+        ("cores.json",),
+        _cores_rows,
+    ),
+    ResultsTable(
+        "Trained agents at Hanabi",
+        ("hanabi-bc", "hanabi-stream", "hanabi-ppo"),
         "agent | game | score | bomb | perfect | beside a bot on the same decks | trained | machine, date",
         ("hanabi-bc-Hanabi*.json", "hanabi-stream-*.json", "hanabi-ppo-Hanabi*.json"),
         _learning_rows,
     ),
     ResultsTable(
+        "Cross-play at Hanabi",
+        ("hanabi-cross-play",),
         "cross-play at Hanabi | with copies of itself | with the others, mean | worst of them | games | machine, date",
         ("hanabi-cross-play*.json",),
         _cross_play_rows,
     ),
     ResultsTable(
+        "Tuned settings",
+        ("tuned",),
         "tuned settings | game | mean return ± standard error | beside the baseline | CPU-minutes of one training, and stated | machine, date",
         ("tuned*.json",),
         _tuned_rows,
     ),
     ResultsTable(
+        "Leagues of the arena",
+        ("arena-league",),
         "duels of the arena: the final main, points in percent, means over seeds with 95 % intervals | trained against | "
         "smallest of the six styles | the two held-out styles | smallest of its own frozen players | exploiters - 50 | "
         "Nash mass of the finals | trained | machine, date",
@@ -404,29 +428,55 @@ TABLES = (
         _league_rows,
     ),
     ResultsTable(
+        "Clones of the arena's styles",
+        ("arena-clones",),
         "clones of the arena's styles, each against its own style | points in percent | machine, date",
         ("arena-clones.json",),
         _clones_rows,
     ),
     ResultsTable(
+        "Search at Hanabi",
+        ("hanabi-search",),
         "search at Hanabi, one seat or both | rollouts | gain in points on the same decks, 95 % | CPU-s a game | machine, date",
         ("hanabi-search-*.json",),
         _search_rows,
     ),
     ResultsTable(
+        "Networks that learn from a search",
+        ("hanabi-distill",),
         "network at Hanabi, no search | trained | score ± standard error | differences on the same decks ± standard error | "
         "decks | machine, date",
         ("hanabi-distill-*.json",),
         _distill_rows,
     ),
-    ResultsTable("Pokémon | measured | goal | machine, date", ("pokemon.json", "pokemon-[sbp]*.json"), _pokemon_rows),
     ResultsTable(
+        "Pokémon",
+        ("pokemon", "pokemon-strength", "pokemon-bc", "pokemon-ppo", "pokemon-soak"),
+        "Pokémon | measured | goal | machine, date",
+        ("pokemon.json", "pokemon-[sbp]*.json"),
+        _pokemon_rows,
+    ),
+    ResultsTable(
+        "Text games and language models",
+        ("sokoban", "text-env", "sokoban-ppo", "spa-tiny"),
         "text games and language models | measured | goal | machine, date",
         ("sokoban.json", "text-env.json", "sokoban-ppo.json", "spa-tiny*.json"),
         _text_games_rows,
     ),
-    ResultsTable("Texas 42 | measured | goal | machine, date", ("texas42-*.json",), _texas42_rows),
-    ResultsTable("`ludory serve` | median | 95 % | goal | machine, date", ("web.json",), web_figures),
+    ResultsTable(
+        "Texas 42",
+        ("texas42-speed", "texas42-strength", "texas42-bidding", "texas42-network"),
+        "Texas 42 | measured | goal | machine, date",
+        ("texas42-*.json",),
+        _texas42_rows,
+    ),
+    ResultsTable(
+        "The browser's server",
+        ("web",),
+        "`ludory serve` | median | 95 % | goal | machine, date",
+        ("web.json",),
+        web_figures,
+    ),
 )
 
 
@@ -468,6 +518,8 @@ def _in_short(report: Report, row: Sequence[str]) -> tuple[str, str, str]:
         who, rollouts, gain, seconds = row
         return f"search, {who}, {rollouts} rollouts", f"{gain} points", f"without search; {seconds} CPU-s a game"
     what, measured, goal = row
+    if str(report["benchmark"]).startswith("texas42"):
+        what = f"Texas 42, {what}"
     return what, measured, f"goal {goal}" if goal else ""
 
 

@@ -98,7 +98,7 @@ def _check(game: Game) -> None:
     game.need("an exact value", "clones")
     if facts.chance and game.chance is None:
         raise OptionError(
-            f"{name} draws random numbers, and does not say how they are distributed; give its Game chance=Chance(start, step), "
+            f"exact values need the distribution of chance, which {name} does not state: choose KuhnPoker-v0 or LeducPoker-v0, or give its Game chance=Chance(start, step), "
             "see ludory.envs.game.Chance"
         )
 

@@ -38,12 +38,13 @@ def missing_dependency(
 
 
 def install_command(distribution: str, module: str, extras: tuple[str, ...] = ()) -> str | None:
-    """`pip install "distribution[extra]"` with the smallest extra that provides `module`; None if no extra does."""
+    """`pip install "distribution[extra]"` with one of `extras`, or else the smallest extra, that provides `module`; None if none does."""
     wanted = _canonical(_OTHER_NAMES.get(module, module))
     declared = _declared(distribution)
     brings = [extra for name, extra in declared if name == wanted]
     if "" in brings:
         return f'pip install "{distribution}"'
+    brings = [extra for extra in brings if extra in extras] or brings
     if brings:
         size = Counter(extra for _, extra in declared)
         return f'pip install "{distribution}[{min(brings, key=lambda extra: size[extra])}]"'

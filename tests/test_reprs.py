@@ -35,6 +35,8 @@ def objects() -> dict[str, Any]:
         "CrossPlay of random, hanabi/iggi in HanabiTiny2P-v0": cross_play(["random", "hanabi/iggi"], TINY, games=20),
         "PPO of HanabiTiny2P-v0: policy mlp, 0 timesteps": ludory.make_algorithm("ppo", env=TINY, num_envs=4),
         "Replay of HanabiTiny2P-v0, seed 3: 2 x random": ludory.watch("random", TINY, seed=3),
+        "BestResponse of seat 0 in KuhnPoker-v0: return 0.5": ludory.best_response("random", "KuhnPoker-v0"),
+        "ExploitabilityResult: 0.4583; returns": ludory.exploitability("random", "KuhnPoker-v0"),
     }
 
 
@@ -64,6 +66,14 @@ def test_a_notebook_shows_the_games_of_an_environment(games: int) -> None:
     assert "<svg" not in env._repr_html_()
     env.reset(seed=1)
     assert env._repr_html_().count("<svg") == min(games, 4)
+    parsed(env._repr_html_())
+
+
+def test_a_notebook_shows_the_game_of_a_pettingzoo_environment() -> None:
+    env = make_aec(TINY)
+    assert "<svg" not in env._repr_html_()
+    env.reset(seed=1)
+    assert env._repr_html_().count("<svg") == 1
     parsed(env._repr_html_())
 
 

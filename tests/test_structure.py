@@ -104,6 +104,23 @@ def test_a_public_class_name_means_one_thing() -> None:
     assert not doubled, doubled
 
 
+def test_the_architecture_page_names_functions_where_they_are() -> None:
+    """In tables of steps, the last column has the files of the functions in the column before it."""
+    page, base, checked = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"), ROOT, 0
+    for line in page.splitlines():
+        if told := re.search(r"relative to `([\w/]+)`", line):
+            base = ROOT / told[1]
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) != 3 or not re.match(r"\d", cells[0]):
+            continue
+        files = [base / name for name in re.findall(r"`([\w./]+\.\w+)`", cells[2])]
+        text = "".join(file.read_text(encoding="utf-8") for file in files if file.exists())
+        for name in re.findall(r"[A-Za-z_]\w*", " ".join(re.findall(r"`([\w.]+)`", cells[1]))):
+            checked += bool(text)
+            assert not text or re.search(rf"\b{name}\b", text), f"{name} is not in {cells[2]}"
+    assert checked > 40
+
+
 def test_the_architecture_page_names_files_that_exist() -> None:
     """Paths are relative to the folder that their section names."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")

@@ -120,7 +120,9 @@ def _rotated(
     ]
     numbers = [name for name, values in turns[0].outcomes.items() if isinstance(values, np.ndarray)]
     outcomes = {name: np.mean([result.outcomes[name] for result in turns], axis=0) for name in numbers}
-    return dataclasses.replace(turns[0], agents=names, returns=np.mean(returns, axis=0), outcomes=outcomes)
+    return dataclasses.replace(
+        turns[0], agents=names, returns=np.mean(returns, axis=0), outcomes=outcomes, rotated=True
+    )
 
 
 def check_count(name: str, number: object, least: int = 1) -> None:

@@ -55,6 +55,8 @@ class EvaluationResult:
     """(games, P), sum of the rewards."""
     outcomes: Mapping[str, NDArray[Any] | list[Any]]
     """Public facts of the finished games (`Game.info`) by name: arrays (games, ...) of numbers, lists of text."""
+    rotated: bool = False
+    """True if every agent sat in every seat: columns of `returns` are then agents, not seats."""
 
     @property
     def games(self) -> int:
@@ -89,7 +91,7 @@ class EvaluationResult:
     def _repr_html_(self) -> str:
         cells = [
             (name, f"{one.mean:.3f}", f"{one.stderr:.3f}", f"{one.low:.3f} to {one.high:.3f}")
-            for name, one in self.estimates().items()
+            for name, one in self._named().items()
         ]
         rows = [("", "mean", "standard error", "95 % interval"), *cells]
         table = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
@@ -98,7 +100,9 @@ class EvaluationResult:
 
     def estimates(self) -> dict[str, Estimate]:
         """Estimates of returns, of outcomes that are one number per game, and of the share of each text outcome."""
-        seats = {"return": self.returns[:, 0]} if self.shared else dict(enumerate_seats(self.returns))
+        column = "agent" if self.rotated else "seat"
+        seats = {f"return of {column} {k}": self.returns[:, k] for k in range(self.returns.shape[1])}
+        seats = {"return": self.returns[:, 0]} if self.shared else seats
         numbers = {name: values for name, values in self.outcomes.items() if _is_number_per_game(values)}
         texts = {name: values for name, values in self.outcomes.items() if _is_text(values)}
         shares = {
@@ -108,19 +112,26 @@ class EvaluationResult:
         }
         return {name: estimate(values) for name, values in {**seats, **numbers, **shares}.items()}
 
-    def summary(self) -> str:
-        """A printable table: each estimate as mean +- standard error, with its 95 % interval."""
+    def _named(self) -> dict[str, Estimate]:
+        """The estimates; those of returns also name the agent."""
         found = self.estimates()
+        if self.shared:
+            return found
+        returns = list(found.items())[: len(self.agents)]
+        named = {f"{name}, {agent}": one for (name, one), agent in zip(returns, self.agents, strict=True)}
+        return named | dict(list(found.items())[len(self.agents) :])
+
+    def summary(self) -> str:
+        """A printable table: each estimate as mean +- standard error, with its 95 % interval; rows of returns name seat and agent."""
+        found = self._named()
         width = max(map(len, found))
-        lines = [f"{', '.join(self.agents)}: {self.game}, {self.games} games, seed {self.seed}"]
+        lines = [
+            f"{', '.join(self.agents)}: {self.game}, {self.games:,} games, seed {self.seed}",
+            f"  {'':{width}}       mean +- standard error  [95 % interval]",
+        ]
         for name, one in found.items():
-            lines.append(f"  {name:{width}}  {one.mean:9.3f} +- {one.stderr:.3f}  [{one.low:.3f}, {one.high:.3f}]")
+            lines.append(f"  {name:{width}}  {one.mean:9.3f} +- {one.stderr:<14.3f}  [{one.low:.3f}, {one.high:.3f}]")
         return "\n".join(lines)
-
-
-def enumerate_seats(returns: NDArray[np.float32]) -> list[tuple[str, NDArray[np.float32]]]:
-    """("return of seat 0", (games,)) and so on, for returns (games, P)."""
-    return [(f"return of seat {seat}", returns[:, seat]) for seat in range(returns.shape[1])]
 
 
 def estimate(values: ArrayLike) -> Estimate:

@@ -120,7 +120,9 @@ def to_state_dict(policy: Policy, facts: GameFacts, action_order: str) -> dict[s
         OptionError: that project has no such network.
     """
     if not isinstance(policy, HanabiGruPolicy):
-        raise OptionError(f"policy {policy.id!r}: a HanabiGRUPolicy has the layers of 'hanabi_gru' only")
+        raise OptionError(
+            f"policy {policy.id!r}: a HanabiGRUPolicy has the layers of 'hanabi_gru' only; train with --policy hanabi_gru"
+        )
     own = {name: parameter.detach().cpu() for name, parameter in policy.named_parameters()}
     if policy.previous == "others" or own.keys() - set(NAMES.values()):
         raise OptionError(

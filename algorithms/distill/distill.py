@@ -184,10 +184,12 @@ class Distill(OfflineAlgorithm):
         callback: MaybeCallback = None,
         progress_bar: bool = False,
         reset_num_timesteps: bool = True,
+        log_interval: int = 1,
+        tb_log_name: str | None = None,
     ) -> Self:
         """As `OfflineAlgorithm.learn`; after the last epoch the network and the blueprint play new decks."""
         self._check_rival()
-        super().learn(total_timesteps, callback, progress_bar, reset_num_timesteps)
+        super().learn(total_timesteps, callback, progress_bar, reset_num_timesteps, log_interval, tb_log_name)
         if self.finished and self.config.eval_games and not self._stopping and is_first_process():
             self._evaluate()
         return self

@@ -17,7 +17,7 @@ from stable_baselines3.common.logger import KVWriter, Logger
 from ludory.agents.networks.build import saved_policy
 from ludory.agents.networks.policy import Policy
 from ludory.algorithms.algorithm import Algorithm
-from ludory.algorithms.config import AlgorithmConfig
+from ludory.algorithms.config import LEAGUE_GAMES, AlgorithmConfig
 from ludory.algorithms.make import make_algorithm
 from ludory.checkpoints.checkpoint import read_header
 from ludory.envs.game import Game
@@ -94,7 +94,7 @@ class ActivePlayer:
         spec = saved_policy(first, read_header(first))
         kind = check_learner(self.config.learner)
         seed = self.config.seed * 1_000_003 + self.number * 1_009 + self.resets
-        options: dict[str, Any] = {"num_envs": 512, **self.config.learner_options}
+        options: dict[str, Any] = {"num_envs": LEAGUE_GAMES, **self.config.learner_options}
         if kind.teacher_weight is not None:
             options["teacher"] = self._teacher
             if self._kl is not None:

@@ -27,6 +27,7 @@ from ludory.algorithms.algorithm import Algorithm
 from ludory.algorithms.config import LearnerConfig, linear
 from ludory.algorithms.learner import MaybeCallback
 from ludory.algorithms.running.folder_lock import is_first_process
+from ludory.algorithms.running.metric_logs import also_logged, checked_log_interval
 from ludory.algorithms.running.optimiser_state import load_adam, save_adam
 from ludory.algorithms.running.progress import Progress
 from ludory.algorithms.running.training_logs import make_loggers, quiet_lightning
@@ -211,6 +212,8 @@ class SupervisedAlgorithm(Algorithm):
         callback: MaybeCallback = None,
         progress_bar: bool = False,
         reset_num_timesteps: bool = True,
+        log_interval: int = 1,
+        tb_log_name: str | None = None,
     ) -> Self:
         """Train for `num_epochs` epochs, or until patience or the timesteps run out.
 
@@ -219,6 +222,8 @@ class SupervisedAlgorithm(Algorithm):
             callback: of Stable-Baselines3: one, a list, or a function (locals, globals) -> bool; called after every batch.
             progress_bar: show rate and time left.
             reset_num_timesteps: count epochs from 0; False: continue where the run stopped, as after `load`.
+            log_interval: epochs between two rows of the logs.
+            tb_log_name: as in `Learner.learn`.
 
         Raises:
             DataError: the dataset is missing, of another game, damaged, changed since the run began, or a split is empty.
@@ -233,7 +238,10 @@ class SupervisedAlgorithm(Algorithm):
         self._callbacks, self._told = self._callback(callback), True
         self._stopping = False
         self._callbacks.on_training_start(locals(), globals())
-        with Progress(self.id, self._total_timesteps, self.num_timesteps, progress_bar) as self._progress:
+        self._log_interval = checked_log_interval(log_interval)
+        formats = self.formats(0, tb_log_name)  # a table is printed after every epoch
+        bar = Progress(self.id, self._total_timesteps, self.num_timesteps, progress_bar)
+        with also_logged(self, formats), bar as self._progress:
             if not self.finished:
                 self._fit(self.make_module())
         self._callbacks.on_training_end()
@@ -298,7 +306,8 @@ class SupervisedAlgorithm(Algorithm):
         better = self.position.next_epoch(metrics.get("val/loss"))
         self._tell_callbacks()
         self._callbacks.on_rollout_end()
-        self._log(metrics)
+        if self.position.epoch % self._log_interval == 0:
+            self._log(metrics)
         self._to_loggers({**metrics, "epoch": self.position.epoch})
         for logger in self._trainer.loggers:
             logger.save()

@@ -34,23 +34,23 @@ class TrainingCurve(NamedTuple):
 
 
 def found_tables(paths: Sequence[Path]) -> dict[str, list[Path]]:
-    """The tables of each run, in the order of its parts, by the name of the run.
+    """The tables of each run, in the order of its parts, by the name of the run; of several paths, those without tables are passed over.
 
     Raises:
-        DataError: a model has no table, or there are none at all.
+        DataError: there are none at all.
     """
     runs: dict[str, list[Path]] = {}
     for path in paths:
-        tables = sorted(path.glob("*.csv")) if path.is_dir() else [path.with_suffix(".csv")]
-        tables = [table for table in tables if table.exists()]
-        if path.suffix in (".csv", ".ludory") and not tables:
-            raise DataError(f"{path}: no table of metrics beside it; `ludory train` writes one with --log csv")
+        inside = sorted(path.glob("*.csv")) if path.is_dir() else []
+        tables = [table for table in inside or [path.with_suffix(".csv")] if table.exists()]
         for table in tables:
             whole = table.with_name(f"{PART.sub('', table.stem)}.csv")
             name = whole.stem if whole.exists() else table.stem
             found = runs.setdefault(name, [])
             if table not in found:
                 found.append(table)
+    if not runs and len(paths) == 1 and paths[0].suffix in (".csv", ".ludory"):
+        raise DataError(f"{paths[0]}: no table of metrics beside it; `ludory train` writes one with --log csv")
     if not runs:
         raise DataError(
             f"{', '.join(map(str, paths))}: no tables of metrics there; name models or tables, e.g. runs/*.csv"

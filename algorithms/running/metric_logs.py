@@ -149,11 +149,22 @@ def also_logged(learner: Learner, formats: Sequence[KVWriter]) -> Iterator[None]
         learner.set_logger(before)
 
 
-def formats_as_sb3(id: str, verbose: int, tensorboard_log: str | Path | None) -> list[KVWriter]:
-    """What `verbose` and `tensorboard_log` mean in Stable-Baselines3: tables at the terminal; a folder ID_1, ID_2 for each `learn`."""
+def checked_log_interval(interval: object) -> int:
+    """`log_interval` of `Learner.learn`.
+
+    Raises:
+        OptionError: it is not an integer of at least 1.
+    """
+    if isinstance(interval, bool) or not isinstance(interval, int) or interval < 1:
+        raise OptionError(f"log_interval={interval!r}: must be an integer of at least 1")
+    return interval
+
+
+def formats_as_sb3(name: str, verbose: int, tensorboard_log: str | Path | None) -> list[KVWriter]:
+    """What `verbose` and `tensorboard_log` mean in Stable-Baselines3: tables at the terminal; a folder NAME_1, NAME_2 for each `learn`."""
     formats: list[KVWriter] = [HumanOutputFormat(sys.stdout)] if verbose else []
     if tensorboard_log is not None:
-        formats.append(_tensorboard(Path(tensorboard_log), f"{id.partition('-v')[0]}_"))
+        formats.append(_tensorboard(Path(tensorboard_log), f"{name}_"))
     return formats
 
 

@@ -96,11 +96,13 @@ class WorldModel(Learner):
         callback: MaybeCallback = None,
         progress_bar: bool = False,
         reset_num_timesteps: bool = True,
+        log_interval: int = 1,
+        tb_log_name: str | None = None,
     ) -> Self:
         """All stages; the last one for `total_timesteps` episodes, as planned if None. As `Learner.learn` otherwise."""
         total = self.planned_timesteps if total_timesteps is None else total_timesteps
         self.ppo.set_logger(self.logger)
-        self.ppo.learn(total, callback, progress_bar, reset_num_timesteps)
+        self.ppo.learn(total, callback, progress_bar, reset_num_timesteps, log_interval, tb_log_name)
         self.num_timesteps = self.ppo.num_timesteps
         return self
 

@@ -67,7 +67,7 @@ def dimensions(space: Mapping[str, str], config: Any) -> list[Dimension]:
     """
     if not space:
         raise OptionError(
-            f"{type(config).__name__} states no values to try; name some, e.g. --tune learning_rate=1e-4..3e-3"
+            f"{type(config).__name__.removesuffix('Config').lower()} states no values to try; name some, e.g. --tune learning_rate=1e-4..3e-3"
         )
     names = [field.name for field in dataclasses.fields(config)]
     found = []

@@ -20,6 +20,7 @@ from pettingzoo import AECEnv, ParallelEnv
 from ludory.envs.engine.pool_worker import Row
 from ludory.envs.game import Game, GameFacts, Head
 from ludory.errors import OptionError, UnknownIdError
+from ludory.plugins.requirements import missing_dependency
 
 from .engine import ENGINE_OPTIONS, NO_LIMIT, AdaptedEnvironment, adapted_game
 from .gymnasium_game import MASK, NamedEnvironment, attribute, flat_mask
@@ -232,7 +233,8 @@ def _module(name: str) -> Any:
             return importlib.import_module(candidate)
         except ModuleNotFoundError as error:
             if error.name is None or not (candidate == error.name or candidate.startswith(error.name + ".")):
-                raise  # it exists, but needs a missing package
+                family = tuple(part for part in candidate.split(".") if part in FAMILIES)
+                raise missing_dependency(f"pettingzoo:{name}", error.name or "", "pettingzoo", family) from error
     known = [
         module.name
         for family in FAMILIES

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine
+from ludory.envs.pictures import html_pictures
 from ludory.envs.seats.policy_seats import checked_illegal, forfeit_rewards
 from ludory.errors import NotResetError, OptionError
 from ludory.frames.raster import Camera
@@ -149,6 +150,11 @@ class AgentsGame:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.game.name}: {', '.join(self.possible_agents)}>"
+
+    def _repr_html_(self) -> str:
+        if not self.agents:
+            return html_pictures(repr(self), self.game, None, [])
+        return html_pictures(repr(self), self.game, self.engine.state, [max(0, int(self.engine.to_move[0]))])
 
     def close(self) -> None:
         """Close the engine, which may own processes."""

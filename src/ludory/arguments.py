@@ -11,12 +11,12 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from contextvars import ContextVar
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TextIO, TypeVar, get_args, get_origin, get_type_hints
 
 from .config_file import read_config, write_config
 from .errors import LudoryError, OptionError
@@ -27,6 +27,9 @@ GAME_NAMES = ("--game", "--env")
 """Two names of one option, in every command."""
 LEARNER_OPTIONS = "learner_options"
 """Name, in a file of --config, of what is typed behind `--`."""
+ABOUT_CONFIG = """
+--config FILE reads options from a file (.yaml, .toml, .json); what is typed goes before it. --print-config prints such a file."""
+"""End of the help page of every command with options."""
 SWITCH: Any = Literal["True", "False", "None"]
 """Type of an option that is on, off, or left to the program: --x, --no-x, or --x with one of the words."""
 STORE_OPTIONS = ("--work", "--push-every")
@@ -96,11 +99,13 @@ class Option(NamedTuple):
     """`dataclasses.MISSING` if there is none."""
     metavar: str = ""
     """What the help has in place of a value, such as FILE or DIR; "" if the type says it."""
+    called: str = ""
+    """How the help calls a positional argument, if not by its field."""
 
     @property
     def shown(self) -> str:
         """How messages call it."""
-        return self.field.upper() if self.positional else self.names[0]
+        return (self.called or self.field.upper()) if self.positional else self.names[0]
 
     @property
     def is_flag(self) -> bool:
@@ -149,9 +154,22 @@ def options_of(kind: type[Any]) -> list[Option]:
                 None in extras,
                 default,
                 next((extra.metavar for extra in extras if getattr(extra, "metavar", None)), ""),
+                next((extra.metavar for extra in reversed(named) if extra.metavar), ""),
             )
         )
-    return found
+    return _with_game_names(found)
+
+
+def _with_game_names(options: list[Option]) -> list[Option]:
+    """The options, of which one that names a game answers to --game and to --env."""
+    taken = {name for option in options for name in option.names}
+    free = tuple(name for name in GAME_NAMES if name not in taken)
+    return [
+        option._replace(names=(*option.names, *free))
+        if option.names[:1] in (GAME_NAMES[:1], GAME_NAMES[1:])
+        else option
+        for option in options
+    ]
 
 
 def _unwrapped(hint: Any) -> tuple[Any, list[Any]]:
@@ -234,6 +252,8 @@ class Arguments(Generic[T]):
     """Words that are of no option of `kind`."""
     wants_help: bool = False
     prints_config: bool = False
+    takes_config: bool = True
+    """Reads --config; a command with an option of this name, or without tyro, does not."""
     store: dict[str, str] = field(default_factory=dict)
     """What was typed for `STORE_OPTIONS`."""
     behind: list[str] = field(default_factory=list)
@@ -360,7 +380,7 @@ def scan(
     if is_describing():
         raise Described(found.options)
     by_name = {name: option for option in found.options for name in option.names}
-    takes_config, k = options is None and "--config" not in by_name, 0
+    found.takes_config, k = options is None and "--config" not in by_name, 0
     loose: list[str] = []
     files: list[str] = []
     while k < len(argv):
@@ -369,18 +389,18 @@ def scan(
         k += 1
         if name in ("-h", "--help"):
             found.wants_help = True
-        elif takes_config and name == "--print-config":
+        elif found.takes_config and name == "--print-config":
             found.prints_config = True
-        elif takes_config and name in STORE_OPTIONS and name not in by_name:
+        elif found.takes_config and name in STORE_OPTIONS and name not in by_name:
             given, k = _following(argv, k, [value] if equals else None, None)
             if not given:
                 raise OptionError(f"{_short(prog)}: {name} needs a value; docs/scale.md, Storage by URL, tells which")
             found.store[name] = given[0]
-        elif (option := by_name.get(name)) is not None or (takes_config and name == "--config"):
+        elif (option := by_name.get(name)) is not None or (found.takes_config and name == "--config"):
             given, k = _following(argv, k, [value] if equals else None, option)
             if option is not None and option.kind is SWITCH and not given:
                 given = ["False" if name.startswith("--no-") else "True"]
-            if not given and not (option and (option.is_flag or option.many)):
+            if not given and not (option and (option.is_flag or (option.many and not option.repeated))):
                 raise OptionError(f"{_short(prog)}: {name} needs a value; `{prog} --help` tells which")
             if option is None:
                 files += given
@@ -394,7 +414,7 @@ def scan(
                 found.words[option.field] = [given]
         elif word.startswith("-") and word != "-" and not _NUMBER.match(word):
             if not partial:
-                raise OptionError(unknown_option(prog, name, [*found.options, *others], takes_config))
+                raise OptionError(unknown_option(prog, name, [*found.options, *others], found.takes_config))
             found.rest.append(argv[k - 1])
         elif partial and found.rest and not _free(found, loose):
             found.rest.append(argv[k - 1])
@@ -426,11 +446,17 @@ def _free(found: Arguments[Any], loose: list[str]) -> bool:
 
 def _place(found: Arguments[Any], loose: list[str]) -> None:
     """Give the words without an option to the positional arguments."""
+    named = [option for option in found.options if option.positional and option.field in found.words]
     for option in found.options:
         if option.positional and option.field not in found.words and loose:
             taken = loose[:] if option.many else loose[:1]
             del loose[: len(taken)]
             found.words[option.field] = [taken]
+    if loose and named:
+        twice = found.words[named[0].field][0][0]
+        raise OptionError(
+            f"{_short(found.prog)}: {named[0].shown} is named twice, {loose[0]!r} and {named[0].names[0]} {twice}; leave one out"
+        )
     if loose:
         raise OptionError(
             f"{_short(found.prog)}: unexpected {loose[0]!r}; `{found.prog} --help` shows what may be typed"
@@ -524,10 +550,48 @@ def show_help(
     kind: type[Any], prog: str, markers: Sequence[Any] = (), default: Any = None, description: str | None = None
 ) -> None:
     """Print the help page."""
-    try:
+    page = _Page(sys.stdout)
+    with suppress(SystemExit), redirect_stdout(page):
         _by_tyro(kind, ["--help"], prog, default, markers, description)
-    except SystemExit:
-        return
+    sys.stdout.write(_tidied(page.getvalue()))
+
+
+class _Page(StringIO):
+    """Holds a help page, with the colours and frames that the stream `shown_on` can show."""
+
+    def __init__(self, shown_on: TextIO) -> None:
+        super().__init__()
+        self._shown_on = shown_on
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return (self._shown_on.encoding or "").lower()
+
+    def isatty(self) -> bool:
+        return self._shown_on.isatty()
+
+
+def _tidied(page: str) -> str:
+    """A help page with --game before --env, STR|None for {None}|STR, and without defaults that are empty and double empty lines.
+
+    Replacements are as long as what they replace, so that the frame stays straight.
+    """
+    page = page.replace("--env ID, --game ID", "--game ID, --env ID")
+    page = re.sub(r"\(default:( *│?\n)│? *None\) *│?\n", r"         \1", page)
+    lines: list[str] = []
+    for line in page.splitlines():
+        shown = re.sub(r"\(default: (None|''|)\)", lambda found: " " * len(found[0]), line)
+        shown = re.sub(r".*\{None\}\|[A-Z]+", _with_none_last, shown)
+        is_empty = not shown.strip("│ ")
+        if not is_empty or (shown == line and lines and lines[-1].strip("│ ")):
+            lines.append(shown)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _with_none_last(start: re.Match[str]) -> str:
+    """The start of a line, up to its last metavar that may be None."""
+    shorter = re.sub(r"\{None\}\|([A-Z]+)", r"\1|None", start[0])
+    return shorter + " " * (len(start[0]) - len(shorter))
 
 
 def read_arguments(
@@ -555,6 +619,8 @@ def answer(
     """The dataclass of a command line that was scanned, after answering `--help` and `--print-config`; raises as `read_arguments`."""
     if found.wants_help:
         show_help(found.kind, found.prog, markers, default, description)
+        if found.options and found.takes_config:
+            print(ABOUT_CONFIG)
         raise SystemExit(0)
     chosen = found.build(default, markers)
     if found.prints_config:

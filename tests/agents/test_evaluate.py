@@ -222,10 +222,19 @@ def test_estimates_are_means_of_numbers_and_shares_of_words() -> None:
     assert estimates["return of seat 1"].mean == pytest.approx(result.mean[1])
 
 
+def test_summary_says_whose_return_a_row_is() -> None:
+    seated = evaluate(["random", "kuhn/cfr"], "KuhnPoker-v0", games=20)
+    assert "return of seat 1, kuhn/cfr  " in seated.summary()
+    turned = evaluate(["random", "kuhn/cfr"], "KuhnPoker-v0", games=20, rotate=True)
+    assert "return of agent 1, kuhn/cfr  " in turned.summary()
+    assert "return of agent 1, kuhn/cfr" in turned._repr_html_()
+
+
 def test_summary_shows_score_stacks_and_ends() -> None:
     text = evaluate("random", SMALL, games=50, seed=3).summary()
     assert text.splitlines()[0] == f"random, random: {SMALL}, 50 games, seed 3"
-    assert [line.split()[0] for line in text.splitlines()[1:4]] == ["return", "score", "stacks"]
+    assert text.splitlines()[1].split() == ["mean", "+-", "standard", "error", "[95", "%", "interval]"]
+    assert [line.split()[0] for line in text.splitlines()[2:5]] == ["return", "score", "stacks"]
     assert "end = bomb" in text
 
 

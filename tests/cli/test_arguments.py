@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -80,6 +81,18 @@ def test_game_and_env_are_one_option() -> None:
     assert read("a", "--env", "X").game == read("a", "--game", "X").game == "X"
 
 
+def test_benchmarks_take_both_names_of_a_game_too() -> None:
+    @dataclass(frozen=True)
+    class Measured:
+        """A benchmark."""
+
+        env: str = "Hanabi2P-v0"
+        """Id of a game."""
+
+    assert read_arguments(Measured, ["--game", "KuhnPoker-v0"], "ludory bench x").env == "KuhnPoker-v0"
+    assert read_arguments(Measured, ["--env", "KuhnPoker-v0"], "ludory bench x").env == "KuhnPoker-v0"
+
+
 def test_an_option_that_may_be_left_to_the_program_is_a_switch_too() -> None:
     assert [read("a", *words).fused for words in ([], ["--fused"], ["--no-fused"], ["--fused", "False"])] == [
         None,
@@ -147,6 +160,27 @@ def test_commands_print_a_configuration_that_they_take(words: str, tmp_path: Pat
     assert capsys.readouterr().out == first != ""
 
 
+@pytest.mark.parametrize("words", ["train bc", "spa sft", "texas42 bid", "play", "record", "sweep", "bench cores"])
+def test_a_help_page_reads_alike_everywhere(words: str, capsys: Capture) -> None:
+    with suppress(SystemExit):
+        main([*words.split(), "--help"])
+    page = capsys.readouterr().out
+    assert page.count("--config FILE reads options from a file") == 1
+    assert "--print-config" in page
+    assert "default: None" not in " ".join(page.replace("│", " ").split())
+    assert "{None}" not in page
+    assert "--env ID, --game ID" not in page
+    framed = [line for line in page.splitlines() if line.startswith("│")]
+    assert framed
+    assert {len(line) for line in framed if line.endswith("│")} == {len(framed[0])}
+
+
+def test_a_flag_that_is_on_can_be_read_both_ways(capsys: Capture) -> None:
+    with suppress(SystemExit):
+        main(["spa", "generate", "--help"])
+    assert "--dedup, --no-dedup" in capsys.readouterr().out
+
+
 def places() -> list[Any]:
     return [place for verb in commands.ids() for place in completion._places(verb)]
 
@@ -158,6 +192,8 @@ def test_every_command_has_options_to_complete() -> None:
     assert "ppo-v1" in words.words
     assert "Hanabi2P-v0" in words.values["--env"]
     assert words.values["--env"] == words.values["--game"]
+    assert {"--config", "--print-config"} <= set(words.words)
+    assert {"--game", "--env"} <= set(next(place for place in places() if place.path == ("watch",)).words)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

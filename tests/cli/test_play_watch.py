@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from ludory.cli import main
 from ludory.cli.common.options import seat_names
 from ludory.cli.games import play, watch
 from ludory.data.replay import frames, read_replay
@@ -201,3 +203,11 @@ def test_an_unwritable_file_is_named(tmp_path: Path) -> None:
 def test_the_seat_is_all_or_a_number() -> None:
     with pytest.raises(LudoryError, match="--seat first: must be all or the number of a seat"):
         watch.run([TINY, "random", "--seat", "first"])
+
+
+def test_analyse_names_the_command_that_tells_more(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["analyse", "TicTacToe-v0", "--moves", "0 8 1 7", "--rollouts", "100"]) == 0
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("TicTacToe-v0, seed 0: ")
+    words = shlex.split(last.removeprefix("More on one of them: "))
+    assert words == ["ludory", "analyse", "TicTacToe-v0", "--seed", "0", "--moves", "0 8 1 7", "--move", "3"]

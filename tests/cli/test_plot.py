@@ -71,3 +71,17 @@ def test_writes_a_picture_or_a_page(runs, name, start, capsys):
 def test_what_is_wrong_is_named(runs, arguments, message, capsys):
     assert main(["plot", str(runs), *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_runs_of_another_kind_are_left_out_and_named(runs, capsys):
+    (runs / "empty.csv").write_text("")
+    (runs / "cfr.csv").write_text("time/total_timesteps,exploitability\n1,2\n")
+    (runs / "untabled.ludory").write_bytes(b"")
+    assert main(["plot", *map(str, sorted(runs.iterdir())), "--out", str(runs / "c.svg")]) == 0
+    printed = capsys.readouterr()
+    assert "ppo: rollout/ep_rew_mean 7.000" in printed.out
+    left_out = printed.err.splitlines()
+    assert [line.partition(": no column")[0] for line in left_out] == [
+        f"ludory: left out: {runs / 'cfr.csv'}",
+        f"ludory: left out: {runs / 'empty.csv'}",
+    ]

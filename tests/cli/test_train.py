@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from ludory.algorithms.ppo import PPO
 from ludory.algorithms.tuned.settings import TrainingStage, TunedSettings
 from ludory.checkpoints.checkpoint import read_header
 from ludory.cli import main
+from ludory.cli.train.closing import print_closing
 
 SMALL = ["--num-envs", "16", "--n-steps", "8", "--batch-size", "64", "--hidden", "16"]
 TINY = ["train", "ppo", "--env", "HanabiTiny2P-v0", "--untuned"]
@@ -46,6 +48,18 @@ def test_a_run_is_not_resumed_with_other_options_or_another_game(tmp_path, capsy
     assert "trained with gamma=0.99, not 0.5" in capsys.readouterr().err
     assert main(["train", "ppo", "--env", "HanabiSmall2P-v0", *command[4:]]) == 2
     assert "was trained on HanabiTiny2P-v0" in capsys.readouterr().err
+
+
+def test_the_next_commands_can_be_pasted_into_a_shell(tmp_path, capsys):
+    model = ludory.make_algorithm("ppo", "TicTacToe-v0", num_envs=2, n_steps=2, batch_size=2)
+    print_closing(model, tmp_path / "my model.ludory", 4, 0, None)
+    first, *commands = capsys.readouterr().out.splitlines()
+    words = [shlex.split(command) for command in commands]
+    assert first == "next:"
+    assert [command[:2] for command in words] == [["ludory", "eval"], ["ludory", "watch"], ["ludory", "train"]]
+    assert words[0][2:4] == [str(tmp_path / "my model.ludory"), "mcts(simulations=100)"]
+    done = subprocess.run(["bash", "-n"], input="\n".join(commands), capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import ludory
 from ludory.cli import main
 from ludory.cli.common.guard import INPUT
 from ludory.errors import LudoryError
+from ludory.plugins import commands
 
 GAME = "HanabiTiny2P-v0"
 PPO = f"train ppo --env {GAME} --out m.ludory"
@@ -23,7 +24,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("evl random", "did you mean 'eval'"),
     ("--verson", "did you mean --version"),
     (f"eval random --gme {GAME}", "did you mean --game"),
-    (f"eval --game {GAME}", "AGENTS is missing; e.g. ludory eval"),
+    (f"eval --game {GAME}", "AGENT... is missing; e.g. ludory eval"),
     ("eval random", "--game is missing; e.g. ludory eval"),
     ("eval random --game HanabiTinny2P-v0", f"did you mean '{GAME}'"),
     (f"eval hanabi/igi --game {GAME}", "did you mean 'hanabi/iggi'"),
@@ -102,6 +103,50 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("bench troughput", "did you mean 'throughput'"),
     ("bench --seeds 1", "options come behind the name of a benchmark"),
     ("bench throughput --sections x", "did you mean --section"),
+    (
+        f"play {GAME} --game KuhnPoker-v0",
+        "GAME is named twice, 'HanabiTiny2P-v0' and --game KuhnPoker-v0; leave one out",
+    ),
+    (f"play {GAME} --with", "--with needs a value"),
+    (f"watch {GAME} random --move 3", "--move 3 chooses the picture of --svg: add --svg FILE"),
+    (f"watch {GAME} random --gif game.mov", "--gif game.mov: the name must end in .gif"),
+    (f"watch {GAME} random --speed 2", "--speed is for videos: add --gif FILE or --mp4 FILE"),
+    ("watch --row 3 missing", "--row and --json are for folders of recorded games"),
+    ("analyse", "GAME is missing; e.g. ludory analyse game.json"),
+    ("analyse missing.json", "record one with `ludory watch GAME AGENT --replay FILE`"),
+    (
+        "analyse TicTacToe-v0 --moves '0 0' --move 2",
+        "move 2 is 0: Tic-tac-toe, game 0, seat 1: action 0 (a1) is not legal",
+    ),
+    ("analyse TicTacToe-v0 --rollouts -1", "--rollouts -1: must be at least 0"),
+    ("serve --port 99999", "--port 99999: must be 0 to 65535"),
+    ("serve --runs missing", "--runs missing: there is no such folder; name one that exists"),
+    ("check data empty", "must be a file or folder with files called"),
+    ("check data", "PATH... is missing; e.g. ludory check data games"),
+    ("check rooms a", "must be two: ludory check rooms A B"),
+    ("convert missing --from sparta --out c", "missing, field 'file': got [Errno 2]"),
+    (f"sweep ppo --env {GAME} --trials 0", "--trials 0: must be at least 1"),
+    (f"sweep bc --env {GAME}", "bc states no values to try; name some, e.g. --tune"),
+    ("plot missing", "missing: no tables of metrics there; name models or tables"),
+    ("plot", "RUN... is missing; e.g. ludory plot"),
+    ("league status", "DIR is missing; e.g. ludory league status runs/league"),
+    ("flywheel status missing", "`ludory flywheel run --out missing ...` begins one"),
+    ("storage push missing file:///tmp/store", "missing: no such file or folder; name one that a job of Ludory wrote"),
+    ("storage push empty nope://x", "unknown scheme 'nope'; must be file://, s3://, gs://"),
+    ("storage push empty", "URL is missing; e.g. ludory storage push"),
+    ("storage fetch", "must be one of push, pull"),
+    ("cluster up", "must be one of status; did you mean 'status'?"),
+    ("cluster status --adress x", "did you mean --address"),
+    ("hanabi import-gru", "FILE is missing; e.g. ludory hanabi import-gru"),
+    ("hanabi export-gru missing.ludory", "no such file; train one with `ludory train`"),
+    ("hanabi imprt-gru", "did you mean 'import-gru'"),
+    ("pokemon convert missing", "--out is missing; e.g. ludory pokemon convert"),
+    ("pokemon stats", "PATH... is missing; e.g. ludory pokemon stats"),
+    ("pokemon instal", "did you mean 'install'"),
+    ("spa generate", "--model is missing; e.g. ludory spa generate"),
+    ("spa config show nope", "--config nope: no such file; or one of ragen/_2_sokoban"),
+    ("spa --model x", "options come behind the name of a job"),
+    ("sokoban bank --rooms none", "--rooms none: must be a whole number"),
     ("doctor now", "unexpected 'now'"),
     ("completion tcsh", "must be bash, zsh or fish"),
 )
@@ -112,10 +157,12 @@ def clumsy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with files that are not what they should be."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "damaged.ludory").write_bytes(bytes(100))
+    (tmp_path / "kept.ludory").write_bytes(bytes(100))
     (tmp_path / "misspelt.yaml").write_text("gmaes: 3\n")
     (tmp_path / "list.yaml").write_text("- games\n")
     (tmp_path / "text.txt").write_text("games: 3\n")
     (tmp_path / "broken.json").write_text("{")
+    (tmp_path / "empty").mkdir()
     return tmp_path
 
 
@@ -130,6 +177,10 @@ def test_a_wrong_command_is_one_line_and_writes_nothing(
     assert printed.err.count("\n") == 1
     assert printed.out.count("\n") <= typed.startswith("train")  # which says who plays before it makes the network
     assert sorted(clumsy.rglob("*")) == before
+
+
+def test_every_command_is_among_them() -> None:
+    assert {typed.split()[0] for typed, _ in COMMANDS} >= set(commands.ids())
 
 
 def started() -> Any:
@@ -155,6 +206,10 @@ CALLS: tuple[tuple[Callable[[], Any], str], ...] = (
     (lambda: ludory.load("missing.ludory"), "train one with `ludory train`"),
     (lambda: ludory.load("damaged.ludory"), "not a checkpoint of Ludory, or damaged"),
     (lambda: ludory.load(3), "must be the path of a checkpoint"),  # type: ignore[arg-type]
+    (lambda: ludory.load("kept"), "kept: no such file; did you mean kept.ludory?"),
+    (lambda: ludory.exploitability("random", GAME), "choose KuhnPoker-v0 or LeducPoker-v0"),
+    (lambda: ludory.best_response("random", "KuhnPoker-v0", seat=2), "seat=2: KuhnPoker-v0 has the seats 0 to 1"),
+    (lambda: ludory.train("ppo", 3), "must be the id of a game"),  # type: ignore[arg-type]
     (lambda: gym.make(GAME, seats=9), "must be 'all' or a seat 0..1"),
     (lambda: gym.make(GAME, illegal="ignore"), "must be 'lose'"),
     (lambda: gym.make(GAME, render_mode="x"), "render_mode='x'"),
@@ -172,6 +227,7 @@ CALLS: tuple[tuple[Callable[[], Any], str], ...] = (
     (lambda: ppo(n_epoch=2), "did you mean 'n_epochs'"),
     (lambda: ppo(policy=3), "must be the name of a network, such as 'mlp'"),
     (lambda: ppo().learn("long"), "must be a number of decisions"),
+    (lambda: ppo().learn(8, log_interval=0), "log_interval=0: must be an integer of at least 1"),
     (lambda: ppo().predict(np.zeros(3)), "must be (91,) or (m, 91)"),
 )
 

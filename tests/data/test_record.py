@@ -310,16 +310,35 @@ def test_a_shard_that_is_written_leaves_no_memory_behind() -> None:
 COMMAND = ["record", "random", "--game", TINY, "--seed", "3", "--games", "60", "--shard-games", "5"]
 
 
-def test_the_command_says_on_its_last_line_where_the_games_are(tmp_path: Path, capsys: Any) -> None:
+def test_the_command_says_where_the_games_are_and_what_to_type_next(tmp_path: Path, capsys: Any) -> None:
     assert main([*COMMAND, "--out", str(tmp_path)]) == 0
-    said = capsys.readouterr().out.splitlines()[-1]
+    said, *hint = capsys.readouterr().out.splitlines()
+    assert hint == ["next:", f"  ludory watch {tmp_path} --row 0", f"  ludory train bc --data {tmp_path}"]
     assert said.startswith(f"60 games of {TINY} in {tmp_path}")
     assert "part-00000.parquet to part-" in said
 
 
+def test_a_recording_is_summed_up_and_checked(tmp_path: Path, capsys: Any) -> None:
+    folder = tmp_path / "games"
+    main([*COMMAND, "--out", str(folder)])
+    capsys.readouterr()
+    assert main(["check", "data", str(folder)]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{folder}: 60 games of {TINY}, ")
+    mean = ludory.evaluate("random", TINY, games=60, seed=3).mean
+    assert second.startswith(f"  mean return by seat, from its first decision on: random {mean:.3f}, random ")
+    assert main(["check", "data", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[str(folder)]["games"] == 60
+    assert main(["check", "data", str(folder), str(tmp_path)]) == 2
+    assert "is not a folder of `ludory record`" in capsys.readouterr().err
+    (folder / "part-00003.parquet").write_bytes(b"PAR1")
+    assert main(["check", "data", str(folder)]) == 2
+    assert "part-00003.parquet" in capsys.readouterr().err
+
+
 def test_one_file_is_named_once(tmp_path: Path, capsys: Any) -> None:
     assert main([*COMMAND, "--out", str(tmp_path), "--shard-games", "60"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].endswith("part-00000.parquet)")
+    assert capsys.readouterr().out.splitlines()[0].endswith("part-00000.parquet)")
     assert TrajectoryDataset(tmp_path).num_games == 60
 
 

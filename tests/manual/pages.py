@@ -68,3 +68,19 @@ def commands(page: Path) -> Iterator[str]:
             command = line.partition(" #")[0].strip()
             if command.startswith("ludory "):
                 yield command
+
+
+def inline_commands(page: Path) -> Iterator[str]:
+    """The `ludory` commands within the sentences of a page."""
+    prose = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    yield from re.findall(r"`(ludory [a-z][^`\n]*)`", prose)
+
+
+def bare_fences(page: Path) -> Iterator[int]:
+    """Numbers of the lines that begin a block without saying in which language it is."""
+    inside = False
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        if line.startswith("```"):
+            if not inside and line == "```":
+                yield number
+            inside = not inside

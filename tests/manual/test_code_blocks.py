@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from manual.pages import PAGES, blocks, commands, name_of, script
+from manual.pages import PAGES, bare_fences, blocks, commands, inline_commands, name_of, script
 
 from ludory.cli import main
 
@@ -23,6 +23,7 @@ ELSEWHERE = "docs/games/pokemon.md"
 """Run by tests/pokemon/test_manual.py, with the file that it reads and, where it plays, the simulator."""
 WITH_PYTHON = [page for page in PAGES if any(blocks(page, "python")) and name_of(page) != ELSEWHERE]
 WITH_COMMANDS = [page for page in PAGES if any(commands(page))]
+WITH_INLINE_COMMANDS = [page for page in PAGES if any(inline_commands(page))]
 
 
 def _missing(page: Path) -> list[str]:
@@ -41,7 +42,21 @@ def test_python_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     runpy.run_path(str(file), run_name="__main__")
 
 
-SUBCOMMANDS = ("bench", "flywheel", "hanabi", "league", "new", "pokemon", "sokoban", "spa", "sweep", "texas42", "train")
+SUBCOMMANDS = (
+    "bench",
+    "cluster",
+    "flywheel",
+    "hanabi",
+    "league",
+    "new",
+    "pokemon",
+    "sokoban",
+    "spa",
+    "storage",
+    "sweep",
+    "texas42",
+    "train",
+)
 """Commands whose first argument has options of its own."""
 
 
@@ -56,9 +71,30 @@ def _help(*words: str) -> str:
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=name_of)
 def test_commands_and_their_options_exist(page: Path) -> None:
     for command in commands(page):
-        _, verb, *rest = shlex.split(command)
-        words = [verb, rest[0]] if verb in SUBCOMMANDS and rest and not rest[0].startswith("-") else [verb]
-        known = _help(*words)
-        assert known, f"`{command}`: ludory {' '.join(words)} --help prints nothing"
-        for option in (word.partition("=")[0] for word in rest if word.startswith("--") and word != "--"):
-            assert re.search(rf"{re.escape(option)}(?![\w-])", known), f"`{command}`: no option {option}"
+        _check(command)
+
+
+@pytest.mark.parametrize("page", WITH_INLINE_COMMANDS, ids=name_of)
+def test_commands_in_sentences_exist(page: Path) -> None:
+    for command in inline_commands(page):
+        _check(command)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_block_says_its_language(page: Path) -> None:
+    assert list(bare_fences(page)) == []
+
+
+def _check(command: str) -> None:
+    """Check the verb, the job and the options of a command; words in capitals stand for others."""
+    _, verb, *rest = shlex.split(command)
+    words, rest = [verb], rest[: rest.index("--")] if "--" in rest else rest
+    for word in rest:
+        has_jobs = verb in SUBCOMMANDS if len(words) == 1 else "<job>" in _help(*words)
+        if not has_jobs or not re.fullmatch(r"[a-z][\w-]*", word):
+            break
+        words.append(word)
+    known = _help(*words)
+    assert known, f"`{command}`: its --help prints nothing"
+    for option in (word.partition("=")[0].rstrip(",") for word in rest if re.match("--[a-z]", word)):
+        assert re.search(rf"{re.escape(option)}(?![\w-])", known), f"`{command}`: no option {option}"

@@ -130,7 +130,7 @@ def test_an_agent_that_can_not_be_made_says_why(spec: str, error: type[Exception
 def test_a_checkpoint_of_another_game_is_refused_and_of_the_same_one_plays(tmp_path: Path) -> None:
     file = str(tmp_path / "model.ludory")
     ludory.make_algorithm("ppo", env="HanabiTiny2P-v0", num_envs=1, hidden=(4,)).save(file)
-    with pytest.raises(CheckpointError, match=r"trained on HanabiTiny2P-v0, where .* cannot play HanabiSmall2P-v0"):
+    with pytest.raises(CheckpointError, match=r"trained on HanabiTiny2P-v0 .* cannot play HanabiSmall2P-v0"):
         ludory.make_agent(file, game="HanabiSmall2P-v0")
     assert ludory.evaluate([file, f"{file}(deterministic=False)"], game="HanabiTiny2P-v0", games=2).returns.shape == (
         2,

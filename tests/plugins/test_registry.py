@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ludory.errors import PluginError, UnknownIdError
-from ludory.plugins import Entry, Registry, builtin
+from ludory.plugins import Entry, Registry, builtin, requirements
 from ludory.plugins.discovery import discover
 
 AGENTS = "ludory.agents"
@@ -183,3 +183,11 @@ def test_ludory_s_own_missing_dependencies_name_its_extras() -> None:
 
     assert 'pip install "ludory[cuda]"' in str(missing_dependency("device='cuda'", "numba_cuda"))
     assert 'pip install "ludory"' in str(missing_dependency("agent 'net'", "torch.nn"))
+
+
+def test_an_extra_that_is_asked_for_comes_before_a_smaller_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs = ['pygame; extra == "small"', 'pygame; extra == "classic"', 'chess; extra == "classic"']
+    monkeypatch.setattr("ludory.plugins.requirements.metadata.requires", lambda name: needs)
+    monkeypatch.setitem(requirements._OTHER_NAMES, "pygame", "pygame")
+    assert requirements.install_command("zoo", "pygame") == 'pip install "zoo[small]"'
+    assert requirements.install_command("zoo", "pygame", ("classic",)) == 'pip install "zoo[classic]"'

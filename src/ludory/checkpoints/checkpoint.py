@@ -78,7 +78,9 @@ def _open(file: str | Path, with_tensors: bool) -> Checkpoint:
             header = parse_header(file, (archive.metadata() or {}).get(KEY))
             tensors = {name: archive.get_tensor(name) for name in archive.keys()} if with_tensors else {}  # noqa: SIM118
     except FileNotFoundError as error:
-        raise CheckpointError(f"{file}: no such file; train one with `ludory train`") from error
+        named = f"{file}.ludory"
+        hint = f"did you mean {named}?" if Path(named).exists() else "train one with `ludory train`"
+        raise CheckpointError(f"{file}: no such file; {hint}") from error
     except (SafetensorError, OSError) as error:
         raise CheckpointError(
             f"{file}: not a checkpoint of Ludory, or damaged ({error}); nothing was loaded"

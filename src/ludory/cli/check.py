@@ -20,7 +20,7 @@ class _Options(GameOptions):
     """
 
     game: Positional[str]
-    """Id of a game; `ludory list games` shows all."""
+    """Id of a game, or --game ID; `ludory list games` shows all."""
     games: Maybe[int] = None
     """Games to play for each property."""
     seed: Maybe[int] = None

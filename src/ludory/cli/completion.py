@@ -91,10 +91,12 @@ def _below(run: Callable[[list[str]], int], path: tuple[str, ...], argv: list[st
     values: dict[str, list[str]] = {}
     for option in found.options:
         if option.positional:
-            words += _values(option)
+            words += [*_values(option), *option.names]
         else:
             words += option.names
             values |= {name: _values(option) for name in option.names if _values(option)}
+    if found.options and "--config" not in words:
+        words += ["--config", "--print-config"]
     yield Completions((*path, *argv), [*words, "--help"], values)
     for job in () if path[0] in JOBS_ONLY else found.jobs:
         yield from _below(run, path, [*argv, job])

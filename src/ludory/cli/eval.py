@@ -107,7 +107,7 @@ def _leads(found: EvaluationResult | CrossPlay) -> list[str]:
 
 def _player(found: EvaluationResult, name: str) -> str:
     """The agent that a row of the table is about; all of them where it is about the game."""
-    match = re.fullmatch(r"return of seat (\d+)", name)
+    match = re.fullmatch(r"return of (?:seat|agent) (\d+)", name)
     agents = [found.agents[int(match[1])]] if match else list(dict.fromkeys(found.agents))
     return visible(" + ".join(agents))
 
@@ -121,7 +121,8 @@ def _table(found: EvaluationResult | CrossPlay) -> Table:
     if isinstance(found, CrossPlay):
         table = Table(
             title=f"{found.game}: mean return of the row's agent; {games}, the same for each pair",
-            caption="mean ± standard error, and below it the 95 % interval of the mean",
+            caption="mean ± standard error, and below it the 95 % interval of the mean; the row's agent sits in seat 0, "
+            "with more than two seats in each of them for a part of the games",
         )
         for name in ("agent", *(f"with {name}" for name in found.agents)):
             table.add_column(visible(name), overflow="fold")

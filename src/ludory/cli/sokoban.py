@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from tyro.conf import Positional, arg
 
 from .common.files import check_ending, check_new
-from .common.options import Count, EnvId, File, GameOptions, Maybe, parse_options
+from .common.options import Count, EnvId, File, Flag, GameOptions, Maybe, parse_options
 from .common.parser import parse, run_job
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class _BankOptions(GameOptions):
     """Seed of the first room; the others follow it."""
     split: Maybe[str] = None
     """Only rooms of this split: train, valid or test."""
-    distinct: bool = False
+    distinct: Flag = False
     """Leave out rooms that were drawn before; the file then has fewer."""
     levels: Maybe[File] = None
     """Read this level file, or folder of level files, in place of drawing."""

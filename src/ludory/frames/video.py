@@ -48,7 +48,7 @@ def check_video(file: str | Path, fps: float) -> None:
         raise OptionError(f"{file}: the name of a video must end in {' or '.join(ENDINGS)}")
     most = FASTEST_GIF if ending == ".gif" else FASTEST_MP4
     if not 0 < fps <= most:
-        raise OptionError(f"{fps:g} frames per second: must be above 0 and at most {most} in a {ending} file")
+        raise OptionError(f"speed {fps:g}, in frames per second: must be above 0 and at most {most} in a {ending} file")
     try:
         if ending == ".gif":
             import PIL  # noqa: F401

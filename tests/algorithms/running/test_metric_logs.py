@@ -7,6 +7,8 @@ import csv
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from ludory.agents.evaluation.record import record
+from ludory.algorithms import make_algorithm
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.running.metric_logs import CSVLog, check_logs
 from ludory.algorithms.running.train_to_file import train_to_file
@@ -41,6 +43,25 @@ def test_options_of_stable_baselines3(tmp_path, capsys):
     small(verbose=1, tensorboard_log=tmp_path).learn(64).learn(64)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ppo_1", "ppo_2"]
     assert "total_timesteps" in capsys.readouterr().out
+
+
+def test_learn_takes_the_other_arguments_of_stable_baselines3(tmp_path, capsys):
+    small(verbose=1, tensorboard_log=tmp_path).learn(64 * 6, log_interval=3, tb_log_name="mine")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine_1"]
+    events = EventAccumulator(str(tmp_path / "mine_1")).Reload()
+    assert [event.step for event in events.Scalars("train/value_loss")] == [192, 384]
+    assert capsys.readouterr().out.count("total_timesteps") == 2
+    with pytest.raises(OptionError, match="log_interval=0: must be an integer of at least 1"):
+        small().learn(64, log_interval=0)
+
+
+def test_learners_from_data_log_to_tensorboard_too(tmp_path):
+    folder = tmp_path / "games"
+    record("random", "HanabiTiny2P-v0", 20, folder)
+    model = make_algorithm("bc", "HanabiTiny2P-v0", dataset=str(folder), num_epochs=2, tensorboard_log=tmp_path / "tb")
+    model.learn()
+    events = EventAccumulator(str(tmp_path / "tb" / "bc_1")).Reload()
+    assert len(events.Scalars("train/loss")) == 2
 
 
 def test_unknown_and_missing_logs_are_named(monkeypatch):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from tyro.conf import Positional, UseAppendAction, arg
+from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg
 
 from ludory.arguments import read_arguments, whole_number
 from ludory.errors import OptionError
@@ -46,7 +46,8 @@ def seconds(text: str) -> float:
 T = TypeVar("T")
 Maybe = Annotated[T | None, arg(help_behavior_hint="")]
 """May be left out; the help does not show its default."""
-Flag = Annotated[bool, arg(help_behavior_hint="")]
+Flag = Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")]
+"""Off unless it is typed; a plain `bool` can be typed both ways, as --x and --no-x."""
 Count = Annotated[int, typed(count, "N")]
 Seconds = Annotated[float, typed(seconds, "SECONDS")]
 File = Annotated[Path, typed(Path, "FILE")]

@@ -44,7 +44,7 @@ def parse_known(options: type[T], argv: Sequence[str], command: str) -> tuple[T,
 def _config() -> tuple[Any, ...]:
     from tyro import conf
 
-    return conf.FlagCreatePairsOff, conf.DisallowNone, conf.PositionalMetavarFromFieldName, conf.HelptextFromCommentsOff
+    return conf.DisallowNone, conf.PositionalMetavarFromFieldName, conf.HelptextFromCommentsOff
 
 
 def typed(read: Callable[[str], Any], metavar: str) -> Any:

@@ -1,10 +1,11 @@
-"""`ludory check data`: what the files of older bots contain, and what is wrong with them."""
+"""`ludory check data`: what recordings and the files of older bots contain, and what is wrong with them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
@@ -16,6 +17,7 @@ from ludory.errors import OptionError
 from ludory.visible import visible
 
 if TYPE_CHECKING:
+    from ludory.data.dataset import TrajectoryDataset
     from ludory.data.formats.last_man_standing import SequenceSet
 
 MOST_LISTED = 20
@@ -61,11 +63,11 @@ class SequenceOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class _Options(SequenceOptions):
-    """Sum up recorder files (*.jsonl.gz), feedback streams (feedback_stream.jsonl) and manifests (manifest.jsonl).
+    """Sum up folders of `ludory record`, recorder files (*.jsonl.gz), feedback streams (feedback_stream.jsonl) and manifests (manifest.jsonl).
 
-    Trajectory files of Pokémon battles are summed up as by `ludory pokemon stats`; labels from which nothing can be learned are a fault.
+    Of a recording every row is checked: legal actions, finite numbers, whole games. Trajectory files of Pokémon battles are summed up as by `ludory pokemon stats`; labels from which nothing can be learned are a fault.
 
-    Example: ludory check data duels/recorder --json
+    Example: ludory check data games
     """
 
     paths: Annotated[tuple[str, ...], Positional, arg(metavar="PATH...", help_behavior_hint="")]
@@ -81,6 +83,8 @@ def run(argv: list[str]) -> int:
     chosen = parse(_Options, argv, "check data")
     if all(map(is_trajectory_file, chosen.paths)):
         return check_trajectories(chosen.paths, chosen.json)
+    if any(map(_is_recording, chosen.paths)):
+        return _check_recordings(chosen)
 
     from ludory.data.formats.last_man_standing.summary import summary_of
 
@@ -91,6 +95,55 @@ def run(argv: list[str]) -> int:
     else:
         print("\n".join(map(visible, [*_lines(summary), *(f"left out: {flaw}" for flaw in data.flaws)])))
     return 1 if data.flaws else 0
+
+
+def _is_recording(path: str) -> bool:
+    from ludory.data.shards import MANIFEST
+
+    return (Path(path) / MANIFEST).is_file()
+
+
+def _check_recordings(chosen: _Options) -> int:
+    """Check folders of `ludory record` or `ludory convert`; exit code 1 if games were left out."""
+    from ludory.data.dataset import TrajectoryDataset
+
+    if other := next((path for path in chosen.paths if not _is_recording(path)), None):
+        raise OptionError(f"{other}: is not a folder of `ludory record`, as others are; check it alone")
+    found = {path: TrajectoryDataset(path, skip_bad=chosen.skip_bad) for path in chosen.paths}
+    summaries = {path: _recording_summary(dataset) for path, dataset in found.items()}
+    if chosen.json:
+        print(json.dumps(summaries, indent=2))
+    else:
+        for path, one in summaries.items():
+            print(
+                visible(f"{path}: {one['games']:,} games of {one['game']}, {one['decisions']:,} decisions, all sound")
+            )
+            played = ", ".join(
+                f"{agent} {mean:.3f}"
+                for agent, mean in zip(one["agents"], one["returns_from_first_decision"], strict=True)
+            )
+            print(visible(f"  mean return by seat, from its first decision on: {played}"))
+            for problem in one["left_out"][:MOST_LISTED]:
+                print(visible(f"  left out: {problem}"))
+    return 1 if any(one["left_out"] for one in summaries.values()) else 0
+
+
+def _recording_summary(dataset: TrajectoryDataset) -> dict[str, Any]:
+    header = dataset.header
+    rewards = [0.0] * header.players
+    for batch in dataset.batches(65_536):
+        for seat in range(header.players):
+            rewards[seat] += float(batch.rewards[batch.seats == seat].sum())
+    return {
+        "game": header.game,
+        "options": dict(header.options),
+        "seed": header.seed,
+        "agents": list(header.agents) or [f"seat {seat}" for seat in range(header.players)],
+        "games": dataset.num_games,
+        "decisions": len(dataset),
+        "returns_from_first_decision": [total / dataset.num_games for total in rewards],
+        "left_out": [str(problem) for problem in dataset.skipped],
+    }
 
 
 def _lines(summary: dict[str, Any]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -90,6 +91,8 @@ def run(argv: list[str]) -> int:
 
         written = write_recorder(chosen.out, Path(chosen.out) / RECORDER)
         print(f"{len(written):,} recorder files in {Path(chosen.out) / RECORDER}")
+    folder = shlex.quote(str(chosen.out))
+    print(f"next:\n  ludory watch {folder} --row 0\n  ludory train bc --data {folder}")
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -143,11 +144,13 @@ def _show_game(chosen: _Options, replay: Replay) -> None:
     if chosen.json:
         print(json.dumps(game_report(replay.game, rollouts, judged), indent=2))
         return
-    print(visible(repr(replay)))
+    print(visible(f"{replay.game}, seed {replay.seed}: {', '.join(replay.agents)}"))
     print(
         f"{len(judged)} decisions judged. {'The moves that cost most:' if worst else 'No move was surely a mistake.'}"
     )
     for one in worst:
         print(visible(f"  after {one.number:3} moves  {one.told()}; best was {one.best}"))
     if worst:
-        print(f"More on one of them: --move {worst[0].number}")
+        moves = f" --seed {replay.seed} --moves {shlex.quote(chosen.moves)}" if chosen.moves else ""
+        game = "".join(f" --option {shlex.quote(one)}" for one in chosen.option)
+        print(f"More on one of them: ludory analyse {shlex.quote(chosen.game)}{game}{moves} --move {worst[0].number}")

@@ -26,7 +26,7 @@ class _Options(GameOptions):
     """
 
     game: Positional[str] = "Hanabi2P-v0"
-    """Id of a game; `ludory list games` shows all."""
+    """Id of a game, or --game ID; `ludory list games` shows all."""
     partners: Annotated[tuple[tuple[str, ...], ...], UseAppendAction, arg(name="with", metavar="AGENT...")] = ()
     """Who takes the other seats: one agent for all of them, or one for each in the order of seats.
     Default: a bot of the game, such as hanabi/iggi; random where there is none."""

@@ -47,13 +47,13 @@ def _seat(text: str) -> int | None:
 class _Options(GameOptions):
     """Watch agents play a game, or a recorded one.
 
-    The games of a folder of `ludory record`, and logs of Pokémon battles, are listed, with --row one of them is shown.
+    The games of a folder of `ludory record` and logs of Pokémon battles are listed; --row N shows one of them.
 
     Example: ludory watch Hanabi2P-v0 hanabi/iggi --html game.html
     """
 
     game: Positional[str]
-    """Id of a game, a replay file (.json), a folder of recorded games, or a file or folder with logs of Pokémon battles."""
+    """Id of a game, or --game ID; a replay file (.json), a folder of recorded games, or a file or folder with logs of Pokémon battles."""
     agents: Annotated[tuple[str, ...], Positional, arg(metavar="AGENT...", help_behavior_hint="")] = ()
     """One agent for all seats, or one for each seat; none for a replay."""
     seed: Maybe[int] = None
@@ -205,6 +205,8 @@ def _check(chosen: _Options, game: Game) -> None:
         check_ending(f"--{name}", file, f".{name}")
         if file is not None:
             check_replay_video(file, game, chosen.speed, chosen.width)
+    if chosen.move is not None and not chosen.svg:
+        raise OptionError(f"--move {chosen.move} chooses the picture of --svg: add --svg FILE")
     for option, value in (("--speed", chosen.speed), ("--width", chosen.width)):
         if value is not None and not (chosen.gif or chosen.mp4):
             raise OptionError(f"{option} is for videos: add --gif FILE or --mp4 FILE")

@@ -53,7 +53,7 @@ def run(argv: list[str]) -> int:
     print("  python -m pytest                         # run the test; it passes as it stands")
     print(f"  pip install --no-deps --editable .       # from now on `ludory list {chosen.kind}s` shows it")
     if chosen.kind == "game":
-        print(f"  ludory check {id}                        # prove that it keeps the contract, again after each change")
+        print(f"  {f'ludory check {id}':39}# prove that it keeps the contract, again after each change")
     return 0
 
 

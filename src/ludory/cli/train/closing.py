@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SEED = 1_000_003
 """Seed of the games that are scored, unlike those of trainings."""
+FEW = 20
+"""Most games that are scored where the rules run elsewhere: thousands of them could take hours."""
 
 
 def print_closing(model: Any, file: Path, done: int, games: int, tuned: TunedSettings | None) -> None:
@@ -22,7 +24,9 @@ def print_closing(model: Any, file: Path, done: int, games: int, tuned: TunedSet
     if game.recorded is not None or not game.id or not callable(getattr(model, "as_agent", None)):
         return
     baseline = tuned.baseline if tuned else baseline_of(game)
-    if games and game.kernels is not None:  # games whose rules run elsewhere may take minutes
+    if game.kernels is None:
+        games = min(games, FEW)
+    if games:
         from ludory.agents.evaluation.beside import score_beside_baseline
 
         found = score_beside_baseline(model.as_agent(), baseline, game, games, SEED)
@@ -37,10 +41,11 @@ def print_closing(model: Any, file: Path, done: int, games: int, tuned: TunedSet
     own_view = game.kernels is not None and not game.facts.privileged_observation
     needed = {name: value for name, value in game.options.items() if name != "observation" or not own_view}
     options, every = (
-        "".join(f" --option {name}={value}" for name, value in some.items()) for some in (needed, game.options)
+        "".join(f" --option {shlex.quote(f'{name}={value}')}" for name, value in some.items())
+        for some in (needed, game.options)
     )
     name, id = shlex.quote(visible(str(file))), shlex.quote(game.id)
-    opponent = "" if game.facts.players == 1 else f" {baseline}"
+    opponent = "" if game.facts.players == 1 else f" {shlex.quote(baseline)}"
     print(
         "next:\n"
         f"  ludory eval {name}{opponent} --game {id}{options} --games 2000\n"

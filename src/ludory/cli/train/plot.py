@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import arg
 
+from ludory.cli.common.guard import say
 from ludory.cli.common.options import File, Flag, Paths
 from ludory.cli.common.parser import parse
-from ludory.errors import OptionError
+from ludory.errors import DataError, OptionError
 
 if TYPE_CHECKING:
+    from ludory.algorithms.running.learning_curves import TrainingCurve
     from ludory.charts.curves import Series
 
 MOST = 6
@@ -52,10 +54,9 @@ def run(argv: list[str]) -> int:
         raise OptionError(f"--out {chosen.out}: must end in one of {', '.join(KINDS)}")
     if chosen.smooth < 1:
         raise OptionError(f"--smooth {chosen.smooth}: must be at least 1")
-    from ludory.algorithms.running.learning_curves import by_name, curve, curves_json, found_tables, read_run
+    from ludory.algorithms.running.learning_curves import by_name, curve, curves_json
 
-    runs = [read_run(name, tables, chosen.metric) for name, tables in found_tables(chosen.runs).items()]
-    groups = by_name(runs)
+    groups = by_name(_read(chosen))
     curves = [curve(name, group, chosen.smooth) for name, group in groups.items()]
     if chosen.json:
         print(json.dumps(curves_json(chosen.metric, chosen.smooth, curves, [len(group) for group in groups.values()])))
@@ -70,6 +71,23 @@ def run(argv: list[str]) -> int:
         )
     print(f"curves in {chosen.out}")
     return 0
+
+
+def _read(chosen: _Options) -> list[TrainingCurve]:
+    """All runs that have the metric; the others are named on stderr, as in `runs/*` not all runs are alike."""
+    from ludory.algorithms.running.learning_curves import found_tables, read_run
+
+    runs, flaws = [], list[DataError]()
+    for name, tables in found_tables(chosen.runs).items():
+        try:
+            runs.append(read_run(name, tables, chosen.metric))
+        except DataError as error:
+            flaws.append(error)
+    if not runs:
+        raise flaws[0]
+    for flaw in flaws:
+        say(f"left out: {flaw}")
+    return runs
 
 
 def _write(chosen: _Options, curves: Sequence[Series], sizes: Sequence[int]) -> None:

@@ -66,6 +66,9 @@ def run(argv: list[str]) -> int:
         return algorithm_help(_Options, "sweep", next((word for word in wanted if not word.startswith("-")), None))
     chosen, found = parse_known(_Options, argv, "sweep")
     check_ending("--write", chosen.write, ".json")
+    for name in ("trials", "timesteps", "reports", "games", "processes"):
+        if getattr(chosen, name) < 1:
+            raise OptionError(f"--{name} {getattr(chosen, name)}: must be at least 1")
     setting = _setting(chosen, found.rest)
     if found.prints_config:
         print_config("ludory sweep", found.values(chosen) | dict(setting.fixed))

@@ -75,7 +75,7 @@ class _Options(GameOptions):
     verbose: Flag = False
     """Print a table of metrics after every iteration."""
     eval_games: int = 200
-    """Games that the trained agent plays at the end for its score; 0: none."""
+    """Games that the trained agent plays at the end for its score, at most 20 where the rules run elsewhere; 0: none."""
     save_every: Annotated[float, arg(metavar="SECONDS")] = 60.0
     """Time between checkpoints."""
     ray: Annotated[Maybe[int], arg(metavar="N")] = None

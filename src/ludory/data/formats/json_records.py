@@ -46,10 +46,12 @@ class Problems:
         Raises:
             LogFormatError: there are problems.
         """
+        if len(self.texts) == 1:
+            raise LogFormatError(self.texts[0])
         if self.texts:
             shown = "\n  ".join(self.texts[:MOST_PROBLEMS])
             more = f"\n  and {len(self.texts) - MOST_PROBLEMS} more" if len(self.texts) > MOST_PROBLEMS else ""
-            raise LogFormatError(f"{len(self.texts)} problem{'s' * (len(self.texts) > 1)} in the log:\n  {shown}{more}")
+            raise LogFormatError(f"{len(self.texts)} problems in the log:\n  {shown}{more}")
 
 
 def json_records(file: str | Path, problems: Problems) -> Iterator[Record]:
