@@ -417,6 +417,11 @@ class Game:
     """
     conventions: Mapping[str, str] = field(default_factory=dict)
     """What the numbers of observations and actions mean beyond their shapes, by name; see `check_conventions`. Checkpoints keep it."""
+    engine_conventions: Callable[[Mapping[str, Any]], Mapping[str, str]] | None = None
+    """`engine_conventions(engine_options)`: conventions that depend on the engine, such as the version of rules that it plays by.
+
+    They are part of `conventions`.
+    """
     recorded: Any = None
     """The header of the recorded games that this game was made from, if its rules are not installed; see `of_header`."""
 
@@ -424,6 +429,9 @@ class Game:
         if (self.kernels is None) == (self.engine is None):
             got = "neither" if self.kernels is None else "both"
             raise PluginError(f"game {self.facts.name!r}: got {got}; give Game(...) either `kernels` or `engine`")
+        if self.engine_conventions is not None:
+            told = {**self.conventions, **self.engine_conventions(self.engine_options)}
+            object.__setattr__(self, "conventions", told)
 
     def __repr__(self) -> str:
         return f"<Game {self.name}: {', '.join(f'{key} {value}' for key, value in self._described().items())}>"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.pokemon.backends.install import Installation
-from ludory.envs.pokemon.backends.sim import chance_seed
+from ludory.envs.pokemon.backends.worker import chance_seed
 from ludory.envs.views.pettingzoo_parallel import make_parallel
 from ludory.errors import BackendError, IllegalActionError, OptionError
 from ludory.testing import check_game

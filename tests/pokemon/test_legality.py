@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from ludory.envs.pokemon.backends.sim import Reply, SimWorker, chance_seed
+from ludory.envs.pokemon.backends.sim import SimWorker
+from ludory.envs.pokemon.backends.worker import Reply, chance_seed
 from ludory.envs.pokemon.formats import battle_format, gimmick_groups
 from ludory.envs.pokemon.requests import SeatRequest, seat_request
 

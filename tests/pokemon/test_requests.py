@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from ludory.envs.pokemon.backends.sim import Reply, SimWorker, chance_seed
+from ludory.envs.pokemon.backends.sim import SimWorker
+from ludory.envs.pokemon.backends.worker import Reply, chance_seed
 from ludory.envs.pokemon.formats import (
     action_names,
     battle_format,

@@ -11,7 +11,8 @@ import pytest
 
 from ludory.envs.pokemon.backends import install
 from ludory.envs.pokemon.backends.install import Installation
-from ludory.envs.pokemon.backends.sim import SimWorker, chance_seed, played_out
+from ludory.envs.pokemon.backends.sim import SimWorker
+from ludory.envs.pokemon.backends.worker import chance_seed, played_out
 from ludory.errors import BackendError, BackendTimeout, DataError, OptionError, PluginError
 
 SEED = '"gen5,0123456789abcdef"'
