@@ -86,14 +86,14 @@ def make_game(
         decision_kinds=battle_decisions(facts.observation),
         engine=partial(PokemonEngine, lane=lane, teams=team_bank(found, teams)),
         engine_options=ENGINE_OPTIONS,
-        engine_conventions=_engine_conventions,
+        engine_conventions={"backend": _conventions_of_backend},
         conventions={"vocab_sha256": VOCAB_SHA256, "slot_order": slot_order}
         | ({"gimmick": gimmick} if gimmick_groups(found.gen) else {}),
     )
 
 
-def _engine_conventions(options: Mapping[str, Any]) -> Mapping[str, str]:
-    return {"rules": rules_of(options["backend"])}
+def _conventions_of_backend(backend: str) -> Mapping[str, str]:
+    return {"rules": rules_of(backend)}
 
 
 def _observation_spec(observation: str) -> ObservationSpec:

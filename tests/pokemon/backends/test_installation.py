@@ -35,6 +35,12 @@ def test_a_missing_node_names_the_places(tmp_path: Path) -> None:
         install.find_node(str(tmp_path / "node"))
 
 
+def test_a_missing_npm_names_the_ways_around_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(PluginError, match=r"npm is neither beside .* nor on PATH: .*--node wheel.*--from FILE"):
+        install._npm(tmp_path / "bin" / "node")
+
+
 def test_packed_files_that_lie_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Names outside the folder, links, wrong sums, missing files, other locks, and files that are no archive."""
     import hashlib

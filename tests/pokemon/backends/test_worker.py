@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -129,6 +130,39 @@ def test_a_silent_child_is_ended_in_time(simulator: Installation) -> None:
     with pytest.raises(BackendTimeout, match="did not answer"):
         worker.log([])
     assert not Path(f"/proc/{worker.pid}").exists()
+
+
+def test_a_child_that_dies_at_its_start_is_told_with_its_last_lines(
+    simulator: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However much it wrote: a full pipe holds up nobody, and only the last 20 lines are kept."""
+    node = tmp_path / "node"
+    node.write_text("#!/bin/sh\nseq 1 200000 >&2\necho the last word >&2\nexit 3\n")
+    node.chmod(0o755)
+    with pytest.raises(BackendError, match="died with exit code 3 at 'hello'") as told:
+        SimWorker(Installation(simulator.folder, node))
+    lines = str(told.value).splitlines()[1:]
+    assert len(lines) <= 20
+    assert lines[-1] == "the last word"
+
+
+def test_a_child_gets_a_short_environment(
+    simulator: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LUDORY_TEST_SECRET", "told to nobody")
+    with SimWorker(simulator) as worker:
+        names = {entry.split("=")[0] for entry in Path(f"/proc/{worker.pid}/environ").read_text().split("\0") if entry}
+    assert names <= {"PATH", "LANG", "LC_ALL", "TMPDIR", "TZ"}
+
+
+def test_a_child_has_no_socket_and_ctrl_c_does_not_reach_it(simulator: Installation) -> None:
+    with SimWorker(simulator) as worker:
+        opened = [os.readlink(entry) for entry in Path(f"/proc/{worker.pid}/fd").iterdir()]
+        assert opened
+        assert not any(place.startswith("socket:") for place in opened), opened
+        assert os.getpgid(worker.pid) != os.getpgid(0)
+        os.kill(worker.pid, signal.SIGINT)
+        assert worker.log([]) == []
 
 
 ORPHAN = """
