@@ -1,6 +1,6 @@
 # make demo   train an agent on Hanabi, compare it with a rule bot, write a replay to look at
 # make test   run the test suite; battles of Pokémon are played by make test-pokemon
-# make test-pokemon   install the simulator of Pokémon battles, and run their tests without skips
+# make test-pokemon   install the simulators of Pokémon battles, and run their tests without skips
 # make test-web       install a browser if there is none, and run the tests of the pages in it without skips
 # make web-covers     draw the games' pictures of the server's first page again
 # make test-ray   install Ray, and run the jobs on a test cluster of two nodes, which are killed at random; no skips
@@ -57,7 +57,9 @@ test-web: $(INSTALLED_DEV)
 	LUDORY_REQUIRE_BROWSER=1 $(BIN)/python -m pytest -q tests/web/browser
 
 test-pokemon: $(INSTALLED_DEV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt mini-racer
 	$(BIN)/ludory pokemon install
+	$(BIN)/ludory pokemon install --v8
 	LUDORY_REQUIRE_POKEMON=1 $(BIN)/python -m pytest -n 2 --dist loadfile -q tests/pokemon
 
 web-covers: $(INSTALLED_DEV)

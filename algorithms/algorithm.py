@@ -38,6 +38,7 @@ from ludory.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 from ludory.checkpoints.folder import write_folder
 from ludory.cluster.workers import Workers
 from ludory.data.header import header_of, header_to_json
+from ludory.envs.conventions import RULES
 from ludory.envs.engine.checks import checked_seats
 from ludory.envs.engine.protocol import Engine
 from ludory.envs.make import NamedGame, make_engine
@@ -353,8 +354,10 @@ class Algorithm(Learner):
         } | self._packages()
 
     def _described_game(self) -> dict[str, Any]:
-        """The conventions of a game that has some, and the description of one whose rules are not installed."""
-        told = {"conventions": dict(self.game.conventions)} if self.game.conventions else {}
+        """The conventions of a game that has some with what they depend on, and the description of one whose rules are not installed."""
+        told: dict[str, Any] = {"conventions": dict(self.game.conventions)} if self.game.conventions else {}
+        if kept := self.game.kept_engine_options:
+            told["engine_options"] = kept
         return told | ({"recorded": header_to_json(header_of(self.game))} if self.game.recorded is not None else {})
 
     def _packages(self) -> dict[str, Any]:
@@ -422,8 +425,11 @@ class Algorithm(Learner):
         return {"sampler": self.sampler.state(), "games": games}
 
     def _restore_source(self, header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> bool:
-        """Restore the games; returns False if there are none, or another number of them."""
+        """Restore the games; returns False if there are none, or another number of them, or if they were played by other rules."""
         if not header["sampling"] or len(tensors["games/to_move"]) != self.engine.num_games:
+            return False
+        rules = self.game.conventions.get(RULES)
+        if header["env"].get("conventions", {}).get(RULES, rules) != rules:
             return False
         self.engine.load_fields({name: tensor.numpy() for name, tensor in _group(tensors, "games").items()})
         self.sampler.restore(_group(tensors, "sampler"))

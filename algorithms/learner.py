@@ -283,14 +283,14 @@ def game_to_load(cls: type[Learner], file: str | Path, header: Mapping[str, Any]
 
 
 def saved_game(file: str | Path, header: Mapping[str, Any]) -> Game:
-    """The game of a checkpoint's header, by id and options; for recorded games that are not installed, the description in the header.
+    """The game of a checkpoint's header, by id and options, with those of its engine that decide which rules it plays by; for recorded games that are not installed, the description in the header.
 
     Raises:
         CheckpointError: it cannot be made here.
     """
     saved = header["env"]
     try:
-        return make_game(saved["id"], **saved["options"])
+        return make_game(saved["id"], **saved["options"], **saved.get("engine_options", {}))
     except (UnknownIdError, PluginError, OptionError) as error:
         if "recorded" in saved:  # it was learnt from recorded games alone
             return Game.of_header(header_from_json(saved["recorded"], file))

@@ -417,6 +417,11 @@ class Game:
     """
     conventions: Mapping[str, str] = field(default_factory=dict)
     """What the numbers of observations and actions mean beyond their shapes, by name; see `check_conventions`. Checkpoints keep it."""
+    engine_conventions: Mapping[str, Callable[[Any], Mapping[str, str]]] = field(default_factory=dict)
+    """Conventions that depend on an option of the engine, such as the version of rules that it plays by: a function of its value, by its name.
+
+    They are part of `conventions`.
+    """
     recorded: Any = None
     """The header of the recorded games that this game was made from, if its rules are not installed; see `of_header`."""
 
@@ -424,6 +429,10 @@ class Game:
         if (self.kernels is None) == (self.engine is None):
             got = "neither" if self.kernels is None else "both"
             raise PluginError(f"game {self.facts.name!r}: got {got}; give Game(...) either `kernels` or `engine`")
+        told = dict(self.conventions)
+        for name, conventions in self.engine_conventions.items():
+            told |= conventions(self.engine_options[name])
+        object.__setattr__(self, "conventions", told)
 
     def __repr__(self) -> str:
         return f"<Game {self.name}: {', '.join(f'{key} {value}' for key, value in self._described().items())}>"
@@ -451,6 +460,11 @@ class Game:
     def name(self) -> str:
         """The id, or the name in `facts` if there is none."""
         return self.id or self.facts.name
+
+    @property
+    def kept_engine_options(self) -> dict[str, Any]:
+        """Options of the engine on which conventions depend; checkpoints keep them."""
+        return {name: self.engine_options[name] for name in self.engine_conventions}
 
     @property
     def clones(self) -> bool:

@@ -1,5 +1,7 @@
 """`ludory bench pokemon`: turns per CPU second of random play, beside the bare simulator and poke-env with a local server.
 
+Both backends that can be seeded are measured in turns, so that a machine that is busy at times is so for both.
+
 CPU seconds are user + system of all processes. All contestants play both seats uniformly at random over legal choices in battles of
 generated teams, and include the generation of teams.
 """
@@ -22,8 +24,9 @@ from ludory.arguments import located_out
 from ludory.benchmarks.harness.machine import origin
 from ludory.benchmarks.harness.result_file import write_result
 from ludory.envs.make import make_engine
-from ludory.envs.pokemon.backends.install import needed
+from ludory.envs.pokemon.backends.install import needed, needed_bundle
 from ludory.envs.pokemon.backends.showdown import server_installation
+from ludory.envs.pokemon.backends.v8 import check_mini_racer
 from ludory.envs.pokemon.engine import PokemonEngine
 from ludory.errors import PluginError
 
@@ -36,10 +39,14 @@ BARS = {
 """Turns per CPU second that we claim for one idle core."""
 SHARE = 0.85
 """Of the bare simulator, that masks alone must reach."""
+V8_SHARE = 0.8
+"""Of the same work with backend="sim", that backend="v8" must reach."""
 INCLUDES = {
     "bare": "one Node process: battles side by side, random legal choices straight from the requests; no messages, no hashes of logs",
     "masks": "this process and its Node child: masks, ends with log hashes, the choice of actions by this benchmark",
     "entity": "as masks, with lines and requests of both seats, two trackers and two observations per battle",
+    "v8 masks": "as masks with backend='v8': this process alone",
+    "v8 entity": "as entity with backend='v8': this process alone",
     "server": "poke-env's process, the Showdown server and its children",
 }
 """What each contestant's CPU seconds are spent on."""
@@ -57,13 +64,17 @@ def run(argv: list[str]) -> int:
     parser.add_argument("--formats", nargs="+", default=list(BARS), help=f"default {' '.join(BARS)}")
     parser.add_argument("--out", type=located_out, default=Path("runs/pokemon"), help="folder of the result")
     chosen = parser.parse_args(argv)
-    started_from, rates, server_missing = origin(), {}, _missing_server()
+    started_from, rates, server_missing, v8_missing = origin(), {}, _missing_server(), _missing_v8()
     for format in chosen.formats:
         works: dict[str, Callable[[str], float]] = {
             "bare": lambda format: _bare(format, chosen.games, chosen.seconds),
             "masks": lambda format: _engine(format, "none", chosen.games, chosen.seconds),
+            "v8 masks": lambda format: _engine(format, "none", chosen.games, chosen.seconds, "v8"),
             "entity": lambda format: _engine(format, "entity", chosen.games, chosen.seconds),
+            "v8 entity": lambda format: _engine(format, "entity", chosen.games, chosen.seconds, "v8"),
         }
+        if v8_missing is not None:
+            works = {name: work for name, work in works.items() if not name.startswith("v8")}
         if server_missing is None:
             works["server"] = lambda format: _server(format, chosen.server_battles)
         found: dict[str, list[float]] = {name: [] for name in works}
@@ -72,14 +83,16 @@ def run(argv: list[str]) -> int:
                 found[name].append(work(format))
         rates[format] = {name: {"median": median(values), "rounds": values} for name, values in found.items()}
         _print(format, {name: median(values) for name, values in found.items()})
-    if server_missing is not None:
-        print(f"  server   not measured: {server_missing}")
+    for name, missing in (("server", server_missing), ("v8", v8_missing)):
+        if missing is not None:
+            print(f"  {name:9} not measured: {missing}")
     report: dict[str, Any] = {
         "benchmark": "pokemon",
         "turns_per_cpu_second": rates,
         "includes": INCLUDES,
         "bars": BARS,
         "share": SHARE,
+        "v8_share": V8_SHARE,
     }
     write_result(chosen.out / "pokemon.json", report | started_from)
     print(f"result in {chosen.out / 'pokemon.json'}")
@@ -92,7 +105,10 @@ def _print(format: str, found: dict[str, float]) -> None:
         bar, share = BARS.get(format, {}).get(name), rate / found["bare"]
         wanted = f", bar {bar:,}: {_met(rate >= bar)}" if bar else ""
         wanted += f", bar {SHARE:.0%}: {_met(share >= SHARE)}" if name == "masks" else ""
-        print(f"  {name:8} {rate:8,.0f}  {share:5.0%} of the bare simulator{wanted}", flush=True)
+        if name.startswith("v8"):
+            of_sim = rate / found[name.removeprefix("v8 ")]
+            wanted += f", {of_sim:.0%} of the same with sim, bar {V8_SHARE:.0%}: {_met(of_sim >= V8_SHARE)}"
+        print(f"  {name:9} {rate:8,.0f}  {share:5.0%} of the bare simulator{wanted}", flush=True)
 
 
 def _met(met: bool) -> str:
@@ -119,15 +135,27 @@ def _missing_server() -> str | None:
     return None
 
 
+def _missing_v8() -> str | None:
+    """Why backend="v8" cannot be measured here, and what to type; None if it can."""
+    try:
+        check_mini_racer()
+        needed_bundle()
+    except PluginError as error:
+        return str(error)
+    return None
+
+
 def _server(format: str, battles: int) -> float:
     """Random players of poke-env on a local Showdown server."""
     found = server_sample(format, battles)
     return found.steps / found.cpu_seconds
 
 
-def _engine(format: str, observation: str, games: int, seconds: float) -> float:
-    """Random legal play of both seats, with the engine's own process and its Node child."""
-    engine = make_engine("Pokemon-v0", games, seed=1, format=format, observation=observation, workers=0)
+def _engine(format: str, observation: str, games: int, seconds: float, backend: str = "sim") -> float:
+    """Random legal play of both seats, with the engine's own process and its Node child, if it has one."""
+    engine = make_engine(
+        "Pokemon-v0", games, seed=1, format=format, observation=observation, workers=0, backend=backend
+    )
     assert isinstance(engine, PokemonEngine)
     draw = np.random.default_rng(1)
     try:

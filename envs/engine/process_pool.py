@@ -112,6 +112,7 @@ class ProcessPool:
         """The last error, also with on_crash="restart"."""
         self.block: GameBlock | None = None
         """The games of this process, None if workers play them."""
+        self._closed = False
         self._workers: list[_Worker] = []
         self._late: set[int] = set()  # workers that have not answered yet
         size = array_bytes(self._layout, self._count)
@@ -187,10 +188,9 @@ class ProcessPool:
         Raises:
             WorkerError: the method failed, or its worker crashed or hung, whatever `on_crash` says.
         """
+        self._check_open()
         if self.block is not None:
             return getattr(self.block, method)(*arguments)
-        if not self._workers:
-            raise WorkerError("the pool is closed; make a new one")
         number = int(self._worker_of[row])
         worker = self._workers[number]
         try:
@@ -206,6 +206,7 @@ class ProcessPool:
 
     def rows_of_workers(self) -> list[range]:
         """The games of each block, in order."""
+        self._check_open()
         if self.block is not None:
             return [range(self._count)]
         return [range(worker.start, worker.stop) for worker in self._workers]
@@ -213,11 +214,10 @@ class ProcessPool:
     def _exchange(
         self, rows: NDArray[np.int64], order: int, options: Mapping[int, Mapping[str, Any]]
     ) -> NDArray[np.int64]:
+        self._check_open()
         if self.block is not None:
             self.arrays["order"][rows] = order
             return self._failed([(None, fault) for fault in self.block.obey(options)])
-        if not self._workers:
-            raise WorkerError("the pool is closed; make a new one")
         found: list[tuple[int | None, EnvironmentFault]] = []
         if self._late:  # an interrupt came between a request and its answer
             found = self._answers(sorted(self._late), self._timeout)
@@ -334,8 +334,13 @@ class ProcessPool:
         for number in numbers:
             self._selector.register(self._workers[number].connection, selectors.EVENT_READ, number)
 
+    def _check_open(self) -> None:
+        if self._closed or (self.block is None and not self._workers):
+            raise WorkerError("the pool is closed; make a new one")
+
     def close(self) -> None:
         """Close all environments and end the workers; may be called twice."""
+        self._closed = True
         if self.block is not None:
             self.block.close()
         elif self._finalizer.alive:

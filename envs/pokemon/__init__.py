@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from ludory.envs.game import Game, GameFacts, Head, ObservationSpec, flat_segments
 from ludory.envs.options import check_choice, check_range
 
-from .formats import RULES, Gimmick, SlotOrder, action_names, battle_format, gimmick_groups, num_actions
+from .formats import RULES, Gimmick, SlotOrder, action_names, battle_format, gimmick_groups, num_actions, rules_of
 from .vocab import VOCAB_SHA256
 
 OBSERVATIONS = ("entity", "flat", "seed41", "none")
@@ -85,9 +86,14 @@ def make_game(
         decision_kinds=battle_decisions(facts.observation),
         engine=partial(PokemonEngine, lane=lane, teams=team_bank(found, teams)),
         engine_options=ENGINE_OPTIONS,
-        conventions={"rules": RULES, "vocab_sha256": VOCAB_SHA256, "slot_order": slot_order}
+        engine_conventions={"backend": _conventions_of_backend},
+        conventions={"vocab_sha256": VOCAB_SHA256, "slot_order": slot_order}
         | ({"gimmick": gimmick} if gimmick_groups(found.gen) else {}),
     )
+
+
+def _conventions_of_backend(backend: str) -> Mapping[str, str]:
+    return {"rules": rules_of(backend)}
 
 
 def _observation_spec(observation: str) -> ObservationSpec:

@@ -1,4 +1,4 @@
-"""`PokemonEngine`: a batch of Pokémon battles, played by Node children of this process or of worker processes."""
+"""`PokemonEngine`: a batch of Pokémon battles, played by simulators of this process or of worker processes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from ludory.envs.options import check_choice
 from ludory.errors import BackendError, BackendTimeout, OptionError, SnapshotError, WorkerError
 
 from .backends.server import NOT_SEEDED
-from .backends.sim import chance_seed
-from .formats import SLOTS
+from .backends.worker import chance_seed
+from .formats import RULES, SLOTS, V8_RULES, missing_in_v8, rules_of
 from .lane import BACKENDS, SEATS, BattleLane, LaneOptions, SharedWorker
 from .teams import TeamBank
 
@@ -40,8 +40,9 @@ ALONE = 16
 """With fewer games than this, workers=None means no worker process."""
 _PARTS = ("battle_seed", "p1_seed", "p2_seed", "p1_team", "p2_team")
 _COPIED = ("to_move", "rewards", "terminated", "truncated", "alive", "seat_terminated", "deciding", "legal")
+_RULES_BYTES = 32
 _SLACK = 10.0
-"""Seconds that a lane gets beyond its Node child, so that it can tell what happened to it."""
+"""Seconds that a lane gets beyond its simulator, so that it can tell what happened to it."""
 
 
 class PokemonEngine(PooledEngine):
@@ -53,8 +54,9 @@ class PokemonEngine(PooledEngine):
     Args:
         lane: how battles are played and seen.
         teams: the teams that seats draw from, in formats that need them.
-        backend: "sim", or "server": a Showdown server, spoken to through poke-env, which cannot be seeded, copied or saved.
-        workers: processes that each own a Node child; 0: this process owns one; None: 0 for fewer than 16 games, else half the cores.
+        backend: "sim", a Node child; "v8", a simulator within the process, without Node, whose random teams are others in most generations;
+            or "server": a Showdown server, spoken to through poke-env, which cannot be seeded, copied or saved.
+        workers: processes that each own a simulator; 0: this process owns one; None: 0 for fewer than 16 games, else half the cores.
             Results do not depend on it.
         worker_timeout: seconds that a step may take.
         on_crash: "raise" a BackendError when a battle or its process fails; "restart": such battles end truncated, and the next ones go on.
@@ -85,6 +87,8 @@ class PokemonEngine(PooledEngine):
         check_choice("backend", backend, tuple(BACKENDS))
         if backend == "server" and seed is not None:
             raise OptionError(f"seed={seed}: {NOT_SEEDED}")
+        if backend == "v8" and lane.format in missing_in_v8():
+            raise OptionError(f"format={lane.format!r}: {V8_RULES} does not play it; type backend='sim', got 'v8'")
         if workers is None:
             workers = 0 if num_games < ALONE or backend == "server" else max(1, (os.cpu_count() or 2) // 2)
         self._lane, self.teams = replace(lane, timeout=worker_timeout, backend=backend), teams
@@ -243,7 +247,7 @@ class PokemonEngine(PooledEngine):
         return actions
 
     def pids(self) -> list[int]:
-        """Process ids of the Node children."""
+        """Process ids of the Node children; none with backend="v8"."""
         return [pid for block in self.pool.rows_of_workers() for pid in self.pool.call(block.start, "pids")]
 
     # ---- copies
@@ -310,7 +314,9 @@ class PokemonEngine(PooledEngine):
         for row, text in enumerate(texts):
             battles[row, : len(text)] = np.frombuffer(text, np.uint8)
         state = self.state._asdict()
+        rules = np.frombuffer(rules_of(self._lane.backend).encode().ljust(_RULES_BYTES, b"\0"), np.uint8)
         return {
+            "_rules": np.tile(rules, (self.num_games, 1)),
             "_started": self._started,
             "_numbers": self._numbers,
             "_battles": battles,
@@ -331,6 +337,7 @@ class PokemonEngine(PooledEngine):
             "truncated": ((), bool), "seat_terminated": ((2,), bool),
         }  # fmt: skip
         arrays = {name: _checked_field(self.game, fields, name, *form) for name, form in forms.items()}
+        self._check_rules(fields)
         count = len(arrays["_started"])
         if not count or any(len(array) != count for array in arrays.values()):
             raise SnapshotError(f"{self.facts.name}: the fields of the saved state have different numbers of games")
@@ -362,6 +369,19 @@ class PokemonEngine(PooledEngine):
         self.__dict__.update(engine.__dict__)
         engine.__dict__["pool"] = None
 
+    def _check_rules(self, fields: Mapping[str, Any]) -> None:
+        """Refuse battles of another simulator, which would go elsewhere from the same seeds."""
+        ours, theirs = rules_of(self._lane.backend), RULES  # states of older versions do not name their rules
+        if "_rules" in fields:
+            array = _checked_field(self.game, fields, "_rules", (None,), np.uint8)
+            names = {bytes(row).rstrip(b"\0").decode(errors="replace") for row in array}
+            theirs = " and ".join(sorted(names))
+        if ours != theirs:
+            raise SnapshotError(
+                f"{self.facts.name}: the battles were played by the rules of {theirs}, this engine plays by {ours}; "
+                "make the engine with the backend that they were saved with"
+            )
+
     def _saved_battles(self, texts: NDArray[np.uint8], started: NDArray[np.bool_]) -> dict[int, Any]:
         entries = {}
         for row in np.flatnonzero(started).tolist():
@@ -390,7 +410,7 @@ class PokemonEngine(PooledEngine):
         self.load_fields(read_arrays(file, self.game))
 
     def close(self) -> None:
-        """End the Node children and workers; may be called twice."""
+        """End the simulators and workers; may be called twice."""
         if self.pool is not None:
             self.pool.close()
 

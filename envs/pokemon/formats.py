@@ -23,6 +23,8 @@ FIRST_GIMMICK = MOVES + SLOTS
 """Action 10: the first move with a gimmick."""
 RULES = "pokemon-showdown 0.11.11"
 """The simulator whose rules count."""
+V8_RULES = "@pkmn/sim 0.10.11"
+"""The simulator of backend="v8": the same rules in another package, with other texts and other random teams in most generations."""
 
 Gimmick = Literal["native", "never"]
 SlotOrder = Literal["request", "alpha"]
@@ -77,6 +79,18 @@ def battle_format(id: str) -> BattleFormat:
     if plain in _others():
         raise OptionError(f"format={id!r} is not played one against one with one active Pokémon each; {hint}")
     raise OptionError(f"format={id!r}: {RULES} has no such format; {hint}")
+
+
+@lru_cache(maxsize=1)
+def missing_in_v8() -> frozenset[str]:
+    """Singles formats of the pinned simulator that the one of backend="v8" does not have, or has no teams for."""
+    text = files("ludory.envs.pokemon").joinpath("js/v8/formats.json").read_text(encoding="utf-8")
+    return frozenset(json.loads(text)["missing"])
+
+
+def rules_of(backend: str) -> str:
+    """The simulator whose rules a backend plays by."""
+    return V8_RULES if backend == "v8" else RULES
 
 
 def gimmick_groups(gen: int) -> tuple[tuple[str, ...], ...]:

@@ -1,4 +1,4 @@
-"""`BattleLane`: a block of battles, one Node child that plays them, and what both seats of each battle have seen."""
+"""`BattleLane`: a block of battles, one worker that plays them, and what both seats of each battle have seen."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from ludory.envs.engine.pool_worker import IDLE, RESET, STEP, EnvironmentFault
 from ludory.errors import BackendError, LudoryError
 
 from .backends.server import ServerWorker
-from .backends.sim import Reply, SimWorker
+from .backends.sim import SimWorker
+from .backends.v8 import V8Worker
+from .backends.worker import Reply, Worker
 from .failures import FailedBattle, action_text, save_failure
 from .formats import Gimmick, SlotOrder, action_names, num_actions
 from .requests import KINDS, SeatRequest, seat_request
 
 SEATS = (0, 1)
-BACKENDS: Mapping[str, Callable[..., SimWorker]] = {"sim": SimWorker, "server": ServerWorker}
+BACKENDS: Mapping[str, Callable[..., Worker]] = {"sim": SimWorker, "v8": V8Worker, "server": ServerWorker}
 """Workers by the name of their backend."""
 MOST_REFUSALS = 10
 """Choices of one decision that the simulator may refuse in a row."""
@@ -52,11 +54,11 @@ class LaneOptions:
 
 
 class SharedWorker:
-    """A worker that several lanes of one process may use, so that copies of battles need no second child. The last one closes it."""
+    """A worker that several lanes of one process may use, so that copies of battles need no second one. The last one closes it."""
 
     def __init__(self, timeout: float, backend: str = "sim") -> None:
         self._timeout, self._backend, self._users = timeout, backend, 0
-        self._worker: SimWorker | None = None
+        self._worker: Worker | None = None
         self._numbers = count()
 
     def join(self, battles: int) -> range:
@@ -67,7 +69,7 @@ class SharedWorker:
             next(self._numbers)
         return range(first, first + battles)
 
-    def worker(self) -> SimWorker:
+    def worker(self) -> Worker:
         """The worker, started when it is needed, and again after it was lost."""
         if self._worker is None:
             self._worker = BACKENDS[self._backend](timeout=self._timeout)
@@ -75,11 +77,11 @@ class SharedWorker:
 
     @property
     def started(self) -> bool:
-        """Whether there is a child now."""
+        """Whether there is a worker now."""
         return self._worker is not None
 
     def lose(self) -> None:
-        """End the child; the next call of `worker` starts another one, without battles."""
+        """Close the worker; the next call of `worker` starts another one, without battles."""
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.close()
@@ -255,7 +257,8 @@ class BattleLane:
             return error
         failed = [FailedBattle(self.options.format, battle.start, battle.choices) for battle in known]
         file = save_failure(failed, error, input_log)
-        return f"{error}\nto play it again, type: ludory pokemon resimulate {file}"
+        chosen = "" if self.options.backend == "sim" else f" --backend {self.options.backend}"
+        return f"{error}\nto play it again, type: ludory pokemon resimulate {file}{chosen}"
 
     def _name(self, row: int) -> str:
         battle = self._battles.get(row)
@@ -442,10 +445,11 @@ class BattleLane:
 
     def pids(self) -> list[int]:
         """Process id of the Node child, if there is one."""
-        return [self.shared.worker().pid] if self.shared.started else []
+        pid = self.shared.worker().pid if self.shared.started else None
+        return [] if pid is None else [pid]
 
     def close(self) -> None:
-        """End the child, unless other lanes use it; may be called twice."""
+        """Close the worker, unless other lanes use it; may be called twice."""
         if not self._closed:
             self._closed = True
             self.shared.leave(self._numbers)

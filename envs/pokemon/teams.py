@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 
 from ludory.errors import OptionError
 
+from .backends.install import SIM, V8, installed
 from .backends.sim import SimWorker
+from .backends.v8 import V8Worker
+from .backends.worker import Worker
 from .formats import BattleFormat
 
 _ENDINGS = (".txt", ".team", ".teams", ".packed", ".export")
@@ -117,7 +120,7 @@ def _split(place: str, text: str) -> Iterable[TeamText]:
 @lru_cache(maxsize=16)
 def _checked(format: str, texts: tuple[TeamText, ...]) -> tuple[str, ...]:
     packed, problems = [], []
-    with SimWorker() as worker:
+    with _validator() as worker:
         for number, (place, text) in enumerate(texts, 1):
             found, team = worker.validated(format, text)
             packed.append(team)
@@ -127,3 +130,8 @@ def _checked(format: str, texts: tuple[TeamText, ...]) -> tuple[str, ...]:
         listed = "\n  ".join(problems[:_SHOWN])
         raise OptionError(f"{len(problems)} problems in teams for {format}:\n  {listed}{more}")
     return tuple(packed)
+
+
+def _validator() -> Worker:
+    """The simulator, or the one for V8 where only that is installed."""
+    return V8Worker() if installed(SIM) is None and installed(V8) is not None else SimWorker()

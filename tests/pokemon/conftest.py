@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ludory.envs.pokemon.backends.install import INSTALL, Installation, needed
+from ludory.envs.pokemon.backends.install import INSTALL, V8, Installation, needed, needed_bundle
 from ludory.envs.pokemon.backends.sim import SimWorker
+from ludory.envs.pokemon.backends.v8 import EXTRA, V8Worker, check_mini_racer
+from ludory.envs.pokemon.backends.worker import Worker
+from ludory.envs.pokemon.lane import BACKENDS
 from ludory.errors import PluginError
 
 
@@ -37,6 +40,40 @@ def simulator() -> Installation:
 def worker(simulator: Installation) -> Iterator[SimWorker]:
     """A worker without battles, shared by the tests of a file."""
     with SimWorker(simulator) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def bundle() -> Path:
+    """The folder of the installed simulator for V8."""
+    if os.environ.get("LUDORY_REQUIRE_POKEMON") == "0":
+        pytest.skip("battles are played by: make test-pokemon")
+    try:
+        check_mini_racer()
+        return needed_bundle()
+    except PluginError:
+        without(f"the simulator for V8 is not installed; type: {EXTRA} && {V8.install}")
+        raise
+
+
+@pytest.fixture(scope="session", params=["sim", "v8"])
+def backend(request: pytest.FixtureRequest) -> str:
+    """Each backend that can be seeded, where it is installed."""
+    request.getfixturevalue({"sim": "simulator", "v8": "bundle"}[request.param])
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def each_worker(backend: str) -> Iterator[Worker]:
+    """A worker of each backend without battles, shared by the tests of a file."""
+    with BACKENDS[backend]() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def v8_worker(bundle: Path) -> Iterator[V8Worker]:
+    """A worker for V8 without battles, shared by the tests of a file."""
+    with V8Worker(bundle) as started:
         yield started
 
 

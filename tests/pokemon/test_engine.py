@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ludory.envs.make import make_engine, make_game
 from ludory.envs.pokemon.backends.install import Installation
-from ludory.envs.pokemon.backends.sim import chance_seed
+from ludory.envs.pokemon.backends.worker import chance_seed
 from ludory.envs.views.pettingzoo_parallel import make_parallel
 from ludory.errors import BackendError, IllegalActionError, OptionError
 from ludory.testing import check_game
@@ -60,8 +60,8 @@ def test_results_do_not_depend_on_workers_or_on_what_is_watched(simulator: Insta
     assert len(set(found[0])) == 3
 
 
-def test_rewards_are_paid_once_and_waiting_seats_have_one_action(simulator: Installation) -> None:
-    engine = make_engine(GAME, 4, seed=1, observation="none", workers=0)
+def test_rewards_are_paid_once_and_waiting_seats_have_one_action(backend: str) -> None:
+    engine = make_engine(GAME, 4, seed=1, observation="none", workers=0, backend=backend)
     engine.reset()
     draw, total, waited = np.random.default_rng(1), np.zeros((4, 2)), 0
     while not engine.over.all():
@@ -130,8 +130,8 @@ def test_a_lost_child_is_told_with_game_and_seed(simulator: Installation) -> Non
     engine.close()
 
 
-def test_illegal_actions_name_what_is_legal_and_play_nothing(simulator: Installation) -> None:
-    engine = make_engine(GAME, 1, seed=1, workers=0, observation="none")
+def test_illegal_actions_name_what_is_legal_and_play_nothing(backend: str) -> None:
+    engine = make_engine(GAME, 1, seed=1, workers=0, observation="none", backend=backend)
     engine.reset()
     with pytest.raises(
         IllegalActionError, match=r"seat 1: action 4 \(switch to slot 1\) is not legal; legal: 0 \(move 1\)"
@@ -142,6 +142,28 @@ def test_illegal_actions_name_what_is_legal_and_play_nothing(simulator: Installa
         engine.reset(options={"seed": "x"})
     engine.reset(options={"battle_seed": "gen5,0123456789abcdef"})
     assert '"seed":"gen5,0123456789abcdef"' in engine.logs()[0]["input_log"][0]
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("actions", "told"),
+    [
+        (np.zeros((2, 2, 1), np.int64), r"shape \(2, 2, 1\), must be \(1, 2, 1\)"),
+        (np.zeros((1, 2, 1)), "dtype float64, must be integers"),
+        (np.full((1, 2, 1), np.nan), "dtype float64, must be integers"),
+        (np.full((1, 2, 1), -1), r"seat 0: action -1"),
+        (np.full((1, 2, 1), 10), r"seat 0: action 10"),
+    ],
+    ids=["shape", "float", "nan", "negative", "too-large"],
+)
+def test_actions_of_another_form_play_nothing(backend: str, actions: NDArray[Any], told: str) -> None:
+    engine = make_engine(GAME, 1, seed=1, workers=0, observation="none", backend=backend)
+    engine.reset()
+    with pytest.raises(IllegalActionError, match=told):
+        engine.step(actions)
+    assert engine.turns[0] == 1
+    with pytest.raises(OptionError, match="redeal"):
+        engine.redeal(0, 1)
     engine.close()
 
 
@@ -186,8 +208,8 @@ def test_a_waiting_seat_may_send_anything_in_range_and_tells_nobody_else(simulat
     assert refused > 1
 
 
-def test_a_short_limit_truncates_without_reward(simulator: Installation) -> None:
-    engine = make_engine(GAME, 2, seed=1, workers=0, observation="none", max_turns=3)
+def test_a_short_limit_truncates_without_reward(backend: str) -> None:
+    engine = make_engine(GAME, 2, seed=1, workers=0, observation="none", max_turns=3, backend=backend)
     engine.reset()
     draw = np.random.default_rng(0)
     while not engine.over.all():

@@ -8,7 +8,8 @@ import pytest
 from ludory.atomic import atomic_file
 from ludory.data.pokemon.resimulation import check_same, resimulate
 from ludory.envs.pokemon.backends.install import lock_hash
-from ludory.envs.pokemon.backends.sim import SimWorker, played_out
+from ludory.envs.pokemon.backends.sim import SimWorker
+from ludory.envs.pokemon.backends.worker import played_out
 from ludory.errors import RejectedBattleError
 from ludory.plugins.builtin import GAMES
 

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from ludory.envs.pokemon.backends.sim import Reply, SimWorker, chance_seed
-from ludory.envs.pokemon.formats import battle_format, gimmick_groups
+from ludory.envs.make import make_engine
+from ludory.envs.pokemon.backends.worker import Reply, Worker, chance_seed
+from ludory.envs.pokemon.formats import battle_format, gimmick_groups, missing_in_v8
 from ludory.envs.pokemon.requests import SeatRequest, seat_request
+from ludory.errors import OptionError
 
 BATTLES = int(os.environ.get("LUDORY_POKEMON_COUNT", "1"))
 LOOKED_AT = 0.15
@@ -38,7 +40,7 @@ def masked_out(asked: SeatRequest, request: Mapping[str, Any], gen: int) -> Iter
             yield choice
 
 
-def refusal(worker: SimWorker, seat: int, choice: str) -> str | None:
+def refusal(worker: Worker, seat: int, choice: str) -> str | None:
     """What the copy says to a choice of one seat alone, None if it takes it."""
     pair = (choice, None) if seat == 0 else (None, choice)
     (reply,) = worker.step([(COPY, *pair)])["games"]
@@ -47,7 +49,7 @@ def refusal(worker: SimWorker, seat: int, choice: str) -> str | None:
     return text
 
 
-def examine(worker: SimWorker, seat: int, asked: SeatRequest, reply: Reply, gen: int) -> None:
+def examine(worker: Worker, seat: int, asked: SeatRequest, reply: Reply, gen: int) -> None:
     request = reply["req"][seat]
     worker.clone([(GAME, COPY)])
     for choice in masked_out(asked, request, gen):
@@ -65,7 +67,12 @@ def examine(worker: SimWorker, seat: int, asked: SeatRequest, reply: Reply, gen:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_masks_are_what_the_simulator_takes(worker: SimWorker, format: str) -> None:
+def test_masks_are_what_the_simulator_takes(each_worker: Worker, backend: str, format: str) -> None:
+    if backend == "v8" and format in missing_in_v8():
+        with pytest.raises(OptionError, match="type backend='sim'"):
+            make_engine("Pokemon-v0", format=format, backend="v8")
+        return
+    worker = each_worker
     gen, draw = battle_format(format).gen, random.Random(format)
     for number in range(BATTLES):
         seeds = {part: chance_seed(11, number, 0, part)[0] for part in ("battle", "p1", "p2")}

@@ -22,7 +22,7 @@ from ludory.cli.pokemon.resimulate import run as run_resimulate
 from ludory.envs.make import make_engine
 from ludory.envs.pokemon import failures
 from ludory.envs.pokemon.engine import PokemonEngine
-from ludory.errors import BackendError
+from ludory.errors import BackendError, WorkerError
 
 GAME = "PokemonGen1RandomBattle-v0"
 REPEATS = int(os.environ.get("LUDORY_POKEMON_COUNT", "3"))
@@ -193,6 +193,18 @@ def test_engines_made_again_and_again_leave_nothing() -> None:
     assert len(set(pids)) == REPEATS
     assert threading.active_count() <= before[0] + 1
     assert len(os.listdir("/proc/self/fd")) <= before[1] + 2
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_closed_engine_says_so_and_starts_nothing(records: Path, workers: int) -> None:
+    engine = engine_of(2, workers=workers)
+    pids = engine.pids()
+    engine.close()
+    assert gone(pids)
+    for use in (lambda: engine.step(chosen(engine, np.random.default_rng(0))), engine.reset, engine.logs):
+        with pytest.raises(WorkerError, match="closed; make a new one"):
+            use()
+    assert not records.exists()
 
 
 def _load(numbers: list[int]) -> list[int]:

@@ -1,37 +1,69 @@
-"""Installs the pinned simulator into the user's cache folder; nothing of it is part of Ludory.
+"""Installs the pinned simulators into the user's cache folder; nothing of them is part of Ludory.
 
-The folder is named after the lock file, so that another lock never meets another version's files.
+A folder is named after its lock file, so that another lock never meets another version's files.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import shutil
 import subprocess
-import tarfile
+from collections.abc import Sequence
 from importlib.resources import files
 from importlib.util import find_spec
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ludory.atomic import atomic_file, atomic_folder
 from ludory.envs.engine.binding.bind import cache_directory
-from ludory.envs.pokemon.formats import RULES
-from ludory.errors import BackendError, DataError, PluginError
+from ludory.envs.pokemon.formats import RULES, V8_RULES
+from ludory.errors import BackendError, PluginError
+
+from .worker import Worker, played_out
 
 INSTALL = "ludory pokemon install"
-"""The command that installs the simulator."""
+"""The command that installs the simulator for Node."""
 MARKER = "installed.json"
 """Written last: what was installed, and by which Node."""
-MANIFEST = "manifest.json"
-"""First file of a packed installation: SHA-256 of every other file."""
+BUNDLE = "simulator.js"
+"""The one script of the simulator for V8."""
 OLDEST_NODE = 16
 _SOURCES = ("package.json", "package-lock.json")
-_PACKAGE, _VERSION = RULES.split()
 _NPM_SECONDS = 900
+_ESBUILD = ("--bundle", "--platform=browser", "--format=iife", "--target=esnext", "--keep-names", "--log-level=warning")
+_GLOBALS = "--define:global=globalThis"
+"""Node's name for what every engine of JavaScript has."""
+
+
+class Pinned(NamedTuple):
+    """A simulator that a committed lock file pins."""
+
+    name: str
+    """Of its folder in `js`."""
+    rules: str
+    """Package and version."""
+    install: str
+    """The command that installs it."""
+
+    @property
+    def package(self) -> str:
+        """The package that holds the rules."""
+        return self.rules.split()[0]
+
+    @property
+    def version(self) -> str:
+        """Version of that package."""
+        return self.rules.split()[1]
+
+    def source(self, name: str) -> bytes:
+        """A committed file of it."""
+        return files("ludory.envs.pokemon").joinpath(f"js/{self.name}/{name}").read_bytes()
+
+
+SIM = Pinned("sim", RULES, INSTALL)
+V8 = Pinned("v8", V8_RULES, f"{INSTALL} --v8")
 
 
 class Installation(NamedTuple):
@@ -41,23 +73,19 @@ class Installation(NamedTuple):
     node: Path
 
 
-def lock_hash() -> str:
+def lock_hash(pinned: Pinned = SIM) -> str:
     """SHA-256 of the lock file, in hex."""
-    return hashlib.sha256(_source("package-lock.json")).hexdigest()
+    return hashlib.sha256(pinned.source("package-lock.json")).hexdigest()
 
 
-def _source(name: str) -> bytes:
-    return files("ludory.envs.pokemon").joinpath(f"js/sim/{name}").read_bytes()
-
-
-def folder_of_lock() -> Path:
+def folder_of_lock(pinned: Pinned = SIM) -> Path:
     """Where the simulator of this lock is installed, whether or not it is."""
-    return cache_directory("pokemon") / lock_hash()[:12]
+    return cache_directory("pokemon") / lock_hash(pinned)[:12]
 
 
-def installed() -> Path | None:
+def installed(pinned: Pinned = SIM) -> Path | None:
     """The folder of the installed simulator, None if it is not installed."""
-    folder = folder_of_lock()
+    folder = folder_of_lock(pinned)
     return folder if (folder / MARKER).is_file() else None
 
 
@@ -70,7 +98,7 @@ def needed() -> Installation:
     folder = installed()
     if folder is None:
         raise PluginError(
-            f"Pokémon battles need {_PACKAGE} {_VERSION}, which is not in {folder_of_lock()}: type\n"
+            f"Pokémon battles need {RULES}, which is not in {folder_of_lock()}: type\n"
             f'  pip install "ludory[pokemon]"\n  {INSTALL}\n'
             f"or, without a network, {INSTALL} --from FILE with a file of `ludory pokemon pack FILE.tar.gz`"
         )
@@ -79,19 +107,49 @@ def needed() -> Installation:
     return Installation(folder, Path(recorded) if recorded and Path(recorded).exists() else find_node())
 
 
-def check_version(folder: Path) -> None:
+def needed_bundle() -> Path:
+    """The folder of the simulator for V8, whose script is `BUNDLE`.
+
+    Raises:
+        PluginError: it is missing, or of another version; says what was looked for, and what to type.
+    """
+    folder = installed(V8)
+    if folder is None:
+        raise PluginError(
+            f"backend='v8' needs {V8_RULES}, which is not in {folder_of_lock(V8)}: type\n"
+            f'  pip install "ludory[pokemon-v8]"\n  {V8.install}\n'
+            f"or, without Node and a network, {INSTALL} --from FILE with a file of `ludory pokemon pack FILE.tar.gz --v8`"
+        )
+    found = read_marker(folder).get("rules", "missing or damaged")
+    if found != V8_RULES:
+        raise PluginError(f"{folder / MARKER}: the rules are {found}, must be {V8_RULES}; type {V8.install} --again")
+    return folder
+
+
+def read_marker(folder: Path) -> dict[str, Any]:
+    """What the installation in `folder` says of itself: `rules`, `lock`, `node`; {} if it is missing or damaged."""
+    try:
+        found = json.loads((folder / MARKER).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def check_version(folder: Path, pinned: Pinned = SIM) -> None:
     """Refuse a simulator of another version.
 
     Raises:
         PluginError: names both versions.
     """
-    file = folder / "node_modules" / _PACKAGE / "package.json"
+    file = folder / "node_modules" / pinned.package / "package.json"
     try:
         found = json.loads(file.read_text(encoding="utf-8"))["version"]
     except (OSError, ValueError, KeyError, TypeError):
         found = "missing or damaged"
-    if found != _VERSION:
-        raise PluginError(f"{file}: the version is {found}, the lock says {_VERSION}; type {INSTALL} --again")
+    if found != pinned.version:
+        raise PluginError(
+            f"{file}: the version is {found}, the lock says {pinned.version}; type {pinned.install} --again"
+        )
 
 
 def find_node(wanted: str = "") -> Path:
@@ -175,14 +233,63 @@ def install(node: str = "", again: bool = False) -> Path:
     npm = _npm(program)
     target = folder_of_lock()
     with atomic_folder(target) as folder:
-        for name in _SOURCES:
-            (folder / name).write_bytes(_source(name))
-        _run_npm([*npm, "ci", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"], folder, program)
-        _finish(folder, program)
+        _fetch(folder, SIM, program, npm, "--omit=optional")
+        finish(folder, program)
     return target
 
 
-def _run_npm(command: list[str], folder: Path, node: Path) -> None:
+def install_v8(node: str = "", again: bool = False) -> Path:
+    """Fetch the simulator for V8 with npm, as its lock says, make one script of it, and play a battle with it, unless that is done.
+
+    Node is needed for this alone. The bundler's program is an optional package for this machine's system, fetched as the lock says.
+
+    Args:
+        node: see `find_node`.
+        again: replace what is there.
+
+    Returns:
+        The folder.
+
+    Raises:
+        PluginError: mini-racer, Node or npm is missing, or npm or the bundler fails; with the end of what it said.
+        BackendError: the battle does not go as it must.
+    """
+    from .v8 import check_mini_racer
+
+    check_mini_racer()
+    if not again and installed(V8) is not None:
+        return needed_bundle()
+    program = find_node(node)
+    npm = _npm(program)
+    target = folder_of_lock(V8)
+    with atomic_folder(target) as folder:
+        _fetch(folder, V8, program, npm)
+        check_version(folder, V8)
+        (folder / "bundle.js").write_bytes(V8.source("bundle.js"))
+        bundler = [str(program), str(Path("node_modules", "esbuild", "bin", "esbuild"))]
+        _run([*bundler, "bundle.js", *_ESBUILD, _GLOBALS, f"--outfile={BUNDLE}"], folder, program)
+        (folder / "LICENSES.txt").write_text(_licences(folder), encoding="utf-8")
+        shutil.rmtree(folder / "node_modules")
+        finish_v8(folder)
+    return target
+
+
+def _fetch(folder: Path, pinned: Pinned, node: Path, npm: Sequence[str], *options: str) -> None:
+    for name in _SOURCES:
+        (folder / name).write_bytes(pinned.source(name))
+    _run([*npm, "ci", *options, "--ignore-scripts", "--no-audit", "--no-fund"], folder, node)
+
+
+def _licences(folder: Path) -> str:
+    """Licences of the packages that the bundle holds."""
+    modules = folder / "node_modules"
+    found = sorted(file for file in modules.rglob("LICENSE*") if "esbuild" not in file.relative_to(modules).parts[0])
+    return "\n".join(f"{file.parent.relative_to(modules).as_posix()}\n\n{file.read_text('utf-8')}" for file in found)
+
+
+def _run(command: Sequence[str], folder: Path, node: Path) -> None:
+    """Run npm or the bundler, as the arguments of Node that they are, in `folder`."""
+    name = next((word for word in ("esbuild", "npm") if any(word in Path(part).name for part in command)), command[0])
     environment = {**os.environ, "PATH": f"{node.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
     try:
         done = subprocess.run(
@@ -190,119 +297,39 @@ def _run_npm(command: list[str], folder: Path, node: Path) -> None:
         )
     except subprocess.TimeoutExpired as error:
         raise PluginError(
-            f"npm did not end within {_NPM_SECONDS} seconds; try again, or {INSTALL} --from FILE"
+            f"{name} did not end within {_NPM_SECONDS} seconds; try again, or {INSTALL} --from FILE"
         ) from error
     if done.returncode:
         said = "\n".join((done.stdout + done.stderr).strip().splitlines()[-20:])
-        raise PluginError(f"npm ended with code {done.returncode}; without a network, {INSTALL} --from FILE\n{said}")
+        raise PluginError(f"{name} ended with code {done.returncode}; without a network, {INSTALL} --from FILE\n{said}")
 
 
-def _finish(folder: Path, node: Path) -> None:
+def finish(folder: Path, node: Path) -> None:
     """Check version and rules of a new folder, and write its marker."""
-    from .sim import SimWorker, played_out
+    from .sim import SimWorker
 
     check_version(folder)
-    wanted = json.loads(_source("battle.json"))
     with SimWorker(Installation(folder, node)) as worker:
-        end = played_out(worker, wanted["format"], wanted["key"])
+        _prove(folder, worker, SIM, node=str(node))
+
+
+def finish_v8(folder: Path) -> None:
+    """Check the rules of a new folder for V8, and write its marker."""
+    from .v8 import V8Worker
+
+    with V8Worker(folder) as worker:
+        _prove(folder, worker, V8)
+
+
+def _prove(folder: Path, worker: Worker, pinned: Pinned, **noted: str) -> None:
+    """Play the battle that is stored with the lock, and write the marker."""
+    wanted = json.loads(pinned.source("battle.json"))
+    end = played_out(worker, wanted["format"], wanted["key"])
     if end["log_sha256"] != wanted["log_sha256"]:
         raise BackendError(
-            f"the simulator in {folder} plays battle {wanted['key']!r} otherwise than {RULES}: "
+            f"the simulator in {folder} plays battle {wanted['key']!r} otherwise than {pinned.rules}: "
             f"log {end['log_sha256'][:12]}, must be {wanted['log_sha256'][:12]}"
         )
-    marker = {"rules": RULES, "lock": lock_hash(), "node": str(node), "log_sha256": end["log_sha256"]}
+    marker = {"rules": pinned.rules, "lock": lock_hash(pinned), **noted, "log_sha256": end["log_sha256"]}
     with atomic_file(folder / MARKER, "w") as file:
         json.dump(marker, file, indent=1)
-
-
-def pack(file: str | Path) -> int:
-    """Write the installed simulator to a .tar.gz for machines without a network. Returns the number of files.
-
-    Raises:
-        PluginError: the simulator is not installed.
-        OutputError: the file cannot be written.
-    """
-    folder = needed().folder
-    content = {
-        found.relative_to(folder).as_posix(): found.read_bytes()
-        for found in sorted(folder.rglob("*"))
-        if found.is_file() and not found.is_symlink() and found.name not in (MARKER,)
-    }
-    sums = {name: hashlib.sha256(data).hexdigest() for name, data in content.items()}
-    manifest = json.dumps({"rules": RULES, "lock": lock_hash(), "sha256": sums}, indent=0).encode()
-    with atomic_file(file) as handle, tarfile.open(fileobj=handle, mode="w:gz") as tar:
-        for name, data in ((MANIFEST, manifest), *content.items()):
-            info = tarfile.TarInfo(name)
-            info.size, info.mode = len(data), 0o644
-            tar.addfile(info, io.BytesIO(data))
-    return len(content)
-
-
-def install_from(file: str | Path, node: str = "") -> Path:
-    """Install a file of `pack`, without npm and without a network; every file is compared with the sums in it.
-
-    Raises:
-        DataError: the file is unreadable, of another lock, damaged, or names files outside its folder; nothing is installed.
-        PluginError: Node is missing.
-    """
-    program, target = find_node(node), folder_of_lock()
-    try:
-        with tarfile.open(file, "r:gz") as tar, atomic_folder(target) as folder:
-            _unpack(file, tar, folder)
-            _finish(folder, program)
-    except (tarfile.TarError, EOFError, OSError) as error:
-        if isinstance(error, DataError | PluginError | BackendError):
-            raise
-        raise DataError(f"{file}: no readable file of `ludory pokemon pack` ({error})") from error
-    return target
-
-
-def _unpack(file: str | Path, tar: tarfile.TarFile, folder: Path) -> None:
-    first = tar.next()
-    if first is None or first.name != MANIFEST or not first.isfile():
-        raise DataError(f"{file}: the first file is {first.name if first else 'missing'}, must be {MANIFEST}")
-    manifest = _manifest(file, _content(tar, first))
-    missing = dict(manifest["sha256"])
-    for name in missing:
-        _check_name(file, name)
-    while (entry := tar.next()) is not None:
-        _check_name(file, entry.name)
-        if not entry.isfile():
-            raise DataError(f"{file}: {entry.name} is a link, a folder or a device; only files are allowed")
-        data = _content(tar, entry)
-        if hashlib.sha256(data).hexdigest() != missing.pop(entry.name, None):
-            raise DataError(f"{file}: {entry.name} is not as {MANIFEST} says; fetch the file again")
-        place = folder / entry.name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(data)
-    if missing:
-        raise DataError(
-            f"{file}: {len(missing)} files are missing, such as {next(iter(missing))}; fetch the file again"
-        )
-
-
-def _content(tar: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes:
-    handle = tar.extractfile(entry)
-    assert handle is not None
-    return handle.read()
-
-
-def _manifest(file: str | Path, data: bytes) -> dict[str, Any]:
-    try:
-        manifest = json.loads(data)
-        lock, sums = manifest["lock"], manifest["sha256"]
-        if not all(isinstance(name, str) and isinstance(sum, str) for name, sum in sums.items()):
-            raise TypeError("sums must be texts")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{file}: {MANIFEST} cannot be read ({error})") from error
-    if lock != lock_hash():
-        raise DataError(
-            f"{file}: packed for the lock {str(lock)[:12]}, this Ludory needs {lock_hash()[:12]} ({RULES}); pack it anew"
-        )
-    return dict(manifest)
-
-
-def _check_name(file: str | Path, name: str) -> None:
-    parts = PurePosixPath(name)
-    if parts.is_absolute() or ".." in parts.parts or "\\" in name or "\0" in name or not parts.parts:
-        raise DataError(f"{file}: names the file {name!r}, which lies outside the folder")

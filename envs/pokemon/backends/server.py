@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 from ludory.errors import BackendError
 
 from .showdown import ShowdownServer, server_installation
-from .sim import Reply, SimWorker
+from .sim import SimWorker
+from .worker import Reply
 
 NOT_SEEDED = "a Showdown server cannot be seeded: smogon/pokemon-showdown issue 11452; use backend='sim'"
 

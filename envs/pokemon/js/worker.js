@@ -1,14 +1,11 @@
 "use strict";
-// A worker holds battles of a simulator and answers requests: one JSON object per line in and out. It is started in the folder that has
-// the simulator in its node_modules, and ends when its input ends or its parent dies.
+// Holds battles of a simulator and answers messages, one JSON object per line. How lines come and go is the matter of who starts it:
+// node.js reads and writes pipes, call.js is a function in an engine of JavaScript that lies in Python's process.
 
-const { createHash } = require("node:crypto");
 const legality = require("./legality.js");
 
-const RULES_PACKAGE = "pokemon-showdown";
-const at = { paths: [process.cwd()] };
-const version = require(require.resolve(`${RULES_PACKAGE}/package.json`, at)).version;
-const { Battle, Dex, Teams, TeamValidator } = require(require.resolve(RULES_PACKAGE, at));
+let host; // what differs between the two; see the end of this file
+let Battle, Dex, Teams, TeamValidator;
 
 const SEATS = ["p1", "p2"];
 const NAMES = ["player_0", "player_1"];
@@ -107,7 +104,7 @@ class Game {
       winner: winner < 0 ? "tie" : SEATS[winner],
       turns: battle.turn,
       input_log: battle.inputLog,
-      log_sha256: createHash("sha256").update(this.omniscient().join("\n")).digest("hex"),
+      log_sha256: host.sha256(this.omniscient().join("\n")),
     };
   }
 
@@ -207,7 +204,7 @@ const operations = {
   hello() {
     const listed = { singles: [], others: [] };
     for (const format of allFormats()) listed[isSingles(format) ? "singles" : "others"].push(format.id);
-    return { protocol: 1, rules: `${RULES_PACKAGE} ${version}`, node: process.version, formats: listed };
+    return { protocol: 1, rules: host.rules, node: host.node, formats: listed };
   },
 
   // [id, generation, 1 with team preview, 1 if players bring teams] of every singles format.
@@ -365,8 +362,7 @@ const operations = {
   },
 
   close() {
-    process.exitCode = 0;
-    setImmediate(() => process.exit(0));
+    host.close();
     return {};
   },
 };
@@ -407,7 +403,7 @@ function answer(rows, play) {
   return compact.i.length ? { games: reports, compact } : { games: reports };
 }
 
-// ---- lines in and out
+// ---- lines
 
 function answerOf(line) {
   let n = null;
@@ -433,22 +429,11 @@ function answerOf(line) {
   }
 }
 
-const parent = process.ppid;
-setInterval(() => {
-  if (process.ppid !== parent) process.exit(1); // a forked copy of the parent may keep our input open
-}, 1000).unref();
-process.on("SIGINT", () => {});
-process.stdout.on("error", () => process.exit(1));
-let rest = "";
-process.stdin.setEncoding("utf8");
-process.stdin.on("data", (chunk) => {
-  rest += chunk;
-  let start = 0;
-  for (let end = rest.indexOf("\n"); end >= 0; end = rest.indexOf("\n", start)) {
-    const line = rest.slice(start, end);
-    start = end + 1;
-    if (line.trim()) process.stdout.write(answerOf(line) + "\n");
-  }
-  rest = rest.slice(start);
-});
-process.stdin.on("end", () => process.exit(0));
+// Start without battles; returns the function from a line to its answer.
+//   simulator: { rules, Battle, Dex, Teams, TeamValidator }, "name version" of the package and parts of it
+//   engine: { node, sha256, close }: Node's version, null without Node; the hash of a text in hex; called when "close" is answered
+module.exports = function start(simulator, engine) {
+  ({ Battle, Dex, Teams, TeamValidator } = simulator);
+  host = { rules: simulator.rules, ...engine };
+  return answerOf;
+};

@@ -1,6 +1,6 @@
 """Choices of the scripted opponents beside those of poke-env's players, in battles that poke-env played on a Showdown server.
 
-`tests/golden/pokemon/parity.md` has the figures of 800 more battles; `tests/pokemon/test_server.py` compares live.
+`tests/golden/pokemon/parity.md` has the figures of 800 more battles; `tests/pokemon/backends/test_server.py` compares live.
 """
 
 import gzip

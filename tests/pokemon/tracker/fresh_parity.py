@@ -18,7 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from support.pokemon_parity import Difference, cause, differences, truth_of
 
-from ludory.envs.pokemon.backends.sim import SimWorker, chance_seed
+from ludory.envs.pokemon.backends.sim import SimWorker
+from ludory.envs.pokemon.backends.worker import chance_seed
 from ludory.envs.pokemon.formats import battle_format
 from ludory.envs.pokemon.requests import seat_request
 from ludory.envs.pokemon.tracker import Tracker

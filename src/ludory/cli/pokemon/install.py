@@ -13,8 +13,8 @@ from tyro.conf import arg
 from ludory.cli.common.options import File, FileArgument, Flag, Maybe
 from ludory.cli.common.parser import parse
 from ludory.envs.pokemon.backends import install as installation
-from ludory.envs.pokemon.backends import showdown
-from ludory.envs.pokemon.formats import RULES
+from ludory.envs.pokemon.backends import packing, showdown
+from ludory.envs.pokemon.formats import RULES, V8_RULES, formats, missing_in_v8
 from ludory.errors import LudoryError, OptionError
 
 RATE_SECONDS = 5.0
@@ -23,7 +23,7 @@ RATE_FORMATS = ("gen1randombattle", "gen9randombattle")
 
 @dataclass(frozen=True, kw_only=True)
 class _Install:
-    """Fetch the simulator that the lock file names into the cache folder, and play a battle with it.
+    """Fetch a simulator that a lock file names into the cache folder, and play a battle with it.
 
     A second call does nothing. Afterwards no command opens a connection to the outside.
 
@@ -36,6 +36,8 @@ class _Install:
     """Install a file of `ludory pokemon pack`, without npm and without a network."""
     again: Flag = False
     """Install anew, even if the simulator is there."""
+    v8: Flag = False
+    """The simulator for backend='v8' instead, which needs Node only now, to make one script of it."""
     server: Flag = False
     """Also a copy that runs a Showdown server, and poke-env in an environment of its own, for backend='server'."""
 
@@ -43,12 +45,21 @@ class _Install:
 def install(argv: list[str]) -> int:
     """Install the simulator; returns the exit code."""
     chosen = parse(_Install, argv, "pokemon install")
+    if chosen.v8 and chosen.server:
+        raise OptionError("--v8 --server: a Showdown server needs the simulator for Node; type two commands")
     if chosen.from_file is not None:
-        folder = installation.install_from(chosen.from_file, chosen.node)
-    else:
-        if installation.installed() is None:
-            print(f"fetching {RULES} with npm (about 150 MB on disk) ...", flush=True)
-        folder = installation.install(chosen.node, chosen.again)
+        folder = packing.install_from(chosen.from_file, chosen.node)
+        print(f"{installation.read_marker(folder)['rules']} is in {folder}")
+        return 0
+    if chosen.v8:
+        if installation.installed(installation.V8) is None:
+            print(f"fetching {V8_RULES} with npm, and making one script of it (14 MB on disk) ...", flush=True)
+        folder = installation.install_v8(chosen.node, chosen.again)
+        print(f"{V8_RULES} is in {folder}")
+        return 0
+    if installation.installed() is None:
+        print(f"fetching {RULES} with npm (about 150 MB on disk) ...", flush=True)
+    folder = installation.install(chosen.node, chosen.again)
     print(f"{RULES} is in {folder}")
     if chosen.server:
         print(f"a Showdown server and poke-env are in {showdown.install_server(chosen.again)}")
@@ -64,14 +75,17 @@ class _Pack:
 
     file: FileArgument
     """File to write, ending in .tar.gz."""
+    v8: Flag = False
+    """The simulator for backend='v8' instead; where it is installed from the file, Node is not needed."""
 
 
 def pack(argv: list[str]) -> int:
     """Write the file; returns the exit code."""
-    file = parse(_Pack, argv, "pokemon pack").file
+    chosen = parse(_Pack, argv, "pokemon pack")
+    file = chosen.file
     if not str(file).endswith((".tar.gz", ".tgz")):
         raise OptionError(f"{file}: must end in .tar.gz")
-    count = installation.pack(file)
+    count = packing.pack(file, installation.V8 if chosen.v8 else installation.SIM)
     print(f"{file}: {count:,} files, {file.stat().st_size / 1e6:.1f} MB; ludory pokemon install --from {file}")
     return 0
 
@@ -89,27 +103,47 @@ def doctor(argv: list[str]) -> int:
     parse(_Doctor, argv, "pokemon doctor")
     print(f"rules    {RULES}\nlock     {installation.lock_hash()[:12]}")
     print(f"folder   {installation.folder_of_lock()}")
-    try:
-        found = installation.needed()
-    except LudoryError as error:
-        print(f"problem  {error}")
-        return 1
     from ludory.envs.pokemon.backends.sim import SimWorker
 
-    with SimWorker(found) as worker:
-        print(
-            f"node     {worker.hello['node']} ({found.node})\nformats  {len(worker.hello['formats']['singles'])} for singles"
-        )
+    found = True
+    try:
+        needed = installation.needed()
+        with SimWorker(needed) as worker:
+            said = worker.hello
+            print(f"node     {said['node']} ({needed.node})\nformats  {len(said['formats']['singles'])} for singles")
+        _print_rates("sim")
+    except LudoryError as error:
+        found = False
+        print(f"problem  {error}")
+    _print_v8()
+    return 0 if found else 1
+
+
+def _print_v8() -> None:
+    from ludory.envs.pokemon.backends.v8 import V8Worker
+
+    if installation.installed(installation.V8) is None:
+        print(f'v8       not installed (optional): pip install "ludory[pokemon-v8]", then {installation.V8.install}')
+        return
+    try:
+        with V8Worker() as worker:
+            print(f"v8       {V8_RULES} in {installation.folder_of_lock(installation.V8)}, V8 {worker.version}")
+        print(f"formats  {len(formats()) - len(missing_in_v8())} for singles")
+        _print_rates("v8")
+    except LudoryError as error:
+        print(f"problem  {error}")
+
+
+def _print_rates(backend: str) -> None:
     for format in RATE_FORMATS:
-        print(f"rate     {format}: {_rate(format):,.0f} turns a second, masks only", flush=True)
-    return 0
+        print(f"rate     {format}: {_rate(format, backend):,.0f} turns a second, masks only", flush=True)
 
 
-def _rate(format: str) -> float:
+def _rate(format: str, backend: str) -> float:
     """Turns per second of wall time of random play, for half of `RATE_SECONDS` after as long a warm-up."""
     from ludory.envs.make import make_engine
 
-    engine = make_engine("Pokemon-v0", 32, seed=1, format=format, observation="none", workers=0)
+    engine = make_engine("Pokemon-v0", 32, seed=1, format=format, observation="none", workers=0, backend=backend)
     draw = np.random.default_rng(1)
     try:
         engine.reset()

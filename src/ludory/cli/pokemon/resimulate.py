@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from ludory.cli.common.options import Flag, Paths
 from ludory.cli.common.parser import parse
@@ -23,6 +24,8 @@ class _Options:
 
     paths: Paths
     """Files of battles with `inputLog`."""
+    backend: Literal["sim", "v8"] = "sim"
+    """The simulator that played them; records of failures name it."""
     hashes: Flag = False
     """Print the hash of every battle's log."""
 
@@ -40,11 +43,11 @@ def run(argv: list[str]) -> int:
     from ludory.data.pokemon.rejections import Rejection
     from ludory.data.pokemon.replays import read_battles
     from ludory.data.pokemon.resimulation import check_same, resimulate
-    from ludory.envs.pokemon.backends.sim import SimWorker
+    from ludory.envs.pokemon.lane import BACKENDS
     from ludory.errors import DataError, RejectedBattleError
 
     same = wrong = 0
-    with SimWorker() as worker:
+    with BACKENDS[chosen.backend]() as worker:
         for path in files_of(chosen.paths):
             for battle in read_battles(path):
                 if isinstance(battle, Rejection):

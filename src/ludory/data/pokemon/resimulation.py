@@ -19,7 +19,7 @@ from .replays import RecordedBattle
 from .trajectories import BattleStep, BattleTrajectory, last_rewards
 
 if TYPE_CHECKING:
-    from ludory.envs.pokemon.backends.sim import SimWorker
+    from ludory.envs.pokemon.backends.worker import Worker
 
 MAJOR = {
     "turn",
@@ -63,7 +63,7 @@ class Resimulation(NamedTuple):
     """Of the omniscient log; empty if the input log ends before the battle."""
 
 
-def resimulate(worker: SimWorker, battle: RecordedBattle, game: int = 0) -> Resimulation:
+def resimulate(worker: Worker, battle: RecordedBattle, game: int = 0) -> Resimulation:
     """Play a battle again.
 
     Args:

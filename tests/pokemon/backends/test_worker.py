@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -11,8 +12,9 @@ import pytest
 
 from ludory.envs.pokemon.backends import install
 from ludory.envs.pokemon.backends.install import Installation
-from ludory.envs.pokemon.backends.sim import SimWorker, chance_seed, played_out
-from ludory.errors import BackendError, BackendTimeout, DataError, OptionError, PluginError
+from ludory.envs.pokemon.backends.sim import SimWorker
+from ludory.envs.pokemon.backends.worker import Worker, chance_seed, played_out
+from ludory.errors import BackendError, BackendTimeout, OptionError
 
 SEED = '"gen5,0123456789abcdef"'
 GAME = f'{{"i":0,"format":"gen1randombattle","seed":{SEED},"p1":{{"seed":{SEED}}},"p2":{{"seed":{SEED}}}}}'
@@ -38,53 +40,71 @@ MALFORMED = [
 ]  # fmt: skip
 
 
-def start(worker: SimWorker, number: int = 0, seed: int = 0) -> dict[str, object]:
+def start(worker: Worker, number: int = 0, seed: int = 0) -> dict[str, object]:
     seeds = {part: chance_seed(seed, number, 0, part)[0] for part in ("battle", "p1", "p2")}
     sides = {seat: {"seed": seeds[seat]} for seat in ("p1", "p2")}
     (reply,) = worker.reset([{"i": number, "format": "gen1randombattle", "seed": seeds["battle"], **sides}])["games"]
     return dict(reply)
 
 
-def test_malformed_lines_are_answered_and_change_nothing(worker: SimWorker) -> None:
+def test_malformed_lines_are_answered_and_change_nothing(each_worker: Worker) -> None:
     assert len(MALFORMED) >= 60
-    start(worker)
-    before = worker.log([0])
+    start(each_worker)
+    before = each_worker.log([0])
     for line in MALFORMED:
-        answer = worker.ask_line(line.encode())
+        answer = each_worker.ask_line(line.encode())
         assert answer["error"]["kind"] in ("protocol", "format", "team"), (line, answer)
         assert answer["error"]["text"], line
-    assert worker.log([0]) == before
+    assert each_worker.log([0]) == before
 
 
-def test_refusals_are_errors_with_what_is_allowed(worker: SimWorker) -> None:
+def test_refusals_are_errors_with_what_is_allowed(each_worker: Worker) -> None:
     with pytest.raises(OptionError, match="singles"):
-        worker.reset([json.loads(GAME) | {"format": "gen9doublesou"}])
+        each_worker.reset([json.loads(GAME) | {"format": "gen9doublesou"}])
     with pytest.raises(BackendError, match="there is no game 12345"):
-        worker.log([12345])
-    assert worker.validate("gen9ou", "Pikachu\n- Fly\n- Splash Dance")
-    assert worker.validate("gen1ou", "nothing|at|all")
+        each_worker.log([12345])
+    assert each_worker.validate("gen9ou", "Pikachu\n- Fly\n- Splash Dance")
+    assert each_worker.validate("gen1ou", "nothing|at|all")
 
 
-def test_the_battle_of_the_lock_goes_as_recorded(worker: SimWorker) -> None:
-    wanted = json.loads((Path(install.__file__).parents[1] / "js/sim/battle.json").read_text(encoding="utf-8"))
-    assert played_out(worker, wanted["format"], wanted["key"], 77)["log_sha256"] == wanted["log_sha256"]
+def test_the_battle_of_the_lock_goes_as_recorded(each_worker: Worker, backend: str) -> None:
+    wanted = json.loads({"sim": install.SIM, "v8": install.V8}[backend].source("battle.json"))
+    assert played_out(each_worker, wanted["format"], wanted["key"], 77)["log_sha256"] == wanted["log_sha256"]
 
 
-def test_copies_go_on_alike(worker: SimWorker) -> None:
+def test_copies_go_on_alike(each_worker: Worker) -> None:
     """A clone, and an export that is imported again, take the same choices to the same log."""
-    reply = start(worker, 0)
+    reply = start(each_worker, 0)
     for _ in range(6):
-        (reply,) = worker.step([(0, *("move 1" if request else None for request in reply["req"]))])["games"]
+        (reply,) = each_worker.step([(0, *("move 1" if request else None for request in reply["req"]))])["games"]
         reply = {"req": [request if request and "active" in request else None for request in reply["req"]]}
         if None in reply["req"]:
             break
-    worker.clone([(0, 1)])
-    worker.import_games({2: worker.export([0])[0]})
-    logs = worker.log([0, 1, 2])
+    each_worker.clone([(0, 1)])
+    each_worker.import_games({2: each_worker.export([0])[0]})
+    logs = each_worker.log([0, 1, 2])
     assert logs[0]["log"] == logs[1]["log"] == logs[2]["log"]
-    reports = worker.report([0, 1, 2])
+    reports = each_worker.report([0, 1, 2])
     assert reports[0]["req"] == reports[1]["req"] == reports[2]["req"]
     assert reports[0]["order"] == reports[1]["order"] == reports[2]["order"]
+
+
+def test_a_crash_in_one_battle_leaves_the_others_alone(each_worker: Worker) -> None:
+    """A battle whose state was damaged crashes at its next step, is told with its input log, and refuses more; it can begin anew."""
+    for number in (0, 1, 2):
+        start(each_worker, number)
+    content = json.loads(each_worker.export([1])[0])
+    for side in content["state"]["sides"]:
+        side["pokemon"][0]["modifiedStats"] = None
+    each_worker.import_games({1: json.dumps(content)})
+    first, crashed, last = each_worker.step([(number, "move 1", "move 1") for number in (0, 1, 2)])["games"]
+    assert "modifiedStats" in crashed["crash"]["text"] or "TypeError" in crashed["crash"]["text"]
+    assert crashed["crash"]["input_log"][0].startswith(">start")
+    assert first["turn"] == last["turn"] == 2
+    with pytest.raises(BackendError, match="game 1 crashed before; reset it"):
+        each_worker.step([(1, "move 1", "move 1")])
+    each_worker.step([(0, "move 1", "move 1"), (2, "move 1", "move 1")])
+    assert start(each_worker, 1)["turn"] == 1
 
 
 def test_closing_twice_and_asking_afterwards(simulator: Installation) -> None:
@@ -110,6 +130,39 @@ def test_a_silent_child_is_ended_in_time(simulator: Installation) -> None:
     with pytest.raises(BackendTimeout, match="did not answer"):
         worker.log([])
     assert not Path(f"/proc/{worker.pid}").exists()
+
+
+def test_a_child_that_dies_at_its_start_is_told_with_its_last_lines(
+    simulator: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However much it wrote: a full pipe holds up nobody, and only the last 20 lines are kept."""
+    node = tmp_path / "node"
+    node.write_text("#!/bin/sh\nseq 1 200000 >&2\necho the last word >&2\nexit 3\n")
+    node.chmod(0o755)
+    with pytest.raises(BackendError, match="died with exit code 3 at 'hello'") as told:
+        SimWorker(Installation(simulator.folder, node))
+    lines = str(told.value).splitlines()[1:]
+    assert len(lines) <= 20
+    assert lines[-1] == "the last word"
+
+
+def test_a_child_gets_a_short_environment(
+    simulator: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LUDORY_TEST_SECRET", "told to nobody")
+    with SimWorker(simulator) as worker:
+        names = {entry.split("=")[0] for entry in Path(f"/proc/{worker.pid}/environ").read_text().split("\0") if entry}
+    assert names <= {"PATH", "LANG", "LC_ALL", "TMPDIR", "TZ"}
+
+
+def test_a_child_has_no_socket_and_ctrl_c_does_not_reach_it(simulator: Installation) -> None:
+    with SimWorker(simulator) as worker:
+        opened = [os.readlink(entry) for entry in Path(f"/proc/{worker.pid}/fd").iterdir()]
+        assert opened
+        assert not any(place.startswith("socket:") for place in opened), opened
+        assert os.getpgid(worker.pid) != os.getpgid(0)
+        os.kill(worker.pid, signal.SIGINT)
+        assert worker.log([]) == []
 
 
 ORPHAN = """
@@ -148,59 +201,3 @@ def _alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
         return False
-
-
-def test_another_version_is_refused(simulator: Installation, tmp_path: Path) -> None:
-    package = tmp_path / "node_modules" / "pokemon-showdown"
-    package.mkdir(parents=True)
-    (package / "package.json").write_text('{"version": "0.11.10"}')
-    with pytest.raises(PluginError, match=r"0\.11\.10.*0\.11\.11"):
-        install.check_version(tmp_path)
-
-
-def test_a_missing_simulator_names_the_commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("LUDORY_CACHE_DIR", str(tmp_path))
-    with pytest.raises(PluginError, match="ludory pokemon install") as found:
-        install.needed()
-    assert "--from FILE" in str(found.value)
-    assert install.installed() is None
-
-
-def test_a_missing_node_names_the_places(tmp_path: Path) -> None:
-    with pytest.raises(PluginError, match="--node: none"):
-        install.find_node(str(tmp_path / "node"))
-
-
-def test_packed_files_that_lie_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Names outside the folder, links, wrong sums, missing files, other locks, and files that are no archive."""
-    import hashlib
-    import io
-    import tarfile
-
-    monkeypatch.setenv("LUDORY_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(install, "find_node", lambda wanted="": Path("/bin/true"))
-
-    def refused(match: str, names: dict[str, str], lock: str = "", link: bool = False) -> None:
-        file, lock = tmp_path / "packed.tar.gz", lock or install.lock_hash()
-        sums = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in names.items()}
-        manifest = json.dumps({"lock": lock, "sha256": sums})
-        with tarfile.open(file, "w:gz") as tar:
-            for name, text in ((install.MANIFEST, manifest), *names.items()):
-                entry = tarfile.TarInfo(name)
-                if link and name != install.MANIFEST:
-                    entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
-                data = text.replace("changed", "CHANGED").encode() if name != install.MANIFEST else text.encode()
-                entry.size = 0 if entry.issym() else len(data)
-                tar.addfile(entry, io.BytesIO(data))
-        with pytest.raises(DataError, match=match):
-            install.install_from(file)
-        assert install.installed() is None
-
-    refused("outside", {"../evil": "x"})
-    refused("outside", {"/tmp/evil": "x"})
-    refused("a link", {"a": "x"}, link=True)
-    refused("not as", {"a": "changed"})
-    refused("packed for the lock", {"a": "x"}, lock="0" * 64)
-    (tmp_path / "text.tar.gz").write_text("no archive")
-    with pytest.raises(DataError, match="no readable file"):
-        install.install_from(tmp_path / "text.tar.gz")
