@@ -61,7 +61,13 @@ def test_a_table_is_played_before_its_game_is_compiled_and_compiled_meanwhile(
     legal = tables.position(table).legal(0)[0][0]
     tables.play(table, 0, (legal.value,))
     assert not tables.position(table).engine._bound.step_rows.ran_plain, "compiled code was found on disk"
-    assert pool.rehearsals._pool is None, "its process has ended"
+    [study] = pool.rehearsals._studies.values()
+    study.result(240)
+    assert list((fresh_machine / "cache").rglob("uct_*")), "what the analysis needs is compiled as well"
+    until = time.monotonic() + 10
+    while pool.rehearsals._pool is not None:  # its process ends just after the last result
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 def test_an_agent_that_is_too_slow_in_plain_python_waits_for_its_rehearsal(pool: PlayerPool) -> None:
@@ -82,6 +88,11 @@ def test_a_cast_is_rehearsed_once_and_a_crash_ends_nothing_else(pool: PlayerPool
     assert first.exception(60) is not None
     pool.rehearsals.start(GAME, {}, ("random", ""))
     rehearsed(pool, ("random", ""))
+
+
+def test_only_games_that_were_rehearsed_are_studied(pool: PlayerPool) -> None:
+    pool.rehearsals.study(GAME, {}, ("", "random"))
+    assert not pool.rehearsals._studies
 
 
 def test_the_form_of_a_game_starts_its_rehearsal(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,25 +43,40 @@ class Rehearsals:
     def __init__(self) -> None:
         self._pool: ProcessPoolExecutor | None = None
         self._known: dict[Cast, Future[None]] = {}
+        self._studies: dict[Cast, Future[None]] = {}
         self._lock = threading.RLock()  # a callback may run at once, in the thread that adds it
         self._closed = False
 
     def start(self, game: str, options: Mapping[str, Any], agents: Sequence[str]) -> None:
         """Compile, in the background, what a table of this game with these agents needs."""
+        self._once(self._known, _rehearse, game, options, agents)
+
+    def study(self, game: str, options: Mapping[str, Any], agents: Sequence[str]) -> None:
+        """Compile, too, what an analysis of such a game needs, if the game itself had to be rehearsed."""
+        cast = Cast.of(game, options, agents)
+        if any(known[:2] == cast[:2] for known in tuple(self._known)):
+            self._once(self._studies, _study, game, options, agents)
+
+    def _once(
+        self, done: dict[Cast, Future[None]], work: Any, game: str, options: Mapping[str, Any], agents: Sequence[str]
+    ) -> None:
         cast = Cast.of(game, options, agents)
         with self._lock:
-            full = sum(not one.done() for one in self._known.values()) >= MOST_WAITING or len(self._known) >= MOST_KNOWN
-            if self._closed or cast in self._known or full:
+            waiting = sum(not one.done() for one in self._all())
+            if self._closed or cast in done or waiting >= MOST_WAITING or len(done) >= MOST_KNOWN:
                 return
             if self._pool is None:
                 self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin)
             with suppress(BrokenProcessPool):  # the one before crashed just now: the agents compile for themselves
-                self._known[cast] = self._pool.submit(_rehearse, game, dict(options), tuple(agents))
-                self._known[cast].add_done_callback(lambda _: self._end_if_idle())
+                done[cast] = self._pool.submit(work, game, dict(options), tuple(agents))
+                done[cast].add_done_callback(lambda _: self._end_if_idle())
+
+    def _all(self) -> list[Future[None]]:
+        return [*self._known.values(), *self._studies.values()]
 
     def _end_if_idle(self) -> None:
         with self._lock:
-            if self._pool is not None and all(one.done() for one in self._known.values()):
+            if self._pool is not None and all(one.done() for one in self._all()):
                 self._pool.shutdown(wait=False)
                 self._pool = None
 
@@ -87,11 +102,9 @@ def _begin() -> None:
 
 
 def _rehearse(game: str, options: dict[str, Any], agents: tuple[str, ...]) -> None:
-    """Compile first what plain Python is too slow for, then the rest, then what an analysis needs."""
-    _play_some_moves(game, options, agents, plain_start=True)
-    if moves := _play_some_moves(game, options, agents, plain_start=False):
-        with suppress(LudoryError):  # some games have no analysis
-            _analyse(game, options, agents, moves)
+    """Compile first what plain Python is too slow for, then the rest."""
+    for plain_start in (True, False):
+        _play_some_moves(game, options, agents, plain_start)
 
 
 def _play_some_moves(
@@ -114,14 +127,15 @@ def _play_some_moves(
     return moves
 
 
-def _analyse(game: str, options: dict[str, Any], agents: tuple[str, ...], moves: Sequence[tuple[int, Any]]) -> None:
-    """Analyse a position of the game as the server does when somebody asks for it after the game."""
+def _study(game: str, options: dict[str, Any], agents: tuple[str, ...]) -> None:
+    """Analyse a position of a game as the server does when somebody asks for it."""
     from ludory.data.playthrough import PlayedMove
     from ludory.data.replay import Replay
 
     from .analysis.pieces import PositionQuestion, refine_position
 
-    played = tuple(PlayedMove(*move) for move in moves)
-    names = tuple(agent or "human" for agent in agents)
-    replay = Replay(game, options, 0, 0, {}, names, played, (0.0,) * len(agents), False)
-    refine_position(PositionQuestion(replay, len(played) - 1), 0)
+    if played := tuple(PlayedMove(*move) for move in _play_some_moves(game, options, agents, plain_start=False)):
+        names = tuple(agent or "human" for agent in agents)
+        replay = Replay(game, options, 0, 0, {}, names, played, (0.0,) * len(agents), False)
+        with suppress(LudoryError):  # some games have no analysis
+            refine_position(PositionQuestion(replay, len(played) - 1), 0)

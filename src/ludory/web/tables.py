@@ -183,6 +183,7 @@ class Tables:
             self._players.rehearsals.start(game, table.options, agents)
         else:
             self.prepare(game, table.options, agents)
+        self._players.rehearsals.study(game, table.options, agents)
         return table
 
     def prepare(self, game: str, options: Mapping[str, Any], agents: Sequence[str]) -> None:

@@ -78,6 +78,20 @@ def test_buttons_are_reached_by_arrow_keys_and_moves_are_taken_back(open_page: O
     page.wait_for_selector("#board :text('1 times')")
 
 
+def test_a_finished_game_leads_to_its_analysis_and_to_the_next_one_by_keys(open_page: OpenPage, server: Server) -> None:
+    page = open_page()
+    start_by_keys(page, server, "TicTacToe-v0", "human", "random")
+    play(page, lambda: page.keyboard.press("1"))
+    table = page.url
+    page.keyboard.press("a")
+    page.wait_for_url("**/analyse/t-*")
+    page.goto(table)
+    page.wait_for_selector("#board")
+    page.keyboard.press("n")
+    page.wait_for_url(lambda address: "/table/" in address and address != table)
+    assert page.locator("#log li").count() <= 1, "seat 0 begins, or its opponent has moved once"
+
+
 @pytest.fixture(scope="module")
 def pushes() -> list[int]:
     """The moves that solve the level of seed 3."""
