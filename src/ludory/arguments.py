@@ -273,7 +273,7 @@ class Arguments(Generic[T]):
             raise OptionError(
                 f"{_short(self.prog)}: {name} is for URLs, such as --out s3://bucket/run; leave {name} out"
             )
-        return _by_tyro(self.kind, self._typed(), self.prog, default, markers)
+        return _by_tyro(self.kind, self._typed(no_none=_disallows_none(markers)), self.prog, default, markers)
 
     def check(self, has_default: bool = False) -> None:
         """Refuse wrong values, and what is missing unless an instance `has_default` values for all.
@@ -287,12 +287,18 @@ class Arguments(Generic[T]):
             if option.default is MISSING and not has_default and not any(self.words.get(option.field, [])):
                 raise OptionError(f"{_short(self.prog)}: {option.shown} is missing; {self._example()}")
 
-    def _typed(self) -> list[str]:
-        """The command line again, positional arguments first, with folders of this machine in the place of URLs."""
+    def _typed(self, no_none: bool) -> list[str]:
+        """The command line again, positional arguments first, with folders of this machine in the place of URLs.
+
+        With `no_none` without options that are none, which is their default.
+        """
         typed: list[str] = []
         for option in sorted(self.options, key=lambda one: not one.positional):
-            for given in self.words.get(option.field, []):
-                given = [self._located(option, word) for word in given]
+            for words in self.words.get(option.field, []):
+                is_none = option.optional and words in (["none"], ["None"])
+                if is_none and no_none:
+                    continue
+                given = ["None"] if is_none else [self._located(option, word) for word in words]
                 typed += given if option.positional or option.is_flag else [option.names[0], *given]
         return typed
 
@@ -319,6 +325,12 @@ class Arguments(Generic[T]):
                 _plain_words(option, given) if given else _of_default(option, _value(chosen, option.field))
             )
         return found
+
+
+def _disallows_none(markers: Sequence[Any]) -> bool:
+    from tyro import conf
+
+    return conf.DisallowNone in markers
 
 
 class Described(BaseException):
@@ -486,7 +498,7 @@ def _check(option: Option, words: Sequence[str]) -> None:
                 raise
             raise OptionError(f"{option.shown} {words[0][:99]}: {error.__cause__}") from error
     for word in () if option.is_flag else words:
-        if option.optional and word == "None":
+        if option.optional and word in ("None", "none"):
             continue
         if option.choices and word not in option.choices:
             near = difflib.get_close_matches(word, option.choices, 1)

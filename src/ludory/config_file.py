@@ -41,11 +41,18 @@ def read_config(file: str | Path) -> dict[str, Any]:
 
 
 def write_config(values: dict[str, Any], title: str) -> str:
-    """Options as YAML, with a line of comment."""
+    """Options as YAML, one a line, with a line of comment."""
+    return f"# {title}\n" + "".join(_line(name, value) for name, value in values.items())
+
+
+def _line(name: str, value: Any) -> str:
     import yaml
 
-    text: str = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, default_flow_style=None)
-    return f"# {title}\n{text}"
+    if isinstance(value, list | dict):
+        text: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=True, width=10**6)
+        return f"{name}: {text}"
+    line: str = yaml.safe_dump({name: value}, allow_unicode=True, default_flow_style=False)
+    return line
 
 
 def _yaml(text: str) -> Any:

@@ -16,6 +16,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 from ludory.arguments import read_arguments, whole_number
 from ludory.cli import completion, main
 from ludory.cli.common.options import Count, Flag, GameId, Maybe
+from ludory.cli.common.parser import parse
 from ludory.errors import OptionError
 from ludory.plugins import commands
 
@@ -179,6 +180,39 @@ def test_a_flag_that_is_on_can_be_read_both_ways(capsys: Capture) -> None:
     with suppress(SystemExit):
         main(["spa", "generate", "--help"])
     assert "--dedup, --no-dedup" in capsys.readouterr().out
+
+
+def test_a_printed_configuration_has_an_option_a_line(capsys: Capture) -> None:
+    main(["eval", "random", "--game", "KuhnPoker-v0", "--option", "x=1", "--print-config"])
+    lines = capsys.readouterr().out.splitlines()
+    assert {"agents: [random]", "game: KuhnPoker-v0", "games: 1000", "option: {x: 1}"} <= set(lines)
+    with suppress(SystemExit):
+        read("a", "--print-config")
+    assert "steps: 10" in capsys.readouterr().out.splitlines()
+
+
+def test_none_may_be_typed_where_an_option_may_be_none() -> None:
+    @dataclass(frozen=True)
+    class Learning:
+        """Options of a learner."""
+
+        target: float | None = 0.5
+        """A number."""
+        teacher: str | None = "a"
+        """A name."""
+
+    for word in ("none", "None"):
+        chosen = read_arguments(Learning, ["--target", word, "--teacher", word], "ludory train x")
+        assert (chosen.target, chosen.teacher) == (None, None)
+    assert parse(Leaving, ["--limit", "none"], "leave").limit is None
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """A command."""
+
+    limit: Maybe[int] = None
+    """Limit."""
 
 
 def places() -> list[Any]:

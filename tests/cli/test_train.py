@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import signal
 import subprocess
@@ -48,6 +49,14 @@ def test_a_run_is_not_resumed_with_other_options_or_another_game(tmp_path, capsy
     assert "trained with gamma=0.99, not 0.5" in capsys.readouterr().err
     assert main(["train", "ppo", "--env", "HanabiSmall2P-v0", *command[4:]]) == 2
     assert "was trained on HanabiTiny2P-v0" in capsys.readouterr().err
+
+
+def test_games_whose_rules_run_elsewhere_get_a_score_over_few_games(tmp_path, capsys):
+    model = ludory.make_algorithm("ppo", "gymnasium:CartPole-v1", num_envs=2, n_steps=2, batch_size=2)
+    print_closing(model, tmp_path / "m.ludory", 4, 200, None)
+    score = capsys.readouterr().out.splitlines()[0]
+    assert re.match(r"score: \d+\.\d+ ± \d+\.\d+, random \d+\.\d+ ± \d+\.\d+ ", score)
+    assert "20 games, on the same games" in score
 
 
 def test_the_next_commands_can_be_pasted_into_a_shell(tmp_path, capsys):
