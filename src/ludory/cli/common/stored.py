@@ -60,8 +60,8 @@ class StoredPlaces:
             if said:
                 print(said, file=getattr(sys, self._stream), flush=True)
         last = problems.pop() if problems and error is None else None
-        for problem in problems:
-            say(str(problem))
+        for one in problems:
+            say(str(one))
         if last is not None:
             raise last
 
