@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ludory.data import storage
-from ludory.data.mirror import ChangedElsewhereError, Mirror, copy_to_read
+from ludory.data.mirror import ChangedElsewhereError, Mirror, copy_to_read, last_part
 from ludory.data.storage import LIST, fetch, store
 from ludory.errors import OptionError, OutputError
 
@@ -174,3 +174,11 @@ def test_a_stored_checkpoint_is_found_under_its_name(typed: str, url: str, tmp_p
     (run / "model.csv").write_text("loss")
     store(run, f"{url}/{typed}")
     assert copy_to_read(f"{url}/{typed}", tmp_path / "copies", False).read_text() == "weights"
+
+
+def test_the_name_of_a_url_is_without_the_options_of_its_store() -> None:
+    """Such as the address of a server that speaks the protocol of S3."""
+    assert last_part("s3://bucket/runs/model.ludory?endpoint_override=store.local:9000&scheme=http") == "model.ludory"
+    for nameless in ("s3://", "s3://?scheme=http", "file:///", "file:///runs/..", "file:///.hidden"):
+        with pytest.raises(OptionError, match="must end with a name"):
+            last_part(nameless)

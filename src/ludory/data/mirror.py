@@ -184,6 +184,7 @@ def _stored_at(url: str) -> tuple[Store, str, Files]:
         OptionError: there is none.
     """
     scheme, _, rest = url.partition("://")
+    rest, _, query = rest.partition("?")
     store = Store(url)
     if listed := store.files():
         return store, "", listed
@@ -191,7 +192,7 @@ def _stored_at(url: str) -> tuple[Store, str, Files]:
     for above in place.parents:
         if str(above) in (".", "/"):
             break
-        store = Store(f"{scheme}://{above}")
+        store = Store(f"{scheme}://{above}{query and '?'}{query}")
         try:
             listed = store.files()
         except LudoryError:  # who may read a folder need not see those above it
@@ -207,7 +208,7 @@ def last_part(url: str) -> str:
     Raises:
         OptionError: it has none.
     """
-    name = url.partition("://")[2].rstrip("/").rpartition("/")[2]
+    name = url.partition("://")[2].partition("?")[0].rstrip("/").rpartition("/")[2]
     if not name or name.startswith(".") or "\0" in name:
         raise OptionError(f"store {url!r}: must end with a name, such as s3://bucket/run or file:///folder/run")
     return name

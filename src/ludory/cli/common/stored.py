@@ -50,16 +50,20 @@ class StoredPlaces:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
+        problems = []
         for output in self._outputs.values():
             try:
                 said = output.close(failed=error is not None)
             except LudoryError as problem:
-                if error is None:
-                    raise
-                say(str(problem))  # behind it comes what ended the job
+                problems.append(problem)
                 continue
             if said:
                 print(said, file=getattr(sys, self._stream), flush=True)
+        last = problems.pop() if problems and error is None else None
+        for one in problems:
+            say(str(one))
+        if last is not None:
+            raise last
 
     def _locate(self, use: UrlUse) -> str:
         """The path on this machine.
@@ -78,10 +82,10 @@ class StoredPlaces:
             path = copy_to_read(use.url, base, use.metavar == "DIR")
             say(f"{use.url} is read from its copy in {path}")
             return str(path)
-        is_file = use.metavar == "FILE" or (use.metavar != "DIR" and "." in use.url.rstrip("/").rpartition("/")[2])
-        if (use.url, is_file) not in self._outputs:
-            from ludory.data.mirror import Mirror
+        from ludory.data.mirror import Mirror, last_part
 
+        is_file = use.metavar == "FILE" or (use.metavar != "DIR" and "." in last_part(use.url))
+        if (use.url, is_file) not in self._outputs:
             every = _every(use)
             mirror = Mirror(use.url, base, is_file)
             mirror.open()
