@@ -262,8 +262,8 @@ def _pokemon_speed_rows(report: Report) -> Rows:
         "bare": "the bare simulator in Node",
         "masks": "with masks",
         "entity": "with masks and observations of both seats",
-        "v8 masks": "with masks, `backend=\"v8\"`",
-        "v8 entity": "with masks and observations of both seats, `backend=\"v8\"`",
+        "v8 masks": 'with masks, `backend="v8"`',
+        "v8 entity": 'with masks and observations of both seats, `backend="v8"`',
         "server": "poke-env with a local server",
     }
     for battles, found in report["turns_per_cpu_second"].items():

@@ -267,7 +267,7 @@ def install_v8(node: str = "", again: bool = False) -> Path:
         check_version(folder, V8)
         (folder / "bundle.js").write_bytes(V8.source("bundle.js"))
         bundler = [str(program), str(Path("node_modules", "esbuild", "bin", "esbuild"))]
-        _run([*bundler, "bundle.js", *_ESBUILD, _GLOBALS, f"--outfile={BUNDLE}"], folder, program)
+        _run("esbuild", [*bundler, "bundle.js", *_ESBUILD, _GLOBALS, f"--outfile={BUNDLE}"], folder, program)
         (folder / "LICENSES.txt").write_text(_licences(folder), encoding="utf-8")
         shutil.rmtree(folder / "node_modules")
         finish_v8(folder)
@@ -277,7 +277,7 @@ def install_v8(node: str = "", again: bool = False) -> Path:
 def _fetch(folder: Path, pinned: Pinned, node: Path, npm: Sequence[str], *options: str) -> None:
     for name in _SOURCES:
         (folder / name).write_bytes(pinned.source(name))
-    _run([*npm, "ci", *options, "--ignore-scripts", "--no-audit", "--no-fund"], folder, node)
+    _run("npm", [*npm, "ci", *options, "--ignore-scripts", "--no-audit", "--no-fund"], folder, node)
 
 
 def _licences(folder: Path) -> str:
@@ -287,9 +287,8 @@ def _licences(folder: Path) -> str:
     return "\n".join(f"{file.parent.relative_to(modules).as_posix()}\n\n{file.read_text('utf-8')}" for file in found)
 
 
-def _run(command: Sequence[str], folder: Path, node: Path) -> None:
-    """Run npm or the bundler, as the arguments of Node that they are, in `folder`."""
-    name = next((word for word in ("esbuild", "npm") if any(word in Path(part).name for part in command)), command[0])
+def _run(name: str, command: Sequence[str], folder: Path, node: Path) -> None:
+    """Run a program of Node in `folder`; `name` is for messages."""
     environment = {**os.environ, "PATH": f"{node.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
     try:
         done = subprocess.run(

@@ -76,7 +76,8 @@ class SimWorker(Worker):
         )
         pipe = self._process.stderr
         assert pipe is not None
-        threading.Thread(target=keep_lines, args=(pipe, self._said), daemon=True).start()
+        self._reader = threading.Thread(target=keep_lines, args=(pipe, self._said), daemon=True)
+        self._reader.start()
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
             os.set_blocking(stream.fileno(), False)
@@ -154,6 +155,7 @@ class SimWorker(Worker):
     def _lost(self, op: str) -> None:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(SECONDS_TO_CLOSE)
+        self._reader.join(SECONDS_TO_CLOSE)  # until its last line is read
         self.close()
         code = self._process.returncode
         raise BackendError(f"the simulator's process died with exit code {code} at {op!r}{self._last_words()}")

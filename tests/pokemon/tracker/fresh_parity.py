@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from support.pokemon_parity import Difference, cause, differences, truth_of
 
 from ludory.envs.pokemon.backends.sim import SimWorker
-from ludory.envs.pokemon.backends.worker import chance_seed
+from ludory.envs.pokemon.backends.worker import Worker, chance_seed
 from ludory.envs.pokemon.formats import battle_format
 from ludory.envs.pokemon.requests import seat_request
 from ludory.envs.pokemon.tracker import Tracker
@@ -37,7 +37,7 @@ class Decision(NamedTuple):
     """Everything that the seat was told so far."""
 
 
-def fresh_decisions(worker: SimWorker, format: str, battles: Iterable[int], seed: int) -> Iterator[Decision]:
+def fresh_decisions(worker: Worker, format: str, battles: Iterable[int], seed: int) -> Iterator[Decision]:
     """Play battles in which both seats choose uniformly among legal actions, and compare at every decision."""
     gen = battle_format(format).gen
     for battle in battles:
