@@ -6,10 +6,10 @@ Resident memory of every process is read after each share of the battles. It may
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -51,19 +51,39 @@ class PokemonSoakOptions:
 @benchmark("pokemon-soak")
 def run(options: PokemonSoakOptions) -> Result:
     """Play, read memory, close, look for leftovers."""
-    cached, temporary = _cached(), tempfile.mkdtemp()
-    before = tempfile.tempdir, os.environ.get("TMPDIR")
-    tempfile.tempdir = os.environ["TMPDIR"] = temporary  # also of the workers
-    try:
+    with _own_folders() as (temporary, cache):
         found = _soaked(options)
-    finally:
-        tempfile.tempdir = before[0]
-        os.environ.pop("TMPDIR")
-        if before[1] is not None:
-            os.environ["TMPDIR"] = before[1]
-    found["files_left"] = sorted(os.listdir(temporary)) + sorted(_cached() - cached)
-    shutil.rmtree(temporary)
+        left = [path.relative_to(cache) for path in cache.rglob("*") if not path.is_symlink()]
+        found["files_left"] = sorted(os.listdir(temporary)) + sorted(map(str, left))
     return Result(options.out, found, _shown)
+
+
+@contextmanager
+def _own_folders() -> Iterator[tuple[Path, Path]]:
+    """A folder of temporary files and a cache that no other program writes to, for this process and its workers.
+
+    The cache has links to the installed simulators.
+    """
+    installed = cache_directory("pokemon")
+    with tempfile.TemporaryDirectory() as folder:
+        temporary, cache = Path(folder) / "temporary", Path(folder) / "cache" / "pokemon"
+        temporary.mkdir()
+        cache.mkdir(parents=True)
+        for simulator in installed.iterdir():
+            if (simulator / "package-lock.json").exists():
+                (cache / simulator.name).symlink_to(simulator, target_is_directory=True)
+        own = {"TMPDIR": str(temporary), "LUDORY_CACHE_DIR": str(cache.parent)}
+        before = tempfile.tempdir, {name: os.environ.get(name) for name in own}
+        tempfile.tempdir = str(temporary)
+        os.environ.update(own)
+        try:
+            yield temporary, cache
+        finally:
+            tempfile.tempdir = before[0]
+            for name, value in before[1].items():
+                os.environ.pop(name)
+                if value is not None:
+                    os.environ[name] = value
 
 
 def _soaked(options: PokemonSoakOptions) -> dict[str, Any]:
@@ -134,11 +154,6 @@ def _left(pids: Mapping[str, int]) -> list[str]:
         if not left or time.monotonic() > end:
             return left
         time.sleep(0.1)
-
-
-def _cached() -> set[str]:
-    """Files in the simulator's cache folder, without those of the simulator."""
-    return {str(path) for path in cache_directory("pokemon").rglob("*") if "node_modules" not in path.parts}
 
 
 def _shown(report: Mapping[str, Any]) -> Iterator[str]:

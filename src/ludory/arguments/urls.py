@@ -1,0 +1,72 @@
+"""URLs of stores where files and folders may stand on a command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import LudoryError, OptionError
+
+STORE_OPTIONS = ("--work", "--push-every")
+"""Options of every command that works at a URL: the folder of its copies, and the seconds between two copies to the store."""
+WORKS_IN_PLACE = ("resume", "exploit")
+"""Commands, by their last word, that write to the folder that they are given."""
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+class UrlUse(NamedTuple):
+    """A URL that was typed where a file or folder may stand."""
+
+    url: str
+    option: str
+    """How messages call the option."""
+    metavar: str
+    """Of the option, such as FILE or DIR."""
+    writes: bool
+    """Whether the command writes there; otherwise it only reads."""
+    prog: str
+    """The command."""
+    settings: Mapping[str, str]
+    """What was typed for `STORE_OPTIONS`."""
+
+
+def located_out(text: str) -> Path:
+    """The value of `--out` in a command that reads its line with `argparse`.
+
+    Raises:
+        LudoryError: the URL is wrong, or its store cannot be used.
+    """
+    try:
+        return Path(located(UrlUse(text, "--out", "", True, "ludory bench", {})))
+    except OptionError as error:
+        raise LudoryError(str(error)) from error  # of a ValueError argparse would hide the message
+
+
+def is_url(text: str) -> bool:
+    """Whether it begins as `s3://` does."""
+    return _URL.match(text) is not None
+
+
+def located(use: UrlUse) -> str:
+    """The path to use: what was typed, unless it is a URL and `urls_located_by` says where its copy is."""
+    locate = _locate.get()
+    return use.url if locate is None or not is_url(use.url) else locate(use)
+
+
+Locate = Callable[[UrlUse], str]
+"""Returns the path to use in place of a URL."""
+_locate: ContextVar[Locate | None] = ContextVar("_locate", default=None)
+
+
+@contextmanager
+def urls_located_by(locate: Locate) -> Iterator[None]:
+    """Let command lines have URLs in the place of files and folders, within the block."""
+    token = _locate.set(locate)
+    try:
+        yield
+    finally:
+        _locate.reset(token)
