@@ -19,6 +19,7 @@ GAMES = [
     ("ConnectFour-v0", ("human", "random")),
     ("Hanabi2P-v0", ("human", "hanabi/iggi")),
     ("Texas42-v0", ("human", "random", "random", "random")),
+    ("Go9-v0", ("human", "random")),
     ("KuhnPoker-v0", ("human", "random")),
     ("LeducPoker-v0", ("human", "random")),
     ("FrozenLakeRagen1-v0", ("human",)),
@@ -26,7 +27,7 @@ GAMES = [
     ("Nim-v0", ("human", "nim/perfect")),
     ("PokemonGen1RandomBattle-v0", ("human", "random")),
 ]
-SHORT = ("TicTacToe-v0", "KuhnPoker-v0", "LeducPoker-v0", "FrozenLakeRagen1-v0")
+SHORT = ("TicTacToe-v0", "Go9-v0", "KuhnPoker-v0", "LeducPoker-v0", "FrozenLakeRagen1-v0")
 """Games whose keys are tested in others: numbers everywhere, arrows in Sokoban."""
 RUSHED = 2
 """Seed of a match in the arena in which one who only walks to the right is caught within 40 moves."""
