@@ -97,15 +97,18 @@ def test_all_observations_come_from_one_file(files: tuple[Path, Path]) -> None:
 
 
 def test_cloning_takes_the_files_as_they_are(
-    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The command of the specification: files in, checkpoints out, baselines beside the accuracy."""
+    """The command of the specification: files in, checkpoints out, baselines beside the accuracy; also without a simulator."""
+    monkeypatch.setattr("ludory.envs.pokemon.backends.install.installed", lambda *pinned: None)
     train, val = files
     line = f"train bc --data {train} --val-data {val} --epochs 1 --batch-size 64 --lr 1e-3 --checkpoint-dir {tmp_path / 'out'}"
     assert main([*line.split(), "--out", str(tmp_path / "clone.ludory")]) == 0
     assert {"best.ludory", "epoch_1.ludory", "final.ludory"} <= {file.name for file in (tmp_path / "out").iterdir()}
     shown = capsys.readouterr().out
     assert all(word in shown for word in ("prior", "power", "legal actions", "free"))
+    assert "score: left out" in shown
+    assert "ludory pokemon install" in shown
     model = BC.load(tmp_path / "clone.ludory")
     assert model.policy_spec.id == "pokemon/entity"
     assert model.game.id == "PokemonGen1RandomBattle-v0"

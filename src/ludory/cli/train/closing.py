@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ludory.errors import LudoryError
 from ludory.visible import visible
 
 if TYPE_CHECKING:
@@ -24,9 +25,12 @@ def print_closing(model: Any, file: Path, done: int, games: int, tuned: TunedSet
     if game.recorded is not None or not game.id or not callable(getattr(model, "as_agent", None)):
         return
     baseline = tuned.baseline if tuned else baseline_of(game)
-    if game.kernels is None:
-        games = min(games, FEW)
-    if games:
+    problem = ""
+    if game.kernels is None and games:
+        games, problem = min(games, FEW), _problem_of_playing(game)
+    if problem:
+        print(f"score: left out, since the game cannot be played here. {problem}")
+    elif games:
         from ludory.agents.evaluation.beside import score_beside_baseline
 
         found = score_beside_baseline(model.as_agent(), baseline, game, games, SEED)
@@ -52,6 +56,22 @@ def print_closing(model: Any, file: Path, done: int, games: int, tuned: TunedSet
         f"  ludory watch {id} {name}{options} --html game.html\n"
         f"  ludory train {model.id.partition('-v')[0]} --env {id}{every} --out {name} --resume --timesteps {2 * done}"
     )
+
+
+def _problem_of_playing(game: Game) -> str:
+    """Why a game whose rules run elsewhere cannot be played on this machine; "" if it can: data of it can be learnt from all the same."""
+    from ludory.envs.make import make_engine
+
+    engine = None
+    try:
+        engine = make_engine(game, 1)
+        engine.reset()
+    except LudoryError as error:
+        return str(error)
+    finally:
+        if engine is not None:
+            engine.close()
+    return ""
 
 
 def baseline_of(game: Game) -> str:
