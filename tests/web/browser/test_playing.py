@@ -78,8 +78,12 @@ def test_a_killed_server_loses_nothing(open_page: OpenPage, tmp_path: Any) -> No
 def test_no_serious_finding_of_axe(open_page: Callable[..., Any], server: Server, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="make test-web installs axe").Axe()
     page = open_page(color_scheme=scheme, bypass_csp=True)  # axe is a script that the page does not know
-    for game in ("/", "/?game=Texas42-v0", "/table/unknown", "Hanabi2P-v0", "Arena2P-v0"):
-        if game.startswith("/"):
+    for game in ("/", "/?game=Texas42-v0", "/table/unknown", "Hanabi2P-v0", "Arena2P-v0", "an invitation"):
+        if game == "an invitation":
+            start(page, server, "TicTacToe-v0", "human", "human")
+            page.goto(server.address + page.get_attribute("[data-copy]", "data-copy"))
+            page.wait_for_selector("form")
+        elif game.startswith("/"):
             page.goto(server.address + game)
         else:
             start(page, server, game)
