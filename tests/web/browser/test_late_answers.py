@@ -131,24 +131,24 @@ def asked_for(page: Any, number: int) -> Any:
     return waiting[0]
 
 
-def test_a_click_is_not_lost_when_an_earlier_answer_comes_while_the_button_is_down(study: Any) -> None:
-    request = asked_for(study, 1)
-    study.hover("#log li:nth-child(4) a")
-    study.mouse.down()
-    with study.expect_response(lambda answer: "move=1" in answer.url):
+def answered_with_the_button_down(page: Any, number: int, over: str) -> None:
+    """The answer to a click on a move comes while the mouse button is down over an element."""
+    request = asked_for(page, number)
+    page.hover(over)
+    page.mouse.down()
+    with page.expect_response(lambda answer: f"move={number}" in answer.url):
         request.continue_()
-    study.wait_for_timeout(200)
+    page.wait_for_timeout(200)
+
+
+def test_a_click_is_not_lost_when_an_earlier_answer_comes_while_the_button_is_down(study: Any) -> None:
+    answered_with_the_button_down(study, 1, "#log li:nth-child(4) a")
     study.mouse.up()
     shows_move(study, 4)
 
 
 def test_an_answer_that_came_while_the_button_was_down_is_shown_after_it(study: Any) -> None:
-    request = asked_for(study, 3)
-    study.hover("h1")
-    study.mouse.down()
-    with study.expect_response(lambda answer: "move=3" in answer.url):
-        request.continue_()
-    study.wait_for_timeout(200)
+    answered_with_the_button_down(study, 3, "h1")
     assert "Start" in study.inner_text(".turn")
     study.mouse.up()
     shows_move(study, 3)
