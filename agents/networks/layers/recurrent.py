@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from ludory.agents.networks.policy import Policy, PolicyOutput, output_layers
 from ludory.envs.game import GameFacts
@@ -83,15 +87,83 @@ class GruStep(nn.GRUCell):
 
     def scan(self, x: Tensor, memory: Tensor, starts: Tensor) -> Tensor:
         """Memory [T, B, size] after each step of inputs [T, B, input]; reset before the steps where `starts` [T, B] is true."""
-        out, kept = [], (~starts).unsqueeze(-1).to(memory.dtype)
-        if x.device.type == "cpu" and not torch.is_autocast_enabled("cpu"):
-            # One operation for a step: threads that share a batch hold the interpreter's lock between operations.
+        kept = (~starts).unsqueeze(-1).to(memory.dtype)
+        if not torch.is_autocast_enabled(x.device.type):
             weights = self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
-            for now, keep in zip(x.unbind(), kept.unbind(), strict=True):
-                memory = torch.gru_cell(now, memory * keep, *weights)
-                out.append(memory)
-        else:
-            for now, keep in zip(self.inputs(x), kept, strict=True):
-                memory = self(now, memory * keep)
-                out.append(memory)
+            hidden: Tensor = _Scan.apply(x, memory, kept, *weights)  # type: ignore[no-untyped-call]
+            return hidden
+        out = []
+        for now, keep in zip(self.inputs(x), kept, strict=True):
+            memory = self(now, memory * keep)
+            out.append(memory)
         return torch.stack(out)
+
+
+class _Scan(torch.autograd.Function):
+    """The steps of a sequence and their gradient, with one matrix product for each weight's gradient instead of one for each step.
+
+    A step's product with the weights costs as much for few rows as reading the weights takes, and threads that share a batch wait for
+    each other between operations: both are kept to what depends on the step before. With r, z the reset and update gates, n the new
+    values and m the memory's part of n before r, h' = n + z (h - n).
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        memory: Tensor,
+        kept: Tensor,
+        weight_in: Tensor,
+        weight_memory: Tensor,
+        bias_in: Tensor,
+        bias_memory: Tensor,
+    ) -> Tensor:
+        steps, rows, size = *x.shape[:2], memory.shape[-1]
+        gates = nn.functional.linear(x, weight_in, bias_in)  # r, z, n: first the input's part, then all
+        before, m, hidden = (x.new_empty(steps, rows, size) for _ in range(3))
+        own, transposed = x.new_empty(rows, 3 * size), weight_memory.t()
+        own_both, own_new = own[:, : 2 * size], own[:, 2 * size :]
+        both, (r, z, n) = gates[..., : 2 * size], gates.view(steps, rows, 3, size).unbind(2)
+        # Views are made before the loop: to index a tensor keeps the interpreter's lock as long as an operation takes.
+        for rz, r_t, z_t, n_t, m_t, before_t, after, keep in _by_step(both, r, z, n, m, before, hidden, kept):
+            torch.mul(memory, keep, out=before_t)
+            torch.addmm(bias_memory, before_t, transposed, out=own)
+            rz.add_(own_both).sigmoid_()
+            m_t.copy_(own_new)
+            n_t.addcmul_(own_new, r_t).tanh_()
+            memory = torch.lerp(n_t, before_t, z_t, out=after)
+        ctx.save_for_backward(x, kept, gates, before, m, weight_in, weight_memory)
+        return hidden
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        x, kept, gates, before, m, weight_in, weight_memory = ctx.saved_tensors
+        steps, rows, size = before.shape
+        r, z, n = gates.view(steps, rows, 3, size).unbind(2)
+        # The gradient by the gates is a factor times that by h'; only the latter has to be known step by step.
+        factor = torch.empty_like(gates)
+        by_gate = factor.view(steps, rows, 3, size)
+        by_r, by_z, by_n = by_gate.unbind(2)
+        inner = 1 - n * n
+        inner.addcmul_(inner, z, value=-1)
+        torch.mul(inner, r, out=by_n)
+        torch.mul(by_n, m, out=by_r).addcmul_(by_r, r, value=-1)
+        torch.sub(before, n, out=by_z).mul_(z).addcmul_(by_z, z, value=-1)
+        by_hidden, later = torch.empty_like(before), torch.zeros_like(before[0])
+        keeps = torch.cat([kept[1:], kept[:1]])  # of the step after; after the last one `later` is 0
+        views = _by_step(gradient, z, factor, by_gate, by_hidden, keeps)
+        for gradient_t, z_t, factor_t, by_gate_t, by_hidden_t, keep in reversed(list(views)):
+            torch.addcmul(gradient_t, keep, later, out=by_hidden_t)
+            by_gate_t.mul_(by_hidden_t.unsqueeze(1))
+            torch.mul(by_hidden_t, z_t, out=later).addmm_(factor_t, weight_memory)
+        flat, inputs = factor.flatten(0, 1), x.flatten(0, 1)
+        by_weight_memory, by_bias_memory = flat.t() @ before.flatten(0, 1), flat.sum(0)
+        torch.mul(inner, by_hidden, out=by_n)  # the input's part of n is not multiplied by r
+        by_weights = flat.t() @ inputs, by_weight_memory, flat.sum(0), by_bias_memory
+        return (flat @ weight_in).view_as(x), later * kept[0], None, *by_weights
+
+
+def _by_step(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """The parts of tensors [T, ...] for each step."""
+    return zip(*(tensor.unbind() for tensor in tensors), strict=True)

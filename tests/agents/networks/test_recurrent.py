@@ -1,0 +1,81 @@
+"""`GruStep.scan` beside PyTorch's own cell, step by step, and its gradients beside numerical ones."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from ludory.agents.networks.layers.recurrent import GruStep
+
+STEPS, ROWS, INPUT, SIZE = 5, 3, 4, 2
+
+
+def _case(dtype: torch.dtype) -> tuple[GruStep, Tensor, Tensor, Tensor]:
+    torch.manual_seed(3)
+    cell = GruStep(INPUT, SIZE).to(dtype)
+    x = torch.randn(STEPS, ROWS, INPUT, dtype=dtype, requires_grad=True)
+    memory = torch.randn(ROWS, SIZE, dtype=dtype, requires_grad=True)
+    starts = torch.tensor([[1, 0, 0], [0, 0, 1], [0, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=torch.bool)
+    return cell, x, memory, starts
+
+
+def _cell_by_cell(cell: GruStep, x: Tensor, memory: Tensor, starts: Tensor) -> Tensor:
+    out = []
+    for now, start in zip(x, starts, strict=True):
+        memory = memory.masked_fill(start.unsqueeze(1), 0)
+        memory = torch.gru_cell(now, memory, cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
+        out.append(memory)
+    return torch.stack(out)
+
+
+@pytest.mark.parametrize(("dtype", "allowed"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
+def test_scan_is_the_cell_step_by_step(dtype: torch.dtype, allowed: float) -> None:
+    cell, x, memory, starts = _case(dtype)
+    weights = torch.randn(STEPS, ROWS, SIZE, dtype=dtype)
+    found = []
+    for scan in (cell.scan, lambda *columns: _cell_by_cell(cell, *columns)):
+        hidden = scan(x, memory, starts)
+        gradients = torch.autograd.grad((hidden * weights).sum(), [x, memory, *cell.parameters()])
+        found.append([hidden, *gradients])
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=allowed, atol=allowed)
+
+
+def test_gradients_are_those_of_finite_differences() -> None:
+    cell, x, memory, starts = _case(torch.float64)
+
+    def scan(x: Tensor, memory: Tensor, *weights: Tensor) -> Tensor:
+        named = dict(zip(("weight_ih", "weight_hh", "bias_ih", "bias_hh"), weights, strict=True))
+        hidden: Tensor = torch.func.functional_call(
+            _Scanning(cell), {f"cell.{k}": v for k, v in named.items()}, (x, memory, starts)
+        )
+        return hidden
+
+    inputs = [x, memory, *(weight.detach().clone().requires_grad_() for weight in cell.parameters())]
+    assert torch.autograd.gradcheck(scan, inputs)
+
+
+def test_one_step_is_that_of_the_sequence() -> None:
+    cell, x, memory, _ = _case(torch.float64)
+    never = torch.zeros(STEPS, ROWS, dtype=torch.bool)
+    hidden, now = cell.scan(x, memory, never), memory
+    for t in range(STEPS):
+        now = cell(cell.inputs(x[t]), now)
+        torch.testing.assert_close(now, hidden[t], rtol=1e-12, atol=1e-12)
+
+
+def test_matrix_products_in_bfloat16_are_near() -> None:
+    cell, x, memory, starts = _case(torch.float32)
+    with torch.autocast("cpu", torch.bfloat16):
+        near = cell.scan(x, memory, starts)
+    torch.testing.assert_close(near, cell.scan(x, memory, starts), rtol=0.05, atol=0.05)
+
+
+class _Scanning(torch.nn.Module):
+    def __init__(self, cell: GruStep) -> None:
+        super().__init__()
+        self.cell = cell
+
+    def forward(self, x: Tensor, memory: Tensor, starts: Tensor) -> Tensor:
+        return self.cell.scan(x, memory, starts)
