@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from ludory.arguments import located_out, urls_located_by
+from ludory.arguments import UrlUse, as_typed, located_out, urls_located_by
+from ludory.arguments.urls import located
 from ludory.benchmarks.faults import outcomes
 from ludory.cli import main
 from ludory.cli.common.guard import INPUT
@@ -50,7 +52,9 @@ def test_a_recording_is_stored_as_a_folder_would_have_it(
 ) -> None:
     assert typed(f"{RECORD} --games 30 --out {tmp_path}/local") == 0
     assert typed(f"{RECORD} --games 30 --out {url} --work {tmp_path}/a") == 0
-    assert f" in {url} (4 files, " in capsys.readouterr().out.splitlines()[-1]
+    said = capsys.readouterr().out.splitlines()
+    assert f" in {url} (4 files, " in said[-1]
+    assert said[-3:-1] == [f"  ludory watch {url} --row 0", f"  ludory train bc --data {url}"]
     fetch(url, tmp_path / "copy")
     assert files(tmp_path / "copy") == files(tmp_path / "local")
 
@@ -68,6 +72,39 @@ def test_what_is_read_may_be_a_url(url: str, tmp_path: Path, capsys: pytest.Capt
     assert said.out.startswith("{")
     assert f"{url}/clone.ludory is read from its copy in {tmp_path}/b/" in said.err
     assert typed(f"watch {url}/games --json --work {tmp_path}/b") == 0
+
+
+def test_the_commands_to_type_next_name_the_url(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They do what they say on another machine, which has nothing but the store."""
+    assert typed(f"{PPO} --timesteps 256 --eval-games 10 --out {url}/model.ludory --work {tmp_path}/a") == 0
+    said = capsys.readouterr().out
+    commands = [
+        shlex.split(line)[1:] for line in said.partition("next:\n")[2].splitlines() if line.startswith("  ludory ")
+    ]
+    assert [f"{url}/model.ludory" in command for command in commands] == [True, True, True]
+    assert f"{tmp_path}/a" not in said.partition("next:\n")[2].rpartition("\n  ")[2].splitlines()[0]
+    monkeypatch.chdir(tmp_path)
+    for command in commands[:2]:
+        assert main([*command, "--work", f"{tmp_path}/b"]) == 0
+    assert typed(f"{' '.join(commands[2])} --policy mlp(hidden=(16,)) --work {tmp_path}/b") == 0
+    assert "512 timesteps" in capsys.readouterr().out
+
+
+def test_a_file_is_named_as_it_was_typed() -> None:
+    def locate(use: UrlUse) -> str:
+        return {"s3://b/run?region=x": "/copies/1", "s3://b/a.ludory": "/copies/2/a.ludory"}[use.url]
+
+    assert as_typed("runs/x") == "runs/x"
+    with urls_located_by(locate):
+        for url in ("s3://b/run?region=x", "s3://b/a.ludory"):
+            located(UrlUse(url, "--out", "", True, "ludory record", {}))
+        assert as_typed("/copies/1") == "s3://b/run?region=x"
+        assert as_typed(Path("/copies/1/players/main@3.ludory")) == "s3://b/run/players/main@3.ludory?region=x"
+        assert as_typed("/copies/2/a.ludory") == "s3://b/a.ludory"
+        assert as_typed("/copies/10/a") == "/copies/10/a"
+    assert as_typed("/copies/1") == "/copies/1"
 
 
 def test_a_clone_goes_on_elsewhere_and_writes_there(tmp_path: Path) -> None:

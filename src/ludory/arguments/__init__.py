@@ -16,7 +16,7 @@ from .command_line import (
 from .config_words import print_config
 from .help_page import show_help
 from .options import Option, number, options_of, whole_number
-from .urls import UrlUse, located_out, urls_located_by
+from .urls import UrlUse, as_typed, located_out, urls_located_by
 
 __all__ = [
     "Arguments",
@@ -24,6 +24,7 @@ __all__ = [
     "Option",
     "UrlUse",
     "answer",
+    "as_typed",
     "describe",
     "is_describing",
     "located_out",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ..errors import LudoryError, OptionError
@@ -54,19 +55,37 @@ def is_url(text: str) -> bool:
 def located(use: UrlUse) -> str:
     """The path to use: what was typed, unless it is a URL and `urls_located_by` says where its copy is."""
     locate = _locate.get()
-    return use.url if locate is None or not is_url(use.url) else locate(use)
+    if locate is None or not is_url(use.url):
+        return use.url
+    path = locate(use)
+    if path != use.url:
+        _typed.set({**_typed.get(), path: use.url})
+    return path
+
+
+def as_typed(path: str | Path) -> str:
+    """How a command of the user names a file: by the URL of its folder if a URL was typed for that, else by the path."""
+    for folder, url in _typed.get().items():
+        if Path(path).is_relative_to(folder):
+            place, *query = url.split("?", 1)
+            inner = Path(path).relative_to(folder).as_posix()
+            return "?".join([place if inner == "." else f"{place.rstrip('/')}/{inner}", *query])
+    return str(path)
 
 
 Locate = Callable[[UrlUse], str]
 """Returns the path to use in place of a URL."""
 _locate: ContextVar[Locate | None] = ContextVar("_locate", default=None)
+_typed: ContextVar[Mapping[str, str]] = ContextVar("_typed", default=MappingProxyType({}))
+"""URLs by the paths that stand for them."""
 
 
 @contextmanager
 def urls_located_by(locate: Locate) -> Iterator[None]:
     """Let command lines have URLs in the place of files and folders, within the block."""
-    token = _locate.set(locate)
+    locate_before, typed_before = _locate.set(locate), _typed.set({})
     try:
         yield
     finally:
-        _locate.reset(token)
+        _locate.reset(locate_before)
+        _typed.reset(typed_before)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ludory.arguments import as_typed
 from ludory.cli.common.options import EnvId, FileArgument
 
 from .common.files import check_new, file_with_suffix
@@ -86,5 +87,5 @@ def import_gru(argv: list[str]) -> int:
     model.save(out)
     again = "".join(f" --option {key}={value}" for key, value in found.game.options.items())
     print(f"{out}: a network for {found.game.id}. Type next:\n")
-    print(f"  ludory eval {out} --game {found.game.id}{again}")
+    print(f"  ludory eval {as_typed(out)} --game {found.game.id}{again}")
     return 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from ludory.arguments import as_typed
 from ludory.cli.common.options import Flag, GameId, GameOptions, Maybe
 from ludory.cli.common.parser import parse
 from ludory.errors import OptionError
@@ -161,7 +162,7 @@ def _to_recorder(dataset: TrajectoryDataset, out: str) -> str:
     from ludory.data.formats.last_man_standing.recorder_writer import write_recorder
 
     files = write_recorder(dataset, out)
-    return f"{len(files):,} recorder files in {out}; `ludory check data {out}` sums them up"
+    return f"{len(files):,} recorder files in {out}; `ludory check data {as_typed(out)}` sums them up"
 
 
 def _to_sparta(dataset: TrajectoryDataset, out: str) -> str:

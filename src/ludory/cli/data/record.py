@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
+from ludory.arguments import as_typed
 from ludory.cli.common.options import Placed, PlayedGames
 from ludory.cli.common.parser import parse
 from ludory.cli.common.showing import games_bar
@@ -91,7 +92,7 @@ def run(argv: list[str]) -> int:
 
         written = write_recorder(chosen.out, Path(chosen.out) / RECORDER)
         print(f"{len(written):,} recorder files in {Path(chosen.out) / RECORDER}")
-    folder = shlex.quote(str(chosen.out))
+    folder = shlex.quote(as_typed(chosen.out))
     print(f"next:\n  ludory watch {folder} --row 0\n  ludory train bc --data {folder}")
     return 0
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional, UseAppendAction, arg
 
 from ludory.agents.partners import default_partner
+from ludory.arguments import as_typed
 from ludory.cli.common.options import File, GameOptions, Maybe, seat_names
 from ludory.cli.common.parser import parse
 from ludory.cli.common.showing import log_on_stderr, outcome
@@ -58,7 +59,7 @@ def run(argv: list[str]) -> int:
         print(outcome(game.facts, replay))
         if chosen.replay:
             write_replay(chosen.replay, replay)
-            print(f"The replay is in {chosen.replay}; watch it with `ludory watch {chosen.replay}`")
+            print(f"The replay is in {chosen.replay}; watch it with `ludory watch {as_typed(chosen.replay)}`")
     return 0
 
 

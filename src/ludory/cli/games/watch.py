@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
+from ludory.arguments import as_typed
 from ludory.cli.common.files import check_ending, write_text
 from ludory.cli.common.options import File, Flag, GameOptions, Maybe, Seconds, seat_names
 from ludory.cli.common.parser import parse, typed
@@ -245,7 +246,9 @@ def _write(chosen: _Options, replay: Replay, game: Game) -> None:
     print(f"{replay.game}, seed {replay.seed}. {outcome(game.facts, replay)}")
     if chosen.replay:
         write_replay(chosen.replay, replay)
-        print(f"The replay is in {visible(chosen.replay)}; watch it with `ludory watch {visible(chosen.replay)}`")
+        print(
+            f"The replay is in {visible(chosen.replay)}; watch it with `ludory watch {visible(as_typed(chosen.replay))}`"
+        )
     if chosen.svg:
         write_text(chosen.svg, _picture(game, replay, chosen.move, chosen.seat))
         print(f"The picture is in {chosen.svg}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
+from ludory.arguments import as_typed
 from ludory.cli.common.options import (
     Count,
     EnvId,
@@ -212,6 +213,10 @@ def _train(league: League) -> int:
     print(
         f"{'finished' if finished else 'stopped'}: {league.state.env_steps:,} agent steps, "
         f"{len(league.state.fixed)} fixed players, in {league.folder}; "
-        + (f"`ludory league report {league.folder}`" if finished else f"`ludory league resume {league.folder}` goes on")
+        + (
+            f"`ludory league report {as_typed(league.folder)}`"
+            if finished
+            else f"`ludory league resume {as_typed(league.folder)}` goes on"
+        )
     )
     return exit_code(received[0]) if received and not finished else 0

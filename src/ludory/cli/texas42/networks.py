@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
+from ludory.arguments import as_typed
 from ludory.cli.common.files import check_ending, check_new, file_with_suffix
 from ludory.cli.common.options import File, FileArgument, Flag, Folder, Maybe
 from ludory.cli.common.parser import parse
@@ -158,7 +159,7 @@ def promote(argv: list[str]) -> int:
     states = int(counted.sums[0].sum())
     card = keep(model, chosen.catalogue, as_json(counted), f"{states} validation states of {chosen.data.name}")
     print(
-        f"{chosen.catalogue / card.file}: type next\n\n  ludory eval {chosen.catalogue / card.file} texas42/pimc --game Texas42Play-v0"
+        f"{chosen.catalogue / card.file}: type next\n\n  ludory eval {as_typed(chosen.catalogue / card.file)} texas42/pimc --game Texas42Play-v0"
     )
     return 0
 

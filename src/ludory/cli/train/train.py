@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, Suppress, arg
 
-from ludory.arguments import options_of, print_config, read_arguments, scan, show_help
+from ludory.arguments import as_typed, options_of, print_config, read_arguments, scan, show_help
 from ludory.cli.common.files import file_with_suffix
 from ludory.cli.common.options import (
     Count,
@@ -178,7 +178,7 @@ def _train(chosen: _Options, rest: list[str], lock: FileLock | None) -> int:
                 logs=chosen.log,
             )
         again = (
-            f"; go on with `ludory train {chosen.algorithm} --env {model.game.id} --out {chosen.file} --resume`"
+            f"; go on with `ludory train {chosen.algorithm} --env {model.game.id} --out {as_typed(chosen.file)} --resume`"
             if interrupted
             else ""
         )
