@@ -44,7 +44,7 @@ $(INSTALLED_DOCS): pyproject.toml constraints.txt
 GAME := Hanabi2P-v0
 
 demo: $(INSTALLED)
-	$(BIN)/ludory train ppo --env $(GAME) --seed 1 --out demo/agent.ludory --resume --progress
+	$(BIN)/ludory train ppo --env $(GAME) --seed 1 --timesteps 8_000_000 --out demo/agent.ludory --resume --progress
 	$(BIN)/ludory eval demo/agent.ludory hanabi/iggi --game $(GAME) --games 2000 --seed 99
 	$(BIN)/ludory watch $(GAME) demo/agent.ludory --seed 5 --html demo/replay.html
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from functools import partial
-from importlib.util import find_spec
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -13,13 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ludory.benchmarks.harness.worker_process import MissingContestant, WorkerProcess, peer_command
 from ludory.envs.engine.protocol import Engine
 from ludory.envs.game import GameFacts
 from ludory.envs.make import make_engine
 
 from .parity import kernel_ids, same_games
 from .part import CampaignPart, NamedWork, Row
+from .peers import peer_rate
 
 SIZES = {False: (4096, 65536, 1 << 20), True: (64,)}
 """Games side by side."""
@@ -39,7 +37,10 @@ def rates(part: CampaignPart) -> Iterator[NamedWork]:
     for package, name in (("jaxmarl", "hanabi"), ("pgx", "connect_four")):
         for size in SIZES[part.small]:
             yield NamedWork(
-                f"{package} {name}, {size:,} games", partial(_peer, package, name, size, SECONDS[part.small])
+                f"{package} {name}, {size:,} games",
+                partial(
+                    peer_rate, package, "with_observations", SECONDS[part.small], "jax_games", package, name, str(size)
+                ),
             )
 
 
@@ -112,23 +113,6 @@ def random_actions(masks: Tensor, facts: GameFacts) -> Any:
     chosen = torch.stack([head.argmax(-1) for head in scores.split(list(facts.head_sizes), -1)], -1)
     chosen = chosen if len(facts.head_sizes) > 1 else chosen[..., 0]
     return chosen if masks.is_cuda else chosen.numpy()
-
-
-def _peer(package: str, name: str, size: int, seconds: float) -> Row:
-    """Decisions per second of another library's games on the same card."""
-    if find_spec(package) is None:
-        return {"missing": f"not installed: pip install {package}"}
-    try:
-        worker = WorkerProcess(peer_command(sys.executable, "jax_games", package, name, str(size)), threads=16)
-    except MissingContestant as reason:
-        return {"missing": str(reason)}
-    try:
-        return {
-            "versions": dict(worker.versions),
-            "with_observations": median(worker.measure(seconds, observe=True).rate for _ in range(3)),
-        }
-    finally:
-        worker.close()
 
 
 class Stopwatch:

@@ -20,6 +20,7 @@ from ludory.benchmarks.hanabi.ppo import CUDA_SETTINGS
 from ludory.reading import read_json
 
 from .part import CampaignPart, NamedWork, Row
+from .peers import peer_rate
 
 GAME = "Hanabi2P-v0"
 LEARNERS: dict[str, tuple[str, str]] = {
@@ -70,9 +71,10 @@ class TransferCounter(TorchDispatchMode):
 
 
 def training(part: CampaignPart) -> Iterator[NamedWork]:
-    """A row per learner: trained decisions per second and how busy the card was."""
+    """A row per learner: trained decisions per second and how busy the card was; then JaxMARL."""
     for name in LEARNERS:
         yield NamedWork(name, partial(_trained, part, name))
+    yield NamedWork("JaxMARL, ippo, mlp 512-512", partial(_jaxmarl, part))
 
 
 def _trained(part: CampaignPart, name: str) -> Row:
@@ -87,6 +89,17 @@ def _trained(part: CampaignPart, name: str) -> Row:
         _wait(part.device)
         rate = (model.num_timesteps - before) / (perf_counter() - began)
     return {"game": GAME, "timesteps_per_second": rate, "card_busy": use.mean, "settings": _settings(part)}
+
+
+def _jaxmarl(part: CampaignPart) -> Row:
+    """PPO under one `jit` over JaxMARL's Hanabi, with the sizes of the first learner."""
+    settings = _settings(part)
+    sizes = (str(settings[name]) for name in ("num_envs", "n_steps", "batch_size"))
+    epochs = str(settings.get("n_epochs", 1))
+    hidden = "16-16" if part.small else "512-512"
+    return {"game": GAME, "settings": settings} | peer_rate(
+        "jaxmarl", "timesteps_per_second", SECONDS[part.small] / 3, "jax_ippo", *sizes, epochs, hidden
+    )
 
 
 def _learner(part: CampaignPart, name: str) -> Any:
