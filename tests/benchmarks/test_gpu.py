@@ -12,6 +12,7 @@ from ludory.benchmarks.gpu import part as parts
 from ludory.benchmarks.gpu.campaign import run, shown
 from ludory.benchmarks.gpu.parity import same_games
 from ludory.benchmarks.gpu.part import CampaignPart, NamedWork, do_part, is_complete, rows_of
+from ludory.benchmarks.gpu.peers import peer_rate
 from ludory.benchmarks.gpu.training import TransferCounter
 from ludory.envs.make import make_engine
 from ludory.errors import OptionError
@@ -96,3 +97,14 @@ def test_bytes_that_go_to_the_host_are_counted() -> None:
         torch.ones(4).to(torch.float64)
         torch.zeros_like(far, device="cpu")  # stands for a copy, which device "meta" cannot make
     assert counter.to_host == 3 * 5 * 4
+
+
+def test_a_library_that_is_not_there_is_named():
+    row = peer_rate("no_such_library", "timesteps_per_second", 0.1, "jax_ippo", "4", "4", "16", "1", "8")
+    assert row == {"missing": "not installed: pip install no_such_library"}
+
+
+def test_ppo_over_jaxmarl_runs():
+    pytest.importorskip("jaxmarl")
+    row = peer_rate("jaxmarl", "timesteps_per_second", 0.1, "jax_ippo", "4", "4", "16", "1", "8")
+    assert row["timesteps_per_second"] > 0
