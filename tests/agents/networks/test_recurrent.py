@@ -72,6 +72,18 @@ def test_matrix_products_in_bfloat16_are_near() -> None:
     torch.testing.assert_close(near, cell.scan(x, memory, starts), rtol=0.05, atol=0.05)
 
 
+def test_torch_compile_sees_the_whole_sequence() -> None:
+    """In one graph, which it can fuse; the steps of our own would hide in an operation that it cannot look into."""
+    cell, x, memory, starts = _case(torch.float64)
+    compiled = torch.compile(cell.scan, backend="aot_eager", fullgraph=True)
+    found = []
+    for scan in (cell.scan, compiled):
+        hidden = scan(x, memory, starts)
+        found.append([hidden, *torch.autograd.grad(hidden.square().sum(), [x, memory, *cell.parameters()])])
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
 class _Scanning(torch.nn.Module):
     def __init__(self, cell: GruStep) -> None:
         super().__init__()
