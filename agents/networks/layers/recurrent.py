@@ -88,6 +88,7 @@ class GruStep(nn.GRUCell):
     def scan(self, x: Tensor, memory: Tensor, starts: Tensor) -> Tensor:
         """Memory [T, B, size] after each step of inputs [T, B, input]; reset before the steps where `starts` [T, B] is true."""
         kept = (~starts).unsqueeze(-1).to(memory.dtype)
+        # Autocast chooses a precision for each operation, and a compiler fuses them: both have to see them one by one.
         if not torch.is_autocast_enabled(x.device.type) and not torch.compiler.is_compiling():
             weights = self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
             hidden: Tensor = _Scan.apply(x, memory, kept, *weights)  # type: ignore[no-untyped-call]
