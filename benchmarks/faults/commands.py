@@ -15,8 +15,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -96,6 +96,7 @@ class Commands:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._environment, self._modules = folder, environment, tuple(modules)
         self._twin: Commands | None = None
+        self._child: int | None = None
         self._streams = folder / "stdout", folder / "stderr"
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         self._parent = subprocess.Popen(
@@ -174,20 +175,39 @@ class Commands:
         try:
             self._parent.stdin.write(json.dumps(asked) + "\n")
             self._parent.stdin.flush()
+            self._child = int(self._parent.stdout.readline() or 0) or None
             answer = self._parent.stdout.readline()
         except OSError:
             answer = ""
+        self._child = None
         if not answer:
             raise LudoryError("the process that starts commands has died; start the campaign again, it goes on")
         out, err = (one.read_text(encoding="utf-8", errors="replace") for one in self._streams)
         return Ended(**json.loads(answer), out=out, err=err)
+
+    @contextmanager
+    def halted(self) -> Iterator[None]:
+        """Let the command that `run` is waiting for in another thread stand still inside the block, if it has not ended."""
+        child = self._child
+        with suppress(ProcessLookupError, PermissionError):
+            if child is not None:
+                os.killpg(child, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                if child is not None:
+                    os.killpg(child, signal.SIGCONT)
 
 
 # --- In the parent --------------------------------------------------------------------------------------------------------
 
 
 def serve(modules: Sequence[str]) -> None:
-    """Fork a child for every line on stdin and answer with how it ended; a child leaves this function by SystemExit."""
+    """Fork a child for every line on stdin and answer with its number, then with how it ended.
+
+    A child leaves this function by SystemExit.
+    """
     language = LANGUAGE_MODULES if importlib.util.find_spec("transformers") else ()
     for name in (*modules, *language):
         importlib.import_module(name)
@@ -207,6 +227,7 @@ def serve(modules: Sequence[str]) -> None:
         if child == 0:
             raise SystemExit(_run(asked))
         running.append(child)
+        print(child, flush=True)
         print(json.dumps(_watched(child, asked)), flush=True)
         running.clear()
 

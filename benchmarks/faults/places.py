@@ -145,12 +145,13 @@ def _without_folder(trials: JobTrials) -> None:
     removed, complete = list[Path](), dict(job.result(trials.whole))
 
     def remove() -> None:
-        with suppress(LudoryError, OSError, ValueError, KeyError):  # no result yet, or an incomplete one
-            if dict(job.result(target)) == complete:
-                return  # the result is complete, and only the end of the process is left
-        for one in target.iterdir():
-            removed.append(one)
-            shutil.rmtree(one, ignore_errors=True) if one.is_dir() else one.unlink(missing_ok=True)
+        with trials.place.commands.halted():  # else it could end successfully between the look and the deletion
+            with suppress(LudoryError, OSError, ValueError, KeyError):  # no result yet, or an incomplete one
+                if dict(job.result(target)) == complete:
+                    return  # the result is complete, and only the end of the process is left
+            for one in target.iterdir():
+                removed.append(one)
+                shutil.rmtree(one, ignore_errors=True) if one.is_dir() else one.unlink(missing_ok=True)
 
     timer = threading.Timer(after, remove)
     timer.start()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
+import time
 
 import pytest
 
@@ -50,3 +52,21 @@ def test_a_damaged_file_is_refused_or_makes_no_difference(name: str, place: Plac
 @pytest.mark.parametrize("part", [places.full_disk, places.removed])
 def test_a_bad_place_loses_nothing_and_is_told_in_a_line(part, place: Place) -> None:
     assert part()["record"](place._replace(amount=0.5)).findings == []
+
+
+def test_a_job_stands_still_while_its_files_are_looked_at_and_deleted(place: Place, monkeypatch) -> None:
+    job, looks = JOBS["record"], list[int]()
+
+    def slow(folder):
+        if threading.current_thread() is threading.main_thread():
+            return job.result(folder)
+        found = job.result(folder)
+        looks.append(len(found))
+        time.sleep(3)  # the job would have ended by now
+        return found
+
+    monkeypatch.setitem(JOBS, "record", dataclasses.replace(job, result=slow))
+    early = place._replace(amount=0.5, seed=1)
+    assert places.removed()["record"](early).findings == []
+    assert looks
+    assert looks[0] < 2000
