@@ -94,14 +94,17 @@ def test_the_commands_to_type_next_name_the_url(
 
 def test_a_file_is_named_as_it_was_typed() -> None:
     def locate(use: UrlUse) -> str:
-        return {"s3://b/run?region=x": "/copies/1", "s3://b/a.ludory": "/copies/2/a.ludory"}[use.url]
+        return {"s3://b/run?region=x&profile=y": "/copies/1", "s3://b/a.ludory": "/copies/2/a.ludory"}[use.url]
 
     assert as_typed("runs/x") == "runs/x"
+    assert as_typed("my runs/x") == "'my runs/x'"
     with urls_located_by(locate):
-        for url in ("s3://b/run?region=x", "s3://b/a.ludory"):
+        for url in ("s3://b/run?region=x&profile=y", "s3://b/a.ludory"):
             located(UrlUse(url, "--out", "", True, "ludory record", {}))
-        assert as_typed("/copies/1") == "s3://b/run?region=x"
-        assert as_typed(Path("/copies/1/players/main@3.ludory")) == "s3://b/run/players/main@3.ludory?region=x"
+        assert as_typed("/copies/1") == "'s3://b/run?region=x&profile=y'"
+        assert (
+            as_typed(Path("/copies/1/players/main@3.ludory")) == "'s3://b/run/players/main@3.ludory?region=x&profile=y'"
+        )
         assert as_typed("/copies/2/a.ludory") == "s3://b/a.ludory"
         assert as_typed("/copies/10/a") == "/copies/10/a"
     assert as_typed("/copies/1") == "/copies/1"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -64,13 +65,13 @@ def located(use: UrlUse) -> str:
 
 
 def as_typed(path: str | Path) -> str:
-    """How a command of the user names a file: by the URL of its folder if a URL was typed for that, else by the path."""
+    """The word by which a command of the user names a file, quoted for a shell: the URL if its folder was typed as one, else the path."""
     for folder, url in _typed.get().items():
         if Path(path).is_relative_to(folder):
             place, *query = url.split("?", 1)
             inner = Path(path).relative_to(folder).as_posix()
-            return "?".join([place if inner == "." else f"{place.rstrip('/')}/{inner}", *query])
-    return str(path)
+            return shlex.quote("?".join([place if inner == "." else f"{place.rstrip('/')}/{inner}", *query]))
+    return shlex.quote(str(path))
 
 
 Locate = Callable[[UrlUse], str]

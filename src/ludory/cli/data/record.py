@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -92,7 +91,7 @@ def run(argv: list[str]) -> int:
 
         written = write_recorder(chosen.out, Path(chosen.out) / RECORDER)
         print(f"{len(written):,} recorder files in {Path(chosen.out) / RECORDER}")
-    folder = shlex.quote(as_typed(chosen.out))
+    folder = as_typed(chosen.out)
     print(f"next:\n  ludory watch {folder} --row 0\n  ludory train bc --data {folder}")
     return 0
 

@@ -49,7 +49,7 @@ def print_closing(model: Any, file: Path, done: int, games: int, tuned: TunedSet
         "".join(f" --option {shlex.quote(f'{name}={value}')}" for name, value in some.items())
         for some in (needed, game.options)
     )
-    name, id = shlex.quote(visible(as_typed(file))), shlex.quote(game.id)
+    name, id = visible(as_typed(file)), shlex.quote(game.id)
     opponent = "" if game.facts.players == 1 else f" {shlex.quote(baseline)}"
     print(
         "next:\n"
