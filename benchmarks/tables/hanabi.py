@@ -1,0 +1,104 @@
+"""Rows of Hanabi's tables: trained agents, cross-play, search, and networks that learn from a search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ludory.benchmarks.hanabi.cross_play import with_others
+
+from .row import Report, Rows
+
+SEARCHERS = {"single": "one seat", "joint": "both seats", "independent": "both seats, each as if the other did not,"}
+"""Who searches, by the contender of `ludory bench hanabi-search`."""
+SECOND_ROUND_GAMES = 2000
+"""A second round of distillation from fewer searched games is not shown."""
+
+
+def learning_rows(report: Report) -> Rows:
+    """Score, bombs and perfect games, beside a bot."""
+    for clone in report.get("clones", ()):
+        trained = (
+            f"{clone['decisions'] / 1e6:.0f} M decisions of `{report['bot']}`, {clone['cpu_seconds'] / 60:.0f} CPU-min"
+        )
+        told = f"`{report['policy']}`, {report['observation']}, {trained}"
+        yield _learnt(report, "bc --stream", clone["seed"], clone["evaluation"], told)
+    if "clones" in report:
+        return
+    if report["benchmark"] == "hanabi-bc":
+        name, accuracy = "bc", report["held_out"]["accuracy"]
+        trained = f"{report['games']:,} games of `{report['bot']}`, held-out accuracy {accuracy:.1%}"
+    else:
+        minutes = sum(stage["minutes"] for stage in report["stages"])
+        steps = sum(stage["timesteps"] for stage in report["stages"])
+        seen = report.get("observation", "card_knowledge")
+        start = f"from `{Path(report['init_from']).stem}`, " if report.get("init_from") else ""
+        name, trained = f"ppo, {seen}", f"{start}{minutes:.0f} CPU-min, {steps / 1e6:.0f} M decisions"
+    yield _learnt(report, name, report["seed"], report["evaluation"], trained)
+
+
+def _learnt(report: Report, name: str, seed: int, evaluation: Report, trained: str) -> tuple[str, ...]:
+    agent, ahead = evaluation["agent"], evaluation["ahead"]
+    beside = next(key for key in evaluation if "/" in key)
+    games = f"({evaluation['games']} games, decks {evaluation['decks_seed']})"
+    return (
+        f"`{name}`, seed {seed}, {report['benchmark']}",
+        f"`{report['game']}`",
+        f"{agent['mean']:.2f} ± {agent['stderr']:.2f} {games}",
+        f"{agent['bomb']:.1%}",
+        f"{agent['perfect']:.1%}",
+        f"{ahead['mean']:+.2f} ± {ahead['stderr']:.2f} to `{beside}`",
+        trained,
+    )
+
+
+def cross_play_rows(report: Report) -> Rows:
+    """Scores with copies of itself and with others."""
+    scores = report["scores"]
+    for name in report["agents"]:
+        others = [other for other in report["agents"] if other != name]
+        worst = min(others, key=lambda other: scores[name][other]["mean"] + scores[other][name]["mean"])
+        low = (scores[name][worst]["mean"] + scores[worst][name]["mean"]) / 2
+        own = scores[name][name]
+        yield (
+            f"`{name}`",
+            f"{own['mean']:.2f} ± {own['stderr']:.2f}",
+            f"{with_others(scores, name):.2f}",
+            f"{low:.2f} with `{worst}`",
+            f"{report['games']:,} games of each pair, decks {report['decks_seed']}",
+        )
+
+
+def search_rows(report: Report) -> Rows:
+    """Gain over the blueprint, and its cost."""
+    for one in report["contenders"]:
+        if gain := one["gain"]:
+            who = SEARCHERS[one["contender"]]
+            yield (
+                f"{who} over `{report['blueprint']}`, {one['decks']} decks of seed {report['decks_seed']}",
+                f"{one['budget']:,}",
+                f"{gain['mean']:+.2f} [{gain['low']:+.2f}, {gain['high']:+.2f}]",
+                f"{one['cpu_seconds']:.1f}",
+            )
+
+
+def distill_rows(report: Report) -> Rows:
+    """Scores, and differences on the same decks."""
+    evaluation, second = report["evaluation"], report["second"]
+    learnt = {
+        report["bot"]: "a rule bot",
+        "clone": f"from {report['clone']['games']:,} games of the bot",
+        "sequences": f"from {report['search']['games']:,} games of the bot's search, {report['search']['rollouts']} rollouts, from the clone",
+        "seed": "the same games as single decisions without memory or Q",
+        "second round": f"from {second['games']:,} games of the search over `sequences`",
+    }
+    for name, one in report["scores"].items():
+        if name == "second round" and second["games"] < SECOND_ROUND_GAMES:
+            continue
+        ahead = [
+            f"{found['ahead']:+.2f} ± {found['stderr']:.2f} to {found['beside']}"
+            for found in report["differences"]
+            if found["agent"] == name
+        ]
+        decks = f"{evaluation['games']:,} decks of seed {evaluation['decks_seed']}"
+        score = f"{one['mean']:.2f} ± {one['stderr']:.2f}"
+        yield f"{name}, seed {report['seed']}", learnt[name], score, "; ".join(ahead), decks
