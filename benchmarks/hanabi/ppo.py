@@ -91,7 +91,7 @@ class HanabiPPOOptions:
     ent_coef: float | None = None
     """Weight of the entropy at the start of every stage; none: that of training from scratch."""
     n_epochs: Count = 2
-    """Passes over the decisions of an iteration; with one there is time for 1.6 times as many decisions."""
+    """Passes over the decisions of an iteration. One leaves time for 1.6 times as many decisions, which helps a good network, not a new one."""
     device: Literal["cpu", "cuda"] = "cpu"
     """Where games and network live."""
     policy: str | None = None
