@@ -6,17 +6,16 @@ import json
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
+from statistics import mean, median, stdev
 from typing import NamedTuple
 
 from ludory.atomic import atomic_file
-from ludory.benchmarks.tables.arena import clones_rows, league_rows
+from ludory.benchmarks.arena.league import exploitability, percent
 from ludory.benchmarks.tables.hanabi import cross_play_rows, distill_rows, learning_rows, search_rows
 from ludory.benchmarks.tables.pokemon import pokemon_rows
 from ludory.benchmarks.tables.row import Report, Rows
-from ludory.benchmarks.tables.speed import cores_rows, throughput_rows
 from ludory.benchmarks.tables.texas42 import texas42_rows
 from ludory.benchmarks.tables.text_games import text_games_rows
-from ludory.benchmarks.tables.tuned import tuned_rows
 from ludory.benchmarks.web_server import web_figures
 
 START, END = "<!-- results:", "<!-- end of results -->"
@@ -38,6 +37,68 @@ def results_table(folder: Path) -> str:
             heading = f"## {table.title}\n\nMeasured by {again}.\n\n"
             parts.append(heading + "\n".join(f"| {line} |" for line in lines))
     return "\n\n".join(parts)
+
+
+def throughput_rows(report: Report) -> Rows:
+    """Ours, a peer's, and the ratio."""
+    rows = {row["key"]: row for row in report["contestants"]}
+    for one in report["ratios"]:
+        ours, theirs = rows[one["one"]], rows[one["other"]]
+        if one["ratio"] is not None:
+            speeds = (f"{row['name']}: {row['full']['median']:,.0f}/s" for row in (ours, theirs))
+            yield ours["section"], *speeds, f"{one['ratio']:.1f}x"
+
+
+def cores_rows(report: Report) -> Rows:
+    """One thread, two, the ratio and the goal."""
+    for part in ("engine", "training"):
+        for name, found in report[part].items():
+            one, many = (f"{median(rounds):,.0f}/s" for rounds in found["rounds"].values())
+            goal = report["bars"].get(name)
+            yield f"{part}, {name}", one, many, f"{found['ratio']:.2f}", str(goal or "")
+    yield "engine, two processes of one thread together", "", "", f"{report['processes']:.2f}", ""
+
+
+def tuned_rows(report: Report) -> Rows:
+    """Score, lead over the baseline, and time, per algorithm and game."""
+    for row in report["rows"]:
+        scores, seeds = row["scores"], row["seeds"]
+        error = row["score_stderrs"][0] if len(scores) == 1 else stdev(scores) / len(scores) ** 0.5
+        yield (
+            f"`{row['algorithm']}`, seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}",
+            f"`{row['game']}`",
+            f"{mean(scores):.2f} ± {error:.2f} ({row['games']} games each)",
+            f"{row['lead']:+.2f} ± {row['lead_stderr']:.2f} to `{row['baseline']}`",
+            f"{row['cpu_minutes']:.{1 if row['cpu_minutes'] >= 1 else 2}f} of {row['stated_minutes']:g}",
+        )
+
+
+def league_rows(report: Report) -> Rows:
+    """Points of a league's finals against styles, itself and exploiters."""
+    exploiters, mass = report["runs"][0]["exploiters"], report["cross"]["mass_of"]
+    for name, found in report["contenders"].items():
+        main_steps = sum(found["main_steps"]) / len(found["main_steps"]) / 1e6
+        yield (
+            f"{name}, seeds {', '.join(map(str, found['seeds']))}",
+            found["against"],
+            percent(found["smallest_style"]),
+            percent(found["held_out"]),
+            percent(found["smallest_past"]),
+            exploitability(found["exploiter"]),
+            "-" if mass is None else format(mass[name], ".2f"),
+            f"{report['steps'] / 1e6:g} M agent steps, {main_steps:.1f} M of them the main's; {report['duels']:,} duels a style, "
+            f"{report['past_duels']} a frozen player; {len(exploiters)} exploiter a seed of {report['exploiter_steps'] / 1e6:g} M steps",
+        )
+
+
+def clones_rows(report: Report) -> Rows:
+    """Points of clones against their styles."""
+    scores = ", ".join(
+        f"{style} {100 * one['score']:.1f} [{100 * one['low']:.1f}, {100 * one['high']:.1f}]"
+        for style, one in report["clones"].items()
+    )
+    duels = next(iter(report["clones"].values()))["duels"]
+    yield f"`bc` on {report['games']:,} games of the style, seed {report['seed']}, {duels:,} duels", scores
 
 
 class ResultsTable(NamedTuple):
