@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from statistics import mean, median, stdev
@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from ludory.atomic import atomic_file
 from ludory.benchmarks.arena.league import exploitability, percent
-from ludory.benchmarks.tables.hanabi import cross_play_rows, distill_rows, learning_rows, search_rows
-from ludory.benchmarks.tables.pokemon import pokemon_rows
-from ludory.benchmarks.tables.row import Report, Rows
-from ludory.benchmarks.tables.texas42 import texas42_rows
-from ludory.benchmarks.tables.text_games import text_games_rows
+from ludory.benchmarks.tables import Report, Rows, RowsOf
+from ludory.benchmarks.tables.hanabi import bc_rows, cross_play_rows, distill_rows, ppo_rows, search_rows, stream_rows
+from ludory.benchmarks.tables.pokemon import POKEMON
+from ludory.benchmarks.tables.texas42 import TEXAS42
+from ludory.benchmarks.tables.text_games import TEXT_GAMES
 from ludory.benchmarks.web_server import web_figures
 
 START, END = "<!-- results:", "<!-- end of results -->"
@@ -33,7 +33,7 @@ def results_table(folder: Path) -> str:
             rows += [(*cells, where) for cells in table.rows(report)]
         if rows:
             lines = [table.header, " | ".join(["---"] * len(rows[0])), *map(" | ".join, rows)]
-            again = ", ".join(f"`ludory bench {name}`" for name in table.benchmarks)
+            again = ", ".join(f"`ludory bench {name}`" for name in table.rows_of)
             heading = f"## {table.title}\n\nMeasured by {again}.\n\n"
             parts.append(heading + "\n".join(f"| {line} |" for line in lines))
     return "\n\n".join(parts)
@@ -102,109 +102,99 @@ def clones_rows(report: Report) -> Rows:
 
 
 class ResultsTable(NamedTuple):
-    """A table of docs/results.md: its heading and the benchmarks behind it, names of its columns, the last of which names the machine, and the files that it shows."""
+    """A table of docs/results.md: its heading, names of its columns, the last of which names the machine, the files that it shows, and the benchmarks behind it."""
 
     title: str
-    benchmarks: Sequence[str]
     header: str
     files: Sequence[str]
-    rows: Callable[[Report], Rows]
+    rows_of: RowsOf
+
+    def rows(self, report: Report) -> Rows:
+        """The rows of one report."""
+        return self.rows_of[report["benchmark"]](report)
 
 
 TABLES = (
     ResultsTable(
         "Speed beside other libraries",
-        ("throughput",),
         "what | Ludory | peer | ratio | machine",
         ("throughput.json",),
-        throughput_rows,
+        {"throughput": throughput_rows},
     ),
     ResultsTable(
         "A second core",
-        ("cores",),
         "two cores | 1 thread | 2 threads | ratio | goal | machine, date",
         ("cores.json",),
-        cores_rows,
+        {"cores": cores_rows},
     ),
     ResultsTable(
         "Trained agents at Hanabi",
-        ("hanabi-bc", "hanabi-stream", "hanabi-ppo"),
         "agent | game | score | bomb | perfect | beside a bot on the same decks | trained | machine, date",
         ("hanabi-bc-Hanabi*.json", "hanabi-stream-*.json", "hanabi-ppo-Hanabi*.json"),
-        learning_rows,
+        {"hanabi-bc": bc_rows, "hanabi-stream": stream_rows, "hanabi-ppo": ppo_rows},
     ),
     ResultsTable(
         "Cross-play at Hanabi",
-        ("hanabi-cross-play",),
         "cross-play at Hanabi | with copies of itself | with the others, mean | worst of them | games | machine, date",
         ("hanabi-cross-play*.json",),
-        cross_play_rows,
+        {"hanabi-cross-play": cross_play_rows},
     ),
     ResultsTable(
         "Tuned settings",
-        ("tuned",),
         "tuned settings | game | mean return ± standard error | beside the baseline | CPU-minutes of one training, and stated | machine, date",
         ("tuned*.json",),
-        tuned_rows,
+        {"tuned": tuned_rows},
     ),
     ResultsTable(
         "Leagues of the arena",
-        ("arena-league",),
         "duels of the arena: the final main, points in percent, means over seeds with 95 % intervals | trained against | "
         "smallest of the six styles | the two held-out styles | smallest of its own frozen players | exploiters - 50 | "
         "Nash mass of the finals | trained | machine, date",
         ("arena-league-*.json",),
-        league_rows,
+        {"arena-league": league_rows},
     ),
     ResultsTable(
         "Clones of the arena's styles",
-        ("arena-clones",),
         "clones of the arena's styles, each against its own style | points in percent | machine, date",
         ("arena-clones.json",),
-        clones_rows,
+        {"arena-clones": clones_rows},
     ),
     ResultsTable(
         "Search at Hanabi",
-        ("hanabi-search",),
         "search at Hanabi, one seat or both | rollouts | gain in points on the same decks, 95 % | CPU-s a game | machine, date",
         ("hanabi-search-*.json",),
-        search_rows,
+        {"hanabi-search": search_rows},
     ),
     ResultsTable(
         "Networks that learn from a search",
-        ("hanabi-distill",),
         "network at Hanabi, no search | trained | score ± standard error | differences on the same decks ± standard error | "
         "decks | machine, date",
         ("hanabi-distill-*.json",),
-        distill_rows,
+        {"hanabi-distill": distill_rows},
     ),
     ResultsTable(
         "Pokémon",
-        ("pokemon", "pokemon-strength", "pokemon-bc", "pokemon-ppo", "pokemon-soak"),
         "Pokémon | measured | goal | machine, date",
         ("pokemon.json", "pokemon-[sbp]*.json"),
-        pokemon_rows,
+        POKEMON,
     ),
     ResultsTable(
         "Text games and language models",
-        ("sokoban", "text-env", "sokoban-ppo", "spa-tiny"),
         "text games and language models | measured | goal | machine, date",
         ("sokoban.json", "text-env.json", "sokoban-ppo.json", "spa-tiny*.json"),
-        text_games_rows,
+        TEXT_GAMES,
     ),
     ResultsTable(
         "Texas 42",
-        ("texas42-speed", "texas42-strength", "texas42-bidding", "texas42-network"),
         "Texas 42 | measured | goal | machine, date",
         ("texas42-*.json",),
-        texas42_rows,
+        TEXAS42,
     ),
     ResultsTable(
         "The browser's server",
-        ("web",),
         "`ludory serve` | median | 95 % | goal | machine, date",
         ("web.json",),
-        web_figures,
+        {"web": web_figures},
     ),
 )
 

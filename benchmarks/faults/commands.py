@@ -189,15 +189,30 @@ class Commands:
     def halted(self) -> Iterator[None]:
         """Let the command that `run` is waiting for in another thread stand still inside the block, if it has not ended."""
         child = self._child
-        with suppress(ProcessLookupError, PermissionError):
-            if child is not None:
-                os.killpg(child, signal.SIGSTOP)
+        if child is not None:
+            _signal_all(child, signal.SIGSTOP)
+            while not _stands_still(child):  # a system call in progress ends first
+                time.sleep(0.001)
         try:
             yield
         finally:
-            with suppress(ProcessLookupError, PermissionError):
-                if child is not None:
-                    os.killpg(child, signal.SIGCONT)
+            if child is not None:
+                _signal_all(child, signal.SIGCONT)
+
+
+def _signal_all(child: int, number: int) -> None:
+    """Send a signal to all processes of a command that are left."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, number)
+
+
+def _stands_still(child: int) -> bool:
+    """Whether a process is stopped or has ended."""
+    try:
+        status = Path(f"/proc/{child}/stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return status.rpartition(")")[2].split()[0] in "TZX"
 
 
 # --- In the parent --------------------------------------------------------------------------------------------------------
@@ -215,8 +230,7 @@ def serve(modules: Sequence[str]) -> None:
 
     def on_end(number: int, frame: FrameType | None) -> None:
         for child in running:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(child, signal.SIGKILL)
+            _signal_all(child, signal.SIGKILL)
         os._exit(0)
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the terminal is meant for the campaign
@@ -267,8 +281,7 @@ def _watched(child: int, asked: Mapping[str, Any]) -> dict[str, Any]:
             os.killpg(child, number) if number == signal.SIGINT else os.kill(child, number)
             deadline = time.monotonic() + asked["patience"] * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     status, usage = waited
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(child, signal.SIGKILL)  # processes that the command left behind
+    _signal_all(child, signal.SIGKILL)  # processes that the command left behind
     exited = os.WIFEXITED(status)
     return {
         "code": os.WEXITSTATUS(status) if exited else None,

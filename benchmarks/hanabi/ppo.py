@@ -90,8 +90,8 @@ class HanabiPPOOptions:
     """At the end of the last stage; none: 2e-4, which is better for a short training."""
     ent_coef: float | None = None
     """Weight of the entropy at the start of every stage; none: that of training from scratch."""
-    n_epochs: Count = 2
-    """Passes over the decisions of an iteration. One leaves time for 1.6 times as many decisions, which helps a good network, not a new one."""
+    n_epochs: Count | None = None
+    """Passes over the decisions of an iteration; none: that of training from scratch, 2. One leaves time for 1.6 times as many decisions, which helps a good network, not a new one."""
     device: Literal["cpu", "cuda"] = "cpu"
     """Where games and network live."""
     policy: str | None = None

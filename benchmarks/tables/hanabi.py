@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ludory.benchmarks.hanabi.cross_play import with_others
 
-from .row import Report, Rows
+from . import Report, Rows
 
 SEARCHERS = {"single": "one seat", "joint": "both seats", "independent": "both seats, each as if the other did not,"}
 """Who searches, by the contender of `ludory bench hanabi-search`."""
@@ -14,26 +14,30 @@ SECOND_ROUND_GAMES = 2000
 """A second round of distillation from fewer searched games is not shown."""
 
 
-def learning_rows(report: Report) -> Rows:
-    """Score, bombs and perfect games, beside a bot."""
-    for clone in report.get("clones", ()):
+def stream_rows(report: Report) -> Rows:
+    """A row for each clone: score, bombs and perfect games, beside the bot."""
+    for clone in report["clones"]:
         trained = (
             f"{clone['decisions'] / 1e6:.0f} M decisions of `{report['bot']}`, {clone['cpu_seconds'] / 60:.0f} CPU-min"
         )
         told = f"`{report['policy']}`, {report['observation']}, {trained}"
         yield _learnt(report, "bc --stream", clone["seed"], clone["evaluation"], told)
-    if "clones" in report:
-        return
-    if report["benchmark"] == "hanabi-bc":
-        name, accuracy = "bc", report["held_out"]["accuracy"]
-        trained = f"{report['games']:,} games of `{report['bot']}`, held-out accuracy {accuracy:.1%}"
-    else:
-        minutes = sum(stage["minutes"] for stage in report["stages"])
-        steps = sum(stage["timesteps"] for stage in report["stages"])
-        seen = report.get("observation", "card_knowledge")
-        start = f"from `{Path(report['init_from']).stem}`, " if report.get("init_from") else ""
-        name, trained = f"ppo, {seen}", f"{start}{minutes:.0f} CPU-min, {steps / 1e6:.0f} M decisions"
-    yield _learnt(report, name, report["seed"], report["evaluation"], trained)
+
+
+def bc_rows(report: Report) -> Rows:
+    """As `stream_rows`, of a clone from recorded games."""
+    trained = f"{report['games']:,} games of `{report['bot']}`, held-out accuracy {report['held_out']['accuracy']:.1%}"
+    yield _learnt(report, "bc", report["seed"], report["evaluation"], trained)
+
+
+def ppo_rows(report: Report) -> Rows:
+    """As `stream_rows`, of an agent that PPO trained."""
+    minutes = sum(stage["minutes"] for stage in report["stages"])
+    steps = sum(stage["timesteps"] for stage in report["stages"])
+    seen = report.get("observation", "card_knowledge")
+    start = f"from `{Path(report['init_from']).stem}`, " if report.get("init_from") else ""
+    trained = f"{start}{minutes:.0f} CPU-min, {steps / 1e6:.0f} M decisions"
+    yield _learnt(report, f"ppo, {seen}", report["seed"], report["evaluation"], trained)
 
 
 def _learnt(report: Report, name: str, seed: int, evaluation: Report, trained: str) -> tuple[str, ...]:

@@ -2,21 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from .row import Report, Rows
-
-
-def pokemon_rows(report: Report) -> Rows:
-    """Every benchmark of Pokémon battles."""
-    kinds: dict[str, Callable[[Report], Rows]] = {
-        "pokemon": _speed_rows,
-        "pokemon-strength": _strength_rows,
-        "pokemon-bc": _clone_rows,
-        "pokemon-ppo": _ppo_rows,
-        "pokemon-soak": _soak_rows,
-    }
-    return kinds[report["benchmark"]](report)
+from . import Report, Rows, RowsOf
 
 
 def _speed_rows(report: Report) -> Rows:
@@ -70,3 +56,12 @@ def _soak_rows(report: Report) -> Rows:
     sizes = ", ".join(f"{name} {first[name]:,.0f} to {last[name]:,.0f} MiB" for name in last if name != "battles")
     left = f"{len(report['processes_left'])} processes and {len(report['files_left'])} files left"
     yield f"memory from {first['battles']:,} to {last['battles']:,} battles", f"{sizes}; {left}", "flat, nothing left"
+
+
+POKEMON: RowsOf = {
+    "pokemon": _speed_rows,
+    "pokemon-strength": _strength_rows,
+    "pokemon-bc": _clone_rows,
+    "pokemon-ppo": _ppo_rows,
+    "pokemon-soak": _soak_rows,
+}

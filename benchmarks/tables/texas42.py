@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ludory.benchmarks.texas42.speed import rows as speed_rows
 
-from .row import Report, Rows
-
-
-def texas42_rows(report: Report) -> Rows:
-    """Every benchmark of Texas 42."""
-    kinds: dict[str, Callable[[Report], Rows]] = {
-        "texas42-speed": speed_rows,
-        "texas42-strength": _strength_rows,
-        "texas42-bidding": _bidding_rows,
-        "texas42-network": _network_rows,
-    }
-    return kinds[report["benchmark"]](report)
+from . import Report, Rows, RowsOf
 
 
 def _strength_rows(report: Report) -> Rows:
@@ -62,3 +49,11 @@ def _network_rows(report: Report) -> Rows:
             f"{every['q_gap']:.2f}, none in {100 * every['zero_regret']:.1f} %; first lead {first['q_gap']:.2f}, {100 * first['zero_regret']:.1f} %",
             "",
         )
+
+
+TEXAS42: RowsOf = {
+    "texas42-speed": speed_rows,
+    "texas42-strength": _strength_rows,
+    "texas42-bidding": _bidding_rows,
+    "texas42-network": _network_rows,
+}

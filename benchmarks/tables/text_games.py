@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ludory.benchmarks.text_games.spa_tiny import SOKOBAN, game_of
 
-from .row import Report, Rows
-
-
-def text_games_rows(report: Report) -> Rows:
-    """Every benchmark of text games."""
-    kinds: dict[str, Callable[[Report], Rows]] = {
-        "sokoban": _sokoban_rows,
-        "text-env": _text_env_rows,
-        "spa-tiny": _spa_tiny_rows,
-        "sokoban-ppo": _sokoban_ppo_rows,
-    }
-    return kinds[report["benchmark"]](report)
+from . import Report, Rows, RowsOf
 
 
 def _sokoban_rows(report: Report) -> Rows:
@@ -71,3 +60,11 @@ def _sokoban_ppo_rows(report: Report) -> Rows:
 
 def _points(pair: Sequence[float]) -> str:
     return f"{100 * pair[0]:.1f}" + (f" ± {100 * pair[1]:.1f}" if pair[1] else "")
+
+
+TEXT_GAMES: RowsOf = {
+    "sokoban": _sokoban_rows,
+    "text-env": _text_env_rows,
+    "sokoban-ppo": _sokoban_ppo_rows,
+    "spa-tiny": _spa_tiny_rows,
+}
