@@ -61,8 +61,9 @@ class Sampler:
         self.lanes, self.engine, self._shaping = lanes, lanes.engine, shaping
         games, players = self.engine.num_games, lanes.facts.players
         self.player, self.teacher = (PolicyRunner(games, players, precision) for _ in range(2))
-        self._returns, self._lengths = np.zeros(games), np.zeros(games, np.int64)
         device = torch.as_tensor(self.engine.to_move).device
+        self._returns = torch.zeros(games, dtype=torch.float64, device=device)
+        self._lengths = torch.zeros(games, dtype=torch.int64, device=device)
         self._fresh = torch.ones(games, players, dtype=torch.bool, device=device)
         self._decisions = len(lanes.games)
         self.started = False
@@ -84,13 +85,13 @@ class Sampler:
     @property
     def last_step(self) -> dict[str, Any]:
         """For callbacks: `dones` (N,) bool, the game ended in the last step."""
-        return {"dones": self._lengths == 0}
+        return {"dones": on_host(self._lengths == 0)}
 
     def state(self) -> dict[str, Tensor]:
         """Running sums and memories of unfinished games, including other players'; with the engine's state, all that a resumed run needs."""
         parts = {
-            "returns": torch.from_numpy(self._returns),
-            "lengths": torch.from_numpy(self._lengths),
+            "returns": self._returns,
+            "lengths": self._lengths,
             "fresh": self._fresh,
             "memory": self.player.memory,
             "teacher_memory": self.teacher.memory,
@@ -103,7 +104,8 @@ class Sampler:
         """Restore what `state` returned; if players of other seats cannot continue their games, the next rollout starts new ones."""
         if not self.lanes.restore(state):
             return
-        self._returns, self._lengths = state["returns"].numpy().copy(), state["lengths"].numpy().copy()
+        self._returns.copy_(state["returns"])
+        self._lengths.copy_(state["lengths"])
         self._fresh = state["fresh"].to(self._fresh.device)
         self.player.memory, self.teacher.memory = state.get("memory"), state.get("teacher_memory")
         self.player.previous, self.teacher.previous = state.get("previous"), state.get("teacher_previous")
@@ -179,7 +181,7 @@ class Sampler:
             terminated, truncated = self.lanes.ends()
             cuts = self._cut_values(on_host(games[truncated].unique()), values)
             recorded = self._recorded(rewards if self._shaping is None else rewards + self._shaping.gains(rewards))
-            ended.append(self._close(np.flatnonzero(on_host(self.lanes.over())), on_host(rewards)))
+            ended.append(self._close(self.lanes.over(), rewards))
             moves.append(
                 {
                     "observations": observation,
@@ -259,21 +261,23 @@ class Sampler:
         every = torch.tensor(rewards) if isinstance(rewards, np.ndarray) else rewards.clone()
         return self.lanes.rewards(every)
 
-    def _close(self, done: Any, rewards: Any) -> tuple[Any, Any, Any]:
-        """Start the next game where one ended; returns the ended games, their returns and lengths."""
-        self._returns += self.lanes.results(rewards)
+    def _close(self, over: Any, rewards: Any) -> tuple[Any, Any, Any]:
+        """Start the next game where one is over; returns these games, their returns and lengths."""
+        self._returns += torch.as_tensor(self.lanes.results(rewards))
         self._lengths += 1
-        ended = done, self._returns[done], self._lengths[done]
+        done = torch.as_tensor(over).nonzero().squeeze(1)
+        ended = on_host(done), on_host(self._returns[done]), on_host(self._lengths[done])
         if len(done):
             self.lanes.close(*ended)
-            self._begin(done)
+            self._begin(ended[0])
         return ended
 
     def _begin(self, rows: Any) -> None:
-        self._returns[rows], self._lengths[rows] = 0, 0
-        self._fresh[torch.as_tensor(rows, device=self._fresh.device)] = True
-        self.player.reset(rows)
-        self.teacher.reset(rows)
+        where = torch.as_tensor(rows, device=self._fresh.device)
+        self._returns[where], self._lengths[where] = 0, 0
+        self._fresh[where] = True
+        self.player.reset(where)
+        self.teacher.reset(where)
         self.lanes.start(rows)
         if self._shaping is not None:
             self._shaping.forget(rows)

@@ -19,9 +19,10 @@ from typing import Any
 import torch
 
 from ludory.benchmarks.harness.benchmark import Result, benchmark
-from ludory.benchmarks.harness.options import Seconds
+from ludory.benchmarks.harness.options import Count, Seconds
 from ludory.benchmarks.harness.parts import check_setting
 from ludory.benchmarks.harness.terminal import Shown, table
+from ludory.envs.engine.parallel import thread_count
 from ludory.errors import OptionError
 
 from .part import PARTS, Row, is_complete, rows_of
@@ -40,6 +41,8 @@ class GpuOptions:
     """Of the training on Hanabi in part `hanabi`."""
     limit: Seconds = 600.0
     """Minutes after which this command stops; the next one goes on."""
+    jobs: Count | None = None
+    """Processes of part `parity`, in which compiling every game takes longest; none: one for every core."""
     small: bool = False
     """Every part in little, on the CPU where there is no GPU: shows that the parts work, measures nothing."""
     out: Path = Path("runs/gpu")
@@ -70,7 +73,7 @@ def run(options: GpuOptions) -> Result:
     for name in options.only or PARTS:
         if not is_complete(folder, name):
             print(f"part {name}", file=sys.stderr, flush=True)
-            _run_part(name, folder, min(LONGEST, ends - monotonic()))
+            _run_part(name, folder, min(LONGEST, ends - monotonic()), thread_count(options.jobs))
         if not is_complete(folder, name):
             unfinished.append(name)
     report = {
@@ -91,11 +94,11 @@ def _card() -> dict[str, Any]:
     return {"name": facts.name, "memory_gib": memory, "cuda": torch.version.cuda, "torch": torch.__version__}
 
 
-def _run_part(name: str, folder: Path, seconds: float) -> None:
+def _run_part(name: str, folder: Path, seconds: float, jobs: int) -> None:
     """Let a process of its own do a part, at most for `seconds`; Ctrl+C stops both."""
     if seconds <= 0:
         return
-    command = [sys.executable, "-m", "ludory.benchmarks.gpu.part", name, str(folder)]
+    command = [sys.executable, "-m", "ludory.benchmarks.gpu.part", name, str(folder), str(jobs)]
     with subprocess.Popen(command, start_new_session=True) as process:
         try:
             process.wait(seconds)

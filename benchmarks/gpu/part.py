@@ -1,6 +1,6 @@
 """A part of the campaign: work that is named, done in a process of its own, and kept as soon as it is done.
 
-Run as a script, `python -m ludory.benchmarks.gpu.part NAME FOLDER`, it does what is left of a part of the campaign in a folder.
+Run as a script, `python -m ludory.benchmarks.gpu.part NAME FOLDER JOBS`, it does what is left of a part of the campaign in a folder.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from ludory.benchmarks.harness.parts import kept_lines, read_lines
+from ludory.benchmarks.harness.parts import in_processes, kept_lines, read_lines
 
 Row = dict[str, Any]
 """Figures of one piece of work."""
@@ -34,6 +34,8 @@ class CampaignPart:
     """Sizes for a machine without a GPU."""
     minutes: float
     """Of the long training."""
+    jobs: int = 1
+    """Processes of a part that measures no time."""
 
 
 class NamedWork(NamedTuple):
@@ -55,6 +57,8 @@ PARTS: Mapping[str, str] = {
     "hanabi": "training:hanabi",
 }
 """Parts in the order in which they run: what is right first, then what is fast."""
+SIDE_BY_SIDE = ("parity",)
+"""Parts that measure no time: their work is done in several processes, since compiling games takes longest."""
 COMPLETE = "complete"
 """Key of the line that says that nothing is left of a part."""
 
@@ -75,23 +79,28 @@ def do_part(part: CampaignPart) -> None:
     make: Callable[[CampaignPart], Iterator[NamedWork]] = getattr(import_module(f"{__package__}.{module}"), function)
     with kept_lines(part.folder / f"{part.name}.jsonl", f"ludory bench gpu, part {part.name}") as (lines, keep):
         done = {line["key"] for line in lines}
-        for key, work in make(part):
-            if key in done:
-                continue
-            began = perf_counter()
-            try:
-                found = work()
-            except Exception as error:
-                traceback.print_exc()
-                found = {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
-            keep({"key": key, **found, "wall_s": round(perf_counter() - began, 2)})
+        left = (work for work in make(part) if work.key not in done)
+        several = part.jobs > 1 and part.name in SIDE_BY_SIDE
+        for row in in_processes(_row, left, part.jobs) if several else map(_row, left):
+            keep(row)
         keep({"key": COMPLETE})
 
 
-def main(name: str, folder: str) -> None:
+def _row(work: NamedWork) -> Row:
+    """What the work found, or its error, and the seconds that it took."""
+    began = perf_counter()
+    try:
+        found = work.make()
+    except Exception as error:
+        traceback.print_exc()
+        found = {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
+    return {"key": work.key, **found, "wall_s": round(perf_counter() - began, 2)}
+
+
+def main(name: str, folder: str, jobs: str) -> None:
     """Do a part of the campaign in `folder`, whose setting lies there."""
     setting = json.loads((Path(folder) / "setting.json").read_text(encoding="utf-8"))
-    do_part(CampaignPart(name, Path(folder), setting["device"], setting["small"], setting["minutes"]))
+    do_part(CampaignPart(name, Path(folder), setting["device"], setting["small"], setting["minutes"], int(jobs)))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import partial
 from shutil import which
 from time import perf_counter
@@ -17,6 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ludory.algorithms.make import make_algorithm
 from ludory.benchmarks.hanabi.ppo import CUDA_SETTINGS
+from ludory.plugins import algorithms
 from ludory.reading import read_json
 
 from .part import CampaignPart, NamedWork, Row
@@ -104,11 +106,8 @@ def _jaxmarl(part: CampaignPart) -> Row:
 
 def _learner(part: CampaignPart, name: str) -> Any:
     algorithm, policy = LEARNERS[name]
-    settings = _settings(part)
-    if algorithm == "vtrace":
-        settings = {
-            key: value for key, value in settings.items() if key not in ("n_epochs", "gae_lambda", "batch_size")
-        }
+    known = {field.name for field in fields(algorithms.load(algorithm).config_class)}
+    settings = {name: value for name, value in _settings(part).items() if name in known}
     game = GAME if not part.small else "HanabiTiny2P-v0"
     policy = policy if not part.small else policy.replace("512", "16")
     return make_algorithm(algorithm, env=game, policy=policy, device=part.device, seed=1, **settings)

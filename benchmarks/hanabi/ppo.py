@@ -38,16 +38,12 @@ SETTINGS: dict[str, Any] = {
     "ent_coef": 0.02,
     "final_ent_coef": 0.002,
 }
-CUDA_SETTINGS: dict[str, Any] = {
+CUDA_SETTINGS: dict[str, Any] = SETTINGS | {
     "num_envs": 8192,
     "n_steps": 64,
     "batch_size": 65536,
-    "n_epochs": 2,
-    "learning_rate": 7e-4,
-    "ent_coef": 0.02,
     "gae_lambda": 0.9,
     "precision": "bf16",
-    "compile": True,
 }
 POLICIES = {"cpu": "mlp", "cuda": "gru(hidden=(512,), memory_size=512)"}
 """By device: a network with memory is too slow on a CPU."""
@@ -92,6 +88,12 @@ class HanabiPPOOptions:
     """Weight of the entropy at the start of every stage; none: that of training from scratch."""
     n_epochs: Count | None = None
     """Passes over the decisions of an iteration; none: that of training from scratch, 2. One leaves time for 1.6 times as many decisions, which helps a good network, not a new one."""
+    num_envs: Count | None = None
+    """Games side by side; none: 1,024, or 8,192 on CUDA."""
+    batch_size: Count | None = None
+    """Decisions of a minibatch; none: 4,096, or 65,536 on CUDA."""
+    precision: Literal["32", "bf16"] | None = None
+    """Of the network's matrix products; none: float32 on a CPU, bfloat16 on CUDA."""
     device: Literal["cpu", "cuda"] = "cpu"
     """Where games and network live."""
     policy: str | None = None
@@ -167,7 +169,7 @@ def _seed(options: HanabiPPOOptions, seed: int) -> dict[str, Any]:
     start = options.out / f"{options.name}-seed{seed}"
     plan, settings = stages(options), CUDA_SETTINGS if options.device == "cuda" else SETTINGS
     settings = settings | ({"symmetry_augmentation": True} if options.symmetry else {})
-    named = ("learning_rate", "ent_coef", "n_epochs")
+    named = ("learning_rate", "ent_coef", "n_epochs", "num_envs", "batch_size", "precision")
     settings = settings | {name: value for name in named if (value := getattr(options, name)) is not None}
     policy = options.policy or POLICIES[options.device]
     told = {"stages": [stage._asdict() for stage in plan], "settings": settings, "policy": policy}

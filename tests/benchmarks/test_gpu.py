@@ -10,12 +10,13 @@ import torch
 
 from ludory.benchmarks.gpu import part as parts
 from ludory.benchmarks.gpu.campaign import run, shown
-from ludory.benchmarks.gpu.parity import same_games
+from ludory.benchmarks.gpu.parity import kernel_ids, same_games
 from ludory.benchmarks.gpu.part import CampaignPart, NamedWork, do_part, is_complete, rows_of
 from ludory.benchmarks.gpu.peers import peer_rate
 from ludory.benchmarks.gpu.training import TransferCounter
 from ludory.envs.make import make_engine
 from ludory.errors import OptionError
+from ludory.plugins import games
 
 without_card = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 
@@ -78,6 +79,12 @@ class Broken:
         if not cls.stopped:
             raise KeyboardInterrupt
         return {"value": 3}
+
+
+def test_every_game_with_kernels_is_compared() -> None:
+    found = kernel_ids(small=False)
+    assert len(found) > 40
+    assert [id for id in games.ids() if id not in found and not games.package_of(id) and "Pokemon" not in id] == []
 
 
 def test_engines_that_differ_are_told_apart() -> None:

@@ -29,17 +29,33 @@ def _cell_by_cell(cell: GruStep, x: Tensor, memory: Tensor, starts: Tensor) -> T
     return torch.stack(out)
 
 
-@pytest.mark.parametrize(("dtype", "allowed"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
-def test_scan_is_the_cell_step_by_step(dtype: torch.dtype, allowed: float) -> None:
+@pytest.mark.parametrize(
+    ("way", "dtype", "allowed"),
+    [("scan", torch.float64, 1e-12), ("scan", torch.float32, 1e-5), ("scan_pieces", torch.float32, 1e-5)],
+)
+def test_scan_is_the_cell_step_by_step(way: str, dtype: torch.dtype, allowed: float) -> None:
     cell, x, memory, starts = _case(dtype)
     weights = torch.randn(STEPS, ROWS, SIZE, dtype=dtype)
     found = []
-    for scan in (cell.scan, lambda *columns: _cell_by_cell(cell, *columns)):
+    for scan in (getattr(cell, way), lambda *columns: _cell_by_cell(cell, *columns)):
         hidden = scan(x, memory, starts)
         gradients = torch.autograd.grad((hidden * weights).sum(), [x, memory, *cell.parameters()])
         found.append([hidden, *gradients])
     for ours, theirs in zip(*found, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=allowed, atol=allowed)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.9, 1.0])
+def test_pieces_of_random_sequences_are_the_steps_one_by_one(share: float) -> None:
+    """On a GPU if there is one, where cuDNN does the work, in its reduced precision."""
+    where = "cuda" if torch.cuda.is_available() else "cpu"
+    torch.manual_seed(4)
+    cell = GruStep(7, 16)
+    x, memory, starts = torch.randn(9, 33, 7), torch.randn(33, 16), torch.rand(9, 33) < share
+    expected = _cell_by_cell(cell, x, memory, starts)
+    found = cell.to(where).scan_pieces(x.to(where), memory.to(where), starts.to(where))
+    allowed = 1e-5 if where == "cpu" else 5e-3
+    torch.testing.assert_close(found.cpu(), expected, rtol=allowed, atol=allowed)
 
 
 def test_gradients_are_those_of_finite_differences() -> None:
