@@ -22,6 +22,7 @@ from ludory.benchmarks.harness.parts import check_setting
 from ludory.charts.axes import linear_axis
 from ludory.charts.curves import Plot, Point, Series, interval_plot
 from ludory.envs.make import make_game
+from ludory.errors import OptionError
 
 from .score import score_beside, score_lines
 from .timed_stage import CurveFile, Points, train_stage
@@ -78,8 +79,10 @@ class HanabiPPOOptions:
     """Learn from every minibatch under a random permutation of the colours."""
     init_from: Path | None = None
     """Checkpoint to start from, such as a clone of a bot; none: from scratch."""
+    teacher: Path | None = None
+    """Checkpoint to stay close to in the first stage, of any network; none: that of --init-from."""
     kl_coef: float = 0.0
-    """Weight of the KL to that checkpoint at the start; it goes to 0 within the first stage."""
+    """Weight of the KL to the teacher at the start; it goes to 0 within the first stage."""
     learning_rate: float | None = None
     """At the start of every stage but the last; none: that of training from scratch, which soon undoes what a clone has learnt."""
     final_learning_rate: float | None = None
@@ -125,7 +128,11 @@ class Stage(NamedTuple):
 
 
 def stages(options: HanabiPPOOptions) -> list[Stage]:
-    """The stages that take time. The first one stays close to the checkpoint that it starts from, if it is told to."""
+    """The stages that take time. The first one stays close to a teacher, if it is told to.
+
+    Raises:
+        OptionError: a teacher without a weight, or a weight without a teacher.
+    """
     rest = 1 - options.warmup
     every = [
         Stage("keep", {"bomb": "keep"}, options.warmup, {}),
@@ -135,11 +142,15 @@ def stages(options: HanabiPPOOptions) -> list[Stage]:
     found = [stage for stage in every if stage.share > 0]
     if options.final_learning_rate is not None:
         found[-1] = found[-1]._replace(changes=found[-1].changes | {"final_learning_rate": options.final_learning_rate})
-    if options.init_from is not None:
-        start: dict[str, Any] = {"init_from": str(options.init_from)}
-        if options.kl_coef:
-            start |= {"teacher": str(options.init_from), "kl_coef": options.kl_coef, "final_kl_coef": 0.0}
-        found[0] = found[0]._replace(changes=found[0].changes | start)
+    start: dict[str, Any] = {} if options.init_from is None else {"init_from": str(options.init_from)}
+    teacher = options.teacher or options.init_from
+    if options.kl_coef:
+        if teacher is None:
+            raise OptionError(f"--kl-coef {options.kl_coef:g}: name the --teacher to stay close to")
+        start |= {"teacher": str(teacher), "kl_coef": options.kl_coef, "final_kl_coef": 0.0}
+    elif options.teacher is not None:
+        raise OptionError("--teacher: say how close to stay to it, such as --kl-coef 1")
+    found[0] = found[0]._replace(changes=found[0].changes | start)
     return found
 
 
@@ -208,6 +219,7 @@ def _seed(options: HanabiPPOOptions, seed: int) -> dict[str, Any]:
         "game": options.game,
         "observation": options.observation,
         "init_from": options.init_from.name if options.init_from else None,
+        "teacher": options.teacher.name if options.teacher else None,
         "seed": seed,
         "stages": parts,
         "curve": _joined(curve.points, [stage.name for stage in plan]),

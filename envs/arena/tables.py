@@ -1,4 +1,7 @@
-"""Directions as integers in 1/16384: computed once at import and compared with a checksum, never computed in a game."""
+"""Directions as integers in 1/16384: computed once at import and compared with a checksum, never computed in a game.
+
+They are int16, because the compiler for GPUs copies a table for every place that reads it, and a kernel has 64 KiB for all copies.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,13 @@ SECOND, THIRD = HEAD_BINS[0] ** 2, HEAD_BINS[0] ** 2 + HEAD_BINS[1] ** 2
 CHECKSUM = "057cd070d32dff9edd0ec22700434270cd7fb58c0e1b8019d4af1e9dd309d3c2"
 
 
-def _circle() -> NDArray[np.int32]:
+def _circle() -> NDArray[np.int16]:
     turns = [2 * math.pi * k / ANGLES for k in range(ANGLES)]
-    return np.array([(round(ONE * math.cos(a)), round(ONE * math.sin(a))) for a in turns], np.int32)
+    return np.array([(round(ONE * math.cos(a)), round(ONE * math.sin(a))) for a in turns], np.int16)
 
 
-def _root() -> NDArray[np.int32]:
-    return np.array([round(ONE * math.sqrt((k + 0.5) / ANGLES)) for k in range(ANGLES)], np.int32)
+def _root() -> NDArray[np.int16]:
+    return np.array([round(ONE * math.sqrt((k + 0.5) / ANGLES)) for k in range(ANGLES)], np.int16)
 
 
 def _pairs(bins: int, full: bool) -> list[tuple[int, int]]:
@@ -42,9 +45,9 @@ CIRCLE = _circle()
 """(1024, 2): direction k is at angle 2 pi k / 1024, from +x towards +y."""
 ROOT = _root()
 """(1024,): distances from the centre of a disc of radius 1 that make points uniform in it."""
-UNIT = np.array([vector for bins in HEAD_BINS for vector in _pairs(bins, full=True)], np.int32)
+UNIT = np.array([vector for bins in HEAD_BINS for vector in _pairs(bins, full=True)], np.int16)
 """(227, 2): direction of a pair of bins, see `pair`; 0 at the centre pair."""
-MOVE = np.array([vector for bins in HEAD_BINS for vector in _pairs(bins, full=False)], np.int32)
+MOVE = np.array([vector for bins in HEAD_BINS for vector in _pairs(bins, full=False)], np.int16)
 """(227, 2): speed of a pair of bins: half steps stay half, diagonals are not faster."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
@@ -20,7 +21,7 @@ from ludory.agents.agent import KernelAgent
 from ludory.agents.hanabi.bots.agents import make_cheatbot, make_iggi, make_piers, make_smartbot
 from ludory.agents.make import make_agent
 from ludory.envs.engine import cuda_engine
-from ludory.envs.engine.cuda_device import DeviceState, Kernel, signature
+from ludory.envs.engine.cuda_device import DeviceState, Kernel, argument_words, signature
 from ludory.envs.engine.cuda_engine import CudaEngine
 from ludory.envs.game import Game
 from ludory.envs.hanabi import make_game
@@ -54,12 +55,22 @@ class PaperDevice:
         self._compiled = compiled or (lambda kernel, types: "")
 
     def state(self, state: Any, dtype: np.dtype[Any]) -> DeviceState:
-        return DeviceState(state, dtype, lambda tensor: tensor)
+        return DeviceState(state, dtype)
 
     def launch(self, kernel: Kernel, blocks: int, threads: tuple[int, ...], *args: Any) -> None:
         types = signature(args)
         if (kernel.__name__, types) not in self.launched:
-            self.launched[kernel.__name__, types] = self._compiled(kernel, types)
+            self.launched[kernel.__name__, types] = ptx = self._compiled(kernel, types)
+            if ptx:
+                self.check_arguments(ptx, sum(map(len, map(argument_words, args))))
+
+    @staticmethod
+    def check_arguments(ptx: str, size: int) -> None:
+        """The code takes as many words as it is given."""
+        (taken,) = re.findall(r"\.visible \.entry [^(]*\(([^)]*)\)", ptx)
+        kinds = re.findall(r"\.param \.(\w+)", taken)
+        assert {kind[1:] for kind in kinds} == {"64"}
+        assert 8 * len(kinds) == size
 
     @property
     def names(self) -> set[str]:
@@ -113,6 +124,8 @@ def assert_hopper_code(device: PaperDevice) -> None:
         assert ".target sm_90" in ptx, name
         assert "call" not in ptx, f"{name} calls what was not inlined"
         assert ".local" not in ptx, f"{name} keeps arrays in slow memory"
+        tables = sum(int(size) for size in re.findall(r"^\.const .*\[(\d+)\]", ptx, re.MULTILINE))
+        assert tables <= 65536, f"{name} has {tables} bytes of constants, a GPU takes 65536"
 
 
 def test_hanabi(engine_on, ptx_device):
