@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -48,6 +49,8 @@ from ludory.plugins import algorithms, networks
 
 from .config import AlgorithmConfig, LearnerConfig, make_config, playing_seats
 from .learner import Learner, game_to_load, needed_game
+
+LOG = logging.getLogger("ludory.algorithm")
 
 
 class Algorithm(Learner):
@@ -381,7 +384,7 @@ class Algorithm(Learner):
 
     @classmethod
     def load(cls, file: str | Path, env: Any = None, **changes: Any) -> Self:
-        """Return a model that continues where `save` was called.
+        """Return a model that continues where `save` was called; on the CPU, with a warning, if this machine lacks its GPU.
 
         Args:
             file: checkpoint.
@@ -393,7 +396,7 @@ class Algorithm(Learner):
         """
         header, tensors = read_checkpoint(file)
         game = game_to_load(cls, file, header, env)
-        config = {**header["config"], **changes}
+        config = {**header["config"], "device": _at_hand(file, header["config"]["device"]), **changes}
         model = cls(saved_policy(file, header), game, **{**config, **dict.fromkeys(cls.inputs)})
         model.config = dataclasses.replace(model.config, **{name: config.get(name) for name in cls.inputs})
         model._restore(file, header, tensors)
@@ -409,7 +412,8 @@ class Algorithm(Learner):
             return
         self.restore_training_state(_group(tensors, "training"))
         try:
-            if self._restore_source(header, tensors):
+            same_kind = torch.device(header["config"]["device"]).type == self.device.type
+            if self._restore_source(header, tensors) and same_kind:  # generators of other devices draw in another way
                 self.generator.set_state(tensors["random/torch"])
         except SnapshotError as error:
             raise CheckpointError(f"{file}: {error}") from error
@@ -438,6 +442,15 @@ class Algorithm(Learner):
 
 def _group(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.partition("/")[2]: tensor for name, tensor in tensors.items() if name.startswith(prefix + "/")}
+
+
+def _at_hand(file: str | Path, device: str) -> str:
+    """`device`, or "cpu" where it is a GPU that this machine lacks."""
+    wanted, count = torch.device(device), torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if wanted.type != "cuda" or (wanted.index or 0) < count:
+        return device
+    LOG.warning("%s was trained on %s, which is not there: it is loaded to the CPU", file, device)
+    return "cpu"
 
 
 def _device(name: str) -> torch.device:

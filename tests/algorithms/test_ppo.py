@@ -14,6 +14,8 @@ from safetensors.torch import save_file
 from stable_baselines3.common.callbacks import CheckpointCallback
 
 import ludory
+from ludory.agents.evaluation.evaluate import evaluate
+from ludory.agents.make import make_agent
 from ludory.algorithms.ppo import PPO
 from ludory.algorithms.running.train_to_file import train_to_file
 from ludory.checkpoints.checkpoint import read_checkpoint, read_header, write_checkpoint
@@ -227,3 +229,25 @@ def test_a_trained_or_loaded_model_can_be_evaluated_as_it_is(tmp_path):
     assert ludory.evaluate([loaded, "hanabi/iggi"], game=TINY, games=40, seed=3).returns.shape == (40, 2)
     with pytest.raises(OptionError, match="must be the name of an agent"):
         ludory.evaluate([3], game=TINY)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_was_trained_on_a_gpu_plays_on_a_machine_without_one(tmp_path, caplog, whole):
+    model = PPO("gru(hidden=(8,), memory_size=8)", TINY, **SMALL)
+    model.learn(2 * model.config.num_envs * model.config.n_steps)
+    (model.save if whole else model.save_policy)(tmp_path / "here.ludory")
+    header, tensors = read_checkpoint(tmp_path / "here.ludory")
+    header["config"]["device"] = "cuda:0"
+    if whole:
+        tensors["random/torch"] = torch.zeros(16, dtype=torch.uint8)  # as long as the state of a GPU's generator
+    write_checkpoint(tmp_path / "there.ludory", header, tensors)
+    loaded = PPO.load(tmp_path / "there.ludory")
+    assert loaded.config.device == "cpu"
+    assert "was trained on cuda:0, which is not there" in caplog.text
+    agents = [make_agent(str(tmp_path / name), TINY) for name in ("here.ludory", "there.ludory")]
+    scores = [evaluate([agent], TINY, 20).returns.tolist() for agent in agents]
+    assert scores[0] == scores[1]
+    loaded.learn(loaded.num_timesteps + 1, reset_num_timesteps=False)
+    with pytest.raises(OptionError, match="device='cuda'"):
+        PPO.load(tmp_path / "here.ludory", device="cuda")
