@@ -59,6 +59,22 @@ def cores_rows(report: Report) -> Rows:
     yield "engine, two processes of one thread together", "", "", f"{report['processes']:.2f}", ""
 
 
+def gpu_rows(report: Report) -> Rows:
+    """What was compared with the CPU, then rates; a peer stands below what it is compared with."""
+    parts = report["parts"]
+    compared = [row for name in ("parity", "maths", "transfers") for row in parts.get(name, [])]
+    wrong = sum(bool(row.get("differences") or "error" in row) for row in compared)
+    games = parts["parity"]
+    yield f"{len(games)} games, {games[0]['games']:,} of each id, beside the CPU", "bit for bit", ""
+    yield f"{len(compared)} comparisons in all", f"{wrong} differ", ""
+    for row in parts["rates"]:
+        if "with_observations" in row:
+            alone = f"{row['rules'] / 1e6:.0f} M/s rules alone" if "rules" in row else ""
+            yield f"random moves, {row['key']}", f"{row['with_observations'] / 1e6:.1f} M/s with observations", alone
+    for row in parts["training"]:
+        yield f"training at `{row['game']}`, {row['key']}", f"{row['timesteps_per_second'] / 1e6:.2f} M decisions/s", ""
+
+
 def tuned_rows(report: Report) -> Rows:
     """Score, lead over the baseline, and time, per algorithm and game."""
     for row in report["rows"]:
@@ -126,6 +142,12 @@ TABLES = (
         "two cores | 1 thread | 2 threads | ratio | goal | machine, date",
         ("cores.json",),
         {"cores": cores_rows},
+    ),
+    ResultsTable(
+        "On a GPU",
+        "on one GPU | measured | beside it | machine, date",
+        ("gpu-*.json",),
+        {"gpu": gpu_rows},
     ),
     ResultsTable(
         "Trained agents at Hanabi",

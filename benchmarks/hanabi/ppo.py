@@ -51,6 +51,8 @@ POLICIES = {"cpu": "mlp", "cuda": "gru(hidden=(512,), memory_size=512)"}
 FINE = {"learning_rate": 3e-4}
 """Changes of the last stage."""
 RIVAL = "hanabi/iggi"
+_TIME = {"cpu": "CPU time of the training", "cuda": "time of the training on the clock"}
+"""What is counted, by device."""
 _FILES = ("init_from", "teacher")
 """Settings that name a file of one machine."""
 PUBLISHED = {
@@ -166,10 +168,11 @@ def run(options: HanabiPPOOptions) -> list[Result]:
         "game": options.game,
         "observation": options.observation,
         "minutes": options.minutes,
+        "device": options.device,
         "init_from": options.init_from.name if options.init_from else None,
         "symmetry": options.symmetry,
         "seeds": list(options.seeds),
-        "convention": "a bomb scores 0; greedy moves; one agent in all seats; minutes are CPU time of the training",
+        "convention": f"a bomb scores 0; greedy moves; one agent in all seats; minutes are {_TIME[options.device]}",
         "curves": [report["curve"] for report in reports],
     }
     return [*results, Result(options.out / f"hanabi-ppo-curves-{options.name}.json", curves, _curve_lines, chart)]
@@ -218,6 +221,7 @@ def _seed(options: HanabiPPOOptions, seed: int) -> dict[str, Any]:
     return {
         "game": options.game,
         "observation": options.observation,
+        "device": options.device,
         "init_from": options.init_from.name if options.init_from else None,
         "teacher": options.teacher.name if options.teacher else None,
         "seed": seed,
@@ -275,7 +279,10 @@ def chart(report: Mapping[str, Any]) -> str:
     highest = max([25.0, *(point["mean"] for point in every)])
     upwards = linear_axis("score", max(0.0, min(point["mean"] for point in every) // 1 - 1), highest, 6)
     plots = []
-    for name, title, unit in (("decisions", "decisions (millions)", 1e6), ("minutes", "CPU minutes of training", 1)):
+    for name, title, unit in (
+        ("decisions", "decisions (millions)", 1e6),
+        ("minutes", f"minutes, {_TIME[report.get('device', 'cpu')]}", 1),
+    ):
         longest = max(point[name] / unit for point in every)
         across = linear_axis(title, 0, longest, 6, widen=False)
         series = [

@@ -10,6 +10,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import torch
+
 CPUINFO = Path("/proc/cpuinfo")
 
 
@@ -18,7 +20,7 @@ class Machine:
     """A machine and its load."""
 
     name: str
-    """E.g. "2-core x86_64 VM, AMD EPYC"."""
+    """E.g. "2-core x86_64 VM, AMD EPYC", with a GPU after it if there is one."""
     cores: int
     system: str
     python: str
@@ -31,7 +33,8 @@ def this_machine(cpuinfo: Path = CPUINFO) -> Machine:
     cores, facts = os.cpu_count() or 1, _cpu_facts(cpuinfo)
     kind = "VM" if "hypervisor" in facts.get("flags", "").split() else "machine"
     model = " ".join(facts.get("model name", "").split()) or platform.processor()
-    name = f"{cores}-core {platform.machine()} {kind}{f', {model}' if model else ''}"
+    card = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
+    name = ", ".join(part for part in (f"{cores}-core {platform.machine()} {kind}", model, card) if part)
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     return Machine(name, cores, platform.system(), platform.python_version(), load)
 

@@ -36,8 +36,11 @@ def ppo_rows(report: Report) -> Rows:
     steps = sum(stage["timesteps"] for stage in report["stages"])
     seen = report.get("observation", "card_knowledge")
     start = f"from `{Path(report['init_from']).stem}`, " if report.get("init_from") else ""
-    trained = f"{start}{minutes:.0f} CPU-min, {steps / 1e6:.0f} M decisions"
-    yield _learnt(report, f"ppo, {seen}", report["seed"], report["evaluation"], trained)
+    taught = f"taught by `{Path(report['teacher']).stem}` in its first stage, " if report.get("teacher") else ""
+    time = f"{minutes:.0f} CPU-min" if report.get("device", "cpu") == "cpu" else f"{minutes:.1f} minutes on the clock"
+    trained = f"{start}{taught}{time}, {steps / 1e6:.0f} M decisions"
+    network = "gru, " if report["stages"][0].get("policy", "").startswith("gru") else ""
+    yield _learnt(report, f"ppo, {network}{seen}", report["seed"], report["evaluation"], trained)
 
 
 def _learnt(report: Report, name: str, seed: int, evaluation: Report, trained: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Where CUDA kernels run and how their arrays are stored: on a GPU or, for tests without one, in Numba's simulator on the CPU.
 
-numba-cuda compiles and caches kernels. They are launched by the driver directly: numba-cuda's own launch takes about 10 microseconds
-for every array, and a game has thirty, so that a step of 8,192 games of Hanabi took 4 milliseconds of which the GPU worked for one.
+numba-cuda compiles and caches kernels. They are launched by the driver directly, because numba-cuda unpacks every array anew, and a
+game has thirty: on an H200, a step of 8,192 games of Hanabi and a GRU took 6.0 ms with its launches and takes 3.5 ms now.
 Torch and Numba use the same memory and, on a GPU, the same stream, so their work stays in order without waiting.
 The state of n games is one pool [width, n] per dtype. The game is the fastest axis, so neighbouring threads read neighbouring bytes, and
 games are copied with one operation per dtype.

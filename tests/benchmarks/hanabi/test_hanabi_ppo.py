@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from ludory.algorithms.ppo import PPO
 from ludory.benchmarks.hanabi import ppo, timed_stage
 from ludory.benchmarks.hanabi.timed_stage import CurveFile, train_stage
 from ludory.cli import main
+from ludory.errors import OptionError
 
 SMALL = {"num_envs": 16, "n_steps": 8, "batch_size": 64, "hidden": (8,)}
 NAME = "HanabiTiny2P-v0-tactical"
@@ -39,6 +42,20 @@ def test_a_second_call_trains_nothing_and_the_curve_counts_all_stages(tmp_path, 
     assert "seed 2: " in capsys.readouterr().out
     assert main([*command, "--warmup", "0"]) == 2
     assert "asked for is" in capsys.readouterr().err
+
+
+def test_a_teacher_is_followed_in_the_first_stage_only() -> None:
+    options = ppo.HanabiPPOOptions(teacher=Path("t.ludory"), kl_coef=1.0, warmup=0)
+    first, last = ppo.stages(options)
+    assert first.changes == {"teacher": "t.ludory", "kl_coef": 1.0, "final_kl_coef": 0.0}
+    assert last.changes == ppo.FINE
+    start = replace(options, teacher=None, init_from=Path("s.ludory"))
+    assert ppo.stages(start)[0].changes == {**first.changes, "init_from": "s.ludory", "teacher": "s.ludory"}
+    assert ppo.stages(replace(start, teacher=Path("t.ludory")))[0].changes["teacher"] == "t.ludory"
+    with pytest.raises(OptionError, match="--kl-coef 1: name the --teacher"):
+        ppo.stages(replace(options, teacher=None))
+    with pytest.raises(OptionError, match=r"--teacher: say how close .* --kl-coef 1"):
+        ppo.stages(replace(options, kl_coef=0.0))
 
 
 @pytest.fixture
