@@ -62,8 +62,10 @@ class Sampler:
         games, players = self.engine.num_games, lanes.facts.players
         self.player, self.teacher = (PolicyRunner(games, players, precision) for _ in range(2))
         device = torch.as_tensor(self.engine.to_move).device
-        self._returns = torch.zeros(games, dtype=torch.float64, device=device)
-        self._lengths = torch.zeros(games, dtype=torch.int64, device=device)
+        self._returns: Any = np.zeros(games)
+        self._lengths: Any = np.zeros(games, np.int64)
+        if device.type != "cpu":  # where the rewards are
+            self._returns, self._lengths = (torch.as_tensor(x, device=device) for x in (self._returns, self._lengths))
         self._fresh = torch.ones(games, players, dtype=torch.bool, device=device)
         self._decisions = len(lanes.games)
         self.started = False
@@ -90,8 +92,8 @@ class Sampler:
     def state(self) -> dict[str, Tensor]:
         """Running sums and memories of unfinished games, including other players'; with the engine's state, all that a resumed run needs."""
         parts = {
-            "returns": self._returns,
-            "lengths": self._lengths,
+            "returns": torch.as_tensor(self._returns),
+            "lengths": torch.as_tensor(self._lengths),
             "fresh": self._fresh,
             "memory": self.player.memory,
             "teacher_memory": self.teacher.memory,
@@ -104,8 +106,7 @@ class Sampler:
         """Restore what `state` returned; if players of other seats cannot continue their games, the next rollout starts new ones."""
         if not self.lanes.restore(state):
             return
-        self._returns.copy_(state["returns"])
-        self._lengths.copy_(state["lengths"])
+        self._returns[:], self._lengths[:] = state["returns"], state["lengths"]
         self._fresh = state["fresh"].to(self._fresh.device)
         self.player.memory, self.teacher.memory = state.get("memory"), state.get("teacher_memory")
         self.player.previous, self.teacher.previous = state.get("previous"), state.get("teacher_previous")
@@ -263,18 +264,18 @@ class Sampler:
 
     def _close(self, over: Any, rewards: Any) -> tuple[Any, Any, Any]:
         """Start the next game where one is over; returns these games, their returns and lengths."""
-        self._returns += torch.as_tensor(self.lanes.results(rewards))
+        self._returns += self.lanes.results(rewards)
         self._lengths += 1
-        done = torch.as_tensor(over).nonzero().squeeze(1)
-        ended = on_host(done), on_host(self._returns[done]), on_host(self._lengths[done])
+        done = np.flatnonzero(on_host(over))
+        ended = done, on_host(self._returns[done]), on_host(self._lengths[done])
         if len(done):
             self.lanes.close(*ended)
-            self._begin(ended[0])
+            self._begin(done)
         return ended
 
     def _begin(self, rows: Any) -> None:
+        self._returns[rows], self._lengths[rows] = 0, 0
         where = torch.as_tensor(rows, device=self._fresh.device)
-        self._returns[where], self._lengths[where] = 0, 0
         self._fresh[where] = True
         self.player.reset(where)
         self.teacher.reset(where)
