@@ -106,7 +106,7 @@ class GruStep(nn.GRUCell):
 
     @torch.compiler.disable  # the pieces depend on what was played
     def scan_pieces(self, x: Tensor, memory: Tensor, starts: Tensor) -> Tensor:
-        """As `scan`, in float32, by PyTorch's operation for sequences of several lengths: cuDNN's on a GPU.
+        """As `scan`, in the weights' precision, by PyTorch's operation for sequences of several lengths: cuDNN's on a GPU.
 
         It knows no starts, so each sequence is cut into pieces that begin there. It takes a few launches for all steps, where the steps
         one by one take thirty each with their gradients.
@@ -116,7 +116,8 @@ class GruStep(nn.GRUCell):
         weights = [self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh]
         with torch.autocast(x.device.type, enabled=False), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk of memory")
-            rows = _Reordered.apply(x.float().flatten(0, 1), pieces.source, pieces.place)  # type: ignore[no-untyped-call]
+            inputs = x.to(self.weight_hh.dtype).flatten(0, 1)
+            rows = _Reordered.apply(inputs, pieces.source, pieces.place)  # type: ignore[no-untyped-call]
             rest = True, 1, 0.0, True, False  # biases, layers, dropout, training, both directions
             after, _ = torch.gru(rows, pieces.sizes, first.to(rows.dtype), weights, *rest)
             ordered: Tensor = _Reordered.apply(after, pieces.place, pieces.source)  # type: ignore[no-untyped-call]

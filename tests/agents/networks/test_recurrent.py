@@ -31,7 +31,12 @@ def _cell_by_cell(cell: GruStep, x: Tensor, memory: Tensor, starts: Tensor) -> T
 
 @pytest.mark.parametrize(
     ("way", "dtype", "allowed"),
-    [("scan", torch.float64, 1e-12), ("scan", torch.float32, 1e-5), ("scan_pieces", torch.float32, 1e-5)],
+    [
+        ("scan", torch.float64, 1e-12),
+        ("scan", torch.float32, 1e-5),
+        ("scan_pieces", torch.float64, 1e-12),
+        ("scan_pieces", torch.float32, 1e-5),
+    ],
 )
 def test_scan_is_the_cell_step_by_step(way: str, dtype: torch.dtype, allowed: float) -> None:
     cell, x, memory, starts = _case(dtype)
