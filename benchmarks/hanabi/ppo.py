@@ -55,10 +55,8 @@ _TIME = {"cpu": "CPU time of the training", "cuda": "time of the training on the
 """What is counted, by device."""
 _FILES = ("init_from", "teacher")
 """Settings that name a file of one machine."""
-PUBLISHED = {
-    "Hanabi2P-v0": (("IPPO, 1e10 steps [2103.01955]", 24.00), ("IPPO with RNN, 1e10 steps [2511.22581]", 24.48))
-}
-"""What others report of learning without search, with arXiv numbers; drawn into the chart."""
+PUBLISHED = {"Hanabi2P-v0": (("IPPO [2103.01955]", 24.00), ("IPPO, RNN [2511.22581]", 24.48))}
+"""What others report of learning without search after 1e10 steps, with arXiv numbers; drawn into the chart."""
 CURVE_DECKS = 5_000_011
 """Seed of the decks of curves, unlike those of the last evaluation."""
 
@@ -170,6 +168,7 @@ def run(options: HanabiPPOOptions) -> list[Result]:
         "minutes": options.minutes,
         "device": options.device,
         "init_from": options.init_from.name if options.init_from else None,
+        "teacher": options.teacher.name if options.teacher else None,
         "symmetry": options.symmetry,
         "seeds": list(options.seeds),
         "convention": f"a bomb scores 0; greedy moves; one agent in all seats; minutes are {_TIME[options.device]}",
@@ -293,10 +292,11 @@ def chart(report: Mapping[str, Any]) -> str:
         plots.append(Plot(across, upwards, series))
     caption = [
         "a bomb scores 0; greedy moves, one network in all seats; bars are 95 % intervals over decks",
-        f"{report['machine']['name']}, observation {report['observation']}",
+        f"{report['machine']['name']}, observation {report['observation']}{'; IPPO: after 1e10 steps' if published else ''}",
     ]
-    start = f"from {report['init_from']}" if report["init_from"] else "from scratch"
-    return interval_plot(f"{report['game']}: PPO {start}", plots, caption)
+    start = [f"from {report['init_from']}"] if report["init_from"] else []
+    start += [f"taught by {report['teacher']}"] if report.get("teacher") else []
+    return interval_plot(f"{report['game']}: PPO {', '.join(start) or 'from scratch'}", plots, caption)
 
 
 def _point(point: Mapping[str, Any], x: float) -> Point:
