@@ -104,7 +104,9 @@ def _checked_numba_cuda(name: str) -> Any:
         raise missing_dependency(f"device={name!r}", "numba_cuda")
     try:
         from numba import config, cuda  # noqa: F401
-        from numba.cuda import cudaimpl  # noqa: F401, what every kernel needs
+
+        if not config.ENABLE_CUDASIM:  # type: ignore[attr-defined]  # its stubs lack it
+            from numba.cuda import cudaimpl  # noqa: F401, which every compiled kernel needs
     except Exception as error:  # numba-cuda uses internals of Numba and fails in many ways if the versions do not match
         packages = ("numba-cuda", "numba", "numpy")
         versions = " with ".join(f"{package} {metadata.version(package)}" for package in packages)

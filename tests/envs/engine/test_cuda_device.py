@@ -40,6 +40,15 @@ def test_numba_cuda_does_not_fit_numba(monkeypatch: Patch):
 
 
 @needs_numba_cuda
+def test_numba_cuda_does_not_fit_numpy(monkeypatch: Patch):
+    """Numba-cuda can be imported, and what it needs to compile cannot."""
+    monkeypatch.setitem(sys.modules, "numba.cuda.cudaimpl", None)
+    monkeypatch.delattr("numba.cuda.cudaimpl", raising=False)
+    with pytest.raises(OptionError, match=r'with numpy .*pip install --upgrade "ludory\[cuda\]"'):
+        find("cuda")
+
+
+@needs_numba_cuda
 def test_torch_is_built_without_cuda(monkeypatch: Patch):
     monkeypatch.setattr(torch.version, "cuda", None)
     with pytest.raises(OptionError, match="install a CUDA build of torch"):
