@@ -39,7 +39,7 @@ Layout = Literal["C", "F", "A"]
 
 
 class DeviceState:
-    """The state in the form in which the kernels of one device take it.
+    """The state as an argument of kernels; made once per batch, since it has many arrays.
 
     dtype: layout of the record of one game; it names the fields in the order of `arrays`. Fields of `state` that are not in it are
         shared by all games and come last.
@@ -62,9 +62,6 @@ class Device(Protocol):
     """Launches batch kernels, whose arguments are tensors on `torch_device`, integers and one `DeviceState`."""
 
     torch_device: torch.device
-
-    def state(self, state: State, dtype: np.dtype[Any]) -> DeviceState:
-        """`state` as an argument of kernels; made once per batch, since it has many arrays."""
 
     def launch(self, kernel: Kernel, blocks: int, threads: tuple[int, ...], *args: Any) -> None:
         """Run `kernel` on a grid of `blocks` blocks of `threads`, after everything launched before."""
@@ -125,10 +122,6 @@ class GpuDevice:
         self._compiled: dict[Any, _LoadedKernel] = {}
         self._lock = threading.Lock()
 
-    def state(self, state: State, dtype: np.dtype[Any]) -> DeviceState:
-        """See `Device`."""
-        return DeviceState(state, dtype)
-
     def launch(self, kernel: Kernel, blocks: int, threads: tuple[int, ...], *args: Any) -> None:
         """See `Device`."""
         with torch.cuda.device(self._index):
@@ -145,16 +138,17 @@ class GpuDevice:
             saved = hasattr(sys.modules.get(kernel.__module__), "__file__")
             compiled = _numba_cuda().jit(signature(args), cache=saved)(kernel)
             (definition,) = compiled.overloads.values()
-            return _LoadedKernel(definition._codelibrary.get_cufunc().handle, size)
+            return _LoadedKernel(definition, size)
 
 
 class _LoadedKernel:
-    """Compiled code on a GPU, and a place for its arguments in `size` bytes. Not for two threads at once."""
+    """What numba-cuda compiled, loaded to a GPU, and a place for its arguments in `size` bytes. Not for two threads at once."""
 
-    def __init__(self, handle: Any, size: int) -> None:
+    def __init__(self, compiled: Any, size: int) -> None:
         from cuda.bindings import driver
 
-        self._driver, self._function = driver, driver.CUfunction(int(handle))
+        self._compiled = compiled  # its code stays loaded as long as this is kept
+        self._driver, self._function = driver, driver.CUfunction(int(compiled._codelibrary.get_cufunc().handle))
         self._words = ctypes.create_string_buffer(size)
         first = ctypes.addressof(self._words)
         self._places = (ctypes.c_void_p * (size // 8))(*range(first, first + size, 8))
@@ -189,10 +183,6 @@ class SimulatedDevice:
     """Numba's CUDA simulator: kernels run as Python, with one CPU thread per thread of the grid, so grids are kept small."""
 
     torch_device = torch.device("cpu")
-
-    def state(self, state: State, dtype: np.dtype[Any]) -> DeviceState:
-        """See `Device`."""
-        return DeviceState(state, dtype)
 
     def launch(self, kernel: Kernel, blocks: int, threads: tuple[int, ...], *args: Any) -> None:
         """See `Device`."""

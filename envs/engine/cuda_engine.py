@@ -86,7 +86,7 @@ class CudaEngine(EngineBase):
         count, where = len(started), self._device.torch_device
         self._pools, self._started, self.num_games = pools, started, count
         self.state = pool_views(self.game.fields, pools, self._shared)
-        self._fields = self._device.state(self.state, record_dtype(self.game.fields))
+        self._fields = DeviceState(self.state, record_dtype(self.game.fields))
         self._all = np.arange(count)
         self._all_rows = torch.arange(count, device=where)
         shape = (self.facts.num_actions, self._mask_rows, count)

@@ -21,7 +21,7 @@ from ludory.agents.agent import KernelAgent
 from ludory.agents.hanabi.bots.agents import make_cheatbot, make_iggi, make_piers, make_smartbot
 from ludory.agents.make import make_agent
 from ludory.envs.engine import cuda_engine
-from ludory.envs.engine.cuda_device import DeviceState, Kernel, argument_words, signature
+from ludory.envs.engine.cuda_device import Kernel, argument_words, signature
 from ludory.envs.engine.cuda_engine import CudaEngine
 from ludory.envs.game import Game
 from ludory.envs.hanabi import make_game
@@ -53,9 +53,6 @@ class PaperDevice:
     def __init__(self, compiled: Callable[[Kernel, Any], str] | None = None) -> None:
         self.launched: dict[tuple[str, Any], str] = {}
         self._compiled = compiled or (lambda kernel, types: "")
-
-    def state(self, state: Any, dtype: np.dtype[Any]) -> DeviceState:
-        return DeviceState(state, dtype)
 
     def launch(self, kernel: Kernel, blocks: int, threads: tuple[int, ...], *args: Any) -> None:
         types = signature(args)
