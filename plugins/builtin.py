@@ -164,7 +164,9 @@ AGENTS = (
         "Texas 42: best where all play on with hidden hands",
     ),
     Entry(
-        "texas42/quick", f"{_TEXAS_42_AGENTS}play.fast_policy:make", "Texas 42: guesses what texas42/pimc plays (seed=)"
+        "texas42/quick",
+        f"{_TEXAS_42_AGENTS}play.fast_policy:make",
+        "Texas 42: a small network that learnt by self-play (sample=, seed=)",
     ),
     Entry("texas42/bid30", "ludory.agents.texas42.bots:Bidding", "Texas 42: always bids 30; another agent plays"),
     Entry(

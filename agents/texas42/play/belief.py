@@ -14,7 +14,7 @@ from ludory.envs.game import Game, State
 from ludory.envs.texas42.worlds import Worlds
 
 from .choice import Question
-from .fast_policy import WEIGHTS, QuickPolicyWeights
+from .fast_policy import OF_PIMC, QuickPolicyWeights
 from .play_outs import play_out_rows, weigh_rows
 
 
@@ -44,7 +44,7 @@ class WorldPlay:
         weights: of the policy by which all others play.
     """
 
-    def __init__(self, game: Game, state: State, row: int, me: int, weights: QuickPolicyWeights = WEIGHTS) -> None:
+    def __init__(self, game: Game, state: State, row: int, me: int, weights: QuickPolicyWeights = OF_PIMC) -> None:
         origin = new_records(game.fields, 1).view(np.recarray)
         for name in game.fields:
             origin[name][0] = getattr(state, name)[row]

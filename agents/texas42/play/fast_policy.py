@@ -1,7 +1,7 @@
-"""`texas42/quick`: a small network that imitates PIMC in a few microseconds, with integer weights, so that it is reproducible everywhere.
+"""`texas42/quick`: a small network that plays in a few microseconds, with integer weights, so that it is reproducible everywhere.
 
-It is fitted by `ludory texas42 quick` to decisions of `texas42/pimc` in contracts for points. It is used to play hands out and to
-estimate how likely a play was; it has not learnt nello and sevens.
+`ludory texas42 quick --self-play` trains it in contracts for points; it has not learnt nello and sevens. Networks of the same form that
+imitate `texas42/pimc` and `texas42/response` play hands out for `texas42/response` and tell it how likely a play was.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -24,13 +24,14 @@ from ludory.envs.texas42.bits import size
 from ludory.envs.texas42.state import BID_30, DECLARE, DECLARE_0, FIXED, FORMAT, PASS, PLAY_0, PLAYING
 from ludory.envs.texas42.tiles import CALLED, FOLLOW
 from ludory.envs.texas42.trick import playable, suit_led
-from ludory.errors import CheckpointError
+from ludory.errors import CheckpointError, OptionError
 
 from .pimc import check_texas42
 from .tile_features import FEATURES, describe_tile
 
-FILE = Path(__file__).with_name("quick_policy.json")
-LEVELS = FILE, FILE.with_name("quick_policy_2.json")
+FILE = Path(__file__).with_name("self_play.json")
+"""Weights of `texas42/quick`."""
+LEVELS = FILE.with_name("pimc_imitation.json"), FILE.with_name("response_imitation.json")
 """Weights of policies that imitate PIMC, and `texas42/response` to the policy before."""
 SCALE = 256
 """Weights are stored as integers, multiplied by this."""
@@ -59,7 +60,7 @@ class QuickPolicyWeights(NamedTuple):
         return FEATURES + len(self.bias)
 
 
-def read_weights(file: Path = FILE) -> QuickPolicyWeights:
+def read_weights(file: Path) -> QuickPolicyWeights:
     """The weights in a file.
 
     Raises:
@@ -79,8 +80,10 @@ def read_weights(file: Path = FILE) -> QuickPolicyWeights:
     return weights
 
 
-WEIGHTS = read_weights()
-"""Those that come with Ludory."""
+WEIGHTS = read_weights(FILE)
+"""Of `texas42/quick`."""
+OF_PIMC = read_weights(LEVELS[0])
+"""Of the policy that imitates PIMC."""
 _HIDDEN, _BIAS, _OUTPUT = WEIGHTS.of_tiles
 _NOISE = np.array([-np.log(-np.log((k + 0.5) / 4096)) * SCALE**2 for k in range(4096)], np.int64)
 """Quantiles of the Gumbel distribution: the argmax of logits plus such noise is a sample from their softmax."""
@@ -130,6 +133,22 @@ def draw_tile(state, i, seat, key, hidden, bias, output, x):
 
 
 @kernel
+def likeliest_tile(state, i, seat, hidden, bias, output, x):
+    """The tile with the largest logit, the first of equals. x [FEATURES + units] is working memory."""
+    moves = tiles_to_play(state, i, seat)
+    best, chosen = 0, -1
+    for tile in range(28):
+        if (moves >> tile) & 1 == 0:
+            continue
+        if moves == 1 << tile:
+            return tile
+        logit = tile_logit(state, i, seat, tile, hidden, bias, output, x)
+        if chosen < 0 or logit > best:
+            best, chosen = logit, tile
+    return chosen
+
+
+@kernel
 def bid_simply(state, i, seat):
     """As `pimc.bid_thirty`: 30 if nobody has bid, else pass; declares the pip held most often, of equals the highest."""
     if int(state.phase[i]) == DECLARE:
@@ -143,20 +162,44 @@ def bid_simply(state, i, seat):
 
 
 @kernel
-def choose_quick(state, i, seat, memory):
-    """A bid, a declaration or a tile; memory: key of two numbers, then working memory."""
-    if int(state.phase[i]) != PLAYING:
-        return bid_simply(state, i, seat)
-    key = (int(memory[0]) << 32) ^ (int(memory[1]) & 0xFFFFFFFF)
-    tile = draw_tile(state, i, seat, key, _HIDDEN, _BIAS, _OUTPUT, memory[2:])
+def as_action(state, i, tile):
+    """The action that plays a tile."""
     return tile if int(state.setup[i, FORMAT]) == FIXED else PLAY_0 + tile
 
 
-def make(game: Game, seed: int | None = None) -> KernelAgent:
-    """`texas42/quick`; seed: of its draws.
+@kernel
+def choose_likeliest(state, i, seat, memory):
+    """A bid, a declaration, or the likeliest tile; memory: working memory."""
+    if int(state.phase[i]) != PLAYING:
+        return bid_simply(state, i, seat)
+    return as_action(state, i, likeliest_tile(state, i, seat, _HIDDEN, _BIAS, _OUTPUT, memory))
+
+
+@kernel
+def choose_drawn(state, i, seat, memory):
+    """A bid, a declaration, or a tile drawn from the policy; memory: key of two numbers, then working memory."""
+    if int(state.phase[i]) != PLAYING:
+        return bid_simply(state, i, seat)
+    key = (int(memory[0]) << 32) ^ (int(memory[1]) & 0xFFFFFFFF)
+    return as_action(state, i, draw_tile(state, i, seat, key, _HIDDEN, _BIAS, _OUTPUT, memory[2:]))
+
+
+def make(game: Game, sample: bool = False, seed: int | None = None) -> KernelAgent:
+    """`texas42/quick`.
+
+    Args:
+        game: Texas 42.
+        sample: draw tiles from the policy, instead of the likeliest one.
+        seed: of these draws.
 
     Raises:
-        OptionError: the game is not Texas 42.
+        OptionError: the game is not Texas 42, or a seed is given where nothing is drawn.
     """
     check_texas42("texas42/quick", game)
-    return KernelAgent("texas42/quick", BotKernels(choose_quick, memory_size=2 + WEIGHTS.room, draws=True), seed=seed)
+    if not isinstance(sample, bool):
+        raise OptionError(f"sample={sample!r}: must be True or False")
+    if not sample:
+        if seed is not None:
+            raise OptionError(f"texas42/quick(seed={seed}) draws nothing; type texas42/quick(sample=True, seed={seed})")
+        return KernelAgent("texas42/quick", BotKernels(choose_likeliest, memory_size=WEIGHTS.room))
+    return KernelAgent("texas42/quick", BotKernels(choose_drawn, memory_size=2 + WEIGHTS.room, draws=True), seed=seed)

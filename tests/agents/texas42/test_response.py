@@ -11,7 +11,7 @@ from ludory.agents.texas42.bidding.contracts import hands_of, standard_contracts
 from ludory.agents.texas42.bidding.hand_cues import features_of
 from ludory.agents.texas42.play.belief import AS_BELIEVED, Trust, WorldPlay, believed_worlds
 from ludory.agents.texas42.play.choice import question_of
-from ludory.agents.texas42.play.fast_policy import SCALE, WEIGHTS, read_weights
+from ludory.agents.texas42.play.fast_policy import FILE, LEVELS, OF_PIMC, SCALE, read_weights
 from ludory.agents.texas42.play.play_outs import describe_rows
 from ludory.agents.texas42.play.tile_features import FEATURE_NAMES, FEATURES
 from ludory.agents.texas42.solver.solver import Solver, positions
@@ -33,7 +33,7 @@ def midway(play):
     """Standard contracts after ten tiles of the quick policy."""
     engine = ludory.make_engine(play, num_games=GAMES, seed=3)
     engine.reset(options=standard_contracts(40, GAMES, seed=9).options | {"points": [3, 4]})
-    agent, rows = make_agent("texas42/quick(seed=5)", play), np.arange(GAMES)
+    agent, rows = make_agent("texas42/quick(sample=True, seed=5)", play), np.arange(GAMES)
     memory = agent.initial_memory(GAMES)
     for _ in range(10):
         actions = np.zeros(GAMES, np.int64)
@@ -113,7 +113,7 @@ def test_how_likely_a_declaration_is(play):
     hands = hands_of(contract.deals)[0]
     seen = WorldPlay(play, engine.state, 0, 1)
     logs = seen.log_likelihoods(np.array([[hands[2], hands[3], hands[0]]], np.int32))
-    scores = features_of(int(hands[0])) @ WEIGHTS.trumps / SCALE
+    scores = features_of(int(hands[0])) @ OF_PIMC.trumps / SCALE
     expected = scores[STRAIGHT.index(int(contract.decls[0]))] - np.log(np.exp(scores).sum())
     assert logs[0] == pytest.approx(expected)
     assert seen.log_likelihoods(np.array([[hands[2], hands[3], hands[0]]], np.int32), Trust(declaration=0.0))[0] == 0
@@ -140,7 +140,7 @@ def test_beliefs_find_the_true_hands(midway):
 def test_hands_are_played_out_by_the_rules(midway):
     """In one world the outcomes of a tile are those of games played to their end: sure where all tiles are forced."""
     late = midway.clone()
-    agent = make_agent("texas42/quick(seed=1)", midway.game)
+    agent = make_agent("texas42/quick(sample=True, seed=1)", midway.game)
     memory = agent.initial_memory(GAMES)
     while int(late.state.plays[0]) < 24:
         actions = np.zeros(GAMES, np.int64)
@@ -177,9 +177,9 @@ def test_whole_auctions_are_played_with_nello_and_sevens():
     game = make_game("Texas42-v0", nello=("low",), plunge=2, sevens=True)
     agents = [
         "texas42/response(worlds=4, candidates=8, solved=2)",
-        "texas42/quick(seed=1)",
+        "texas42/quick(sample=True, seed=1)",
         "random",
-        "texas42/quick(seed=2)",
+        "texas42/quick(sample=True, seed=2)",
     ]
     result = ludory.evaluate(agents, game=game, games=6, seed=2)
     assert np.allclose(result.returns.sum(axis=1), 0)
@@ -190,8 +190,8 @@ def test_quick_plays_better_than_chance(play):
     contracts = standard_contracts(0, 80, seed=4, worlds=2)
     made = {}
     for name, agents in {
-        "quick": ["texas42/quick(seed=1)", "random"],
-        "random": ["random", "texas42/quick(seed=1)"],
+        "quick": ["texas42/quick", "random"],
+        "random": ["random", "texas42/quick"],
     }.items():
         engine = ludory.make_engine(play, num_games=80, seed=1)
         table = Table(engine, [make_agent(spec, play) for spec in agents] * 2)
@@ -201,7 +201,26 @@ def test_quick_plays_better_than_chance(play):
     assert made["quick"] > made["random"] + 0.3
 
 
+def test_quick_takes_the_likeliest_tile_or_draws_one(midway):
+    """Draws of one position differ and are often the likeliest tile; without drawing it is the same each time."""
+    rows, seat = np.flatnonzero(midway.to_move == midway.to_move[0]), int(midway.to_move[0])
+
+    def tiles(spec):
+        agent = make_agent(spec, midway.game)
+        return agent.choose(midway, seat, rows, agent.initial_memory(midway.num_games))
+
+    likeliest = tiles("texas42/quick")
+    assert (tiles("texas42/quick") == likeliest).all()
+    drawn = np.array([tiles(f"texas42/quick(sample=True, seed={seed})") for seed in range(40)])
+    assert (drawn != drawn[0]).any()
+    assert (drawn == likeliest).mean() > 0.6
+
+
 def test_refused_options(play):
+    with pytest.raises(OptionError, match="sample=True, seed=3"):
+        make_agent("texas42/quick(seed=3)", play)
+    with pytest.raises(OptionError, match="sample=1"):
+        make_agent("texas42/quick(sample=1)", play)
     with pytest.raises(OptionError, match="share=2"):
         make_agent("texas42/response(share=2)", play)
     with pytest.raises(OptionError, match="solved=300"):
@@ -210,7 +229,7 @@ def test_refused_options(play):
         make_agent("texas42/response(declared='no')", play)
 
 
-def test_weights_are_whole_numbers_of_the_right_shape():
-    weights = read_weights()
+@pytest.mark.parametrize("file", [FILE, *LEVELS], ids=lambda file: file.stem)
+def test_weights_are_whole_numbers_of_the_right_shape(file):
+    weights = read_weights(file)
     assert weights.hidden.shape == (len(weights.bias), FEATURES)
-    assert weights.output.shape == weights.bias.shape

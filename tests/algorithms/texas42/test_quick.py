@@ -10,14 +10,14 @@ import pytest
 from ludory.agents.make import make_agent
 from ludory.agents.texas42.bidding.contracts import standard_contracts
 from ludory.agents.texas42.play import fast_policy
-from ludory.agents.texas42.play.fast_policy import FILE, WEIGHTS, read_weights
+from ludory.agents.texas42.play.fast_policy import FILE, OF_PIMC, read_weights
 from ludory.algorithms.texas42.quick import examples
 from ludory.algorithms.texas42.quick.examples import gather_examples, play_examples
 from ludory.algorithms.texas42.quick.fit import fit, write_weights
 from ludory.envs.make import make_engine, make_game
 from ludory.errors import CheckpointError, DataError, UnknownIdError
 
-PLAYER = "texas42/quick(seed=3)"
+PLAYER = "texas42/quick(sample=True, seed=3)"
 
 
 @pytest.fixture(scope="module")
@@ -73,10 +73,10 @@ def test_the_player_responds_to_the_policy_that_it_is_given(game, tmp_path):
     engine = _midway(game)
     spec = "texas42/response(worlds=30, candidates=60, solved=1, share=0.0{})"
     same = tmp_path / "same.json"
-    write_weights(same, WEIGHTS)
+    write_weights(same, OF_PIMC)
     assert (_tiles(game, engine, spec.format(f", policy={str(same)!r}")) == _tiles(game, engine, spec.format(""))).all()
     worst = tmp_path / "worst.json"
-    write_weights(worst, WEIGHTS._replace(output=-8 * WEIGHTS.output, trumps=-8 * WEIGHTS.trumps))
+    write_weights(worst, OF_PIMC._replace(output=-8 * OF_PIMC.output, trumps=-8 * OF_PIMC.trumps))
     assert (
         _tiles(game, engine, spec.format(f", policy={str(worst)!r}")) != _tiles(game, engine, spec.format(""))
     ).any()
@@ -84,7 +84,7 @@ def test_the_player_responds_to_the_policy_that_it_is_given(game, tmp_path):
 
 def test_other_numbers_of_units_play(game, tmp_path):
     small = tmp_path / "small.json"
-    write_weights(small, WEIGHTS._replace(hidden=WEIGHTS.hidden[:5], bias=WEIGHTS.bias[:5], output=WEIGHTS.output[:5]))
+    write_weights(small, OF_PIMC._replace(hidden=OF_PIMC.hidden[:5], bias=OF_PIMC.bias[:5], output=OF_PIMC.output[:5]))
     engine = _midway(game)
     tiles = _tiles(game, engine, f"texas42/response(worlds=10, candidates=20, solved=1, policy={str(small)!r})")
     assert engine.legal()[np.arange(len(tiles)), tiles].all()
