@@ -65,7 +65,7 @@ class SelfPlay:
     seed: int = 0
 
 
-class Decisions(NamedTuple):
+class OwnDecisions(NamedTuple):
     """n decisions with a choice."""
 
     features: NDArray[np.int8]
@@ -97,7 +97,7 @@ def play_rows(state, key, hidden, bias, output, x, logits, features, number, cho
     """Play the hands of `state` to where each contract is decided; returns the number of decisions with a choice.
 
     hidden, bias, output: weights of the policy; x [FEATURES + units] and logits [MOST]: working memory. What is written of a decision:
-    as in `Decisions`; hand: its game; sides: 1 where the seat's side has the contract, else -1. made: of each game.
+    as in `OwnDecisions`; hand: its game; sides: 1 where the seat's side has the contract, else -1. made: of each game.
     """
     count = 0
     for i in range(made.shape[0]):
@@ -153,12 +153,12 @@ def contracts(count: int, key: int, trumps: NDArray[np.int32]) -> dict[str, NDAr
     return {"deal": deals, "decl": decls, "bid": bids, "bidder": seats, "leader": seats}
 
 
-def play(weights: QuickPolicyWeights, count: int, key: int) -> tuple[Decisions, float]:
+def play(weights: QuickPolicyWeights, count: int, key: int) -> tuple[OwnDecisions, float]:
     """The decisions of `count` hands, a function of weights and key, and the share of contracts that were made."""
     engine = KernelEngine(make_play(reward="make", early_stop=True), count, seed=0)
     engine.reset(options=contracts(count, key, weights.trumps))
     most = count * TILES
-    found = Decisions(
+    found = OwnDecisions(
         np.zeros((most, MOST, FEATURES), np.int8),
         np.zeros(most, np.int8),
         np.zeros(most, np.int8),
@@ -168,7 +168,7 @@ def play(weights: QuickPolicyWeights, count: int, key: int) -> tuple[Decisions, 
     hand, made, x = np.zeros(most, np.int32), np.zeros(count, np.bool_), np.zeros(weights.room, np.int32)
     n = play_rows(engine.records, key, *weights.of_tiles, x, np.zeros(MOST), *found[:4], hand, found.results, made)
     found.results[:n] *= np.where(made[hand[:n]], 1, -1)
-    return Decisions._make(column[:n] for column in found), float(made.mean())
+    return OwnDecisions._make(column[:n] for column in found), float(made.mean())
 
 
 class _Estimate(nn.Module):
@@ -245,7 +245,7 @@ def _resume(file: Path, settings: SelfPlay, parts: nn.Module, optimiser: torch.o
 def _update(
     parts: nn.ModuleList,
     optimiser: torch.optim.Adam,
-    decisions: Decisions,
+    decisions: OwnDecisions,
     settings: SelfPlay,
     entropy: float,
     key: int,
