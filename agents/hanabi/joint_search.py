@@ -22,11 +22,10 @@ from ludory.agents.make import make_agent
 from ludory.agents.search.belief import Draw
 from ludory.agents.search.kernel_blueprint import KernelBlueprint
 from ludory.agents.search.rollouts import RolloutSearch, SearchDecision, SearchResult
-from ludory.agents.search.sparta import Searcher
+from ludory.agents.search.sparta import Searcher, searches_jointly
 from ludory.agents.seat import Seat, SeatMove
 from ludory.envs.chance import hash_rows
 from ludory.envs.game import Game
-from ludory.envs.hanabi.rules import legal
 from ludory.envs.hanabi.state import CARD, HINT_COLOR, HINT_RANK, KIND, TOUCHED
 from ludory.errors import OptionError
 
@@ -95,7 +94,7 @@ class JointSparta(Searcher):
         bot = make_agent(blueprint, game)
         self.name = f"sparta({bot.name}, joint=True)"
         super().__init__(game)
-        if not game.has_kernel("legal", legal) or game.facts.players != 2:
+        if not searches_jointly(game):
             raise OptionError(
                 f"{self.name} plays Hanabi for two only, got {game.id or game.facts.name}; try Hanabi2P-v0"
             )

@@ -172,11 +172,11 @@ class Sparta(Searcher):
         """
         searching = _searching.setdefault(engine, seat)
         if searching != seat and not self.unsound:
-            bot = self.blueprint.agent.name
+            bot, own = self.blueprint.agent.name, self.name[:-1]
+            both = f"let both search together with {own}, joint=True), " if searches_jointly(self.game) else ""
             raise OptionError(
                 f"{self.name} searches in seat {searching} and in seat {seat} of the same games: each would take the other for "
-                f"{bot}, which it is not; give the other seats {bot}, let both search together with {self.name[:-1]}, joint=True), "
-                f"or type {self.name[:-1]}, unsound=True)"
+                f"{bot}, which it is not; give the other seats {bot}, {both}or type {own}, unsound=True)"
             )
         return super().choose(engine, seat, rows, memory)
 
@@ -203,6 +203,13 @@ class Sparta(Searcher):
         values = self.search.confirmed(draw, found, seat.number, own.key) if self.confirm else found.paired.values
         own.decisions.append(found.decision(self.game.facts.num_actions, values, belief.size))
         return found.action
+
+
+def searches_jointly(game: Game) -> bool:
+    """Whether two seats can search together: in Hanabi for two."""
+    from ludory.envs.hanabi.rules import legal
+
+    return game.has_kernel("legal", legal) and game.facts.players == 2
 
 
 def belief_maker(blueprint: Blueprint, searcher: str, particles: int) -> Callable[[int], Belief]:

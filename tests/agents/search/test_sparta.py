@@ -255,6 +255,14 @@ def test_two_seats_that_search_each_on_its_own_are_refused() -> None:
     assert len(evaluate(sparta(rollouts=20, unsound=True), SMALL, games=2).returns) == 2
 
 
+def test_searching_together_is_proposed_where_it_can_be_done() -> None:
+    with pytest.raises(OptionError, match="joint=True"):
+        evaluate(sparta(rollouts=20), SMALL, games=1)
+    with pytest.raises(OptionError, match="unsound=True") as refused:
+        evaluate("sparta(texas42/quick, rollouts=20)", "Texas42Play-v0", games=1)
+    assert "joint" not in str(refused.value)
+
+
 class TestSeat:
     def test_worlds_show_the_seat_what_it_sees_and_repeat_from_their_seed(self) -> None:
         engine = KernelEngine(SMALL, 3, seed=2)
