@@ -194,7 +194,7 @@ class _TileSearch(PairedSearch):
     def values(self) -> MoveValues:
         """As `PairedSearch.values`, with the probabilities of making the contract; without errors if all worlds were solved."""
         found = super().values()
-        chances = self._made / max(self.moments.worlds, 1)
+        chances = np.minimum(self._made / max(self.moments.worlds, 1), 1)  # shares of worlds are rounded
         if not self._every:
             return found._replace(chances=chances)
         method = f"{found.method}; all {self.moments.worlds} worlds were solved"
