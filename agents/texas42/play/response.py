@@ -35,7 +35,7 @@ class ResponseAgent(PimcAgent):
         solved: number of these worlds that are solved with open hands.
         share: weight of the open hands against the hands played out, 0..1.
         declared: treat the declaration as the bidder's choice; False where it was given.
-        level: 1 responds to `texas42/quick`, which imitates PIMC; 2 to a quick policy that imitates level 1.
+        level: 1 responds to a quick policy that imitates PIMC, 2 to one that imitates level 1; `texas42/quick` is another one.
         policy: file of the weights of the quick policy that it responds to, made by `ludory texas42 quick`; None: those of `level`.
         seed: of the draws.
     """
