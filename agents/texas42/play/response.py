@@ -1,6 +1,6 @@
 """`texas42/response`: plays the best tile when all seats continue with hidden hands, in worlds that explain the play so far.
 
-Two estimates of P(make) are averaged. In one, all seats continue with the quick policy, each from its own knowledge: there is no
+Two estimates of P(make) are averaged. In one, all seats continue with a quick policy, each from its own knowledge: there is no
 strategy fusion, but the players are weak. In the other all hands are open, as in `texas42/pimc`: the players are perfect and know too
 much.
 """
@@ -24,7 +24,7 @@ from .pimc import PimcAgent
 
 
 class ResponseAgent(PimcAgent):
-    """Responds to the quick policy; bids as `texas42/bid30`, and plays nello and sevens as `texas42/pimc`.
+    """Responds to a quick policy; bids as `texas42/bid30`, and plays nello and sevens as `texas42/pimc`.
 
     Its draws depend on its seed and its observation, as with PIMC.
 
