@@ -115,8 +115,8 @@ def tiles_to_play(state, i, seat):
 
 
 @kernel
-def draw_tile(state, i, seat, key, hidden, bias, output, x):
-    """A tile drawn from the policy of these weights; key: 64 bits, other ones for other games. x [FEATURES + units] is working memory."""
+def pick_tile(state, i, seat, noisy, key, hidden, bias, output, x):
+    """The tile with the largest logit, the first of equals; with noise on the logits (noisy 1) one drawn from the policy."""
     moves = tiles_to_play(state, i, seat)
     best, chosen, plays = 0, -1, int(state.plays[i])
     for tile in range(28):
@@ -124,28 +124,17 @@ def draw_tile(state, i, seat, key, hidden, bias, output, x):
             continue
         if moves == 1 << tile:
             return tile
-        logit = tile_logit(state, i, seat, tile, hidden, bias, output, x) + int(
-            _NOISE[(mix(key, 32 * plays + tile) >> 20) & 4095]
-        )
+        logit = tile_logit(state, i, seat, tile, hidden, bias, output, x)
+        logit += noisy * int(_NOISE[(mix(key, 32 * plays + tile) >> 20) & 4095])
         if chosen < 0 or logit > best:
             best, chosen = logit, tile
     return chosen
 
 
 @kernel
-def likeliest_tile(state, i, seat, hidden, bias, output, x):
-    """The tile with the largest logit, the first of equals. x [FEATURES + units] is working memory."""
-    moves = tiles_to_play(state, i, seat)
-    best, chosen = 0, -1
-    for tile in range(28):
-        if (moves >> tile) & 1 == 0:
-            continue
-        if moves == 1 << tile:
-            return tile
-        logit = tile_logit(state, i, seat, tile, hidden, bias, output, x)
-        if chosen < 0 or logit > best:
-            best, chosen = logit, tile
-    return chosen
+def draw_tile(state, i, seat, key, hidden, bias, output, x):
+    """A tile drawn from the policy of these weights; key: 64 bits, other ones for other games. x [FEATURES + units] is working memory."""
+    return pick_tile(state, i, seat, 1, key, hidden, bias, output, x)
 
 
 @kernel
@@ -172,7 +161,7 @@ def choose_likeliest(state, i, seat, memory):
     """A bid, a declaration, or the likeliest tile; memory: working memory."""
     if int(state.phase[i]) != PLAYING:
         return bid_simply(state, i, seat)
-    return as_action(state, i, likeliest_tile(state, i, seat, _HIDDEN, _BIAS, _OUTPUT, memory))
+    return as_action(state, i, pick_tile(state, i, seat, 0, 0, _HIDDEN, _BIAS, _OUTPUT, memory))
 
 
 @kernel

@@ -11,11 +11,12 @@ from ludory.agents.make import make_agent
 from ludory.agents.texas42.bidding.contracts import standard_contracts
 from ludory.agents.texas42.play import fast_policy
 from ludory.agents.texas42.play.fast_policy import FILE, OF_PIMC, read_weights
-from ludory.algorithms.texas42.quick import examples
+from ludory.algorithms.texas42.quick import examples, self_play
 from ludory.algorithms.texas42.quick.examples import gather_examples, play_examples
 from ludory.algorithms.texas42.quick.fit import fit, write_weights
+from ludory.cli.texas42.fits import quick
 from ludory.envs.make import make_engine, make_game
-from ludory.errors import CheckpointError, DataError, UnknownIdError
+from ludory.errors import CheckpointError, DataError, OptionError, UnknownIdError
 
 PLAYER = "texas42/quick(sample=True, seed=3)"
 
@@ -118,3 +119,32 @@ def test_refused_weights(game, tmp_path, harm):
         read_weights(file)
     with pytest.raises(CheckpointError, match="ludory texas42 quick"):
         make_agent(f"texas42/response(policy={str(file)!r})", game)
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["--self-play", "--hands", "1000"], "--hands 1000"),
+        (["--self-play", "--epochs", "3"], "--epochs 3"),
+        (["--self-play", "--player", "texas42/pimc"], "--player texas42/pimc"),
+        (["--iterations", "3"], "--iterations 3"),
+    ],
+)
+def test_options_of_imitation_and_of_self_play_are_not_mixed(typed, told, tmp_path):
+    with pytest.raises(OptionError, match=rf"{told} is for .*--self-play"):
+        quick([*typed, "--out", str(tmp_path / "new")])
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_command_writes_weights_of_self_play(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(self_play.SelfPlay, "__init__", _of_few_hands(self_play.SelfPlay.__init__))
+    assert quick(["--self-play", "--iterations", "1", "--units", "4", "--out", str(tmp_path)]) == 0
+    assert read_weights(tmp_path / "quick_policy.json").bias.shape == (4,)
+    assert "iteration 1 of 1: contracts made" in capsys.readouterr().out
+
+
+def _of_few_hands(made):
+    def init(settings, **given):
+        made(settings, **given, hands=100)
+
+    return init

@@ -65,6 +65,10 @@ def calibrate(argv: list[str]) -> int:
     return 0
 
 
+ITERATIONS, HANDS, EPOCHS = 250, 4000, 12
+"""Of `ludory texas42 quick`, where nothing else is typed."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Quick:
     """Fit the quick policy, a small network, to what a player plays; or let it learn by playing itself.
@@ -74,16 +78,16 @@ class _Quick:
 
     self_play: bool = False
     """Learn by PPO from its own play; a stopped training goes on."""
-    iterations: int = 250
-    """Of self-play, 20,000 hands each; 4 seconds on one core."""
-    hands: int = 4000
-    """Contracts that are played by --player, 100 or more."""
+    iterations: Maybe[int] = None
+    """Of self-play, 20,000 hands each; none: 250."""
+    hands: Maybe[int] = None
+    """Contracts that --player plays, 100 or more; none: 4000."""
     player: str | None = None
     """Agent in all seats that the network imitates; none: texas42/pimc."""
     units: int = 32
     """Units of the hidden layer."""
-    epochs: int = 12
-    """Passes over all decisions of --player."""
+    epochs: Maybe[int] = None
+    """Passes over all decisions of --player; none: 12."""
     seed: int = 0
     """Seed of the fit or of the self-play."""
     out: Folder = Path("runs/texas42-quick")
@@ -98,11 +102,16 @@ def quick(argv: list[str]) -> int:
     from ludory.algorithms.texas42.quick.fit import write_weights
 
     for name, least in (("hands", 100), ("units", 1), ("epochs", 1), ("iterations", 1), ("seed", 0)):
-        check_count(f"--{name}", getattr(options, name), least)
-    if options.self_play and options.player is not None:
-        raise OptionError(
-            f"--self-play learns from its own play, not from {options.player}; leave out one of --self-play and --player"
-        )
+        if (value := getattr(options, name)) is not None:
+            check_count(f"--{name}", value, least)
+    for name in ("player", "hands", "epochs") if options.self_play else ("iterations",):
+        if getattr(options, name) is not None:
+            wrong = (
+                "is for imitation; leave out either it or --self-play"
+                if options.self_play
+                else "is for --self-play; add --self-play"
+            )
+            raise OptionError(f"--{name} {getattr(options, name)} {wrong}")
     target = options.out / "quick_policy.json"
     write_weights(target, _learnt(options) if options.self_play else _imitating(options))
     print(f"weights in {target}; try: texas42/response(policy={str(target)!r})")
@@ -116,12 +125,11 @@ def _imitating(options: _Quick) -> QuickPolicyWeights:
     from ludory.algorithms.texas42.quick.examples import PLAYER, gather_examples
     from ludory.algorithms.texas42.quick.fit import fit
 
+    hands, player, epochs = options.hands or HANDS, options.player or PLAYER, options.epochs or EPOCHS
     with Progress(transient=True, console=Console(stderr=True)) as progress:
-        bar = progress.add_task("hands", total=options.hands)
-        examples = gather_examples(
-            options.out, options.hands, options.player or PLAYER, lambda n: progress.update(bar, completed=n)
-        )
-    found = fit(examples, options.units, options.epochs, options.seed)
+        bar = progress.add_task("hands", total=hands)
+        examples = gather_examples(options.out, hands, player, lambda n: progress.update(bar, completed=n))
+    found = fit(examples, options.units, epochs, options.seed)
     print(f"{len(examples.number):,} decisions of {len(examples.hand):,} hands; of deals held out:")
     print(f"  tiles         loss {found.loss:.3f} (any tile: {found.uniform_loss:.3f}), accuracy {found.accuracy:.1%}")
     print(f"  declarations  loss {found.declaration_loss:.3f} (any: 2.197), accuracy {found.declaration_accuracy:.1%}")
@@ -131,13 +139,14 @@ def _imitating(options: _Quick) -> QuickPolicyWeights:
 def _learnt(options: _Quick) -> QuickPolicyWeights:
     from ludory.algorithms.texas42.quick.self_play import Iteration, SelfPlay, learn
 
+    settings = SelfPlay(units=options.units, iterations=options.iterations or ITERATIONS, seed=options.seed)
+
     def told(done: Iteration) -> None:
-        if done.number % 10 == 0 or done.number == options.iterations:
+        if done.number % 10 == 0 or done.number == settings.iterations:
             figures = (
                 f"contracts made {done.made:.1%}, entropy {done.entropy:.2f}, explained variance {done.explained:.2f}"
             )
-            print(f"iteration {done.number} of {options.iterations}: {figures}", flush=True)
+            print(f"iteration {done.number} of {settings.iterations}: {figures}", flush=True)
 
     options.out.mkdir(parents=True, exist_ok=True)
-    settings = SelfPlay(units=options.units, iterations=options.iterations, seed=options.seed)
     return learn(settings, options.out / "self_play.pt", told)
