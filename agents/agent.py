@@ -189,7 +189,7 @@ class KernelAgent(Agent):
         bound = kernel_engine.bound("bot_cpu", self._scalar)
         actions = np.zeros((len(rows), heads) if heads > 1 else len(rows), np.int64)
         choose_rows = bound.choose_heads_rows if heads > 1 else bound.choose_rows
-        kernel_engine.run(choose_rows, len(rows), kernel_engine.kernel_state, rows, seat, memory, actions)
+        kernel_engine.run(choose_rows, len(rows), *kernel_engine.kernel_state, rows, seat, memory, actions)
         return actions
 
     def _choose_on_cuda(self, engine: Engine, seat: int, rows: Array, memory: Memory) -> Array:
@@ -227,7 +227,7 @@ class KernelAgent(Agent):
         if engine.device == "cpu":
             kernel_engine = self._refusing_others(engine, KernelEngine)
             notice_rows = kernel_engine.bound("bot_cpu", self._scalar).notice_rows
-            kernel_engine.run(notice_rows, len(rows), kernel_engine.kernel_state, rows, seat, actions, memory)
+            kernel_engine.run(notice_rows, len(rows), *kernel_engine.kernel_state, rows, seat, actions, memory)
             return
         from ludory.envs.engine.cuda_engine import CudaEngine
 

@@ -6,6 +6,7 @@ from typing import Any, TypeVar, cast
 from numba import njit
 
 from ludory.envs.engine.binding.checked_cache import CheckedCache
+from ludory.envs.engine.binding.linked_kernel import QuickCompiler, linked_kernel
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -21,7 +22,7 @@ def kernel(function: F) -> F:
     Keep state fields signed and load them with `int(state.field[i])`, so that arithmetic uses plain integers (a narrow NumPy integer
     would overflow in the CUDA simulator).
     """
-    compiled: F = njit(**KERNEL_FLAGS)(function)
+    compiled: F = linked_kernel(**KERNEL_FLAGS)(function)
     return compiled
 
 
@@ -33,7 +34,21 @@ def batch_kernel(function: F) -> F:
     return cast(F, compiled)
 
 
+def quick_batch_kernel(function: F) -> F:
+    """Like `batch_kernel`, for few games: less optimised code, which is compiled in less time."""
+    compiled: Any = njit(pipeline_class=QuickCompiler, **BATCH_FLAGS)(function)
+    if hasattr(compiled, "py_func"):
+        compiled._cache = CheckedCache(function)
+    return cast(F, compiled)
+
+
 def uncached_batch_kernel(function: F) -> F:
     """Like `batch_kernel`, for code that is not in a file."""
     compiled: F = njit(**BATCH_FLAGS)(function)
+    return compiled
+
+
+def uncached_quick_batch_kernel(function: F) -> F:
+    """Like `quick_batch_kernel`, for code that is not in a file."""
+    compiled: F = njit(pipeline_class=QuickCompiler, **BATCH_FLAGS)(function)
     return compiled

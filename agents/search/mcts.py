@@ -87,9 +87,8 @@ class MCTS(DrawingAgent):
 
         def search_part(start: int, stop: int) -> None:
             scratch = roots[:1].copy()
-            state = (scratch, *engine.kernel_state[1:]) if engine.game.shared_names else scratch
             kernels.search_rows(
-                state,
+                *engine.state_of(scratch),
                 scratch.view(np.uint8).reshape(1, -1),
                 as_bytes,
                 keys,

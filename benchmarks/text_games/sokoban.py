@@ -21,7 +21,7 @@ from ludory.benchmarks.harness.options import Count, Seconds
 from ludory.benchmarks.harness.terminal import Shown, table
 from ludory.benchmarks.harness.timing import WARM_UP, processor_rates
 from ludory.benchmarks.harness.worker_process import MissingContestant, WorkerProcess, peer_command
-from ludory.envs.engine.binding.bind import bind
+from ludory.envs.engine.binding.bind import bind_fields
 from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.game import Game
 from ludory.envs.make import make_game
@@ -107,10 +107,10 @@ def _rules(game: Game, games: int) -> Callable[[], int]:
     engine.reset()
     kernels = game.needed_kernels("the benchmark")
     template = Path(__file__).with_name("rules_loop")
-    loop = bind(str(template), {"reset": kernels.reset, "step": kernels.step}, engine.records.dtype, game.shared_names)
+    loop = bind_fields(str(template), {"reset": kernels.reset, "step": kernels.step}, game.fields)
 
     def step() -> int:
-        loop.play_rows(engine.kernel_state, actions, 0, games)
+        loop.play_rows(*engine.kernel_state, actions, 0, games)
         return actions.size
 
     return step

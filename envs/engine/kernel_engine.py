@@ -13,9 +13,9 @@ from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from ludory.envs.chance import redeal_streams
-from ludory.envs.engine.binding.bind import bind
+from ludory.envs.engine.binding.bind import bind_fields
 from ludory.envs.engine.binding.kernel_faults import compile_error
-from ludory.envs.engine.binding.plain_kernels import PlainUntilCompiled, until_compiled
+from ludory.envs.engine.binding.plain_kernels import PlainUntilCompiled, plain_module, until_compiled
 from ludory.envs.game import Game, State
 from ludory.errors import OptionError
 
@@ -40,12 +40,15 @@ from .checks import (
 from .parallel import run_parts, thread_count
 from .protocol import NextTurn
 from .snapshot import check_fields
+from .binding.state_fields import field_places
 from .storage import aligned_empty, new_records, own_fields, shared_arrays, views
 
 if TYPE_CHECKING:  # not needed to start: importing it takes time
     from typing_extensions import Self
 
 
+LARGE_BATCH = 64
+"""Fewest games whose kernels are compiled for the sizes of their game; fewer spend their time in Python, and presets share their code."""
 SPLIT_ROWS = 512
 """Fewest rows that are worth splitting and timing."""
 PART_SECONDS = 1e-4
@@ -63,6 +66,8 @@ class KernelEngine(EngineBase):
         seed: seed of all random draws; None draws one from the operating system.
         first_game: number of the first game in the sequence of games that the seed stands for.
         threads: number of threads that share a large batch; None: `LUDORY_NUM_THREADS`, else the number of cores.
+        compiled: False runs the rules as plain Python, a hundred times slower, where debuggers stop and `print` prints; the games are the
+            same. `NUMBA_DISABLE_JIT=1` does so for all of Ludory.
     """
 
     device = "cpu"
@@ -73,16 +78,23 @@ class KernelEngine(EngineBase):
     """Whether a kernel has run as plain Python, so that it would pay to compile it."""
 
     def __init__(
-        self, game: Game, num_games: int = 1, seed: int | None = None, first_game: int = 0, threads: int | None = None
+        self,
+        game: Game,
+        num_games: int = 1,
+        seed: int | None = None,
+        first_game: int = 0,
+        threads: int | None = None,
+        compiled: bool = True,
     ) -> None:
         self.game, self.facts, self.num_games = game, game.facts, checked_num_games(num_games)
         self._kernels = game.needed_kernels("KernelEngine")
-        self.threads = thread_count(threads)
+        self.threads, self.compiled = thread_count(threads) if compiled else 1, compiled
         self._records, self._shared = new_records(game.fields, self.num_games), shared_arrays(game)
         self._started, self._ready = np.zeros(self.num_games, bool), False
         self._all = np.arange(self.num_games)
         self._first_game = first_game
         self._row_seconds: dict[str, float] = {}
+        self._modules: dict[tuple[Any, ...], ModuleType] = {}
         self._masks = np.ones((self.num_games, self._mask_rows, self.facts.num_actions), bool)
         self._records["terminated"] = True
         self._seed_streams(seed)
@@ -98,7 +110,14 @@ class KernelEngine(EngineBase):
 
     def bound(self, template: str, kernels: Mapping[str, Callable[..., Any]], plain_start: bool = True) -> ModuleType:
         """`bind` for the state of this engine. plain_start: whether plain Python is fast enough, where the engine starts with it."""
-        module = bind(template, kernels, self._records.dtype, self.game.shared_names)
+        large = self.num_games >= LARGE_BATCH
+        key = (template, large, *kernels.items())
+        if key not in self._modules:
+            layout = self._records.dtype if large else None
+            self._modules[key] = bind_fields(template, kernels, self.game.fields, layout)
+        module = self._modules[key]
+        if not self.compiled:
+            return plain_module(module)
         return until_compiled(module) if plain_start and self.plain_start else module
 
     @cached_property
@@ -112,9 +131,17 @@ class KernelEngine(EngineBase):
         return self._records
 
     @property
-    def kernel_state(self) -> Any:
-        """The state in the form in which batch kernels take it: the records, followed by the shared arrays if there are any."""
-        return (self._records, *self._shared.values()) if self._shared else self._records
+    def kernel_state(self) -> tuple[NDArray[Any], ...]:
+        """The state as batch kernels of `bound` take it, in several arguments: uint8 [N, bytes of a record], `field_places`, shared arrays."""
+        return self.state_of(self._records)
+
+    def state_of(self, records: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+        """`kernel_state` of other records of this game."""
+        return (records.view(np.uint8).reshape(len(records), -1), self._places, *self._shared.values())
+
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        return field_places(self.game.fields, self._records.dtype)
 
     def run(self, kernel: Callable[..., None], count: int, *args: Any) -> None:
         """Call a batch kernel for `count` rows, split among threads if that saves time; its last arguments are start and stop.
@@ -146,7 +173,7 @@ class KernelEngine(EngineBase):
             self._seed_streams(seed)
         for name, values in given.items():
             self._records[name][rows] = values
-        self.run(self._bound.reset_rows, len(rows), self.kernel_state, rows, self._masks)
+        self.run(self._bound.reset_rows, len(rows), *self.kernel_state, rows, self._masks)
         self._started[rows] = True
         self._ready = self._ready or bool(self._started.all())
 
@@ -157,7 +184,7 @@ class KernelEngine(EngineBase):
         chosen = self._checked_actions(actions, rows)
         if part:
             self._records["rewards"] = 0
-        self.run(self._bound.step_rows, len(rows), self.kernel_state, rows, chosen, self._masks)
+        self.run(self._bound.step_rows, len(rows), *self.kernel_state, rows, chosen, self._masks)
 
     def play(self, actions: Any, packed: bool = False, out: NextTurn | None = None) -> NextTurn:
         """Step, and return masks and observations of the seats to move; see `Engine.play`."""
@@ -177,13 +204,13 @@ class KernelEngine(EngineBase):
         if packed:
             self.run(self._play_packed_rows, count, chosen, out.masks, seen)
         else:
-            self.run(self._bound.play_rows, count, self.kernel_state, chosen, self._masks, out.masks, seen)
+            self.run(self._bound.play_rows, count, *self.kernel_state, chosen, self._masks, out.masks, seen)
         return out
 
     def _play_packed_rows(self, actions: Any, masks: Any, out: NDArray[np.uint8], start: int, stop: int) -> None:
         words = np.empty(out.shape[1], np.uint64)
         size = self.facts.observation.size
-        self._bound.play_packed_rows(self.kernel_state, actions, self._masks, masks, words, size, out, start, stop)
+        self._bound.play_packed_rows(*self.kernel_state, actions, self._masks, masks, words, size, out, start, stop)
 
     def _checked_actions(self, actions: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         chosen = np.asarray(actions)
@@ -192,7 +219,7 @@ class KernelEngine(EngineBase):
         if not self._ready:
             check_started(self.facts, self._started, rows)
         cube = chosen.reshape(len(rows), self._mask_rows, len(self.facts.heads))
-        fault = int(self._bound.first_illegal(self.kernel_state, rows, cube, self._masks, self._offsets))
+        fault = int(self._bound.first_illegal(*self.kernel_state, rows, cube, self._masks, self._offsets))
         if fault >= 0:
             raise illegal_action(self.game, fault, rows, cube, self._masks, self._records["to_move"])
         return chosen
@@ -239,7 +266,7 @@ class KernelEngine(EngineBase):
         if packed:
             check_packable(self.facts, spec)
         seen = _space(None if packed else out, (len(rows), spec.size), spec.dtype)
-        self.run(kernel, len(rows), self.kernel_state, rows, seats, seen)
+        self.run(kernel, len(rows), *self.kernel_state, rows, seats, seen)
         return filled(out, np.packbits(seen, axis=1)) if packed else seen
 
     def used(self, actions: Any, seat: Any | None = None, rows: Any | None = None) -> NDArray[np.bool_]:
@@ -256,7 +283,7 @@ class KernelEngine(EngineBase):
         out = np.ones((len(rows), heads), bool)
         if self._kernels.used:
             played = np.ascontiguousarray(chosen, np.int64).reshape(len(rows), heads)
-            self.run(self._bound.used_rows, len(rows), self.kernel_state, rows, seats, played, out)
+            self.run(self._bound.used_rows, len(rows), *self.kernel_state, rows, seats, played, out)
         acting = self.deciding if self.facts.simultaneous else self.alive
         out &= acting[rows, np.where(seats < 0, self._records["to_move"][rows], seats)][:, None]
         return out.reshape(count, self.facts.players, heads) if every else out
@@ -267,7 +294,7 @@ class KernelEngine(EngineBase):
         spec, count = self.facts.observation, len(rows)
         if not packed:
             seen = _space(out, (count, *spec.shape), spec.dtype)
-            self.run(self._bound.observe_rows, count, self.kernel_state, rows, seats, seen.reshape(count, spec.size))
+            self.run(self._bound.observe_rows, count, *self.kernel_state, rows, seats, seen.reshape(count, spec.size))
             return seen
         check_packable(self.facts, spec)
         seen = _space(out, (count, -(-spec.size // 8)), np.uint8)
@@ -277,7 +304,7 @@ class KernelEngine(EngineBase):
     def _packed_rows(self, rows: Any, seats: Any, out: NDArray[np.uint8], start: int, stop: int) -> None:
         words = np.empty(out.shape[1], np.uint64)
         self._bound.observe_packed_rows(
-            self.kernel_state, rows, seats, words, self.facts.observation.size, out, start, stop
+            *self.kernel_state, rows, seats, words, self.facts.observation.size, out, start, stop
         )
 
     def gather(self, rows: Any) -> Self:
@@ -285,10 +312,15 @@ class KernelEngine(EngineBase):
         rows = checked_rows(rows, self.num_games)
         other = object.__new__(type(self))
         other.game, other.facts, other._kernels, other.num_games = self.game, self.facts, self._kernels, len(rows)
-        other._shared, other.plain_start = self._shared, self.plain_start
-        other.threads, other.seed, other._first_game = self.threads, self.seed, self._first_game
+        other._shared, other._places, other.plain_start = self._shared, self._places, self.plain_start
+        other.threads, other.compiled, other.seed, other._first_game = (
+            self.threads,
+            self.compiled,
+            self.seed,
+            self._first_game,
+        )
         other._records, other._masks, other._started = self._records[rows], self._masks[rows], self._started[rows]
-        other._row_seconds = self._row_seconds
+        other._row_seconds, other._modules = self._row_seconds, self._modules
         other._all, other._ready = np.arange(len(rows)), self._ready or bool(other._started.all())
         return other
 
@@ -309,7 +341,7 @@ class KernelEngine(EngineBase):
         other = object.__new__(type(self))
         other.__dict__.update({name: value for name, value in self.__dict__.items() if name != "_bound"})
         other.game, other.facts, other._kernels = game, game.facts, game.needed_kernels("KernelEngine")
-        other._row_seconds = {}
+        other._row_seconds, other._modules = {}, {}
         return other
 
     def redeal(self, seat: Any, seed: int) -> None:
@@ -318,9 +350,9 @@ class KernelEngine(EngineBase):
         check_started(self.facts, self._started, self._all)
         seats = checked_seats(seat, self.num_games, self.facts)
         self._records["random"] = redeal_streams(checked_seed(seed), self.num_games)
-        self.run(self._bound.redeal_rows, self.num_games, self.kernel_state, self._all, seats)
+        self.run(self._bound.redeal_rows, self.num_games, *self.kernel_state, self._all, seats)
         # Legal actions of other seats may depend on what was redealt.
-        self.run(self._bound.legal_rows, self.num_games, self.kernel_state, self._masks)
+        self.run(self._bound.legal_rows, self.num_games, *self.kernel_state, self._masks)
 
     def fields(self) -> dict[str, NDArray[Any]]:
         """Everything that a restored batch needs, by name; the arrays are live."""
@@ -339,7 +371,7 @@ class KernelEngine(EngineBase):
         for derived in ("state", "_movers"):
             self.__dict__.pop(derived, None)
         self._masks = np.ones((self.num_games, self._mask_rows, self.facts.num_actions), bool)
-        self.run(self._bound.legal_rows, self.num_games, self.kernel_state, self._masks)
+        self.run(self._bound.legal_rows, self.num_games, *self.kernel_state, self._masks)
 
 
 def _row_seconds(kernel: Callable[..., None], args: tuple[Any, ...], start: int, stop: int) -> float:

@@ -46,7 +46,9 @@ def observation_spec(options: SokobanOptions) -> ObservationSpec:
 @kernel
 def observe_planes(state, i, seat, out):
     """Planes of walls, targets, boxes and the player, [4, R, C]."""
-    cells = state.cells.shape[1]
+    cells = (
+        out.shape[0] // 4
+    )  # not known to the compiler, which would unroll the loops before it could see that they are one
     for cell in range(cells):  # one plane after the other, without branches: the compiler works on many cells at once
         out[cell] = state.cells[i, cell] & IS_WALL
     for cell in range(cells):

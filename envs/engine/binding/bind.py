@@ -17,13 +17,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numba
 import numpy as np
 
 from ludory.atomic import atomic_file
 from ludory.envs.engine.storage import state_class
+from ludory.envs.game import Field
 from ludory.errors import OutputError
 
+from . import linked_kernel
+from . import state_fields as state_fields_module
+from .plain_kernels import plain_module
 from .source_hash import plain, source_hash
+from .state_fields import StateFields, state_fields
 
 PLACEHOLDER = "from ludory.envs.engine.binding.kernel_placeholders import "
 STATE_CLASS = "GameState"
@@ -81,68 +87,107 @@ def bind(
 ) -> ModuleType:
     """Module of `template` (a file in this folder, or the path of another, without ".py") with its placeholders bound to `kernels`.
 
-    layout: dtype of the state's records. Each layout has its own file: when two processes compile functions of two record types, Numba
-    may give them the same name, and a third process that loads both from the cache would run the wrong one.
+    Its batch kernels take records of `layout`. Each layout has its own file: when two processes compile functions of two record types,
+    Numba may give them the same name, and a third process that loads both from the cache would run the wrong one.
 
     Kernels at the top level of an importable module are compiled once per machine; others (in a notebook or a closure) in each
     process.
 
-    shared: names of the shared fields. Batch kernels for the CPU then take `KernelEngine.kernel_state` as their state: a tuple of the
-    records and these arrays, from which a wrapper makes a `GameState` for the scalar kernels.
+    shared: names of the shared fields, which come last in the `GameState` of CUDA kernels.
     """
-    return _bind(template, tuple(kernels.items()), layout, shared)
+    return _bind(template, tuple(kernels.items()), layout, (*(layout.names or ()), *shared))
+
+
+def bind_fields(
+    template: str,
+    kernels: Mapping[str, Callable[..., Any]],
+    fields: Mapping[str, Field],
+    layout: np.dtype[Any] | None = None,
+) -> ModuleType:
+    """As `bind`, for templates whose batch kernels take the state first.
+
+    In the place of the state they take `KernelEngine.kernel_state`, several arguments from which a wrapper makes the state.
+
+    layout: of the records, which the code is then compiled for. None: games whose fields differ in sizes only share the code, which is
+    compiled in half the time.
+    """
+    return _bind(template, tuple(kernels.items()), state_fields(fields, layout), tuple(fields))
 
 
 @cache
 def _bind(
     template: str,
     items: tuple[tuple[str, Callable[..., Any]], ...],
-    layout: np.dtype[Any],
-    shared: tuple[str, ...],
+    state: np.dtype[Any] | StateFields,
+    names: tuple[str, ...],
 ) -> ModuleType:
     kernels = dict(items)
     source = (Path(__file__).parent / f"{template}.py").read_text(encoding="utf-8")
-    names = (*(layout.names or ()), *shared)
-    wrapped = shared and STATE_CLASS not in _placeholders(source)
-    if wrapped:
-        source = _inlined(source) + _wrappers(source, layout.names or (), shared)
-    if not all(map(_importable, kernels.values())):
+    plain_python = numba.config.DISABLE_JIT and STATE_CLASS not in _placeholders(source)  # type: ignore[attr-defined]
+    if wrapped := isinstance(state, StateFields):
+        source = _inlined(source) + _wrappers(source, state)
+    if not plain_python and all(map(_importable, kernels.values())):
+        module = _bind_in_file(template, source, kernels, state, names)
+    else:
         module = _bind_in_memory(template, source, kernels, names)
-        return _wrapped(module) if wrapped else module
+    if wrapped:
+        module = _wrapped(module)
+    return plain_module(module) if plain_python else module
+
+
+def _bind_in_file(
+    template: str,
+    source: str,
+    kernels: Mapping[str, Callable[..., Any]],
+    state: np.dtype[Any] | StateFields,
+    names: tuple[str, ...],
+) -> ModuleType:
     lines = [_bound_line(name, kernels.get(name), names) for name in _placeholders(source)]
-    digest = source_hash(f"{source}{layout}{shared or ''}", kernels.values())
+    digest = source_hash(f"{_compiler_source()}{source}{state}{names}", kernels.values())
     try:
-        module = _load(template, _replace_placeholder(source, "\n".join(lines)), digest)
+        return _load(template, _replace_placeholder(source, "\n".join(lines)), digest)
     except OSError as error:  # a full disk, for example
         _warn(f"ludory: {error}: this game's kernels are compiled in memory")
-        module = _bind_in_memory(template, source, kernels, names)
-    return _wrapped(module) if wrapped else module
+        return _bind_in_memory(template, source, kernels, names)
 
 
-WRAPPED = "shared_"
-"""Prefix of the wrappers that take the records and the shared arrays."""
+@cache
+def _compiler_source() -> str:
+    """Source of what decides how kernels are compiled."""
+    return "".join(
+        Path(module.__file__ or "").read_text(encoding="utf-8") for module in (linked_kernel, state_fields_module)
+    )
 
 
-def _wrappers(source: str, own: tuple[str, ...], shared: tuple[str, ...]) -> str:
-    """Source of a wrapper for every batch kernel of `source` that takes a state; it takes a tuple of the records and the shared arrays.
+WRAPPED = "of_fields_"
+"""Prefix of the wrappers that take `KernelEngine.kernel_state`."""
 
-    A tuple's type names no class, so compiled code is found on disk again: the class of a state differs from process to process.
-    """
-    parts = [*(f"fields[0].{name}" for name in own), *(f"fields[{k}]" for k in range(1, len(shared) + 1))]
+
+def _wrappers(source: str, known: StateFields) -> str:
+    """Source of a wrapper for every batch kernel of `source` that takes a state: it takes records, table and shared arrays instead."""
+    given = ", ".join(["records", "places", *known.shared])
+    state = f"state_of(records, places, ({''.join(f'{name}, ' for name in known.shared)}))"
+    decorator = "quick_batch_kernel" if known.record_bytes is None else "batch_kernel"
     text = (
-        f"\n\nfrom ludory.envs.engine.storage import state_class\n\n{STATE_CLASS} = state_class({(*own, *shared)!r})\n"
+        "\n\nfrom ludory.envs.engine.binding.state_fields import FieldType, StateFields, state_maker\n\n"
+        f"state_of = state_maker({known!r})\n"
     )
     for name, arguments in re.findall(r"^@batch_kernel\ndef (\w+)\(\s*state,([^)]*)\):$", source, re.MULTILINE):
         rest = ", ".join(one.strip() for one in arguments.split(",") if one.strip())  # they may take a line each
-        text += f"\n\n@batch_kernel\ndef {WRAPPED}{name}(fields, {rest}):\n"
-        text += f"    return {name}({STATE_CLASS}({', '.join(parts)}), {rest})\n"
+        text += f"\n\n@{decorator}\ndef {WRAPPED}{name}({given}, {rest}):\n    return {name}({state}, {rest})\n"
     return text
 
 
 def _inlined(source: str) -> str:
-    """`source` with its batch kernels inlined into their wrappers, where the compiler knows the layout of the records and can vectorise."""
-    inlined = re.sub(r"^@batch_kernel\n(?=def \w+\(\s*state,)", "@kernel\n", source, flags=re.MULTILINE)
-    return inlined.replace("import batch_kernel", "import batch_kernel, kernel", 1)
+    """`source` with its batch kernels inlined into their wrappers."""
+    inlined = re.sub(r"^@batch_kernel\n(?=def )", "@kernel\n", source, flags=re.MULTILINE)
+    return re.sub(
+        r"import batch_kernel(, kernel)?$",
+        "import batch_kernel, kernel, quick_batch_kernel",
+        inlined,
+        count=1,
+        flags=re.MULTILINE,
+    )
 
 
 def _wrapped(module: ModuleType) -> ModuleType:
@@ -210,6 +255,6 @@ def _bind_in_memory(
 ) -> ModuleType:
     module = ModuleType(f"ludory_bound_{template}_uncached")
     module.__dict__.update({**kernels, STATE_CLASS: state_class(names)})
-    uncached = source.replace("import batch_kernel", "import uncached_batch_kernel as batch_kernel")
+    uncached = re.sub(r"\b((?:quick_)?batch_kernel)\b", r"uncached_\1", source)
     exec(compile(_replace_placeholder(uncached, ""), template, "exec"), module.__dict__)
     return module

@@ -1,7 +1,8 @@
-"""Kernels as plain Python: for checks, and for single games that begin before their kernels are compiled.
+"""Kernels as plain Python: for debugging, for checks, and for single games that begin before their kernels are compiled.
 
-Compiling a game takes seconds, and plain Python plays one game fast enough for people. `until_compiled` is a batch kernel that runs as
-plain Python while no compiled code for it is in the cache on disk, where another process may put it.
+Python runs the functions of the rules themselves, so that debuggers stop in them, `print` prints, and tracebacks name their lines. Compiling
+a game takes seconds, and plain Python plays one game fast enough for people. `until_compiled` is a batch kernel that runs as plain Python
+while no compiled code for it is in the cache on disk, where another process may put it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ PLAIN_GAMES = 4
 """Most games in a batch that plain Python plays; larger batches wait for compiled code."""
 LOOK_SECONDS = 0.5
 """How often to look for compiled code."""
+PLAIN = "ludory_plain"
+"""Attribute of what has no Python function that could run: what takes its place."""
 
 
 def interpreted(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,6 +48,8 @@ def _twin(function: Any, made: dict[Any, Any]) -> Any:
 
 def _plain(value: Any, code: CodeType, made: dict[Any, Any]) -> Any:
     """`value`; if it is a kernel, its plain twin; if it is a module, one with twins of the kernels that `code` names."""
+    if hasattr(value, PLAIN):
+        return getattr(value, PLAIN)
     if hasattr(value, "py_func"):
         return _twin(value.py_func, made)
     if isinstance(value, ModuleType):
@@ -60,44 +65,66 @@ def _names(code: CodeType) -> set[str]:
 
 
 def widened(value: Any) -> Any:
-    """A number read from an array as compiled code computes with it: narrow integers in 64 bits."""
-    return np.int64(value) if value.dtype.kind in "iu" and value.dtype.itemsize < 8 else value
+    """A number read from an array as compiled code computes with it: integers and floats in 64 bits."""
+    kind, size = value.dtype.kind, value.dtype.itemsize
+    if size < 8 and kind in "iu":
+        return np.int64(value)
+    return np.float64(value) if size < 8 and kind == "f" else value
 
 
 class WideArray:
-    """An array whose integers are 64 bits wide when they are read."""
+    """An array whose numbers are 64 bits wide when they are read."""
 
-    __slots__ = ("_array",)
+    __slots__ = ("array",)
 
     def __init__(self, array: NDArray[Any]) -> None:
-        self._array = array
+        self.array = array
 
     def __len__(self) -> int:
-        return len(self._array)
+        return len(self.array)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[k] for k in range(len(self)))
 
+    def __repr__(self) -> str:
+        return repr(self.array)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.array, dtype, copy=copy)
+
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._array, name)
+        return getattr(self.array, name)
 
     def __getitem__(self, index: Any) -> Any:
-        value = self._array[index]
+        value = self.array[index]
         return WideArray(value) if isinstance(value, np.ndarray) else widened(value)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._array[index] = value
+        self.array[index] = value
 
 
-def _wide(value: Any) -> Any:
+def wide(value: Any) -> Any:
     """`value` for plain Python: arrays as `WideArray`, records as an object that has their fields as attributes."""
     if isinstance(value, tuple):
-        return tuple(map(_wide, value))
+        return tuple(map(wide, value)) if type(value) is tuple else type(value)(*map(wide, value))
     if not isinstance(value, np.ndarray):
         return value
     if value.dtype.names is not None:
         return SimpleNamespace(**{name: WideArray(value[name]) for name in value.dtype.names})
-    return WideArray(value) if value.dtype.kind in "iu" and value.dtype.itemsize < 8 else value
+    return WideArray(value) if value.dtype.kind in "iuf" and value.dtype.itemsize < 8 else value
+
+
+class PlainKernel:
+    """A batch kernel that runs as plain Python."""
+
+    def __init__(self, kernel: Callable[..., Any]) -> None:
+        self.__name__: str = kernel.__name__
+        self._function = interpreted(kernel)
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the kernel on the arguments of the compiled one."""
+        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+            return self._function(*map(wide, args))
 
 
 class PlainUntilCompiled:
@@ -111,7 +138,7 @@ class PlainUntilCompiled:
         self.__name__: str = kernel.__name__
         self.compiled = False
         """Whether compiled code was found."""
-        self._plain: Callable[..., Any] | None = None
+        self._plain: PlainKernel | None = None
         self._index, self._looked = Path(kernel._cache._cache_file._index_path), 0.0
 
     @property
@@ -119,25 +146,33 @@ class PlainUntilCompiled:
         """Whether it was called, and is still played in plain Python."""
         return self._plain is not None and not self.compiled
 
-    def __call__(self, state: Any, *args: Any) -> Any:
-        """Run the kernel; its first argument is the state, as `KernelEngine.kernel_state` has it."""
-        records = state[0] if isinstance(state, tuple) else state
+    def __call__(self, records: NDArray[Any], *args: Any) -> Any:
+        """Run the kernel; `records` and what follows are the state, as `KernelEngine.kernel_state` has it."""
         if self.compiled or len(records) > PLAIN_GAMES:
-            return self.kernel(state, *args)
+            return self.kernel(records, *args)
         if time.monotonic() - self._looked > LOOK_SECONDS:
             self._looked = time.monotonic()
             if self._index.exists():
                 try:
                     with compiled_elsewhere():
-                        found = self.kernel(state, *args)
+                        found = self.kernel(records, *args)
                 except NotCompiledError:
                     pass
                 else:
                     self.compiled = True
                     return found
-        self._plain = self._plain or interpreted(self.kernel)
-        with np.errstate(all="ignore"):
-            return self._plain(_wide(state), *map(_wide, args))
+        self._plain = self._plain or PlainKernel(self.kernel)
+        return self._plain(records, *args)
+
+
+@cache
+def plain_module(module: ModuleType) -> ModuleType:
+    """A bound module whose batch kernels run as plain Python."""
+    view = ModuleType(module.__name__)
+    for name, value in vars(module).items():
+        if not name.startswith("__"):
+            view.__dict__[name] = PlainKernel(value) if callable(value) and not isinstance(value, type) else value
+    return view
 
 
 @cache
