@@ -20,6 +20,7 @@ from ludory.envs.game import Game, State
 from ludory.errors import OptionError
 
 from .base import EngineBase
+from .binding.state_fields import field_places
 from .checks import (
     check_actions,
     check_out,
@@ -40,7 +41,6 @@ from .checks import (
 from .parallel import run_parts, thread_count
 from .protocol import NextTurn
 from .snapshot import check_fields
-from .binding.state_fields import field_places
 from .storage import aligned_empty, new_records, own_fields, shared_arrays, views
 
 if TYPE_CHECKING:  # not needed to start: importing it takes time

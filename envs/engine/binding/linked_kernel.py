@@ -18,7 +18,6 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables, LiteralUnroll, WithLifting
 
-
 _NEEDLESS = (InlineClosureLikes, InlineInlinables, LiteralUnroll, NopythonRewrites, WithLifting)
 """Passes for closures, comprehensions, array expressions and `with`, which kernels do not have."""
 

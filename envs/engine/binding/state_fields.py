@@ -5,7 +5,7 @@ for two and for five players, run the same compiled code, which reads the sizes 
 another game is compiled anew, but loops are unrolled and divisions become multiplications, a third of the time of large batches.
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,override,arg-type"
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
-from numba.core.typeconv import Conversion
-from numba.core.typing import signature
+from numba.core.typeconv.castgraph import Conversion
 from numba.core.typing.arraydecl import get_array_index_type
-from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_global
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_global, signature
 from numba.extending import infer_getattr, intrinsic, lower_builtin, lower_cast, lower_getattr, models, register_model
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import from_dtype
