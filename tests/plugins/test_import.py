@@ -26,18 +26,17 @@ def python(code: str, **environment: str) -> str:
     return done.stdout.strip()
 
 
-def test_import_takes_less_than_a_fifth_of_a_second_and_no_library() -> None:
+def test_import_reads_few_modules_and_no_library() -> None:
     code = """
-import sys, time
-start = time.perf_counter()
+import sys
+before = set(sys.modules)
 import ludory
-seconds = time.perf_counter() - start
 heavy = {"torch", "numba", "numpy", "gymnasium", "pettingzoo", "rich", "tyro"} & set(sys.modules)
-print(seconds, *heavy)
+print(len(set(sys.modules) - before), *heavy)
 """
-    runs = [python(code).split() for _ in range(3)]
-    assert all(len(run) == 1 for run in runs), runs
-    assert min(float(run[0]) for run in runs) < 0.2
+    modules, *heavy = python(code).split()
+    assert not heavy
+    assert int(modules) < 120
 
 
 def test_rooms_and_names_are_reachable_after_a_bare_import() -> None:

@@ -75,9 +75,7 @@ def test_a_page_that_takes_long_is_waited_for_on_a_page_of_its_own(
     address = address.format(id=data, duel=known_duel, table=table)
     monkeypatch.setattr(module, slow, late)
     monkeypatch.setattr(starting, "PATIENCE", 0.02)
-    begun = time.monotonic()
     page = client.get(address, follow_redirects=False).headers["location"]
-    assert time.monotonic() - begun < 5
     assert "opens by itself" in client.get(page).text
     assert client.get(address, follow_redirects=False).headers["location"] == page, "it is not made twice"
     assert client.get(page, headers={"hx-request": "true"}).status_code == 204

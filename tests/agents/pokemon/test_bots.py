@@ -1,6 +1,6 @@
 """Scripted opponents of Pokémon battles, on rows written by hand: which action each of them plays, and why."""
 
-import time
+import cProfile
 from types import SimpleNamespace
 
 import numpy as np
@@ -176,12 +176,12 @@ def test_bots_refuse_other_games_and_engines_without_entity_rows():
         RandomBot(GAME, 2)
 
 
-def test_a_decision_takes_less_than_a_tenth_of_a_millisecond():
+def test_a_decision_makes_few_calls():
     rows = duel("garchomp", "heatran", "earthquake", "dragonclaw").pokemon(2, "blissey")
     bot = SimpleHeuristicsBot(GAME)
     memory = bot.initial_memory(1)
     rows.action(bot)
-    start = time.process_time()
-    for _ in range(300):
+    bot.choose(rows, 0, np.array([0]), memory)
+    with cProfile.Profile() as profile:
         bot.choose(rows, 0, np.array([0]), memory)
-    assert (time.process_time() - start) / 300 < 1e-4
+    assert sum(entry.callcount for entry in profile.getstats()) < 60, "it runs in compiled code"

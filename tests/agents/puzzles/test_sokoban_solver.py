@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from support.text_games.sokoban import text_episodes, traces
@@ -102,14 +100,9 @@ def test_recorded_plans_are_never_shorter():
         assert (lengths <= trace["solution_len"][games])[known].all()
 
 
-def test_small_rooms_are_solved_within_a_millisecond():
+def test_small_rooms_are_solved_within_a_few_hundred_states():
     rooms = make_game("Sokoban-v0").rooms.draw(np.arange(300))["room"]
-    search = PushSearch(rooms)
-    search.plan(rooms[0])
-    started = time.process_time()
-    for room in rooms:
-        search.plan(room)
-    assert (time.process_time() - started) / len(rooms) < 1e-3
+    assert (plan_lengths(rooms, max_states=500) > 0).all()
 
 
 def test_a_stuck_room_has_no_plan():
