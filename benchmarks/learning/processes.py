@@ -55,6 +55,7 @@ def train(runs: Sequence[TrainingRun], files: Mapping[str, Path], bc: Path | Non
             for one in running:
                 one.process.kill()
                 one.process.wait()
+                one.said.close()
 
 
 def _start(run: TrainingRun, command: Sequence[str]) -> _Process:

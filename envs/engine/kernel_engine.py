@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ludory.envs.chance import redeal_streams
 from ludory.envs.engine.binding.bind import bind_fields
 from ludory.envs.engine.binding.kernel_faults import compile_error
-from ludory.envs.engine.binding.plain_kernels import PlainUntilCompiled, plain_module, until_compiled
+from ludory.envs.engine.binding.plain_kernels import PlainUntilCompiled, plain_rules_asked, until_compiled
 from ludory.envs.game import Game, State
 from ludory.errors import OptionError
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:  # not needed to start: importing it takes time
     from typing_extensions import Self
 
 
-LARGE_BATCH = 64
+LARGE_BATCH = 128
 """Fewest games whose kernels are compiled for the sizes of their game; fewer spend their time in Python, and presets share their code."""
 SPLIT_ROWS = 512
 """Fewest rows that are worth splitting and timing."""
@@ -88,7 +88,8 @@ class KernelEngine(EngineBase):
     ) -> None:
         self.game, self.facts, self.num_games = game, game.facts, checked_num_games(num_games)
         self._kernels = game.needed_kernels("KernelEngine")
-        self.threads, self.compiled = thread_count(threads) if compiled else 1, compiled
+        self.compiled = compiled and not plain_rules_asked()
+        self.threads = thread_count(threads) if self.compiled else 1
         self._records, self._shared = new_records(game.fields, self.num_games), shared_arrays(game)
         self._started, self._ready = np.zeros(self.num_games, bool), False
         self._all = np.arange(self.num_games)
@@ -114,11 +115,9 @@ class KernelEngine(EngineBase):
         key = (template, large, *kernels.items())
         if key not in self._modules:
             layout = self._records.dtype if large else None
-            self._modules[key] = bind_fields(template, kernels, self.game.fields, layout)
+            self._modules[key] = bind_fields(template, kernels, self.game.fields, layout, plain=not self.compiled)
         module = self._modules[key]
-        if not self.compiled:
-            return plain_module(module)
-        return until_compiled(module) if plain_start and self.plain_start else module
+        return until_compiled(module) if plain_start and self.plain_start and self.compiled else module
 
     @cached_property
     def state(self) -> State:

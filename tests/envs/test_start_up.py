@@ -51,10 +51,10 @@ def compiled(cache: Path, *ids: str) -> tuple[dict[str, list[str]], str]:
 def test_presets_share_what_the_first_of_them_compiles_and_later_uses_compile_nothing(tmp_path: Path) -> None:
     counts, notice = compiled(tmp_path, *HANABI)
     needed = ["of_fields_first_illegal", "of_fields_observe_rows", "of_fields_reset_rows", "of_fields_step_rows"]
-    assert counts == {HANABI[0]: needed} | dict.fromkeys(HANABI[1:], [])
+    assert counts == {HANABI[0]: needed} | {id: [] for id in HANABI[1:]}
     assert "compiling" in notice
     counts, notice = compiled(tmp_path, *HANABI[1:])
-    assert counts == dict.fromkeys(HANABI[1:], [])
+    assert counts == {id: [] for id in HANABI[1:]}
     assert notice == ""
 
 

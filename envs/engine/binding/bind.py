@@ -28,7 +28,8 @@ from ludory.errors import OutputError
 from . import linked_kernel
 from . import state_fields as state_fields_module
 from .plain_kernels import plain_module
-from .source_hash import plain, source_hash
+from .source_hash import plain as python_function
+from .source_hash import source_hash
 from .state_fields import StateFields, state_fields
 
 PLACEHOLDER = "from ludory.envs.engine.binding.kernel_placeholders import "
@@ -103,6 +104,7 @@ def bind_fields(
     kernels: Mapping[str, Callable[..., Any]],
     fields: Mapping[str, Field],
     layout: np.dtype[Any] | None = None,
+    plain: bool = False,
 ) -> ModuleType:
     """As `bind`, for templates whose batch kernels take the state first.
 
@@ -110,8 +112,9 @@ def bind_fields(
 
     layout: of the records, which the code is then compiled for. None: games whose fields differ in sizes only share the code, which is
     compiled in half the time.
+    plain: whether the kernels run as plain Python.
     """
-    return _bind(template, tuple(kernels.items()), state_fields(fields, layout), tuple(fields))
+    return _bind(template, tuple(kernels.items()), state_fields(fields, layout), tuple(fields), plain)
 
 
 @cache
@@ -120,19 +123,20 @@ def _bind(
     items: tuple[tuple[str, Callable[..., Any]], ...],
     state: np.dtype[Any] | StateFields,
     names: tuple[str, ...],
+    plain: bool = False,
 ) -> ModuleType:
     kernels = dict(items)
     source = (Path(__file__).parent / f"{template}.py").read_text(encoding="utf-8")
-    plain_python = numba.config.DISABLE_JIT and STATE_CLASS not in _placeholders(source)  # type: ignore[attr-defined]
+    plain |= numba.config.DISABLE_JIT and STATE_CLASS not in _placeholders(source)  # type: ignore[attr-defined]
     if wrapped := isinstance(state, StateFields):
         source = _inlined(source) + _wrappers(source, state)
-    if not plain_python and all(map(_importable, kernels.values())):
+    if not plain and all(map(_importable, kernels.values())):
         module = _bind_in_file(template, source, kernels, state, names)
     else:
         module = _bind_in_memory(template, source, kernels, names)
     if wrapped:
         module = _wrapped(module)
-    return plain_module(module) if plain_python else module
+    return plain_module(module) if plain else module
 
 
 def _bind_in_file(
@@ -212,7 +216,7 @@ def _replace_placeholder(source: str, text: str) -> str:
 
 
 def _importable(kernel: Callable[..., Any]) -> bool:
-    function = plain(kernel)
+    function = python_function(kernel)
     module = sys.modules.get(function.__module__)
     return function.__module__ != "__main__" and getattr(module, function.__qualname__, None) is kernel
 
@@ -222,7 +226,7 @@ def _bound_line(name: str, kernel: Callable[..., Any] | None, names: tuple[str, 
         return f"from ludory.envs.engine.storage import state_class\n\n{STATE_CLASS} = state_class({names!r})"
     if kernel is None:
         return ""
-    function = plain(kernel)
+    function = python_function(kernel)
     return f"from {function.__module__} import {function.__qualname__} as {name}"
 
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +28,24 @@ LOOK_SECONDS = 0.5
 """How often to look for compiled code."""
 PLAIN = "ludory_plain"
 """Attribute of what has no Python function that could run: what takes its place."""
+
+
+_ASKED = ContextVar("plain rules", default=False)
+
+
+@contextmanager
+def plain_rules() -> Iterator[None]:
+    """Within it, engines on the CPU run the rules as plain Python, as with `make_engine(..., compiled=False)`, also those of views."""
+    token = _ASKED.set(True)
+    try:
+        yield
+    finally:
+        _ASKED.reset(token)
+
+
+def plain_rules_asked() -> bool:
+    """Whether this is called within `plain_rules`, or Numba is disabled."""
+    return _ASKED.get() or bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 
 
 def interpreted(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -25,6 +25,8 @@ class _Options(GameOptions):
     """Games to play for each property."""
     seed: Maybe[int] = None
     """Seed of these games."""
+    plain: bool = False
+    """Run the rules as plain Python, in which debuggers stop; nothing is compiled, nor compared with compiled code."""
 
 
 def run(argv: list[str]) -> int:
@@ -44,7 +46,7 @@ def run(argv: list[str]) -> int:
     game = chosen.make(chosen.game)
     given = {name: value for name in ("games", "seed") if (value := getattr(chosen, name)) is not None}
     try:
-        check_game(game, report=_print_property, **given)
+        check_game(game, report=_print_property, compiled=not chosen.plain, **given)
     except ConformanceError as error:
         print(f"{game.id} does not keep the contract: {error}")
         return 1

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Literal
 
+from ludory.envs.engine.binding.plain_kernels import plain_rules
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine
 from ludory.errors import ConformanceError, OptionError
@@ -95,6 +96,7 @@ def check_game(
     report: Report | None = None,
     cuda: Literal["auto", "skip"] = "auto",
     maker: EngineMaker = make_engine,
+    compiled: bool = True,
 ) -> None:
     """Play random games and raise an error at the first property that the game, its engine or one of its views lacks.
 
@@ -138,6 +140,8 @@ def check_game(
         report: called for every property with its name, the result and a message. All properties are then tried before an error is raised.
         cuda: "auto" runs the CUDA simulator if numba-cuda is installed and another process can make the game; "skip" does not.
         maker: makes the engine, called as `maker(game, num_games, seed=, first_game=)`.
+        compiled: False runs the rules as plain Python everywhere, where a debugger stops in them; nothing is compiled, and what only
+            concerns compiled code is not tested.
 
     Raises:
         ConformanceError: a property does not hold; the message names the property, the game, the step and the difference.
@@ -146,12 +150,23 @@ def check_game(
         raise OptionError(f"games={games}: must be at least 1")
     if cuda not in ("auto", "skip"):
         raise OptionError(f"cuda={cuda!r}: must be 'auto' or 'skip'")
-    trial = Trial(game, maker, games, seed, cuda)
+    if not compiled:
+        with plain_rules():
+            return _check(Trial(game, maker, games, seed, "skip"), report, ("kernels",))
+    return _check(Trial(game, maker, games, seed, cuda), report, ())
+
+
+def _check(trial: Trial, report: Report | None, left_out: Container[str]) -> None:
+    """Test every property, in order, but for those that are left out."""
+    game = trial.game
     first: ConformanceError | None = None
     for name, holds in PROPERTIES.items():
         try:
             ability, lack = NEEDS.get(name, ("facts", ""))
-            remark = (holds(trial) or "") if getattr(game, ability) else f"not tested: {lack}"
+            if name in left_out:
+                remark = "not asked for"
+            else:
+                remark = (holds(trial) or "") if getattr(game, ability) else f"not tested: {lack}"
             violation = None
         except Exception as error:  # a broken kernel may raise anything
             remark = str(error) if isinstance(error, ConformanceError) else f"{type(error).__name__}: {error}"

@@ -134,7 +134,7 @@ def test_a_log_that_is_taken_away_stops_the_league_and_is_kept(folder: Path, way
         "replaced": f"replaced .* put .*{KEPT}",
         "cut": f"something .*{KEPT}",
     }
-    with pytest.raises(OutputError, match=said[way]):
+    with log, pytest.raises(OutputError, match=said[way]):
         log.commit(4.0)
     if way != "gone":
         (folder / KEPT).replace(file)
