@@ -299,6 +299,7 @@ BENCHMARKS = (
     ),
     Entry("pretrained", f"{_BENCH}pretrained:run", "trains the agents that ship with Ludory, and writes their cards"),
     Entry("web", f"{_BENCH}web_server:run", "the browser's server: start, clicks, many tables, memory"),
+    Entry("start-up", f"{_BENCH}throughput.start_up:run", "seconds to the first step: cold, another preset, warm"),
     Entry("throughput", f"{_BENCH}throughput.throughput:run", "steps per second beside other engines"),
     Entry("hanabi-bc", f"{_BENCH}hanabi.bc:run", "a clone of a Hanabi bot beside the bot"),
     Entry("hanabi-stream", f"{_BENCH}hanabi.stream:run", "a clone of a Hanabi bot from games played meanwhile"),
