@@ -14,8 +14,8 @@ import gymnasium
 import numpy as np
 import pettingzoo
 import pytest
+from games.digests import digests
 from games.own_games import OWN
-from support.game_digests import digests
 
 from ludory.envs.engine.binding import plain_kernels
 from ludory.envs.engine.binding.checked_cache import compiled_elsewhere
@@ -42,7 +42,7 @@ def test_plain_python_plays_the_same_games_bit_for_bit(id):
 
 ALL_OF_THEM = """
 import sys
-from support.game_digests import digests
+from games.digests import digests
 for id in sys.argv[1:]:
     print(digests(id, 50)[-1])
 """
@@ -50,7 +50,7 @@ for id in sys.argv[1:]:
 
 @pytest.mark.parametrize("ids", [pytest.param(ONE_OF_A_KIND[:2]), pytest.param(tuple(OWN), marks=pytest.mark.slow)])
 def test_without_the_compiler_a_process_plays_the_same_games(ids):
-    tests = str(Path(__file__).parents[2])
+    tests = str(Path(__file__).parents[1])
     run = subprocess.run(
         [sys.executable, "-c", ALL_OF_THEM, *ids],
         env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": tests},
