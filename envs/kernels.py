@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 from numba import njit
 
 from ludory.envs.engine.binding.checked_cache import CheckedCache
-from ludory.envs.engine.binding.linked_kernel import QuickCompiler, linked_kernel
+from ludory.envs.engine.binding.linked_kernel import BatchCompiler, QuickCompiler, linked_kernel
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -28,7 +28,7 @@ def kernel(function: F) -> F:
 
 def batch_kernel(function: F) -> F:
     """Mark `function` as a loop over games on the CPU. Compiled code is cached on disk; the GIL is released."""
-    compiled: Any = njit(**BATCH_FLAGS)(function)
+    compiled: Any = njit(pipeline_class=BatchCompiler, **BATCH_FLAGS)(function)
     if hasattr(compiled, "py_func"):  # otherwise Numba is disabled
         compiled._cache = CheckedCache(function)
     return cast(F, compiled)
@@ -44,7 +44,7 @@ def quick_batch_kernel(function: F) -> F:
 
 def uncached_batch_kernel(function: F) -> F:
     """Like `batch_kernel`, for code that is not in a file."""
-    compiled: F = njit(**BATCH_FLAGS)(function)
+    compiled: F = njit(pipeline_class=BatchCompiler, **BATCH_FLAGS)(function)
     return compiled
 
 

@@ -82,17 +82,24 @@ class _LinkedCompiler(Compiler):
         result = super()._compile_core()
         result.library.finalize()
         # Callers find the library by the entry point, which has to be a function in C; each method of a new list is another one.
-        result = result._replace(entry_point=[].append)
+        result = result._replace(entry_point=[].append, type_annotation="")
         state.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
         return result
 
 
-class QuickCompiler(Compiler):
-    """Numba's compiler for functions that are not worth much optimisation."""
+class BatchCompiler(Compiler):
+    """Numba's compiler for functions that Python calls; without what only C would call, and without the notes of its types in memory."""
+
+    def _compile_core(self):
+        self.state.flags.no_cfunc_wrapper = True
+        return super()._compile_core()._replace(type_annotation="")
+
+
+class QuickCompiler(BatchCompiler):
+    """`BatchCompiler` for functions that are not worth much optimisation."""
 
     def _compile_core(self):
         state = self.state
-        state.flags.no_cfunc_wrapper = True
         state.library = _QuickLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return super()._compile_core()
