@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property, partial
 from time import perf_counter
 from types import ModuleType
@@ -49,6 +51,19 @@ if TYPE_CHECKING:  # not needed to start: importing it takes time
 
 LARGE_BATCH = 128
 """Fewest games whose kernels are compiled for the sizes of their game; fewer spend their time in Python, and presets share their code."""
+_FEW_STEPS = ContextVar("few steps", default=False)
+
+
+@contextmanager
+def few_steps() -> Iterator[None]:
+    """Within it, engines of any size run the code of small batches: for checks, in which compiling takes longer than playing."""
+    token = _FEW_STEPS.set(True)
+    try:
+        yield
+    finally:
+        _FEW_STEPS.reset(token)
+
+
 SPLIT_ROWS = 512
 """Fewest rows that are worth splitting and timing."""
 PART_SECONDS = 1e-4
@@ -111,7 +126,7 @@ class KernelEngine(EngineBase):
 
     def bound(self, template: str, kernels: Mapping[str, Callable[..., Any]], plain_start: bool = True) -> ModuleType:
         """`bind` for the state of this engine. plain_start: whether plain Python is fast enough, where the engine starts with it."""
-        large = self.num_games >= LARGE_BATCH
+        large = self.num_games >= LARGE_BATCH and not _FEW_STEPS.get()
         key = (template, large, *kernels.items())
         if key not in self._modules:
             layout = self._records.dtype if large else None

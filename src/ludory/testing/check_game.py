@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Mapping
 from typing import Literal
 
 from ludory.envs.engine.binding.plain_kernels import plain_rules
+from ludory.envs.engine.kernel_engine import few_steps
 from ludory.envs.game import Game
 from ludory.envs.make import make_engine
 from ludory.errors import ConformanceError, OptionError
@@ -150,10 +151,11 @@ def check_game(
         raise OptionError(f"games={games}: must be at least 1")
     if cuda not in ("auto", "skip"):
         raise OptionError(f"cuda={cuda!r}: must be 'auto' or 'skip'")
-    if not compiled:
+    with few_steps():
+        if compiled:
+            return _check(Trial(game, maker, games, seed, cuda), report, ())
         with plain_rules():
             return _check(Trial(game, maker, games, seed, "skip"), report, ("kernels",))
-    return _check(Trial(game, maker, games, seed, cuda), report, ())
 
 
 def _check(trial: Trial, report: Report | None, left_out: Container[str]) -> None:
