@@ -1,5 +1,7 @@
 # make demo   train an agent on Hanabi, compare it with a rule bot, write a replay to look at
-# make test   run the test suite; battles of Pokémon are played by make test-pokemon
+# make test   run the tests that take no time, in less than four minutes; battles of Pokémon are played by make test-pokemon
+# make test-all    run all tests, also those marked slow: whole games through the checker, kills, leagues, every page of the manual
+# make test-slow   run only those marked slow
 # make test-pokemon   install the simulators of Pokémon battles, and run their tests without skips
 # make test-web       install a browser if there is none, and run the tests of the pages in it without skips
 # make web-covers     draw the games' pictures of the server's first page again
@@ -21,7 +23,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 DOCS := .venv-docs
 INSTALLED_DOCS := $(DOCS)/.installed
 
-.PHONY: demo test test-web web-covers test-pokemon pokemon-dex docs docs-links docs-long notebooks lint clean
+.PHONY: demo test test-all test-slow test-web web-covers test-pokemon pokemon-dex docs docs-links docs-long notebooks lint clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Ludory needs Python 3.10 or newer; $(PYTHON) is $$($(PYTHON) --version). Type: make PYTHON=python3.11 ..."; exit 1; }
@@ -48,8 +50,16 @@ demo: $(INSTALLED)
 	$(BIN)/ludory eval demo/agent.ludory hanabi/iggi --game $(GAME) --games 2000 --seed 99
 	$(BIN)/ludory watch $(GAME) demo/agent.ludory --seed 5 --html demo/replay.html
 
+PYTEST := LUDORY_REQUIRE_POKEMON=0 $(BIN)/python -m pytest -n 2 --dist loadfile -q
+
 test: $(INSTALLED_DEV)
-	LUDORY_REQUIRE_POKEMON=0 $(BIN)/python -m pytest -n 2 --dist loadfile -q
+	$(PYTEST) -m "not slow"
+
+test-slow: $(INSTALLED_DEV)
+	$(PYTEST) -m slow
+
+test-all: $(INSTALLED_DEV)
+	$(PYTEST)
 
 test-web: $(INSTALLED_DEV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt playwright axe-playwright-python

@@ -82,6 +82,7 @@ def test_an_old_checkpoint_plays(name: str, capsys: pytest.CaptureFixture[str]) 
     assert main(["eval", agent, "--game", game, "--games", "4", "--seed", "1"]) == 0
 
 
+@pytest.mark.slow
 def test_an_old_league_goes_on(tmp_path: Path) -> None:
     shutil.copytree(OLD / "league", tmp_path / "league")
     before = len((tmp_path / "league" / "events.jsonl").read_text().splitlines())

@@ -138,6 +138,7 @@ def test_seats_matter_where_agents_differ() -> None:
     assert set(one_by_one.returns[:, 0]) == {-1, 1}
 
 
+@pytest.mark.slow
 def test_cuda_gives_the_same_games() -> None:
     """In Numba's simulator, which must be chosen before Numba is imported."""
     code = f"from ludory import evaluate; print(evaluate('random', {SMALL!r}, games=3, device='cuda').outcomes['turn'].tolist())"

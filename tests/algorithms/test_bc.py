@@ -100,6 +100,7 @@ def test_only_a_network_with_memory_can_imitate_remembering(memory):
     assert ludory.evaluate([model], game=make_memory(2, 3), games=100, seed=1).mean == 1
 
 
+@pytest.mark.slow
 def test_several_heads_are_reported_one_by_one(tmp_path):
     game = matching()
     data = record_games(tmp_path, game, FirstLegal(game.facts.head_sizes), 300)
@@ -131,6 +132,7 @@ def test_sample_weights_decide_what_is_learnt(tmp_path):
     assert model.predict(np.eye(4, dtype=np.uint8), deterministic=True)[0].tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.slow
 def test_bf16_learns_too_and_keeps_weights_in_float32(memory):
     model = BC(GRU, make_memory(2, 3), dataset=memory, num_epochs=5, precision="bf16", **SMALL)
     assert logged(model)[-1]["val/accuracy"] == 1
@@ -228,6 +230,7 @@ def test_a_model_plays_where_its_dataset_is_gone(identity, tmp_path):
         model.learn()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["mlp", GRU])
 def test_a_resumed_run_ends_at_the_same_numbers_wherever_it_stopped(policy, tiny, tmp_path):
     options = {"num_epochs": 3, "batch_size": 128, **SMALL}
@@ -271,6 +274,7 @@ def command(data, file, *more):
     return ["train", "bc", "--env", TINY, "--data", str(data), "--out", str(file), *small, *more]
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_from_its_last_checkpoint_to_the_same_numbers(tiny, tmp_path):
     file = tmp_path / "killed.ludory"
     long = command(tiny, file, "--num-epochs", "3", "--save-every", "0.05")
@@ -290,6 +294,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint_to_the_same_numbers(tiny,
     assert resumed.num_timesteps == whole.num_timesteps
 
 
+@pytest.mark.slow
 def test_the_command_line_trains_and_extends_a_run(tiny, tmp_path, capsys):
     file = tmp_path / "x.ludory"
     assert main(command(tiny, file, "--num-epochs", "1")) == 0
@@ -303,6 +308,7 @@ def test_the_command_line_trains_and_extends_a_run(tiny, tmp_path, capsys):
     assert "trained with batch_size=16, not 7" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_learnt(tiny, tmp_path):
     file = tmp_path / "x.ludory"
     line = [sys.executable, "-m", "ludory", *command(tiny, file, "--num-epochs", "10_000", "--save-every", "0.05")]

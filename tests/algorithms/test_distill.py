@@ -295,6 +295,7 @@ def test_a_signal_and_resuming_end_at_the_same_numbers(
     assert len(read_header(tmp_path / "one.ludory")["dataset_sha256"]) == 64
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_from_its_last_checkpoint_to_the_same_numbers(games: Path, tmp_path: Path) -> None:
     file = tmp_path / "killed.ludory"
     line = command(games, file, "--epochs", "4", "--save-every", "0.05")

@@ -43,6 +43,7 @@ def test_learns_the_identity_game_in_a_second():
     assert actions.tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.slow
 def test_learns_nearly_the_best_play_against_random_when_it_has_one_seat():
     """Nim with one heap of 1 to 6 sticks, take 1 or 2: the best play wins all but heaps 3 (even) and 6 (+0.5), mean 0.75."""
     game = nim(heaps=1, largest=6)

@@ -27,6 +27,7 @@ def equal(a, b) -> bool:
     return mine.keys() == other.keys() and all(torch.equal(mine[name], other[name]) for name in mine)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("masked", "kind"), [(True, MaskablePPO), (False, SB3)])
 def test_learns_the_identity_game_in_seconds(masked, kind):
     options = {"num_envs": 16, "n_steps": 16, "batch_size": 64, "n_epochs": 4, "hidden": (32,), "learning_rate": 3e-3}

@@ -27,6 +27,7 @@ def test_learns_the_identity_game_in_seconds():
     assert actions.tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("players", [1, 2])
 def test_only_a_policy_with_memory_learns_to_remember(players):
     def mean_return(policy: str) -> float:
@@ -72,6 +73,7 @@ def test_old_data_weigh_less_where_the_policy_moved_away():
     assert float(stale) != pytest.approx(float(fresh))
 
 
+@pytest.mark.slow
 def test_a_resumed_run_ends_at_the_same_numbers(tmp_path):
     # Several seeds: what a full replay pushes out must not depend on which of its rollouts are used up.
     for options in ({}, *({"replay_rollouts": 3, "seed": seed} for seed in range(4))):

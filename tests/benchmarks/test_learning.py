@@ -65,6 +65,7 @@ def curve(run: TrainingRun, scores: list[float]) -> dict[str, Any]:
     return {"run": run.as_json(), "timesteps": [0, 128, 192], "scores": scores, "seconds": 1.0, "commit": "abc"}
 
 
+@pytest.mark.slow
 def test_a_run_leaves_curves_a_result_and_a_plot_and_is_not_repeated(tiny, tmp_path, capsys, monkeypatch):
     command = ["bench", "learning", "--suite", "tiny", "--seeds", "1", "--jobs", "2", "--out", str(tmp_path)]
     assert main(command) == 0

@@ -190,6 +190,7 @@ def test_a_full_standard_output_is_one_line() -> None:
     assert done.stderr == "ludory: No space left on device; make room on the disk, or name another place\n"
 
 
+@pytest.mark.slow
 def test_closed_streams_and_bytes_that_are_no_text_are_no_errors() -> None:
     shell = f"exec {sys.executable} -m ludory eval random --game $'Hanabi\\xff' <&- >&-"
     done = subprocess.run(["bash", "-c", shell], stderr=subprocess.PIPE, text=True, check=False)

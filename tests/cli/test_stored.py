@@ -125,6 +125,7 @@ def test_a_clone_goes_on_elsewhere_and_writes_there(tmp_path: Path) -> None:
     assert (tmp_path / "copy/clone/epoch_2.ludory").exists()
 
 
+@pytest.mark.slow
 def test_a_league_is_read_where_it_is_stored(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = f"league run {LEAGUE.replace('12000', '1000')} --teacher {teacher(tmp_path)} --out {url} --work {tmp_path}/a {LEARNER}"
     assert typed(run) == 0
@@ -269,6 +270,7 @@ JOBS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
 """The command, the one that goes on if it is another, and how its results are compared."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("job", JOBS)
 def test_a_killed_job_goes_on_at_another_machine_to_the_same_results(job: str, tmp_path: Path) -> None:
     command, again, result = JOBS[job]
@@ -285,6 +287,7 @@ def test_a_killed_job_goes_on_at_another_machine_to_the_same_results(job: str, t
     assert result(tmp_path / "copy") == result(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_what_a_stopped_job_made_is_stored(number: int, tmp_path: Path) -> None:
     """All of it, not only what the last copy in the background had."""

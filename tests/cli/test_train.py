@@ -96,6 +96,7 @@ def test_an_unwritable_place_is_named(tmp_path, capsys):
     assert "cannot write" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_ctrl_c_saves_what_was_learnt_and_the_run_goes_on(tmp_path):
     file = tmp_path / "m.ludory"
     command = [sys.executable, "-m", "ludory", *TINY, "--timesteps", "100_000_000", "--out", str(file), *SMALL]
@@ -115,6 +116,7 @@ def test_ctrl_c_saves_what_was_learnt_and_the_run_goes_on(tmp_path):
     assert PPO.load(file).learn(done + 256, reset_num_timesteps=False).num_timesteps == done + 256
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["ppo", "vtrace"])
 def test_a_killed_run_goes_on_from_its_last_checkpoint_to_the_same_numbers(algorithm, tmp_path):
     def command(name, timesteps):
@@ -150,6 +152,7 @@ def test_help_shows_the_options_of_the_algorithm(capsys):
     assert "Mixes one-step" in out
 
 
+@pytest.mark.slow
 def test_a_learner_that_lets_others_learn_is_made_with_its_own_options(tmp_path, capsys):
     folder = str(tmp_path / "league")
     assert main(["train", "league", "--env", "HanabiTiny2P-v0", "--out", folder]) == 2

@@ -292,6 +292,7 @@ def test_two_processes_share_the_shards_and_a_larger_set_is_not_made_smaller(
     assert TrajectoryDataset(tmp_path / "set").num_games == 40
 
 
+@pytest.mark.slow
 def test_a_shard_that_is_written_leaves_no_memory_behind() -> None:
     """Without the garbage collector: a batch that only it can free stays until it happens to run, a few MB each."""
     gc.collect()
@@ -364,6 +365,7 @@ def test_a_killed_recording_goes_on_to_the_same_files(tmp_path: Path) -> None:
     assert digests(tmp_path / "killed") == digests(tmp_path / "whole"), "no temporary file is left either"
 
 
+@pytest.mark.slow
 def test_ctrl_c_finishes_the_shard_and_says_how_to_go_on(tmp_path: Path) -> None:
     process = started(tmp_path, 5000)
     process.send_signal(signal.SIGINT)

@@ -466,6 +466,7 @@ print(peak(large) - first)
 """
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_set(tmp_path: Path) -> None:
     """Reading four times as much data (360 MB more) takes no more memory, within 60 MB."""
     header = TrajectoryHeader("Large", ObservationSpec("bits", (8000,), "uint8", ()), (Head("move", 5),), 2)

@@ -197,6 +197,7 @@ def game_of(env):
     return game_of_object(env)
 
 
+@pytest.mark.slow
 def test_games_depend_on_seed_and_number_alone_and_not_on_workers():
     shown = []
     for options in ({}, {"workers": 2}):
@@ -215,6 +216,7 @@ def test_games_depend_on_seed_and_number_alone_and_not_on_workers():
     assert np.array_equal(later.observe()[0], fresh.observe()[2])
 
 
+@pytest.mark.slow
 def test_workers_start_the_next_game_without_being_asked(monkeypatch):
     here, away = (ludory.make_engine("gymnasium:CartPole-v1", 4, seed=3, workers=workers) for workers in (0, 2))
     orders, exchange = [], away.pool._exchange
@@ -292,6 +294,7 @@ def test_turns_and_zero_sum_rewards_are_found_by_playing():
     assert engine.to_move.tolist() == [-1]
 
 
+@pytest.mark.slow
 def test_self_play_learns_nim():
     model = ludory.make_algorithm("ppo", env=Nim, num_envs=64, seed=1)
     assert model.config.seats == "all"
@@ -317,6 +320,7 @@ def test_agents_of_a_parallel_environment_may_leave():
     assert ludory.evaluate("random", game=game, games=3, seed=1).returns.shape == (3, 3)
 
 
+@pytest.mark.slow
 def test_ppo_learns_continuous_actions_and_keeps_them_in_a_file(tmp_path):
     model = ludory.make_algorithm(
         "ppo", env=Target, num_envs=16, n_steps=32, batch_size=128, learning_rate=3e-3, final_learning_rate=None, seed=1

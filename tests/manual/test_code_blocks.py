@@ -32,6 +32,7 @@ def _missing(page: Path) -> list[str]:
     return [name for name in needed if importlib.util.find_spec(name) is None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=name_of)
 def test_python_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if missing := _missing(page):

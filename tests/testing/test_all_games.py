@@ -6,6 +6,7 @@ In one file, so that the kernels of a game are compiled once for both.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import gymnasium
@@ -35,13 +36,28 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
 ]
 """Every game, and every option that changes a space."""
 
+OF_EACH_KIND = (
+    "HanabiTiny2P-v0",
+    "FrozenLakeRagen1-v0",
+    "TicTacToe-v0",
+    "KuhnPoker-v0",
+    "Texas42Play-v0",
+    "Sokoban-v0",
+)
+"""Games that the tests that take no time try."""
+
+
+def slow_but(ids: Iterable[str], all_of_them: Iterable[Any], id_of: Callable[[Any], str] = str) -> list[Any]:
+    """Parameters, of which those of other games than `ids` are marked slow."""
+    return [pytest.param(one, marks=[] if id_of(one) in ids else pytest.mark.slow) for one in all_of_them]
+
 
 def words(variant: tuple[str, dict[str, Any]]) -> str:
     id, options = variant
     return "-".join([id, *(f"{name}={value}" for name, value in options.items())])
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=words)
+@pytest.mark.parametrize("variant", slow_but(OF_EACH_KIND, VARIANTS, words), ids=words)
 def test_every_checker_passes(variant: tuple[str, dict[str, Any]]) -> None:
     id, options = variant
     with warnings.catch_warnings():
@@ -84,12 +100,14 @@ def check_pettingzoo(id: str, options: dict[str, Any]) -> None:
     parallel_seed_test(lambda: pettingzoo.make("parallel", id, **options), num_cycles=20)
 
 
-@pytest.mark.parametrize("id", OWN)
+@pytest.mark.parametrize("id", slow_but(("KuhnPoker-v0", "FrozenLakeRagen1-v0"), OWN))
 def test_the_game_keeps_the_contract(id):
     check_game(make_game(id), games=8 if id in LONG else 24, cuda="skip")
 
 
-@pytest.mark.parametrize("id", ["HanabiTiny2P-v0", "FrozenLakeRagen1-v0", "Sudoku4-v0"])
+@pytest.mark.parametrize(
+    "id", slow_but(["FrozenLakeRagen1-v0"], ["HanabiTiny2P-v0", "FrozenLakeRagen1-v0", "Sudoku4-v0"])
+)
 def test_it_keeps_it_in_the_cuda_simulator_too(id):
     remarks = {}
     check_game(make_game(id), games=4, report=lambda name, ok, message: remarks.update({name: (ok, message)}))

@@ -592,6 +592,7 @@ def test_the_cuda_simulator_plays_the_same_games():
     assert cuda_simulator_agrees(Trial(HIGH_CARD, KernelEngine, 8, 0, "auto")) is None
 
 
+@pytest.mark.slow
 @needs_numba_cuda
 def test_the_cuda_simulator_plays_other_games(monkeypatch):
     def another_seed(trial):
@@ -619,6 +620,7 @@ def test_fields_that_contradict_each_other():
         states_stay_within_their_bounds(Trial(never, KernelEngine, 16, 0))
 
 
+@pytest.mark.slow
 def test_continuous_actions_are_drawn_from_their_box_and_refused_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """One pendulum: the views take the drawn torques, and an engine that plays a torque outside the box is found out."""
     pendulum = ludory.make_game("gymnasium:Pendulum-v1")

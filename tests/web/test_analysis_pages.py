@@ -58,6 +58,7 @@ def test_the_values_are_streamed_and_shown(client: TestClient, game: str) -> Non
     assert "played" in shown
 
 
+@pytest.mark.slow
 def test_another_move_leads_to_a_variation(client: TestClient, game: str) -> None:
     answer = client.get(f"{game}?move=4&try=0:2")
     assert "Variation" in answer.text
@@ -139,6 +140,7 @@ def test_a_running_game_is_shown_as_its_player_sees_it_and_to_nobody_else(client
     assert client.get(f"/watch/t-{table.id}").status_code == 400
 
 
+@pytest.mark.slow
 def test_agents_are_watched_while_they_play(client: TestClient) -> None:
     answer = client.post("/watch", data={"game": "HanabiTiny2P-v0", "agents": "hanabi/iggi", "seed": "3"})
     assert answer.status_code == 200
@@ -184,6 +186,7 @@ def test_unknown_duels_are_not_found(client: TestClient, id: str) -> None:
     assert client.get(f"/arena/{id}/live").status_code == 404
 
 
+@pytest.mark.slow
 def test_the_move_that_cost_a_recorded_game_is_shown_with_the_figures_of_the_command_line(
     client: TestClient, settings: WebSettings, capsys: pytest.CaptureFixture[str]
 ) -> None:

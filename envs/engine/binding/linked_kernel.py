@@ -38,17 +38,23 @@ class _LinkedLibrary(JITCodeLibrary):
 
 
 class _RawLibrary(_LinkedLibrary):
-    """A `_LinkedLibrary` that leaves all optimisation to the library that it is linked into."""
+    """The LLVM module of a function alone: a `_QuickLibrary` links it, and what it calls, and optimises them."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
 
-    def _optimize_final_module(self) -> None:
-        pass
+    def finalize(self) -> None:
+        self._finalize_final_module()
 
 
 class _QuickLibrary(JITCodeLibrary):
     """A library that is optimised a little, in a third of the time."""
+
+    def add_linking_library(self, library: Any) -> None:
+        if library not in self._linking_libraries:
+            super().add_linking_library(library)
+            for called in library._linking_libraries if isinstance(library, _RawLibrary) else ():
+                self.add_linking_library(called)
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout

@@ -211,6 +211,7 @@ def test_small_models_refuse_what_they_cannot_be() -> None:
         make_small_model("characters", largest=5)
 
 
+@pytest.mark.slow
 def test_importing_ludory_does_not_import_transformers() -> None:
     code = (
         "import sys, ludory, ludory.envs, ludory.agents, ludory.envs.text.text_env\n"

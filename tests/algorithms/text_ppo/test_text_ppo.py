@@ -61,6 +61,7 @@ def first_move_is_up(batch) -> np.ndarray:
     return rewards
 
 
+@pytest.mark.slow
 def test_a_toy_reward_is_learnt_in_ten_iterations():
     sizes = {"groups": 10, "group_size": 8, "max_new_tokens": 10, "actions_per_turn": 2, "lr": 3e-3}
     model = TextPPO(form_model(steps=40, hidden=48, layers=2), "Sokoban-v0", **SMALL | sizes)
@@ -71,6 +72,7 @@ def test_a_toy_reward_is_learnt_in_ten_iterations():
     assert returns[10] >= 4.5, returns
 
 
+@pytest.mark.slow
 def test_a_resumed_run_has_the_same_numbers(written, tmp_path):
     options = {**SMALL, "val_every": 2, "val_groups": 2, "val_samples": 2, "collapse_every": 2, "filter": "none"}
     whole = TextPPO(written, "Sokoban-v0", **options)
@@ -144,6 +146,7 @@ def test_every_option_runs_and_resumes(written, tmp_path, options):
     assert learnt(again, 1) == learnt(model, 1)
 
 
+@pytest.mark.slow
 def test_lora_learns_and_resumes(written, tmp_path):
     pytest.importorskip("peft")
     model = TextPPO(written, "Sokoban-v0", **{**SMALL, "lora_rank": 2, "filter": "none"})

@@ -63,6 +63,7 @@ def ulps(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.abs(np.ascontiguousarray(one).view(np.int32) - np.ascontiguousarray(other).view(np.int32))
 
 
+@pytest.mark.slow
 def test_recordings_and_recorder_files_agree_on_which_heads_had_an_effect(played: Path, found: SequenceSet) -> None:
     rows = [row for table in TrajectoryDataset(played).tables() for row in table.to_pylist()]
     used = np.array([row["used"] for row in rows])
@@ -201,6 +202,7 @@ def test_only_the_arena_is_written(tmp_path: Path, capsys: Capture) -> None:
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.slow
 def test_record_convert_and_check_from_the_command_line(tmp_path: Path, capsys: Capture) -> None:
     games, options = str(tmp_path / "games"), ["--option", "observation=seed19", "--option", "heads=seed"]
     record_it = ["record", "random", "--game", "Arena2P-v0", *options, "--games", "2", "--out", games, "--format"]

@@ -73,7 +73,13 @@ def is_legal(engine: Engine, name: str) -> bool:
 
 @pytest.mark.parametrize(
     ("size", "komi", "games", "pass_rate"),
-    [(9, 7, 40, 0.01), (7, 6.5, 60, 0.02), (5, 0, 150, 0.03), (3, 2, 150, 0.05), (2, 1, 100, 0.1)],
+    [
+        pytest.param(9, 7, 40, 0.01, marks=pytest.mark.slow),
+        pytest.param(7, 6.5, 60, 0.02, marks=pytest.mark.slow),
+        (5, 0, 150, 0.03),
+        (3, 2, 150, 0.05),
+        (2, 1, 100, 0.1),
+    ],
 )
 def test_random_games_agree_with_the_reference(size, komi, games, pass_rate):
     """All masks, positions, rewards and areas, to the end. Small boards are full of captures, kos and repetitions."""
@@ -422,6 +428,7 @@ def test_a_damaged_state_is_refused(damage):
         engine.load_fields(state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 7])
 def test_small_boards_keep_the_contract(size):
     check_game(make_go(size, 0), games=8, cuda="skip")

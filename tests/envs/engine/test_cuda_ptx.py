@@ -125,17 +125,20 @@ def assert_hopper_code(device: PaperDevice) -> None:
         assert tables <= 65536, f"{name} has {tables} bytes of constants, a GPU takes 65536"
 
 
+@pytest.mark.slow
 def test_hanabi(engine_on, ptx_device):
     use_everything(engine_on(make_game(), ptx_device))
     assert ptx_device.names == HANABI_KERNELS
     assert_hopper_code(ptx_device)
 
 
+@pytest.mark.slow
 def test_arrays_that_all_games_share(engine_on, ptx_device):
     use_everything(engine_on(FOLLOW_THE_LEVEL, ptx_device))
     assert_hopper_code(ptx_device)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("observation", ["minimal", "seer", "conventions", "tactical", "v0_belief"])
 def test_other_observations_of_hanabi(engine_on, ptx_device, observation):
     device = PaperDevice()
@@ -156,6 +159,7 @@ def test_all_variants_of_hanabi_are_the_same_code(engine_on, id):
     assert variant.launched == full.launched
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [nim, matching])
 def test_other_kinds_of_games(engine_on, ptx_device, make):
     use_everything(engine_on(make(), ptx_device))
@@ -163,12 +167,14 @@ def test_other_kinds_of_games(engine_on, ptx_device, make):
     assert_hopper_code(ptx_device)
 
 
+@pytest.mark.slow
 def test_used_heads_and_critics_of_a_game_with_elimination(engine_on, ptx_device):
     use_everything(engine_on(standoff(), ptx_device))
     assert ptx_device.names >= {"used_rows", "critic_rows", "step_rows"}
     assert_hopper_code(ptx_device)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [make_iggi, make_piers, make_smartbot, make_cheatbot])
 def test_bots_of_hanabi(engine_on, ptx_device, make):
     game = make_game()
@@ -204,6 +210,7 @@ def test_kernels_of_a_notebook(engine_on, ptx_device):
     assert_hopper_code(ptx_device)
 
 
+@pytest.mark.slow
 def test_the_arena(engine_on, ptx_device):
     use_everything(engine_on(make_registered("Arena2P-v0"), ptx_device))
     assert ptx_device.names >= {"reset_rows", "step_rows", "observe_rows", "critic_rows", "used_rows", "redeal_rows"}
@@ -211,6 +218,7 @@ def test_the_arena(engine_on, ptx_device):
     assert not any("fma.rn.f64" in ptx for ptx in ptx_device.launched.values()), "rounds as the CPU does"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", ["random", "rusher"])
 def test_styles_of_the_arena(engine_on, ptx_device, style):
     game = make_registered("Arena2P-v0")
@@ -221,12 +229,14 @@ def test_styles_of_the_arena(engine_on, ptx_device, style):
     assert_hopper_code(ptx_device)
 
 
+@pytest.mark.slow
 def test_texas_42(engine_on, ptx_device):
     use_everything(engine_on(make_registered("Texas42Play-v0"), ptx_device))
     assert ptx_device.names >= {"reset_rows", "step_rows", "observe_rows", "pack_bits", "redeal_rows", "legal_rows"}
     assert_hopper_code(ptx_device)
 
 
+@pytest.mark.slow
 def test_the_auction_of_texas_42(engine_on, ptx_device):
     engine = engine_on(make_registered("Texas42-v0"), PaperDevice())
     engine._device = ptx_device

@@ -22,6 +22,8 @@ pytestmark = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-c
 
 CASES = cases()
 
+pytestmark = pytest.mark.slow
+
 
 class Runs(NamedTuple):
     """Transcripts of the CPU engine, and the folder where the simulator wrote those of the CUDA engine."""

@@ -257,6 +257,7 @@ def test_a_byte_behind_the_values_is_noticed(engine, file):
 # --- Damaged states ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_damaged_states_are_refused_or_harmless(tmp_path):
     script = Path(__file__).with_name("damaged_states.py")
     games = ["HanabiTiny2P-v0", "Texas42Play-v0"]

@@ -75,6 +75,7 @@ def variants(draw) -> HanabiOptions:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(variants(), st.integers(0, 2**32 - 1), st.sampled_from(["random", "cautious", "clever"]))
 def test_any_variant_is_played_as_the_plain_rules_say(options, seed, style):

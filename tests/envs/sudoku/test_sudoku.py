@@ -155,6 +155,7 @@ def solutions_by_trial(puzzle: np.ndarray) -> int:
     return count
 
 
+@pytest.mark.slow
 def test_the_solver_counts_as_trying_everything_does():
     puzzles = SudokuRooms(4, 6, unique=False).draw(np.arange(60))["puzzle"]
     puzzles[::3, 0, 0] = np.random.default_rng(1).integers(0, 5, 20)

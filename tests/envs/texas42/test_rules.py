@@ -324,6 +324,7 @@ def test_deals_are_uniform():
     assert np.abs(counts - 5000).max() < 5 * np.sqrt(20_000 * 3 / 16)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hand", "match", "play"])
 def test_the_contract_of_a_game_holds_with_every_option(name):
     game = {

@@ -381,6 +381,7 @@ def same(one: Any, other: Any) -> bool:
     return one.dtype == other.dtype and bool((one == other).all())
 
 
+@pytest.mark.slow
 def test_on_cuda_it_gives_the_same(tmp_path: Path) -> None:
     pytest.importorskip("numba_cuda", reason="numba-cuda has the CUDA simulator")
     simulator = os.environ | {

@@ -300,6 +300,7 @@ def test_a_cut_stream_gives_the_same_observations(seen: list[BattleTrajectory]) 
     assert (row[72:144:12] == whole[5][72:144:12]).all()
 
 
+@pytest.mark.slow
 def test_samples_have_the_shapes_of_a_data_set(tmp_path: Path, chosen: list[BattleTrajectory]) -> None:
     gen9 = [one for one in chosen if one.meta["format"] == "gen9randombattle"]
     file = tmp_path / "b.jsonl"
@@ -442,6 +443,7 @@ def test_a_log_that_does_not_play_again_is_named(worker: SimWorker) -> None:
 # Commands
 
 
+@pytest.mark.slow
 def test_convert_writes_trajectories_and_rejections(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.jsonl.gz"
     assert main(["pokemon", "convert", str(BATTLES), "-o", str(out), "--labels", "log"]) == 0
@@ -455,6 +457,7 @@ def test_convert_writes_trajectories_and_rejections(tmp_path: Path, capsys: pyte
     assert main(["pokemon", "split", str(out), "--val-ratio", "0.2"]) == 0
 
 
+@pytest.mark.slow
 def test_the_seeds_readers_get_their_fields(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "seed.jsonl"
     convert = ["pokemon", "convert", str(BATTLES), "-o", str(out), "--labels", "log"]
