@@ -61,6 +61,7 @@ def test_the_student_plays_and_the_teacher_is_learnt():
     assert abs(float(at_start) - float(np.mean(played.mean))) < 0.2  # the games are the student's
 
 
+@pytest.mark.slow
 def test_a_clone_learns_from_a_stream():
     model = BC("mlp", TINY, num_epochs=6, batch_size=128, label_smoothing=0.0, **OPTIONS).learn()
     assert model.num_timesteps >= 6 * 4000
@@ -71,6 +72,7 @@ def test_a_clone_learns_from_a_stream():
     assert clone > random + 0.7 * (teacher - random)
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_as_if_it_had_not_stopped(tmp_path):
     options = {**OPTIONS, "num_epochs": 2, "batch_size": 100}
     whole = BC("mlp", TINY, **options).learn()

@@ -150,6 +150,7 @@ def test_distilling_goes_on_from_the_blueprint_that_is_a_network_wherever_its_fi
         torch.testing.assert_close(mine, its, rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_what_was_searched_before_a_kill_is_kept_and_not_played_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ def mean_return(model: PPO) -> float:
     return float(np.mean([model.iterate(lambda: True)["rollout/ep_rew_mean"] for _ in range(4)]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("players", [1, 2])
 def test_only_a_policy_with_memory_learns_to_remember(players):
     recurrent = PPO(GRU, make_memory(players), **QUICK).learn(40_000)
@@ -38,6 +39,7 @@ def test_a_resumed_recurrent_run_ends_at_the_same_numbers(tmp_path):
         assert torch.equal(one, other)
 
 
+@pytest.mark.slow
 def test_self_play_learns_nim_from_both_seats():
     """Take 1 or 2 sticks, the last one wins: with 1, 2 or 4 sticks the mover wins by leaving none or 3; with 3 it has lost."""
     quick = QUICK | {"num_envs": 128, "batch_size": 512, "n_epochs": 8, "learning_rate": 3e-3}
@@ -59,6 +61,7 @@ def test_self_play_of_a_simultaneous_game_with_several_heads():
     assert len(model.sampler.lanes.games) == model.engine.num_games * model.game.facts.players
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["mlp", GRU])
 def test_a_strong_teacher_holds_the_policy_where_it_is(policy, tmp_path):
     start = PPO(policy, make_memory(2), **QUICK).learn(20_000)

@@ -33,6 +33,7 @@ def test_parts_are_known_by_name(tmp_path: Path) -> None:
         run(["--small", "--only", "partiy", "--out", str(tmp_path)])
 
 
+@pytest.mark.slow
 @without_card
 def test_parts_are_kept_and_not_done_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["--small", "--only", "maths", "--out", str(tmp_path)]

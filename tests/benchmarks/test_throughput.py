@@ -64,6 +64,7 @@ def run_without_peers(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run(printed.getvalue(), folder)
 
 
+@pytest.mark.slow
 def test_a_run_measures_the_engine_and_says_where_its_results_are(run_without_peers):
     engine = run_without_peers.data["contestants"][0]
     assert engine["key"] == "engine"
@@ -244,6 +245,7 @@ def test_an_unknown_benchmark_is_an_error_that_names_the_known(capsys):
     assert "throughput" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_gpu_engine_is_missing_where_there_is_no_gpu(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     with pytest.raises(MissingContestant, match="no CUDA GPU"):

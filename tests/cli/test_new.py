@@ -15,6 +15,7 @@ from ludory.cli.new.command import SCAFFOLDS
 Capture = pytest.CaptureFixture[str]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SCAFFOLDS)
 def test_the_test_of_a_new_package_passes(kind: str, tmp_path: Path) -> None:
     assert main(["new", kind, "Twenty-One", "--into", str(tmp_path)]) == 0
@@ -35,6 +36,7 @@ def test_a_new_package_keeps_the_house_s_style(kind: str, tmp_path: Path) -> Non
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_new_packages_are_known_once_they_are_installed(tmp_path: Path) -> None:
     pip = [
         sys.executable,

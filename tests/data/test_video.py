@@ -83,6 +83,7 @@ def test_a_replay_becomes_a_video_with_a_frame_for_each_position(tmp_path: Path)
         replay.video(tmp_path / "game.gif", width=7)
 
 
+@pytest.mark.slow
 def test_the_command_writes_both(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("resvg_py", reason="needs ludory[pictures]")
     pytest.importorskip("imageio_ffmpeg", reason="needs ludory[videos]")

@@ -39,6 +39,7 @@ print(len(set(sys.modules) - before), *heavy)
     assert int(modules) < 120
 
 
+@pytest.mark.slow
 def test_rooms_and_names_are_reachable_after_a_bare_import() -> None:
     code = """
 import ludory
@@ -83,6 +84,7 @@ for kind, registry in (("aec", pettingzoo.aec_registry), ("parallel", pettingzoo
     python(f"import {modules}{check}")
 
 
+@pytest.mark.slow
 def test_hanabi_is_made_in_pettingzoo_s_ways() -> None:
     code = """
 import ludory, pettingzoo
@@ -133,6 +135,7 @@ def test_a_room_refuses_its_bare_name(room: str) -> None:
     assert f"this is ludory's {room} room; type `import ludory.{room}`" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_author_of_a_game_needs_one_import() -> None:
     code = """
 import ludory.envs

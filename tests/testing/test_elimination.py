@@ -42,6 +42,7 @@ def test_the_honest_game_passes_and_seats_are_out_early(game):
     assert remarks["eliminated seats"] == remarks["used heads"] == remarks["critic"] == (True, "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 def test_it_passes_in_the_cuda_simulator():
     assert cuda_simulator_agrees(trial()) is None

@@ -54,6 +54,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_told_with_kernel_line_and_reason(fault, verdicts):
     name, line, reason = FAULTS[fault]

@@ -54,6 +54,7 @@ def test_the_best_declarations_are_played_first_and_all_in_the_end() -> None:
     assert len(set(order)) == len(order)  # no piece is played twice
 
 
+@pytest.mark.slow
 def test_a_piece_is_the_same_for_the_same_number() -> None:
     one = hand.play_contract(MASK, 6, 3)
     assert one == hand.play_contract(MASK, 6, 3)

@@ -14,6 +14,7 @@ from ludory.agents.seat import Seat
 LISTED, DEFERRED = 10**6, 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("id", "bot", "games", "seat"),
     [

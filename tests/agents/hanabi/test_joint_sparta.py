@@ -73,6 +73,7 @@ def assert_true_hands_possible(pair: Pair, i: int) -> None:
             assert hands is None or pair.hand(i, seat) in hands
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("range_max", [1, 40, 2000])
 def test_two_seats_that_exchange_only_moves_stay_of_one_mind(range_max: int) -> None:
     pair = Pair(SMALL, 7, rollouts=40, range_max=range_max)
@@ -85,6 +86,7 @@ def test_two_seats_that_exchange_only_moves_stay_of_one_mind(range_max: int) -> 
     assert waiting > 0
 
 
+@pytest.mark.slow
 def test_two_seats_stay_of_one_mind_in_the_full_game() -> None:
     pair = Pair(make_game("Hanabi2P-v0"), 2, rollouts=60, range_max=20)
     for running in pair.turns():
@@ -96,6 +98,7 @@ def test_two_seats_stay_of_one_mind_in_the_full_game() -> None:
         assert min(found) > 5, "both seats searched"
 
 
+@pytest.mark.slow
 def test_a_searched_move_tells_as_much_as_repeating_the_search_for_every_hand() -> None:
     pair, told = Pair(SMALL, 4, rollouts=40), 0
     for running in pair.turns():
@@ -112,6 +115,7 @@ def test_a_searched_move_tells_as_much_as_repeating_the_search_for_every_hand() 
     assert told > 0
 
 
+@pytest.mark.slow
 def test_one_agent_plays_both_seats() -> None:
     result = evaluate(f"sparta({BOT}, joint=True, rollouts=40)", SMALL, games=4, seed=3)
     again = evaluate(f"sparta({BOT}, joint=True, rollouts=40)", SMALL, games=4, seed=3)
@@ -132,6 +136,7 @@ def test_wrong_specs_are_refused(spec: str, game: str, message: str) -> None:
         make_agent(spec, game)
 
 
+@pytest.mark.slow
 def test_beside_somebody_else_it_says_so() -> None:
     with pytest.raises(OptionError, match="no hand explains the moves of the other seat"):
         evaluate(

@@ -108,6 +108,7 @@ def test_illegal_answers_are_replaced_by_legal_moves(caplog: pytest.LogCaptureFi
     assert choose(scripted(game, "<answer>nonsense</answer>", seed=3), engine) == chosen
 
 
+@pytest.mark.slow
 def test_decisions_depend_on_the_game_and_not_on_the_batch(characters: str) -> None:
     agents = [make_agent(f"language({characters}, max_new_tokens=10, seed=4)", "FrozenLakeFirm-v0") for _ in range(2)]
     together, apart = (

@@ -93,6 +93,7 @@ def test_matrix_products_in_bfloat16_are_near() -> None:
     torch.testing.assert_close(near, cell.scan(x, memory, starts), rtol=0.05, atol=0.05)
 
 
+@pytest.mark.slow
 def test_torch_compile_sees_the_whole_sequence() -> None:
     """In one graph, which it can fuse; the steps of our own would hide in an operation that it cannot look into."""
     cell, x, memory, starts = _case(torch.float64)

@@ -12,6 +12,7 @@ from ludory.envs.make import make_engine, make_game
 from ludory.errors import OptionError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("q", [1 / 3, 0.8, 1.0])
 def test_the_optimum_reaches_the_goal_as_often_as_value_iteration_says(q):
     game = make_game("FrozenLakeAny-v0", success_rate=q, max_steps=10)
@@ -25,6 +26,7 @@ def test_the_optimum_reaches_the_goal_as_often_as_value_iteration_says(q):
         assert abs(won.mean() - chances.mean()) <= 4 * error + 1e-6
 
 
+@pytest.mark.slow
 def test_a_horizon_may_be_shorter_than_the_game():
     hurried, patient = (
         evaluate(f"frozen_lake/optimum(horizon={horizon})", "FrozenLakeRagen1-v0", games=500, seed=1).mean[0]

@@ -39,6 +39,7 @@ def network(game=TINY, id: str = "hanabi_gru", **arguments) -> NeuralAgent:
     return NeuralAgent(policy, "network")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seat", "bot"),
     [(0, network()), (1, network(previous="all")), (1, network(id="gru")), (0, network(id="mlp"))],
@@ -117,6 +118,7 @@ def test_a_range_that_may_not_be_listed_keeps_a_part_of_it(monkeypatch):
     assert limited > 5
 
 
+@pytest.mark.slow
 def test_search_over_a_network_gains_and_repeats():
     agent = network()
     alone = evaluate(agent, TINY, games=40, seed=3)

@@ -223,6 +223,7 @@ def chosen(rules: Exploration, mean=(3.0, 1.0, -9.0), greedy: int = 0, n: int = 
     return [choose(np.array(mean), greedy, rules, draw) for _ in range(n)]
 
 
+@pytest.mark.slow
 def test_exploration_keeps_its_rates_and_names_itself():
     assert {(one.place, one.mode, one.q_gap) for one in chosen(Exploration())} == {(0, GREEDY, 0.0)}
     strays = [one for one in chosen(Exploration(epsilon=0.3)) if one.mode == EPSILON]

@@ -43,6 +43,7 @@ def whole_deals(rows):
     return positions(held, [row["decl"] for row in rows], leaders, bidder=leaders)
 
 
+@pytest.mark.slow
 def test_whole_deals(solver):
     rows = load("full_deals.parquet")
     given = whole_deals(rows)

@@ -86,6 +86,7 @@ def test_rewards_of_opponents_moves_reach_the_learner(tmp_path: Path) -> None:
     assert abs(stats.returns.mean()) < 1, "an untrained network against its like wins and loses"
 
 
+@pytest.mark.slow
 def test_a_league_of_two_parts_is_that_of_one(tmp_path: Path) -> None:
     whole = league("vtrace", folder=tmp_path / "whole").learn(1_000)
     part = league("vtrace", folder=tmp_path / "parts")
@@ -184,6 +185,7 @@ def test_teams_of_texas_42_share_a_network(tmp_path: Path) -> None:
         assert not other or mine[game, 0] == mine[game, 2] != mine[game, 1] == mine[game, 3]
 
 
+@pytest.mark.slow
 def test_more_opponents_than_the_pool_keeps_are_read_once_and_keep_their_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

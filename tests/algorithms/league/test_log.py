@@ -186,6 +186,7 @@ def test_dense_payoff_tables_of_earlier_versions_load() -> None:
     assert len(json.dumps(Payoff(3000).to_json())) < 100, "pairs that did not play take no room"
 
 
+@pytest.mark.slow
 def test_long_leagues_are_read_and_measured_without_tables_of_all_pairs_for_each_player(tmp_path: Path) -> None:
     folder = long_league(copies=600, events=6_000).write(tmp_path)
     tracemalloc.start()

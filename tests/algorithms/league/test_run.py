@@ -49,6 +49,7 @@ def content(state: LeagueState) -> dict[str, object]:
     return known
 
 
+@pytest.mark.slow
 def test_everybody_learns_and_is_measured(unkilled: League) -> None:
     state = unkilled.state
     assert tuple(player.id for player in state.learners) == FOUR
@@ -134,6 +135,7 @@ def _run_in_child(folder: Path) -> None:
     os._exit(0)
 
 
+@pytest.mark.slow
 def test_killed_ten_times_it_ends_as_if_nothing_had_happened(folder: Path, unkilled: League) -> None:
     target = folder / "killed"
     with start_league(small_config(folder), target):
@@ -212,6 +214,7 @@ def test_a_missing_snapshot_stops_the_resume_with_its_name(folder: Path) -> None
         resume_league(league.folder)
 
 
+@pytest.mark.slow
 def test_what_is_taken_away_while_it_runs_is_missed_at_the_next_commit(folder: Path) -> None:
     with started(folder, "robbed") as league:
         (league.folder / FILE).unlink()
@@ -313,6 +316,7 @@ def test_the_draw_of_a_reset_is_the_one_in_the_log(unkilled: League) -> None:
             assert snapshot.body["reset"] == reset
 
 
+@pytest.mark.slow
 def test_ppo_learns_in_a_league_too(folder: Path) -> None:
     options = {"num_envs": 16, "n_steps": 8, "batch_size": 64}
     with started(folder, "ppo", learner="ppo", learner_options=options, budget_steps=2_000) as league:

@@ -67,6 +67,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("sampler")
 
 
+@pytest.mark.slow
 def test_against_another_only_the_own_seat_is_recorded(folder: Path) -> None:
     made, source = learner(folder, "arena/turtle")
     algorithm = made.algorithm
@@ -83,6 +84,7 @@ def test_against_another_only_the_own_seat_is_recorded(folder: Path) -> None:
     assert letters.count("l") > letters.count("w"), "an untrained policy loses against the turtle"
 
 
+@pytest.mark.slow
 def test_a_learner_resumes_to_the_same_numbers_against_players_that_draw(folder: Path) -> None:
     """A scripted one draws by the key in its memory; networks draw one after another, by the learner's own generator."""
     (made, source), (resumed, its_source) = learner(folder, "arena/random"), learner(folder, "arena/random")
@@ -101,6 +103,7 @@ def test_a_learner_resumes_to_the_same_numbers_against_players_that_draw(folder:
         assert torch.equal(ours, theirs)
 
 
+@pytest.mark.slow
 def test_against_itself_every_seat_is_recorded_and_rewards_cancel(folder: Path) -> None:
     made, _ = learner(folder, "me")
     algorithm = made.algorithm
@@ -132,6 +135,7 @@ def test_unused_heads_are_marked(folder: Path) -> None:
     assert not rollout.used[..., :6][interact].any(), "who opens a crate neither walks, aims, fires nor uses an ability"
 
 
+@pytest.mark.slow
 def test_opponents_change_without_mixing_up_games(folder: Path) -> None:
     made, source = learner(folder, "arena/turtle")
     algorithm = made.algorithm

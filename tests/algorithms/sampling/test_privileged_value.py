@@ -29,6 +29,7 @@ def explained_variance(model) -> float:
     return float(1 - (returns - rollout.values).var() / returns.var())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "options"), KINDS, ids=["ppo", "vtrace"])
 def test_only_a_privileged_value_foresees_what_depends_on_both_hidden_cards(kind, options):
     """Rollouts of 10 steps cut games of 4 in the middle, so that the values are learnt through their own bootstrap, too."""

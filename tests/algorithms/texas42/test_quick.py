@@ -41,12 +41,14 @@ def test_examples_are_decisions_with_a_choice(played):
     assert (played.features[beyond] == 0).all()
 
 
+@pytest.mark.slow
 def test_examples_of_another_player_are_others(played):
     other = play_examples(0, 40, "texas42/pimc(worlds=2)")
     assert (other.hand == played.hand).all()
     assert not np.array_equal(other.chosen, played.chosen)
 
 
+@pytest.mark.slow
 def test_a_fit_tells_better_than_chance_what_is_played():
     """The quick policy draws its tiles, so it cannot be told for sure."""
     many = play_examples(100, 120, PLAYER)

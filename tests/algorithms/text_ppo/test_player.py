@@ -55,6 +55,7 @@ class Gone:
         raise LostWorkerError("a worker is gone: killed by the test")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["Sokoban-v0", "FrozenLakeRagen2-v0", "TicTacToe-v0"])
 def test_shares_together_are_the_batch_of_one_process(written, game, tmp_path):
     """Also where the ice is slippery, and where a player of the other seat draws its moves and groups are copies of one game."""
@@ -76,6 +77,7 @@ def test_shares_together_are_the_batch_of_one_process(written, game, tmp_path):
             assert one == pytest.approx(other, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_share_whose_worker_is_lost_is_played_again(written):
     options = {**SMALL, **SIZES}
     lines = learnt(TextPPO(written, "Sokoban-v0", **options), 4)
@@ -102,6 +104,7 @@ def test_overlap_plays_with_the_weights_before_the_last_update(written, workers)
     assert model._episodes._ahead is None  # nothing is begun that nobody learns from
 
 
+@pytest.mark.slow
 def test_a_checkpoint_does_not_know_who_played(written, tmp_path):
     options = {**SMALL, **SIZES}
     whole = TextPPO(written, "Sokoban-v0", **options)
@@ -115,6 +118,7 @@ def test_a_checkpoint_does_not_know_who_played(written, tmp_path):
         assert one == pytest.approx(other, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_lora_and_its_weights_reach_the_workers(written):
     options = {**SMALL, **SIZES, "lora_rank": 2, "val_every": 0, "lr": 1e-2}
     pytest.importorskip("peft")

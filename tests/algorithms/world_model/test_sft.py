@@ -80,6 +80,7 @@ def test_weights_scale_the_loss_of_their_span(model):
     assert float(found.mean.detach()) == pytest.approx(float(expected), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_trl_has_the_same_loss_on_the_same_batch(model, tmp_path):
     pytest.importorskip("trl")
     from ludory.algorithms.world_model.trl_trainer import trl_trainer
@@ -93,6 +94,7 @@ def test_trl_has_the_same_loss_on_the_same_batch(model, tmp_path):
     assert theirs == pytest.approx(batch_loss(model, rows, table_of(config)), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_trl_trains_and_writes_a_model(model, tmp_path):
     pytest.importorskip("trl")
     from ludory.agents.language.model import load_language_model

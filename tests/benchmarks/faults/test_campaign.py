@@ -118,6 +118,7 @@ def test_unknown_parts_and_cases_are_named(option, value, told, tmp_path, capsys
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [samples.recorder, samples.feedback, samples.battles, samples.exploiters])
 def test_samples_are_read_as_they_were_written(make, tmp_path):
     make(tmp_path)

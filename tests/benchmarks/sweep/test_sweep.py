@@ -79,6 +79,7 @@ COMMAND = [
 ]
 
 
+@pytest.mark.slow
 def test_a_stopped_sweep_goes_on_with_the_same_trials(tmp_path, capsys):
     pytest.importorskip("optuna", reason="needs the extra sweep")
 

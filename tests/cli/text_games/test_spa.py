@@ -28,6 +28,7 @@ def test_generate_counts_what_it_made(data, capsys):
     assert "forms: ok" in out
 
 
+@pytest.mark.slow
 def test_stages_from_the_command_line(data, tmp_path, capsys):
     sft, ppo = tmp_path / "sft", tmp_path / "ppo"
     shown = "--preset compact --env Sokoban-v0"

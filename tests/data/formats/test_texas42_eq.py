@@ -360,6 +360,7 @@ def test_keys_move_through_a_record(file, capsys, monkeypatch):
         assert part in shown
 
 
+@pytest.mark.slow
 def test_an_animation_has_a_picture_for_each_decision(file, tmp_path):
     image = pytest.importorskip("PIL.Image")
     target = tmp_path / "hand.gif"

@@ -39,6 +39,7 @@ def everything(file):
     return StateRows(*(np.concatenate(parts) for parts in zip(*read_shard(file), strict=True)))
 
 
+@pytest.mark.slow
 def test_a_whole_shard_has_every_reachable_state_once_with_its_values(tmp_path):
     golden = next(row for row in load("shard_counts.json") if row["seed"] == 930)
     file = tmp_path / "seed_00000930_decl_0.parquet"
@@ -102,6 +103,7 @@ def test_marginalised_deals_keep_the_hand_of_seat_0_and_change_the_others():
     assert len({str(deal) for deal in deals}) == 3
 
 
+@pytest.mark.slow
 def test_a_marginalised_shard_is_of_its_own_deal_and_says_so(tmp_path):
     name = ShardName(7, 7, 1)
     make_shard(tmp_path / name.file, name, max_states=500)
@@ -231,6 +233,7 @@ def test_a_killed_job_leaves_whole_files_and_the_next_one_fills_the_gaps(tmp_pat
     assert sorted(file.name for file in (tmp_path / "train").iterdir()) == ["0.txt", "1.txt", "2.txt", "3.txt"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_command_after_the_file_in_work(tmp_path, monkeypatch, capsys):
     command = ["texas42", "generate", "--out", str(tmp_path), "--seeds", "930-932", "--max-states", "10"]
 

@@ -92,6 +92,7 @@ def play(tmp_path):
     return play_in_a_new_process
 
 
+@pytest.mark.slow
 def test_an_edited_rule_is_seen_and_unchanged_ones_are_loaded(play):
     reward, compiled, notice = play(GAME)
     assert (reward, compiled) == (2, 3)
@@ -103,6 +104,7 @@ def test_an_edited_rule_is_seen_and_unchanged_ones_are_loaded(play):
     assert play(GAME) == (2, 0, "")
 
 
+@pytest.mark.slow
 def test_damaged_files_of_the_cache_are_rebuilt_and_nobody_else_may_read_or_write_them(play, tmp_path):
     folder = tmp_path / "cache" / "kernels"
     folder.mkdir(parents=True, mode=0o777)
@@ -134,6 +136,7 @@ def full_disk():
     raise OSError("no space left")
 
 
+@pytest.mark.slow
 def test_several_processes_can_bind_the_same_game_at_once(tmp_path):
     (tmp_path / "prize_game.py").write_text(GAME)
     paths = {
@@ -276,6 +279,7 @@ def test_a_cache_folder_that_somebody_else_may_have_chosen_is_not_used(tmp_path,
         cache_directory()
 
 
+@pytest.mark.slow
 def test_the_bound_file_is_shown_on_demand(play, tmp_path, monkeypatch):
     play(GAME)
     monkeypatch.setenv("LUDORY_SHOW_BOUND", "1")

@@ -94,6 +94,7 @@ def test_learners_learn_from_them_and_start_new_games_when_they_are_resumed(algo
     again.learn(100, reset_num_timesteps=False)
 
 
+@pytest.mark.slow
 def test_ppo_masters_the_relay():
     model = ludory.make_algorithm("ppo", env=relay(), num_envs=16, seats="all", seed=1, learning_rate=3e-3).learn(
         12_000
@@ -131,6 +132,7 @@ def test_a_game_has_kernels_or_an_engine():
         Game(facts, kernels=Kernels(*[lambda *_: None] * 4), engine=ExternalEngine)
 
 
+@pytest.mark.slow
 def test_options_of_the_engine_are_no_options_of_the_game():
     game = make_game(guess(breakable=True), workers=1, on_crash="restart")
     assert game.engine_options["workers"] == 1

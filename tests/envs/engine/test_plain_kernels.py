@@ -106,6 +106,7 @@ def empty_cache(tmp_path, monkeypatch):
     bind._bind.cache_clear()  # the modules of this folder are gone with it
 
 
+@pytest.mark.slow
 def test_compiled_code_of_another_process_is_taken_in_the_middle_of_a_game(empty_cache):
     engine = make_engine("KuhnPoker-v0", seed=4, threads=1)
     engine.plain_start = True

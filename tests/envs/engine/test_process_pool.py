@@ -32,6 +32,7 @@ def played(workers: int) -> list[np.ndarray]:
     return seen
 
 
+@pytest.mark.slow
 def test_workers_play_the_games_of_this_process():
     alone, shared = played(0), played(2)
     assert all((mine == theirs).all() for mine, theirs in zip(alone, shared, strict=True))
@@ -48,6 +49,7 @@ def broken(action: int, **options) -> ExternalEngine:
     return engine
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("action", "words"),
     [
@@ -63,6 +65,7 @@ def test_a_lost_worker_is_named_with_the_last_actions_of_its_environments(action
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.slow
 def test_games_of_a_lost_worker_end_truncated_and_the_next_ones_are_played():
     engine = broken(DIE, on_crash="restart")
     assert engine.truncated.tolist() == [True, True, False, False]
@@ -74,6 +77,7 @@ def test_games_of_a_lost_worker_end_truncated_and_the_next_ones_are_played():
     engine.close()
 
 
+@pytest.mark.slow
 def test_an_error_in_an_environment_is_told_and_leaves_the_others_alone():
     with pytest.raises(WorkerError, match=r"environment 1 failed after the actions \[0, 1, 4\]:(.|\n)*a broken rule"):
         broken(FAIL)
@@ -82,6 +86,7 @@ def test_an_error_in_an_environment_is_told_and_leaves_the_others_alone():
     engine.close()
 
 
+@pytest.mark.slow
 def test_a_program_without_a_main_guard_uses_workers_and_ends_them(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

@@ -218,6 +218,7 @@ def test_a_push_is_undone_by_a_pull_backward():
     assert np.array_equal(pulled, cornered(CORRIDOR))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"actions": "move9", "mask": "moves", "observation": "codes"}])
 def test_the_contract_is_kept(options):
     check_game(make_game("SokobanLarge-v0", **options), games=4, cuda="skip")

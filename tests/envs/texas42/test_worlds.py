@@ -150,6 +150,7 @@ def small_knowledge(draw):
     return Knowledge(0, unseen, sizes, may, doubles)
 
 
+@pytest.mark.slow
 @given(small_knowledge())
 @settings(max_examples=60, deadline=None)
 def test_worlds_are_those_of_brute_force(known):

@@ -76,6 +76,7 @@ def workers(request: pytest.FixtureRequest) -> Workers:
     return found
 
 
+@pytest.mark.slow
 def test_turns_at_workers_give_the_log_of_one_process(
     workers: Workers, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
@@ -95,6 +96,7 @@ def test_turns_at_workers_give_the_log_of_one_process(
     assert {"result", "reset", "snapshot"} <= {type for type, _ in logs[0]}
 
 
+@pytest.mark.slow
 def test_all_at_once_counts_every_match_once_and_says_so(tmp_path: Path) -> None:
     with start_league(config(tmp_path), tmp_path / "league", LeaguePlace(InProcess(), in_order=False)) as league:
         assert league.run()

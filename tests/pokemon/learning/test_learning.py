@@ -44,6 +44,7 @@ def last_metrics(model: Any) -> dict[str, float]:
     return found
 
 
+@pytest.mark.slow
 def test_a_clone_learns_which_move_is_strongest(battles: Path) -> None:
     """Beside the baselines on the very samples: the rule that was cloned is right always, the clone nearly."""
     settings = {"num_epochs": 8, "learning_rate": 3e-3, "label_smoothing": 0.0, "split_ratio": (0.8, 0.2, 0.0)}
@@ -70,6 +71,7 @@ def test_every_network_learns_by_cloning(battles: Path, network: str) -> None:
     assert found["val/nll"] < found["val/uniform_nll"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [PPO, VTrace])
 @pytest.mark.parametrize("network", NETWORKS[:2])
 def test_self_play_starts_from_a_clone_and_copes_with_seats_that_wait(

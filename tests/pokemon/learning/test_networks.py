@@ -75,6 +75,7 @@ def test_gimmicks_have_scores_of_their_own(actions: int, groups: int) -> None:
         assert not torch.allclose(logits[:, :4], logits[:, 10 + 4 * group : 14 + 4 * group], atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_every_weight_learns(name: str) -> None:
     """Each parameter gets a gradient from logits or value, and values lie in -1 to 1."""

@@ -57,6 +57,7 @@ def lost_five(replay: Replay) -> tuple[Replay, int]:
     raise AssertionError
 
 
+@pytest.mark.slow
 def test_the_worst_move_of_a_lost_hanabi_game_is_named() -> None:
     bots = [make_agent("hanabi/smartbot", HANABI)] * 2
     lost, number = lost_five(record_replay(HANABI, bots, seed=3))
@@ -77,6 +78,7 @@ def test_games_of_one_rule_bot_are_judged_by_its_own_conventions(hanabi: Replay)
     assert PositionAnalysis(people, 20, asked={}).run(200)["values"]["method"].startswith("hanabi/smartbot")
 
 
+@pytest.mark.slow
 def test_page_and_command_line_print_the_same(
     hanabi: Replay, tmp_path: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -134,6 +136,7 @@ def replay_or_none(game: str, actions: list[int], deck: list[int]) -> Replay | N
         return None
 
 
+@pytest.mark.slow
 def test_what_a_seat_is_shown_does_not_depend_on_what_it_cannot_see() -> None:
     shown = []
     for seed in (1, 2):

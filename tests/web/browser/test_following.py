@@ -26,6 +26,7 @@ def write_table(file: Path, rows: int) -> None:
     file.write_text(HEADER + "".join(f"{100 * k},{k},{k / 10}\n" for k in range(1, rows + 1)))
 
 
+@pytest.mark.slow
 def test_a_run_is_followed_without_loading_its_page_again(server: Any, open_page: Callable[[], Any]) -> None:
     table = server.folder / "runs" / "followed.csv"
     write_table(table, 5)

@@ -65,6 +65,7 @@ def shows_move(page: Any, number: int) -> None:
     assert page.url.endswith(f"move={number}")
 
 
+@pytest.mark.slow
 def test_steps_faster_than_the_server_are_all_counted(study: Any) -> None:
     delay(study, 150)
     for _ in range(6):
