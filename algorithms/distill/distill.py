@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Literal
 
 from rich.console import RenderableType
@@ -27,6 +26,7 @@ from ludory.data.trajectories import TrajectoryDataset
 from ludory.envs.game import Game
 from ludory.envs.recorded_game import missing_rules
 from ludory.errors import DataError, LudoryError, OptionError
+from ludory.paths import OwnFolder
 
 from .config import DistillConfig
 from .module import EXTRAS, DistillModule
@@ -135,8 +135,7 @@ class Distill(OfflineAlgorithm):
     @cached_property
     def _folder(self) -> Path:
         """The recording, or a copy of the search logs that exists as long as this object."""
-        self._copy = TemporaryDirectory(prefix="ludory-distill-")
-        folder = as_dataset(self.config, self.game, Path(self._copy.name))
+        folder = as_dataset(self.config, self.game, OwnFolder(self, "ludory-distill-").path)
         found = fingerprint(self.config)
         if self._recorded not in (None, found):
             raise DataError(

@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import mkdtemp
 from typing import Any, ClassVar
 
 from typing_extensions import Self
@@ -20,6 +20,7 @@ from ludory.atomic import atomic_file, cannot_write
 from ludory.checkpoints.learner_folder import FILE, FORMAT, read_head
 from ludory.envs.game import Game
 from ludory.errors import OptionError, OutputError
+from ludory.paths import OwnFolder
 
 
 class FolderLearner(Learner):
@@ -47,7 +48,7 @@ class FolderLearner(Learner):
             raise OptionError(f"{self.id}: {game.facts.name} has no id; register the game and name it in env=")
         super().__init__(game, config)
         self.policy = policy
-        self._temporary: TemporaryDirectory[str] | None = None
+        self._temporary: OwnFolder | None = None
         self._folder = None if folder is None else Path(folder)
         if self.begun:
             raise OutputError(
@@ -60,8 +61,8 @@ class FolderLearner(Learner):
     def folder(self) -> Path:
         """Where the run lives."""
         if self._folder is None:
-            self._temporary = TemporaryDirectory(prefix="ludory-")
-            self._folder = Path(self._temporary.name)
+            self._temporary = OwnFolder(self)
+            self._folder = self._temporary.path
         return self._folder
 
     @property
@@ -107,7 +108,7 @@ class FolderLearner(Learner):
             return
         self._copy_to(target)
         if self._temporary is not None and self.idle:
-            self._temporary.cleanup()
+            self._temporary.remove()
             self._temporary, self._folder = None, target
 
     @property

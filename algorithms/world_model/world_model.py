@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 from typing_extensions import Self
@@ -14,6 +13,7 @@ from ludory.algorithms.learner import Learner, MaybeCallback, needed_game
 from ludory.algorithms.text_ppo.text_ppo import TextPPO
 from ludory.envs.game import Game
 from ludory.errors import OptionError
+from ludory.paths import OwnFolder
 
 from .config import GenerateConfig, SFTConfig, TextConfig, from_fields
 from .generate import generate
@@ -60,7 +60,7 @@ class WorldModel(Learner):
         if policy != "auto":
             config["model"] = str(policy)
         super().__init__(needed_game(env, self.id), from_fields(WorldModelConfig, config, self.id))
-        self._temporary: TemporaryDirectory[str] | None = None
+        self._temporary: OwnFolder | None = None
         self._ppo: TextPPO | None = None
         self._text = _text_of(self.game, self.config.preset)
         self._generate = from_fields(GenerateConfig, self.config.generate, "generate")
@@ -72,8 +72,8 @@ class WorldModel(Learner):
         if self.config.folder is not None:
             return Path(self.config.folder)
         if self._temporary is None:
-            self._temporary = TemporaryDirectory(prefix="ludory-")
-        return Path(self._temporary.name)
+            self._temporary = OwnFolder(self)
+        return self._temporary.path
 
     @property
     def ppo(self) -> TextPPO:

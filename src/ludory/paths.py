@@ -1,7 +1,10 @@
-"""Paths named in files: they must stay within the folder of the file."""
+"""Paths named in files, which must stay within the folder of the file, and folders that are gone with an object."""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
 from pathlib import Path
 
 from .errors import DataError, LudoryError
@@ -25,6 +28,14 @@ def path_inside(folder: str | Path, name: object, named_by: object, error: type[
     if problem:
         raise error(f"{named_by}: names the file {name!r}, which {problem}; must be a file inside {folder}")
     return Path(folder) / str(name)
+
+
+class OwnFolder:
+    """A temporary folder that exists as long as `owner`."""
+
+    def __init__(self, owner: object, prefix: str = "ludory-") -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=prefix))
+        self.remove = weakref.finalize(owner, shutil.rmtree, self.path, ignore_errors=True)
 
 
 def _problem(folder: Path, name: object) -> str | None:

@@ -165,7 +165,8 @@ def test_what_was_searched_before_a_kill_is_kept_and_not_played_again(
     while len(files(killed)) < 3 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     process.kill()
-    assert (process.wait(), FlywheelState.read(killed).step, len(files(killed)) >= 3) == (-9, "search", True)
+    process.communicate()
+    assert (process.returncode, FlywheelState.read(killed).step, len(files(killed)) >= 3) == (-9, "search", True)
     recording = killed / "turn-000" / "searched"
     kept = [int(rows["game"][0].as_py()) for rows in recorded_games(recording, read_manifest(recording))]
     played: list[int] = []

@@ -356,7 +356,7 @@ def started(folder: Path, games: int) -> subprocess.Popen[str]:
 def test_a_killed_recording_goes_on_to_the_same_files(tmp_path: Path) -> None:
     process = started(tmp_path / "killed", 400)
     os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    process.communicate()
     assert not (tmp_path / "killed" / "part-00079.parquet").exists()
     with pytest.raises(DataError, match=r"part-\d+\.parquet, field 'file': got No such file"):
         TrajectoryDataset(tmp_path / "killed")

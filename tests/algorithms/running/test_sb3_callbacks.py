@@ -46,6 +46,7 @@ def test_evaluation_logs_keeps_the_best_model_and_its_numbers(kind, callback, tm
         model = make(kind)
         model.set_logger(configure(str(tmp_path / "log"), ["csv"]))
         model.learn(3 * 128, callback=evaluation)
+        model.logger.close()
     table = np.load(tmp_path / "evaluations.npz")
     assert table["timesteps"].tolist() == [128, 256, 384]
     assert table["results"].shape == (3, 6)
@@ -116,6 +117,7 @@ def test_logs_are_written_every_n_timesteps(kind, tmp_path):
     model.set_logger(configure(str(tmp_path), ["csv"]))
     note = sb3.ConvertCallback(lambda inner, outer: model.logger.record("own/step", model.num_timesteps) or True)
     model.learn(128, callback=[note, sb3.LogEveryNTimesteps(n_steps=64)])
+    model.logger.close()
     rows = (tmp_path / "progress.csv").read_text().splitlines()[1:]
     assert [row.split(",")[0] for row in rows][:2] == ["64", "128"]
 

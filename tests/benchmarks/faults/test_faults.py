@@ -12,6 +12,8 @@ from ludory.benchmarks.faults import damaged_files, kills, places
 from ludory.benchmarks.faults.findings import Place
 from ludory.benchmarks.faults.jobs import JOBS
 
+pytestmark = pytest.mark.slow
+
 SMALL = {
     "record": (("--games 2000 --shard-games 250", "--games 120 --shard-games 20"),),
     "train ppo": (

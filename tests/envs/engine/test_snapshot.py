@@ -69,6 +69,11 @@ def header(**changes):
     return np.array(json.dumps({"format": 1, "game": {"id": "Hanabi", "options": {}}} | changes))
 
 
+def saved_array(file):
+    with file.open("wb") as handle:
+        np.save(handle, np.arange(3))
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -80,7 +85,7 @@ def header(**changes):
             lambda file: file.write_bytes(file.read_bytes()[:900] + b"x" * 50 + file.read_bytes()[950:]),
             "not an engine snapshot",
         ),
-        (lambda file: np.save(file.open("wb"), np.arange(3)), "not an engine snapshot"),
+        (lambda file: saved_array(file), "not an engine snapshot"),
         (lambda file: rewritten(file, header=None), "not an engine snapshot"),
         (lambda file: rewritten(file, header=np.array("{")), "not an engine snapshot"),
         (lambda file: rewritten(file, header=np.array("3")), "names no game"),

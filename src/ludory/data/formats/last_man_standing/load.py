@@ -193,8 +193,9 @@ def _nearest(path: Path) -> Path | None:
         here = here.parent
     for above in [here, *here.parents][: LEVELS_UP + 1]:
         for folder in _folders(above):
-            if any(_is_known(Path(entry.name)) and entry.is_file() for entry in os.scandir(folder)):
-                return folder
+            with os.scandir(folder) as entries:
+                if any(_is_known(Path(entry.name)) and entry.is_file() for entry in entries):
+                    return folder
     return None
 
 
@@ -205,7 +206,8 @@ def _folders(top: Path) -> Iterator[Path]:
         folder = waiting.pop(0)
         seen += 1
         try:
-            inner = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False))
+            with os.scandir(folder) as entries:
+                inner = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
         except OSError:
             continue
         yield folder
