@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -63,6 +63,15 @@ class CpuSeconds:
             event.register("numba:compile", self._timer)
         compiling = self._timer.duration if self._timer and self._timer.done else 0.0
         return sum(os.times()[:4]), compiling
+
+
+@pytest.fixture(autouse=True)
+def _few_steps(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Tests that take no time compile no code for large batches."""
+    from ludory.envs.engine.kernel_engine import few_steps
+
+    with few_steps("slow" not in request.keywords):
+        yield
 
 
 def pytest_configure(config: pytest.Config) -> None:

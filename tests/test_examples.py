@@ -22,6 +22,7 @@ def test_an_own_environment_is_learnt():
     assert _example("own_gymnasium_env").main() > 0.7
 
 
+@pytest.mark.slow
 def test_tic_tac_toe_keeps_the_contract_and_is_learnt():
     assert _example("tic_tac_toe").main(40_000) > 0.4
 
@@ -51,6 +52,7 @@ def test_the_algorithm_is_short():
     assert len([line for line in lines if line.strip()]) < 30
 
 
+@pytest.mark.slow
 def test_ppo_in_one_file_learns():
     ppo = _example("ppo_one_file")
     random, learnt = ppo.main(60_000)

@@ -55,9 +55,9 @@ _FEW_STEPS = ContextVar("few steps", default=False)
 
 
 @contextmanager
-def few_steps() -> Iterator[None]:
+def few_steps(asked: bool = True) -> Iterator[None]:
     """Within it, engines of any size run the code of small batches: for checks, in which compiling takes longer than playing."""
-    token = _FEW_STEPS.set(True)
+    token = _FEW_STEPS.set(asked)
     try:
         yield
     finally:

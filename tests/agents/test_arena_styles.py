@@ -37,6 +37,7 @@ def win_rate(agents, game, one, other, games):
     return (np.concatenate([first, second]).mean() + 1) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("heads", ["default", "seed"])
 def test_rusher_beats_sniper_beats_turtle_beats_rusher(agents, heads):
     game = make_game("Arena2P-v0", heads=heads)
@@ -52,6 +53,7 @@ def equilibrium(rates):
     return weights / weights.sum()
 
 
+@pytest.mark.slow
 def test_all_pairs_fight_as_in_the_trial(agents, game):
     for number, one in enumerate(SCRIPTS):
         for other in STYLES[: STYLES.index(one)]:

@@ -84,6 +84,7 @@ def test_game_k_is_the_same_in_every_call() -> None:
     assert (evaluate("hanabi/iggi", SMALL, games=40, seed=6).returns != many.returns).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("agents", "game"),
     [

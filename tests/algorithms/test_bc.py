@@ -89,6 +89,7 @@ def test_learns_the_identity_game_in_a_second(identity):
     assert epochs[-1]["val/prior_accuracy"] < 0.5
 
 
+@pytest.mark.slow
 def test_only_a_network_with_memory_can_imitate_remembering(memory):
     """Of six answers per game two are asked for: without memory they are guessed, so that the best accuracy is 5/6."""
     last = {}

@@ -23,6 +23,7 @@ def test_the_value_of_a_game_is_that_of_the_literature(id):
     assert value_of_seat_0(game_tree(make_game(id))) == pytest.approx(VALUES[id], abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("id", "iterations", "bound"), [("KuhnPoker-v0", 300, 1e-3), ("LeducPoker-v0", 1000, 1e-3)])
 def test_cfr_plus_converges(id, iterations, bound):
     model = ludory.make_algorithm("cfr", env=id).learn(iterations)

@@ -63,6 +63,7 @@ def blueprint(games: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_under_other_names_a_search_found_the_same(games: Path) -> None:
     model = Distill(GRU, GAME, dataset=games, augment=True, **SMALL)
     layout, none = model.training_data.layout, model.game.facts.head_sizes[0]

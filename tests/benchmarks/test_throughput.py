@@ -77,6 +77,7 @@ def test_a_run_measures_the_engine_and_says_where_its_results_are(run_without_pe
     assert last == f"result in {folder / 'throughput.json'} and {folder / 'throughput.svg'}"
 
 
+@pytest.mark.slow
 def test_every_result_names_the_machine(run_without_peers):
     name = this_machine().name
     assert name in run_without_peers.printed

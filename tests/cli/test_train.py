@@ -174,6 +174,7 @@ def test_a_short_training_is_short_and_ends_with_a_score_and_what_to_type(tmp_pa
     assert f"ludory eval {file} hanabi/iggi --game HanabiTiny2P-v0" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

@@ -54,6 +54,7 @@ def test_it_is_listed_with_its_package(site: Path) -> None:
         assert line.endswith("ludory-nim")
 
 
+@pytest.mark.slow
 def test_its_game_is_played_through_every_door(site: Path) -> None:
     code = """
 import gymnasium, ludory, pettingzoo
@@ -80,6 +81,7 @@ assert len(pettingzoo.make("parallel", "ludory/nim-v0").reset(seed=1)[0]) == 2
     python(site, "-c", code)
 
 
+@pytest.mark.slow
 def test_its_agent_wins(site: Path) -> None:
     code = """
 import ludory

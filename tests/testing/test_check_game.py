@@ -207,6 +207,7 @@ def redeals_the_own_card(state, i, seat):
     state.cards[i, seat] = draw(state, i, CARDS)
 
 
+@pytest.mark.slow
 def test_redeal_changes_what_the_seat_sees():
     assert_caught("hidden information", with_kernels(redeal=redeals_the_own_card), says="own_card")
 
@@ -587,6 +588,7 @@ def swapped(env, seat):
 needs_numba_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 
 
+@pytest.mark.slow
 @needs_numba_cuda
 def test_the_cuda_simulator_plays_the_same_games():
     assert cuda_simulator_agrees(Trial(HIGH_CARD, KernelEngine, 8, 0, "auto")) is None

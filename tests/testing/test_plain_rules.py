@@ -69,6 +69,7 @@ for agents, game in ((["hanabi/iggi", "hanabi/piers"], "HanabiTiny2P-v0"), (["mc
 """
 
 
+@pytest.mark.slow
 def test_without_the_compiler_bots_and_searches_play_too():
     run = [
         subprocess.run(

@@ -201,6 +201,7 @@ def test_every_legal_action_can_be_clicked_in_the_picture(game: str) -> None:
             position.play(seat, action[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["Hanabi2P-v0", "Texas42-v0", "LeducPoker-v0", "Arena2P-v0"])
 def test_a_seats_board_does_not_depend_on_what_it_may_not_know(tables: Tables, game: str) -> None:
     from ludory.web.position import board_of

@@ -37,6 +37,7 @@ def plain_search(room: np.ndarray) -> int:
     return UNSOLVED
 
 
+@pytest.mark.slow
 def test_the_fewest_actions_are_those_of_a_plain_search():
     for preset in ("Sokoban-v0", "Sokoban2Boxes-v0"):
         rooms = make_game(preset).rooms.draw(np.arange(12))["room"]

@@ -44,6 +44,7 @@ def midway(play):
     return engine
 
 
+@pytest.mark.slow
 def test_contracts_are_what_solving_says():
     found, again = standard_contracts(5, 4, seed=1), standard_contracts(7, 1, seed=1)
     assert (np.sort(found.deals, axis=1) == np.arange(28)).all()

@@ -60,6 +60,7 @@ def test_everybody_learns_and_is_measured(unkilled: League) -> None:
     assert all(sum(counts) == 4 for counts in state.matrix.values())
 
 
+@pytest.mark.slow
 def test_results_in_the_payoff_table_are_those_of_played_games(unkilled: League) -> None:
     events = standing(read_events(unkilled.folder))
     results = [event.body for event in events if event.type == "result"]

@@ -109,6 +109,7 @@ def test_a_campaign_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
     assert result["machine"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "value", "told"), [("--only", "kill", "must be of kills"), ("--case", "record x", "train ppo")]
 )

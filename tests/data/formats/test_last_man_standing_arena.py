@@ -76,6 +76,7 @@ def test_recordings_and_recorder_files_agree_on_which_heads_had_an_effect(played
     assert torch.equal(next(data.batches(10**9)).extras[:, data.layout["used"]], torch.from_numpy(used).float())
 
 
+@pytest.mark.slow
 def test_a_missing_mark_of_use_is_a_problem_that_names_row_and_field(played: Path, tmp_path: Path) -> None:
     header, (table, *_) = TrajectoryDataset(played).header, TrajectoryDataset(played).tables()
     marks = table["used"].to_pylist()

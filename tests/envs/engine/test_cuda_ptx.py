@@ -185,6 +185,7 @@ def test_bots_of_hanabi(engine_on, ptx_device, make):
     assert_hopper_code(ptx_device)
 
 
+@pytest.mark.slow
 def test_a_bot_that_takes_note(engine_on, ptx_device):
     engine = engine_on(nim(), PaperDevice())
     engine._device = ptx_device

@@ -50,6 +50,7 @@ def legal_ids(games, row=0):
 # --- Auction --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "histories"),
     [

@@ -134,6 +134,7 @@ def test_battles_are_converted_as_in_one_process(tmp_path: Path, labels: str) ->
     assert all(files(tmp_path / "here").values()), "battles of this format, and others that are refused"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("placed_at_workers")
 def test_a_flywheel_searches_at_workers_as_in_one_process(tmp_path: Path) -> None:
     command = (

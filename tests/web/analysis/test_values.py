@@ -71,6 +71,7 @@ def test_the_worst_move_of_a_lost_hanabi_game_is_named() -> None:
     assert worst.loss > 3 * worst.loss_stderr
 
 
+@pytest.mark.slow
 def test_games_of_one_rule_bot_are_judged_by_its_own_conventions(hanabi: Replay) -> None:
     report = PositionAnalysis(hanabi, 20, asked={}).run(200)
     assert report["values"]["method"].startswith(IGGI)

@@ -46,6 +46,7 @@ def test_a_run_is_followed_without_loading_its_page_again(server: Any, open_page
     assert page.evaluate("window.sameDocument")
 
 
+@pytest.mark.slow
 def test_a_league_is_followed_while_it_is_written(server: Any, open_page: Callable[[], Any]) -> None:
     folder = shutil.copytree(LEAGUE, server.folder / "runs" / "followed-league")
     events, head = folder / "events.jsonl", folder / "head.json"

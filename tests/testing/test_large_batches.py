@@ -1,0 +1,41 @@
+"""Code that knows the sizes of its game plays the games of the code that all presets share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from games.own_games import OWN
+
+from ludory.envs.engine.kernel_engine import LARGE_BATCH, few_steps
+from ludory.envs.make import make_engine
+from ludory.testing.random_moves import random_moves
+
+SMALL = ("TicTacToe-v0",)
+
+
+@pytest.mark.parametrize("id", [pytest.param(id, marks=[] if id in SMALL else pytest.mark.slow) for id in OWN])
+def test_large_batches_play_the_games_of_small_ones(id: str) -> None:
+    engines = []
+    for few in (True, False):
+        with few_steps(few):
+            engine = make_engine(id, LARGE_BATCH, seed=3, threads=1)
+            engine.reset()
+            engines.append(engine)
+    draws = np.random.default_rng(4)
+    for step in range(40):
+        actions = random_moves(engines[0].legal(), engines[0].facts, draws)
+        seen = []
+        for few, engine in zip((True, False), engines, strict=True):
+            with few_steps(few):
+                if engine.facts.simultaneous or step % 2:
+                    engine.step(actions)
+                else:
+                    engine.play(actions, packed=engine.facts.observation.bits)
+                seats = [engine.observe(seat) for seat in range(engine.facts.players)]
+                seen.append(
+                    [engine.legal(), engine.critic(), *seats, *(np.copy(part) for part in engine.fields().values())]
+                )
+                if len(over := np.flatnonzero(engine.terminated | engine.truncated)):
+                    engine.reset(over)
+        for one, other in zip(*seen, strict=True):
+            np.testing.assert_array_equal(one, other)
