@@ -31,6 +31,8 @@ from ludory.data.shards import read_manifest
 from ludory.envs.make import make_game
 from ludory.errors import DataError, LogFormatError, OptionError
 
+pytestmark = pytest.mark.slow
+
 GAME = "HanabiTiny2P-v0"
 GRU = "hanabi_gru(hidden=(16,), memory_size=12)"
 SMALL: dict[str, Any] = {

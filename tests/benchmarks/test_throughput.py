@@ -24,6 +24,8 @@ from ludory.charts.bars import Bar, Panel, bar_chart
 from ludory.cli import main
 from ludory.errors import OptionError, OutputError
 
+pytestmark = pytest.mark.slow
+
 SVG = "{http://www.w3.org/2000/svg}"
 TINY = ["--seconds", "0.02", "--repeats", "2"]
 

@@ -46,13 +46,15 @@ HONEST = {
 }
 
 
-@pytest.mark.parametrize("name", HONEST)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if "beliefs" in name else []) for name in HONEST]
+)
 def test_honest_games_pass(name):
     check_game(HONEST[name], cuda="skip")
 
 
 def test_another_seed_and_a_single_game_pass():
-    check_game(HIGH_CARD, games=1, seed=99, cuda="skip")
+    check_game(HIGH_CARD, games=1, seed=99, cuda="skip", compiled=False)
 
 
 def test_every_property_is_reported():
@@ -99,7 +101,7 @@ def with_facts(**facts):
 
 def assert_caught(property_name, game=HIGH_CARD, maker=KernelEngine, says=""):
     with pytest.raises(ConformanceError, match=f"^High card: {property_name}: .*{says}"):
-        check_game(game, maker=maker, cuda="skip")
+        check_game(game, maker=maker, cuda="skip", compiled=False)
 
 
 # --- Masks ----------------------------------------------------------------------------------------------------------------
@@ -182,7 +184,7 @@ def shows_the_other_card(state, i, seat, out):
 
 def test_a_hidden_card_may_be_shown_on_purpose():
     privileged = replace(HIGH_CARD.facts, privileged_observation=True)
-    check_game(replace(with_kernels(observe=shows_the_other_card), facts=privileged), cuda="skip")
+    check_game(replace(with_kernels(observe=shows_the_other_card), facts=privileged), cuda="skip", compiled=False)
 
 
 def test_a_hidden_card_in_the_observation():

@@ -232,6 +232,7 @@ def recording():
     return record(engine, np.random.default_rng(8))
 
 
+@pytest.mark.slow
 def test_two_threads_play_the_same(recording):
     engine = KernelEngine(TINY, 600, seed=8, threads=2)
     engine.reset()

@@ -57,6 +57,7 @@ def test_cross_play_has_the_numbers_of_one_process(workers: Workers, network: st
     np.testing.assert_array_equal(here.returns, there.returns)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agents", [AGENTS, ("sparta(hanabi/iggi, rollouts=20)",)])
 def test_a_recording_is_the_same_byte_for_byte(workers: Workers, agents: Any, tmp_path: Path) -> None:
     games, shard = (60, 7) if len(agents) > 1 else (6, 2)
