@@ -37,6 +37,7 @@ def test_the_exploitability_of_kuhn_poker_is_right():
     assert kuhn.exploitability(first, second) == pytest.approx(0)
 
 
+@pytest.mark.slow
 def test_kuhn_poker_keeps_the_contract_and_self_play_becomes_harder_to_exploit():
     assert _example("kuhn_poker").main(200_000) < 0.35
 

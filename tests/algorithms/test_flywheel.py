@@ -52,6 +52,7 @@ COMMAND = [
 ]
 
 
+@pytest.mark.slow
 def test_a_turn_runs_step_by_step_and_a_stopped_one_goes_on(tmp_path: Path) -> None:
     steps, shown = [], {}
 

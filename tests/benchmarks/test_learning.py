@@ -246,6 +246,7 @@ def test_a_run_that_fails_stops_the_others_and_says_why(tmp_path, monkeypatch):
         list(learning_processes.train(runs, {run.name: tmp_path / run.name for run in runs}, None, 2))
 
 
+@pytest.mark.slow
 def test_a_run_ends_with_the_process_that_wanted_it(tmp_path):
     file = tmp_path / "curve.json"
     run = TrainingRun("tiny", GAME, TINY.contenders[0], 1, (0, 10**9))

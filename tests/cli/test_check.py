@@ -14,6 +14,7 @@ from ludory.envs.make import make_game
 Capture = pytest.CaptureFixture[str]
 
 
+@pytest.mark.slow
 def test_a_sound_game_passes_with_all_properties_shown(capsys: Capture) -> None:
     assert main(["check", "HanabiTiny2P-v0", "--option", "bomb=keep", "--games", "4"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -144,6 +144,7 @@ def test_a_debugger_stops_in_a_rule(tmp_path):
     assert "end of the program" in run.stdout
 
 
+@pytest.mark.slow
 def test_a_break_point_in_a_rule_stops_there(tmp_path):
     run = python(program(tmp_path, "breakpoint()"), typed="p state.count[i] + 40\ncontinue\n")
     assert "step()" in run.stdout

@@ -46,6 +46,7 @@ def play_to_end(tables: Tables, table: GameTable, seed: int = 0) -> None:
     raise AssertionError("the game does not end")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["TicTacToe-v0", "Hanabi2P-v0", "FrozenLakeRagen1-v0"])
 def test_a_game_of_persons_and_agents_ends_and_can_be_replayed(tables: Tables, game: str) -> None:
     seats = [""] if game.startswith("Frozen") else ["", "random(seed=1)"]

@@ -147,6 +147,7 @@ def test_players_that_draw_their_moves_and_joint_search_are_refused():
         Sparta(TINY, agent)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("observation", ["card_knowledge", "conventions"])
 def test_a_network_is_searched_over_in_games_that_show_something_else(tmp_path, observation):
     """The moves are those of the same search in the game that the network was trained with."""

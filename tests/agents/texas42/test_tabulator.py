@@ -16,6 +16,7 @@ from ludory.envs.texas42.tiles import mask_of
 from ludory.errors import OptionError
 
 
+@pytest.mark.slow
 def test_reachable_states_and_their_values():
     states = defaultdict(list)
     for row in load("shard_states.parquet"):

@@ -68,6 +68,7 @@ def test_results_in_the_payoff_table_are_those_of_played_games(unkilled: League)
     assert all(len(result["outcome"]) == 4 and result["length"] >= 4 for result in results)
 
 
+@pytest.mark.slow
 def test_the_exploiter_of_the_main_plays_only_mains(unkilled: League) -> None:
     pairs = {(e.body["home"], e.body["away"].partition("@")[0]) for e in logged(unkilled) if e.type == "assigned"}
     assert {away for home, away in pairs if home == "main_exploiter0"} == {"main0"}

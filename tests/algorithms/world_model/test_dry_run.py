@@ -32,6 +32,7 @@ def test_one_step_is_made_and_the_whole_is_estimated(monkeypatch: pytest.MonkeyP
     ]
 
 
+@pytest.mark.slow
 def test_layers_are_left_out_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SHAPES, "0.5b", SMALLEST._replace(layers=40, hidden=128))
     config = read_config("spa/_2_sokoban")

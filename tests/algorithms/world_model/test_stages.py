@@ -49,6 +49,7 @@ def formed():
     return model
 
 
+@pytest.mark.slow
 def test_a_model_that_learnt_the_form_plays_like_random(formed):
     config = EvalConfig(rooms=16, samples=4, k=(1, 4), prompt_mode="world_model", max_new_tokens=48, split="valid")
     found = evaluate_models({"form": formed}, COMPACT, config)
@@ -86,6 +87,7 @@ def flat(found, name=""):
     return {} if name.endswith("cpu_s") else {name: json.dumps(found)}
 
 
+@pytest.mark.slow
 def test_the_small_experiment_goes_on_after_kills_to_the_same_figures(formed, tmp_path, monkeypatch):
     class KilledError(Exception):
         pass
@@ -116,6 +118,7 @@ def test_the_small_experiment_goes_on_after_kills_to_the_same_figures(formed, tm
     assert flat(found) == flat(whole)
 
 
+@pytest.mark.slow
 def test_all_stages_of_a_configuration_and_complete_ones_are_skipped(formed, tmp_path, monkeypatch):
     formed.save(tmp_path / "start")
     fields = {

@@ -20,6 +20,8 @@ from ludory.benchmarks.faults.findings import KINDS, FaultFinding, FaultTally, P
 from ludory.benchmarks.faults.jobs import INPUTS_MADE, JOBS
 from ludory.cli import main
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("name", "options", "expected"),

@@ -14,6 +14,8 @@ from ludory.benchmarks.hanabi.search_report import summary
 from ludory.envs.make import make_game
 from ludory.errors import CheckpointError, DataError, OptionError
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_run_goes_on_where_it_was_and_a_cut_line_is_played_again(tmp_path, capsys):
     command = [

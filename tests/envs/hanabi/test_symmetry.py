@@ -27,6 +27,7 @@ def pair(request):
     return game, [make_engine(game, 1, seed=1) for _ in range(2)]
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**31))
 def test_the_renamed_game_is_seen_under_the_new_names(pair, seed):

@@ -46,6 +46,7 @@ def play(env: gym.Env[Any, Any], steps: int = 100) -> None:
             return
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("resvg")
 def test_every_kind_of_game_has_pixels() -> None:
     here = [id for id in games.ids() if not id.startswith("Pokemon") and not id.endswith(":")]  # Pokémon needs Node
@@ -87,6 +88,7 @@ def test_gymnasium_collects_frames() -> None:
     assert all(is_picture(frame) for frame in frames)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("resvg")
 def test_gymnasium_records_videos(tmp_path: Path) -> None:
     pytest.importorskip("moviepy", reason="needs ludory[videos]")

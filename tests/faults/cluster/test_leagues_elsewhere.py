@@ -126,6 +126,7 @@ def test_what_cannot_be_placed_is_refused(tmp_path: Path, capsys: pytest.Capture
     assert "add --ray" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_runs_of_the_benchmark_go_on_part_by_part(
     workers: Workers, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -107,6 +107,7 @@ def test_page_and_command_line_print_the_same(
     assert len(decisions) == 12
 
 
+@pytest.mark.slow
 def test_slices_do_not_change_values(hanabi: Replay) -> None:
     whole, cut = search_at(hanabi, 20), search_at(hanabi, 20)
     values = whole.run(4000)
@@ -150,6 +151,7 @@ def test_what_a_seat_is_shown_does_not_depend_on_what_it_cannot_see() -> None:
     assert shown[0] == shown[1]
 
 
+@pytest.mark.slow
 def test_values_of_another_seat_are_not_shown() -> None:
     report = PositionAnalysis(dealt(1), 1, view=0, asked={}).run(100)
     assert report["values"] is None
@@ -158,6 +160,7 @@ def test_values_of_another_seat_are_not_shown() -> None:
     assert "what seat 0 cannot see" in report["notes"][0]
 
 
+@pytest.mark.slow
 def test_beliefs_are_probabilities_that_allow_the_truth(hanabi: Replay) -> None:
     belief = PositionAnalysis(hanabi, 20, asked={}).belief
     assert belief is not None
@@ -204,6 +207,7 @@ def test_solvers_find_no_mistake_in_their_own_games(game: str, solver: str) -> N
     assert PositionAnalysis(replay, 0).run(1)["values"]["exact"]
 
 
+@pytest.mark.slow
 def test_plans_are_compared_where_all_move_at_once() -> None:
     replay = record_replay("Arena2P-v0", [make_agent("arena/rusher", "Arena2P-v0")] * 2, seed=3)
     report = PositionAnalysis(replay, 4, seat=1, asked={}).run(1)

@@ -85,6 +85,7 @@ league.learn(2000, callback=wait)
 """A small league in a process of its own, which waits in the middle until somebody has opened its page."""
 
 
+@pytest.mark.slow
 def test_a_league_that_learns_is_followed_to_its_end(server: Any, open_page: Callable[[], Any]) -> None:
     """What the page shows at the end, without being loaded again, is what the log holds."""
     top, go = server.folder / "runs", server.folder / "go-on"
