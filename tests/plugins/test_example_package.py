@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parent / "example_package"
 
 
@@ -54,7 +56,6 @@ def test_it_is_listed_with_its_package(site: Path) -> None:
         assert line.endswith("ludory-nim")
 
 
-@pytest.mark.slow
 def test_its_game_is_played_through_every_door(site: Path) -> None:
     code = """
 import gymnasium, ludory, pettingzoo
@@ -81,7 +82,6 @@ assert len(pettingzoo.make("parallel", "ludory/nim-v0").reset(seed=1)[0]) == 2
     python(site, "-c", code)
 
 
-@pytest.mark.slow
 def test_its_agent_wins(site: Path) -> None:
     code = """
 import ludory

@@ -65,6 +65,7 @@ def test_games_without_pictures_show_their_text() -> None:
         assert is_picture(env.render())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("resvg")
 def test_every_view_draws_the_same_pixels() -> None:
     single, agents, parallel = (make(TINY, render_mode="rgb_array") for make in (make_env, make_aec, make_parallel))
@@ -79,6 +80,7 @@ def test_every_view_draws_the_same_pixels() -> None:
     assert not np.array_equal(frames[0], frames[1])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("resvg")
 def test_gymnasium_collects_frames() -> None:
     env = gym.make(TINY, render_mode="rgb_array_list")
@@ -99,6 +101,7 @@ def test_gymnasium_records_videos(tmp_path: Path) -> None:
     assert video.stat().st_size > 1000
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("resvg")
 def test_stable_baselines3_records_videos(tmp_path: Path) -> None:
     pytest.importorskip("moviepy", reason="needs ludory[videos]")
