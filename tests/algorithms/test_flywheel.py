@@ -28,6 +28,8 @@ from ludory.data.shards import read_manifest
 from ludory.envs.make import make_game
 from ludory.errors import DataError, LudoryError, OptionError, OutputError
 
+pytestmark = pytest.mark.slow
+
 TINY = {
     "env": "HanabiTiny2P-v0",
     "blueprint": "hanabi/piers",
@@ -52,7 +54,6 @@ COMMAND = [
 ]
 
 
-@pytest.mark.slow
 def test_a_turn_runs_step_by_step_and_a_stopped_one_goes_on(tmp_path: Path) -> None:
     steps, shown = [], {}
 
@@ -151,7 +152,6 @@ def test_distilling_goes_on_from_the_blueprint_that_is_a_network_wherever_its_fi
         torch.testing.assert_close(mine, its, rtol=0, atol=1e-6)
 
 
-@pytest.mark.slow
 def test_what_was_searched_before_a_kill_is_kept_and_not_played_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,7 @@ def test_a_sound_game_passes_with_all_properties_shown(capsys: Capture) -> None:
     assert all(line.split()[0] == "ok" for line in lines[:-1])
 
 
+@pytest.mark.slow
 def test_a_faulty_game_fails_and_says_where(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     sound = make_game("HanabiTiny2P-v0")
     faulty = replace(sound, facts=replace(sound.facts, longest_game=1))

@@ -10,6 +10,8 @@ from support.leagues import GAME, teacher_file
 
 from ludory.cli import main
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -31,6 +31,8 @@ from ludory.data.shards import read_manifest, shard_file
 from ludory.data.trajectories import TrajectoryDataset
 from ludory.errors import DataError, OptionError, OutputError
 
+pytestmark = pytest.mark.slow
+
 GAME = "HanabiTiny2P-v0"
 SPARTA = "sparta(hanabi/smartbot, rollouts=48)"
 GAMES, NONE = 6, 8
@@ -175,7 +177,6 @@ def test_ctrl_c_keeps_the_games_that_are_over_and_the_log_of_them(
     assert contents(tmp_path) == contents(recorded)
 
 
-@pytest.mark.slow
 def test_a_killed_recording_loses_no_finished_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     games, line = tmp_path / "killed" / "part-00000.games", command(tmp_path / "killed", "--games", "24")
     process = subprocess.Popen([sys.executable, "-m", "ludory", *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -41,6 +41,7 @@ def test_it_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
     assert "gather: not tested: games cannot be copied" in printed
 
 
+@pytest.mark.slow
 def test_it_is_trained_evaluated_and_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = str(tmp_path / "relay.ludory")
     assert (

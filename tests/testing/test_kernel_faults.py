@@ -69,6 +69,7 @@ def test_a_fault_is_told_with_kernel_line_and_reason(fault, verdicts):
     assert "\n" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "said"),
     [

@@ -18,6 +18,7 @@ from ludory.errors import ConformanceError
 from ludory.testing import check_game
 
 
+@pytest.mark.slow
 def test_a_compiled_game_whose_seats_wait_keeps_the_contract():
     remarks = {}
     check_game(KERNEL_RELAY, games=8, report=lambda name, ok, remark: remarks.update({name: remark}))

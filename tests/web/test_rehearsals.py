@@ -17,6 +17,8 @@ from ludory.envs.engine.binding.checked_cache import compiled_elsewhere
 from ludory.web.players import MoveQuestion, PlayerPool
 from ludory.web.tables import Tables
 
+pytestmark = pytest.mark.slow
+
 GAME = "TicTacToe-v0"
 
 

@@ -11,10 +11,11 @@ from support.watched_hands import Watched
 from ludory.agents.hanabi.beliefs.hand_sets import pack
 from ludory.agents.seat import Seat
 
+pytestmark = pytest.mark.slow
+
 LISTED, DEFERRED = 10**6, 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("id", "bot", "games", "seat"),
     [

@@ -165,6 +165,7 @@ def test_hidden_hands_of_texas_42_agree_with_the_tiles_that_others_led():
     assert narrower > 1
 
 
+@pytest.mark.slow
 def test_search_over_a_timid_bot_gains_at_high_card():
     games = 200
     searching = [Sparta(HIGH_CARD, TIMID, rollouts=40, particles=40), TIMID]

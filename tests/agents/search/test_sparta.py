@@ -18,6 +18,8 @@ from ludory.envs.engine.kernel_engine import KernelEngine
 from ludory.envs.make import make_game
 from ludory.errors import OptionError
 
+pytestmark = pytest.mark.slow
+
 SMALL = make_game("HanabiSmall2P-v0")
 BOT = "hanabi/smartbot"
 
@@ -57,7 +59,6 @@ class Game:
         return self.notes[i].own.decisions
 
 
-@pytest.mark.slow
 def test_search_gains_on_the_same_deals() -> None:
     games = 150
     alone = evaluate(BOT, SMALL, games=games, seed=3)
@@ -174,7 +175,6 @@ def test_seconds_cut_a_search_short() -> None:
     assert 0 < game.decisions(0)[0].rollouts < 10**6
 
 
-@pytest.mark.slow
 def test_it_goes_on_when_a_stranger_breaks_the_conventions() -> None:
     result = evaluate(["random", sparta(rollouts=40)], SMALL, games=10, seed=3)
     assert len(result.returns) == 10
@@ -257,7 +257,6 @@ def test_two_seats_that_search_each_on_its_own_are_refused() -> None:
     assert len(evaluate(sparta(rollouts=20, unsound=True), SMALL, games=2).returns) == 2
 
 
-@pytest.mark.slow
 def test_searching_together_is_proposed_where_it_can_be_done() -> None:
     with pytest.raises(OptionError, match="joint=True"):
         evaluate(sparta(rollouts=20), SMALL, games=1)

@@ -19,6 +19,8 @@ from ludory.algorithms.league.messages import MatchResult
 from ludory.algorithms.league.run import League, resume_league, start_league
 from ludory.errors import CheckpointError, DataError, OptionError, OutputError
 
+pytestmark = pytest.mark.slow
+
 FOUR = ("main0", "main_exploiter0", "league_exploiter0", "league_exploiter1")
 
 
@@ -49,7 +51,6 @@ def content(state: LeagueState) -> dict[str, object]:
     return known
 
 
-@pytest.mark.slow
 def test_everybody_learns_and_is_measured(unkilled: League) -> None:
     state = unkilled.state
     assert tuple(player.id for player in state.learners) == FOUR
@@ -60,7 +61,6 @@ def test_everybody_learns_and_is_measured(unkilled: League) -> None:
     assert all(sum(counts) == 4 for counts in state.matrix.values())
 
 
-@pytest.mark.slow
 def test_results_in_the_payoff_table_are_those_of_played_games(unkilled: League) -> None:
     events = standing(read_events(unkilled.folder))
     results = [event.body for event in events if event.type == "result"]
@@ -68,7 +68,6 @@ def test_results_in_the_payoff_table_are_those_of_played_games(unkilled: League)
     assert all(len(result["outcome"]) == 4 and result["length"] >= 4 for result in results)
 
 
-@pytest.mark.slow
 def test_the_exploiter_of_the_main_plays_only_mains(unkilled: League) -> None:
     pairs = {(e.body["home"], e.body["away"].partition("@")[0]) for e in logged(unkilled) if e.type == "assigned"}
     assert {away for home, away in pairs if home == "main_exploiter0"} == {"main0"}
@@ -137,7 +136,6 @@ def _run_in_child(folder: Path) -> None:
     os._exit(0)
 
 
-@pytest.mark.slow
 def test_killed_ten_times_it_ends_as_if_nothing_had_happened(folder: Path, unkilled: League) -> None:
     target = folder / "killed"
     with start_league(small_config(folder), target):
@@ -216,7 +214,6 @@ def test_a_missing_snapshot_stops_the_resume_with_its_name(folder: Path) -> None
         resume_league(league.folder)
 
 
-@pytest.mark.slow
 def test_what_is_taken_away_while_it_runs_is_missed_at_the_next_commit(folder: Path) -> None:
     with started(folder, "robbed") as league:
         (league.folder / FILE).unlink()
@@ -318,7 +315,6 @@ def test_the_draw_of_a_reset_is_the_one_in_the_log(unkilled: League) -> None:
             assert snapshot.body["reset"] == reset
 
 
-@pytest.mark.slow
 def test_ppo_learns_in_a_league_too(folder: Path) -> None:
     options = {"num_envs": 16, "n_steps": 8, "batch_size": 64}
     with started(folder, "ppo", learner="ppo", learner_options=options, budget_steps=2_000) as league:

@@ -32,6 +32,8 @@ from ludory.envs.make import make_game
 from ludory.envs.texas42.tiles import COUNT, HIGH, LOW
 from ludory.errors import CheckpointError, DataError, OptionError, TrainingError
 
+pytestmark = pytest.mark.slow
+
 SMALL = "domino(width=24, num_layers=1, num_heads=2, feedforward=24)"
 QUICK = LabelSettings(paths=2, worlds=1)
 FACTS = make_game("Texas42Play-v0").facts
@@ -389,7 +391,6 @@ def test_a_loss_that_is_no_number_stops_the_run(folder):
 # The command line
 
 
-@pytest.mark.slow
 def test_the_way_from_labels_to_a_promoted_network(folder, tmp_path, capsys):
     file, kept = tmp_path / "net.ludory", tmp_path / "models"
     training = ["--policy", SMALL, "--data", str(folder), "--num-epochs", "1", "--out", str(file)]
@@ -435,7 +436,6 @@ def test_tokens_are_written_for_other_programs(folder, tmp_path, capsys):
     assert "exists; name another folder" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("tokens", [1, 2])
 def test_an_onnx_file_answers_as_the_network_does(tokens, tmp_path, monkeypatch):
     pytest.importorskip("onnx")

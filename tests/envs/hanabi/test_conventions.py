@@ -10,6 +10,8 @@ from ludory.agents.make import make_agent
 from ludory.envs.hanabi.observation import HINT_BITS, OWN_VIEW_BITS
 from ludory.envs.make import make_engine, make_game
 
+pytestmark = pytest.mark.slow
+
 GAMES = 20
 
 

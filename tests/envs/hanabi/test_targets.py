@@ -39,6 +39,7 @@ def kind_by_definition(engine, game, card):
     return DEAD if rank < height or any(gone[height:rank]) else OTHER
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seat", [0, 1])
 def test_cards_and_kinds_are_those_of_the_definition(engine, seat):
     cards, kinds = own_hand(engine, seat)

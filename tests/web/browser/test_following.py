@@ -16,6 +16,8 @@ from ludory.data.replay import record_replay, write_replay
 from ludory.envs.make import make_game
 from ludory.web.league_view import league_page
 
+pytestmark = pytest.mark.slow
+
 HEADER = "time/total_timesteps,time/elapsed,rollout/ep_rew_mean\n"
 LEAGUE = Path(__file__).parents[2] / "golden" / "old_files" / "league"
 SERIOUS = ("serious", "critical")
@@ -26,7 +28,6 @@ def write_table(file: Path, rows: int) -> None:
     file.write_text(HEADER + "".join(f"{100 * k},{k},{k / 10}\n" for k in range(1, rows + 1)))
 
 
-@pytest.mark.slow
 def test_a_run_is_followed_without_loading_its_page_again(server: Any, open_page: Callable[[], Any]) -> None:
     table = server.folder / "runs" / "followed.csv"
     write_table(table, 5)
@@ -46,7 +47,6 @@ def test_a_run_is_followed_without_loading_its_page_again(server: Any, open_page
     assert page.evaluate("window.sameDocument")
 
 
-@pytest.mark.slow
 def test_a_league_is_followed_while_it_is_written(server: Any, open_page: Callable[[], Any]) -> None:
     folder = shutil.copytree(LEAGUE, server.folder / "runs" / "followed-league")
     events, head = folder / "events.jsonl", folder / "head.json"
@@ -85,7 +85,6 @@ league.learn(2000, callback=wait)
 """A small league in a process of its own, which waits in the middle until somebody has opened its page."""
 
 
-@pytest.mark.slow
 def test_a_league_that_learns_is_followed_to_its_end(server: Any, open_page: Callable[[], Any]) -> None:
     """What the page shows at the end, without being loaded again, is what the log holds."""
     top, go = server.folder / "runs", server.folder / "go-on"

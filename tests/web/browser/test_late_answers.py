@@ -11,6 +11,8 @@ import pytest
 from .conftest import Server
 from .test_following import write_table
 
+pytestmark = pytest.mark.slow
+
 LATE = """(() => {
   const { send, abort } = XMLHttpRequest.prototype;
   let number = 0;
@@ -65,7 +67,6 @@ def shows_move(page: Any, number: int) -> None:
     assert page.url.endswith(f"move={number}")
 
 
-@pytest.mark.slow
 def test_steps_faster_than_the_server_are_all_counted(study: Any) -> None:
     delay(study, 150)
     for _ in range(6):

@@ -11,6 +11,8 @@ import pytest
 from .conftest import Server
 from .table_page import OVER, OpenPage, after, click_in_picture, play, start, state
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_arena_is_played_by_headings_and_buttons_in_the_picture(open_page: OpenPage, server: Server) -> None:
     page = open_page()

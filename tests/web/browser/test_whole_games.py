@@ -14,6 +14,8 @@ from ludory.envs.make import make_game
 from .conftest import Server
 from .table_page import OpenPage, after, click_in_picture, play, start, start_by_keys, state
 
+pytestmark = pytest.mark.slow
+
 GAMES = [
     ("TicTacToe-v0", ("human", "random")),
     ("ConnectFour-v0", ("human", "random")),
