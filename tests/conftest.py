@@ -6,8 +6,10 @@ takes more than `FAST_SECONDS` is named at the end. What it compiled is told apa
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+import warnings
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -72,6 +74,20 @@ def _few_steps(request: pytest.FixtureRequest) -> Iterator[None]:
 
     with few_steps("slow" not in request.keywords):
         yield
+
+
+@pytest.fixture
+def nothing_left_open() -> Iterator[None]:
+    """An error if the test leaves a file, a pipe or a temporary folder open. Python tells so when it collects the object, so it is asked to."""
+    gc.collect()
+    told: list[str] = []
+    before, sys.unraisablehook = sys.unraisablehook, lambda raised: told.append(str(raised.exc_value))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ResourceWarning)
+        yield
+        gc.collect()
+    sys.unraisablehook = before
+    assert not told
 
 
 def pytest_configure(config: pytest.Config) -> None:

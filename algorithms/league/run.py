@@ -344,7 +344,9 @@ def start_league(config: LeagueConfig, folder: str | Path, place: LeaguePlace = 
         config = with_copies(
             dataclasses.replace(config, unit=config.unit_steps, slice_steps=config.steps_of_slice), target
         )
-        league = League(target, config, EventLog(target), LeagueState(config.decay), lock, place)
+        log = EventLog(target)
+        undo.callback(log.close)
+        league = League(target, config, log, LeagueState(config.decay), lock, place)
         league.coordinator.emit(
             "created",
             config=with_copies(config, Path()).to_json(),

@@ -54,8 +54,7 @@ def train(runs: Sequence[TrainingRun], files: Mapping[str, Path], bc: Path | Non
         finally:
             for one in running:
                 one.process.kill()
-                one.process.wait()
-                one.said.close()
+                _end(one)
 
 
 def _start(run: TrainingRun, command: Sequence[str]) -> _Process:
@@ -65,10 +64,18 @@ def _start(run: TrainingRun, command: Sequence[str]) -> _Process:
     return _Process(run, process, said)
 
 
-def _check(one: _Process) -> None:
+def _end(one: _Process) -> str:
+    """Wait for a process and close its files; returns what it said."""
+    one.process.communicate()
+    if one.said.closed:
+        return ""
     with one.said:
         one.said.seek(0)
-        lines = one.said.read().strip().splitlines()
+        return one.said.read()
+
+
+def _check(one: _Process) -> None:
+    lines = _end(one).strip().splitlines()
     if one.process.returncode:
         raise TrainingError(
             f"{one.run.name} ended with exit code {one.process.returncode}: {lines[-1] if lines else 'no message'}; "

@@ -97,6 +97,7 @@ def test_a_log_is_read_while_its_league_writes(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(events, "_whole_lines", read_then_commit)
     assert [event.type for event in events.read_events(tmp_path)] == ["created", "committed"]
+    log.close()
 
 
 def test_pages_of_leagues(top: Path, client: TestClient) -> None:

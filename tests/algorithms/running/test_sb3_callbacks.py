@@ -18,6 +18,8 @@ from ludory.algorithms.sb3_ppo import SB3PPO
 from ludory.envs.views.gymnasium_vector import make_vector_env
 from ludory.envs.views.sb3 import to_sb3
 
+pytestmark = pytest.mark.usefixtures("nothing_left_open")
+
 TINY = "HanabiTiny2P-v0"
 OPTIONS = {"num_envs": 16, "n_steps": 8, "batch_size": 64, "n_epochs": 4, "hidden": (32,), "seed": 0}
 
