@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from games.own_games import OWN
 
 from ludory.envs.engine.kernel_engine import LARGE_BATCH, few_steps
 from ludory.envs.make import make_engine
 from ludory.testing.random_moves import random_moves
 
-SMALL = ("TicTacToe-v0",)
+LARGE = ("Hanabi2P-v0", "Hanabi5P-v0", "Arena2P-v0", "Texas42-v0", "Sokoban-v0", "Sudoku4-v0", "LeducPoker-v0")
 
 
-@pytest.mark.parametrize("id", [pytest.param(id, marks=[] if id in SMALL else pytest.mark.slow) for id in OWN])
+@pytest.mark.parametrize("id", ["TicTacToe-v0", *(pytest.param(id, marks=pytest.mark.slow) for id in LARGE)])
 def test_large_batches_play_the_games_of_small_ones(id: str) -> None:
     engines = []
     for few in (True, False):
