@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from ludory.web.app import WebSettings, make_app, static_address
-from ludory.web.safety import MOST_BODY, MOST_URL, POLICY
+from ludory.web.safety import MOST_BODY, MOST_URL, POLICY, same_secret
 
 from .conftest import HOME
 
@@ -225,3 +225,11 @@ def test_a_mistake_of_the_server_is_a_page_too(browser: TestClient, monkeypatch:
     assert answer.status_code == 500
     assert "no game is lost" in answer.text
     assert "ZeroDivision" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("given", "secret", "same"),
+    [("key", "key", True), ("key", "kez", False), ("", "key", False), ("key", "", False), ("", "", False)],
+)
+def test_a_secret_is_itself_only_and_an_empty_one_is_nobodys(given: str, secret: str, same: bool) -> None:
+    assert same_secret(given, secret) is same
