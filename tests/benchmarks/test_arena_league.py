@@ -7,6 +7,8 @@ import pytest
 from ludory.benchmarks.arena.league import exploitability, mean_over_seeds
 from ludory.benchmarks.arena.league_run import CONTENDERS, HELD_OUT, STYLES, league_config
 
+pytestmark = pytest.mark.slow
+
 STEPS = 4_000_000
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from ludory.cli import main
+
+pytestmark = pytest.mark.slow
 
 TINY = [
     "--game",

@@ -19,6 +19,8 @@ from ludory.benchmarks.learning.learner_work import batch, ludory_targets, rllib
 from ludory.cli import main
 from ludory.errors import OptionError
 
+pytestmark = pytest.mark.slow
+
 TINY = ["--seconds", "0.01", "--repeats", "2"]
 
 

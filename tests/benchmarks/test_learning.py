@@ -34,6 +34,8 @@ from ludory.checkpoints.checkpoint import weights_hash
 from ludory.cli import main
 from ludory.errors import OptionError, TrainingError
 
+pytestmark = pytest.mark.slow
+
 SVG = "{http://www.w3.org/2000/svg}"
 GAME = "HanabiTiny2P-v0"
 SMALL = {"num_envs": 8, "n_steps": 8, "batch_size": 64}
@@ -65,7 +67,6 @@ def curve(run: TrainingRun, scores: list[float]) -> dict[str, Any]:
     return {"run": run.as_json(), "timesteps": [0, 128, 192], "scores": scores, "seconds": 1.0, "commit": "abc"}
 
 
-@pytest.mark.slow
 def test_a_run_leaves_curves_a_result_and_a_plot_and_is_not_repeated(tiny, tmp_path, capsys, monkeypatch):
     command = ["bench", "learning", "--suite", "tiny", "--seeds", "1", "--jobs", "2", "--out", str(tmp_path)]
     assert main(command) == 0
@@ -246,7 +247,6 @@ def test_a_run_that_fails_stops_the_others_and_says_why(tmp_path, monkeypatch):
         list(learning_processes.train(runs, {run.name: tmp_path / run.name for run in runs}, None, 2))
 
 
-@pytest.mark.slow
 def test_a_run_ends_with_the_process_that_wanted_it(tmp_path):
     file = tmp_path / "curve.json"
     run = TrainingRun("tiny", GAME, TINY.contenders[0], 1, (0, 10**9))

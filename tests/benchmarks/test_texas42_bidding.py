@@ -21,6 +21,8 @@ from ludory.envs.texas42.tiles import mask_of, parse_tile
 from ludory.errors import DataError
 from ludory.web.texas42.poster import poster
 
+pytestmark = pytest.mark.slow
+
 HAND = "6-6,6-5,6-4,6-2,6-1,6-0,2-2"
 
 
@@ -62,7 +64,6 @@ def test_parts_are_kept_and_others_are_refused(tmp_path):
         read_part(file, name)
 
 
-@pytest.mark.slow
 def test_the_benchmark_goes_on(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("ludory.benchmarks.texas42.matches.PAIRS", 1)
     job = ["bench", "texas42-bidding", "--contracts", "0", "--worlds", "1", "--out", str(tmp_path), "--matches"]
@@ -131,7 +132,6 @@ def test_images_look_like_the_svg():
     assert "&lt;&amp;&gt;" in as_svg(drawing)
 
 
-@pytest.mark.slow
 def test_images_are_written_as_they_are_called(tmp_path: Path):
     pytest.importorskip("PIL")
     hand = ["texas42", "bid", "--hand", HAND, "--mode", "calibrated", "--poster"]

@@ -12,6 +12,8 @@ from ludory.benchmarks.texas42.network import Recipe, run
 from ludory.cli import main
 from ludory.data.formats.texas42.labels import LabelSettings, LabelsName, write_labels
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = LabelSettings(paths=1)
 
 

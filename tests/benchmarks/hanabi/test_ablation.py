@@ -11,6 +11,8 @@ from ludory.algorithms.bc import BC
 from ludory.benchmarks.hanabi.ablation import run
 from ludory.errors import OptionError
 
+pytestmark = pytest.mark.slow
+
 
 def test_what_is_hidden_has_no_weight(tmp_path) -> None:
     command = [

@@ -10,6 +10,8 @@ from ludory.agents.evaluation.evaluate import evaluate
 from ludory.benchmarks.hanabi.cross_play import run, with_others
 from ludory.errors import OptionError
 
+pytestmark = pytest.mark.slow
+
 SMALL = ["--game", "HanabiTiny2P-v0", "--games", "60", "--decks", "5"]
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import ludory
 from ludory.benchmarks.hanabi.bc import SETTINGS
 from ludory.cli import main
+
+pytestmark = pytest.mark.slow
 
 COMMAND = ["bench", "hanabi-bc", "--game", "HanabiTiny2P-v0", "--games", "60", "--eval-games", "50"]
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import ludory
 from ludory.benchmarks.hanabi.distill import DISTIL
 from ludory.cli import main
+
+pytestmark = pytest.mark.slow
 
 COMMAND = ["bench", "hanabi-distill", "--game", "HanabiTiny2P-v0", "--clone-games", "40", "--clone-epochs", "1"]
 SIZES = ["--games", "12", "--rollouts", "30", "--epochs", "1", "--second-games", "8", "--second-rollouts", "8"]

@@ -15,6 +15,8 @@ from ludory.benchmarks.hanabi.timed_stage import CurveFile, train_stage
 from ludory.cli import main
 from ludory.errors import OptionError
 
+pytestmark = pytest.mark.slow
+
 SMALL = {"num_envs": 16, "n_steps": 8, "batch_size": 64, "hidden": (8,)}
 NAME = "HanabiTiny2P-v0-tactical"
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from ludory.benchmarks.hanabi.stream import run
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_second_call_trains_nothing_more(tmp_path) -> None:
