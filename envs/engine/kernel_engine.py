@@ -353,7 +353,9 @@ class KernelEngine(EngineBase):
                 f"{game.name}: its state has other fields than that of {self.game.name}; both must be one game"
             )
         other = object.__new__(type(self))
-        other.__dict__.update({name: value for name, value in self.__dict__.items() if name != "_bound"})
+        other.__dict__.update(
+            {name: value for name, value in self.__dict__.items() if name not in ("_bound", "_places")}
+        )
         other.game, other.facts, other._kernels = game, game.facts, game.needed_kernels("KernelEngine")
         other._row_seconds, other._modules = {}, {}
         return other

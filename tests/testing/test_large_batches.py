@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ludory.envs.engine.kernel_engine import LARGE_BATCH, few_steps
-from ludory.envs.make import make_engine
+from ludory.envs.make import make_engine, make_game
 from ludory.testing.random_moves import random_moves
 
 LARGE = ("Hanabi2P-v0", "Hanabi5P-v0", "Arena2P-v0", "Texas42-v0", "Sokoban-v0", "Sudoku4-v0", "LeducPoker-v0")
@@ -38,3 +38,15 @@ def test_large_batches_play_the_games_of_small_ones(id: str) -> None:
                     engine.reset(over)
         for one, other in zip(*seen, strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+def test_games_seen_as_another_variant_are_read_at_the_places_of_their_own_records() -> None:
+    shown = {name: make_game("HanabiTiny2P-v0", observation=name) for name in ("conventions", "card_knowledge")}
+    engine, same = (make_engine(game, 3, seed=6, threads=1) for game in shown.values())
+    for one in (engine, same):
+        one.reset()  # the places of the fields are known from here on
+    seen = engine.seen_as(shown["card_knowledge"])  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(seen.observe(), same.observe())
+    seen.redeal(0, 5)
+    same.redeal(0, 5)
+    np.testing.assert_array_equal(seen.observe(1), same.observe(1))

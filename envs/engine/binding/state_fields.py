@@ -305,7 +305,7 @@ def _first_place(context, builder, kind, field):
 
 
 def _pointer(context, builder, kind, field, offset):
-    """To the entry that lies `offset` bytes after the first record. Not `cgutils.pointer_add`, through which LLVM sees no loop."""
+    """To the entry that lies `offset` bytes after the first record."""
     place = builder.gep(field.records, [offset], inbounds=True)
     return builder.bitcast(place, context.get_data_type(kind.array.dtype).as_pointer())
 
