@@ -47,6 +47,8 @@ def test_games_seen_as_another_variant_are_read_at_the_places_of_their_own_recor
         one.reset()  # the places of the fields are known from here on
     seen = engine.seen_as(shown["card_knowledge"])  # type: ignore[attr-defined]
     np.testing.assert_array_equal(seen.observe(), same.observe())
+    concluded = engine.state.concluded.copy()
     seen.redeal(0, 5)
     same.redeal(0, 5)
+    np.testing.assert_array_equal(engine.state.concluded, concluded, err_msg="a field that the variant does not have")
     np.testing.assert_array_equal(seen.observe(1), same.observe(1))
