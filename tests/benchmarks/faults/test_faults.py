@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -57,18 +58,21 @@ def test_a_bad_place_loses_nothing_and_is_told_in_a_line(part, place: Place) -> 
 
 
 def test_a_job_stands_still_while_its_files_are_looked_at_and_deleted(place: Place, monkeypatch) -> None:
-    job, looks = JOBS["record"], list[int]()
+    job, looks = JOBS["record"], []
 
-    def slow(folder):
-        if threading.current_thread() is threading.main_thread():
-            return job.result(folder)
-        found = job.result(folder)
-        looks.append(len(found))
-        time.sleep(3)  # the job would have ended by now
-        return found
+    def files(folder: Path) -> list[tuple[Path, int]]:
+        return sorted((one, one.stat().st_size) for one in folder.rglob("*"))
+
+    def slow(folder: Path):
+        if threading.current_thread() is not threading.main_thread():
+            before = files(folder)
+            time.sleep(3)  # the job would have ended by now
+            looks.append((before, files(folder)))
+        return job.result(folder)
 
     monkeypatch.setitem(JOBS, "record", dataclasses.replace(job, result=slow))
     early = place._replace(amount=0.2, seed=1)  # long before it ends, also on a busy machine
     assert places.removed()["record"](early).findings == []
     assert looks
-    assert looks[0] < 2000
+    for before, after in looks:
+        assert before == after
