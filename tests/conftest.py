@@ -67,6 +67,12 @@ class CpuSeconds:
         return sum(os.times()[:4]), compiling
 
 
+def pytest_collection_finish() -> None:
+    """Spare every later garbage collection a look at all that was imported."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def _few_steps(request: pytest.FixtureRequest) -> Iterator[None]:
     """Tests that take no time compile no code for large batches."""
@@ -79,7 +85,7 @@ def _few_steps(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture
 def nothing_left_open() -> Iterator[None]:
     """An error if the test leaves a file, a pipe or a temporary folder open. Python tells so when it collects the object, so it is asked to."""
-    gc.collect()
+    gc.freeze()  # what was there before is not looked at
     told: list[str] = []
     before, sys.unraisablehook = sys.unraisablehook, lambda raised: told.append(str(raised.exc_value))
     with warnings.catch_warnings():

@@ -35,6 +35,7 @@ def test_every_agent_has_weights_a_card_an_id_and_a_recipe():
         assert card.size == weights_file(agent).stat().st_size < 600_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", sorted(RECIPES))
 def test_an_agent_reaches_the_scores_of_its_card(agent):
     card = read_card(agent)

@@ -23,6 +23,7 @@ def test_batches_on_the_cpu():
     assert steps == 1531
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 def test_a_third_of_them_in_the_cuda_simulator():
     done = subprocess.run(

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FIRST_MOVES = """
 import json, sys
 import ludory
@@ -48,6 +50,7 @@ def compiled(cache: Path, *ids: str) -> tuple[dict[str, list[str]], str]:
     return json.loads(found.stdout), found.stderr
 
 
+@pytest.mark.slow
 def test_presets_share_what_the_first_of_them_compiles_and_later_uses_compile_nothing(tmp_path: Path) -> None:
     counts, notice = compiled(tmp_path, *HANABI)
     needed = ["of_fields_first_illegal", "of_fields_observe_rows", "of_fields_reset_rows", "of_fields_step_rows"]

@@ -36,6 +36,7 @@ def test_workers_choose_what_the_agents_choose_here(pool: PlayerPool) -> None:
         assert pool.choose(question("followed", agents, moves[:count], moves[count][0])) == moves[count][1]
 
 
+@pytest.mark.slow
 def test_an_agent_that_hangs_is_ended_and_named(pool: PlayerPool) -> None:
     impatient = PlayerPool(1, seconds=0.0)
     try:

@@ -33,6 +33,7 @@ print((returns == stored["returns"]).all())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bot", ["hanabi/smartbot", "hanabi/iggi"])
 def test_rollouts_return_the_same_bit_for_bit(bot: str, tmp_path: Path) -> None:
     game = make_game(GAME)

@@ -61,6 +61,7 @@ def test_deals_around_a_hand_are_whole_and_uniform():
     assert (deals_around(STRONG, 300, 3) == dealt).all()
 
 
+@pytest.mark.slow
 def test_double_dummy_counts_points_from_0_to_42_and_each_bid_by_the_solver():
     """Points are 0..42, not 0..84; a bid of 30 needs V >= 18, seat 0 leading."""
     found = double_dummy(WEAK, 12, 5, (4,))

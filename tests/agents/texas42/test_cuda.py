@@ -62,6 +62,7 @@ def arguments(given: Positions) -> tuple[tuple, tuple, tuple, np.ndarray]:
     return tuple(given), of_rules, memory, np.zeros(n, np.int64)
 
 
+@pytest.mark.slow
 def test_it_compiles_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     from numba import typeof
     from numba.cuda import compiler, dispatcher
@@ -76,6 +77,7 @@ def test_it_compiles_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "call" not in ptx, "calls what was not inlined"
 
 
+@pytest.mark.slow
 def test_the_simulator_finds_the_values_of_the_cpu(tmp_path: Path) -> None:
     given, asked, answer = task(), tmp_path / "positions.npz", tmp_path / "values.npy"
     np.savez(asked, **given._asdict())

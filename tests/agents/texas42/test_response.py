@@ -78,6 +78,7 @@ def plain_features(engine, row, seat, tile):
     }
 
 
+@pytest.mark.slow
 def test_features_are_what_they_are_called(midway):
     masks, rows = midway.legal(), np.arange(GAMES)
     features = np.zeros((GAMES, 7, FEATURES), np.int8)
@@ -90,6 +91,7 @@ def test_features_are_what_they_are_called(midway):
                 assert features[row, k, FEATURE_NAMES.index(name)] == value, (name, TILE_NAMES[tile])
 
 
+@pytest.mark.slow
 def test_a_policy_is_a_distribution(midway):
     """Likelihoods of all that a seat could have done sum to 1."""
     for row in range(0, GAMES, 4):
@@ -138,6 +140,7 @@ def test_beliefs_find_the_true_hands(midway):
     assert np.mean(gains) > 0.5
 
 
+@pytest.mark.slow
 def test_hands_are_played_out_by_the_rules(midway):
     """In one world the outcomes of a tile are those of games played to their end: sure where all tiles are forced."""
     late = midway.clone()

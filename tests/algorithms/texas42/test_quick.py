@@ -72,6 +72,7 @@ def test_a_folder_is_of_one_player(tmp_path, monkeypatch):
         gather_examples(tmp_path, 20, PLAYER)
 
 
+@pytest.mark.slow
 def test_the_player_responds_to_the_policy_that_it_is_given(game, tmp_path):
     engine = _midway(game)
     spec = "texas42/response(worlds=30, candidates=60, solved=1, share=0.0{})"
@@ -138,6 +139,7 @@ def test_options_of_imitation_and_of_self_play_are_not_mixed(typed, told, tmp_pa
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.slow
 def test_the_command_writes_weights_of_self_play(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(self_play.SelfPlay, "__init__", _of_few_hands(self_play.SelfPlay.__init__))
     assert quick(["--self-play", "--iterations", "1", "--units", "4", "--out", str(tmp_path)]) == 0

@@ -62,6 +62,7 @@ def one_of_two(rank: int, port: int, file: str) -> None:
     dist.destroy_process_group()
 
 
+@pytest.mark.slow
 def test_two_processes_learn_as_one(tmp_path: Path):
     alone, data = network_and_data()
     four_steps(alone, data, slice(None), 1.0)

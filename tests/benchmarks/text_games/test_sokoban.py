@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from ludory.cli import main
 
 
@@ -17,6 +19,7 @@ def test_rates_and_stored_figures_are_written(tmp_path, capsys):
     assert "stored" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_ppo_is_scored_beside_random_moves_and_the_solver(tmp_path, capsys):
     command = ["bench", "sokoban-ppo", "--timesteps", "2000", "--games", "20", "--out", str(tmp_path)]
     assert main(command) == 0

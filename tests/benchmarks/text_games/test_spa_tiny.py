@@ -29,6 +29,7 @@ def small(monkeypatch):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("game", "name", "certain", "budget"),
     [

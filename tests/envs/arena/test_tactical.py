@@ -40,6 +40,7 @@ def test_a_rival_out_of_sight_leaves_no_trace():
     assert not np.concatenate([seen["nearest"], seen["rings"], seen["aim"], seen["ways"][:8]]).any()
 
 
+@pytest.mark.slow
 def test_aim_and_way_are_those_of_the_styles():
     players = 3
     game = make_game(f"Arena{players}P-v0", observation="tactical")

@@ -58,6 +58,7 @@ def call(tmp_path):
     return in_a_new_process
 
 
+@pytest.mark.slow
 def test_an_edited_callee_is_seen_and_unchanged_code_is_loaded(call):
     assert call(CALLEE) == (8, 1)
     assert call(CALLEE) == (8, 0)
@@ -67,6 +68,7 @@ def test_an_edited_callee_is_seen_and_unchanged_code_is_loaded(call):
     assert call(CALLEE) == (8, 0)
 
 
+@pytest.mark.slow
 def test_numbas_own_key_would_run_the_old_code(call, tmp_path):
     """Why there is a `cached_kernel`: when this fails, Numba has learnt it and the decorator can go."""
     numbas = CALLER.replace(

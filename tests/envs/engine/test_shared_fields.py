@@ -25,6 +25,7 @@ def test_kernels_read_the_bank_and_no_game_has_a_copy_of_it():
         engine.state.bank[0, 0] = 1
 
 
+@pytest.mark.slow
 def test_the_game_keeps_its_contract_on_every_device():
     check_game(FOLLOW_THE_LEVEL, games=8)
 

@@ -67,6 +67,7 @@ def test_a_card_above_an_exhausted_rank_is_dead():
     assert [part[0].tolist() for part in own_hand(engine, 1)] == [[red_3, yellow_1], [DEAD, PLAYABLE]]
 
 
+@pytest.mark.slow
 def test_every_game_can_ask_for_another_seat(engine):
     seats = np.arange(256) % 2
     mixed = own_hand(engine, seats)

@@ -25,6 +25,7 @@ print(json.dumps(total))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 def test_recorded_games_are_replayed_in_the_simulator():
     simulator = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}

@@ -35,6 +35,7 @@ def options(preset: str, **changes) -> SokobanOptions:
     return SokobanOptions(**(PRESETS[preset] | changes))
 
 
+@pytest.mark.slow
 def test_generated_rooms_are_as_hard_as_those_of_the_original():
     lengths = shortest_moves(draw_rooms(options("simple"), np.arange(4000)))
     shares = [100 * (lengths == k).mean() for k in range(1, 11)] + [100 * (lengths > 10).mean()]
